@@ -1,0 +1,128 @@
+import { closest, distance } from 'fastest-levenshtein'
+import type * as z from 'zod'
+import { type Issue, pointer } from './json.ts'
+
+/**
+ * One thing that the specification leaves open and that a user may choose.
+ * `strict` is the value under `--strict`, where the default would invent something.
+ */
+export interface Setting<T> {
+  /** Dotted, snake_case, unique: the key in a settings file. */
+  readonly key: string
+  /** The ledger item that this setting answers. */
+  readonly item: string
+  /** One sentence for the reference table. */
+  readonly says: string
+  readonly schema: () => z.ZodType<T>
+  readonly default: T
+  readonly strict?: T
+}
+
+/**
+ * One item of the assumption ledger.
+ * `shows`: in the answer's `X-Emulator-Assumed` header; only in the request log, because it holds for nearly every answer;
+ * or nowhere, because no answer rests on it.
+ */
+export interface OpenItem {
+  /** `U` and three digits for what is left open, `T` and two for an ambiguity. */
+  readonly id: string
+  /** What the specification does not say. */
+  readonly open: string
+  /** What the emulator does about it, and why. */
+  readonly reading: string
+  readonly shows: 'answer' | 'log' | 'nowhere'
+}
+
+/** What one room declares: the items that its behaviour rests on and their settings. */
+export interface Assumptions {
+  readonly items: readonly OpenItem[]
+  // biome-ignore lint/suspicious/noExplicitAny: settings of every value type stand in one list; each checks its own value.
+  readonly settings: readonly Setting<any>[]
+}
+
+/** Declares a setting. */
+export function setting<T>(options: Setting<T>): Setting<T> {
+  return options
+}
+
+/** The whole ledger: every item of every room, by id, with its settings. */
+export class Ledger {
+  readonly items: ReadonlyMap<string, OpenItem>
+  readonly settings: ReadonlyMap<string, Setting<unknown>>
+
+  constructor(rooms: readonly Assumptions[]) {
+    const items = rooms.flatMap((room) => room.items).sort((a, b) => (a.id < b.id ? -1 : 1))
+    this.items = unique(items, (item) => item.id)
+    this.settings = unique(
+      rooms.flatMap((room) => room.settings),
+      (each) => each.key,
+    )
+    for (const { key, item } of this.settings.values()) {
+      if (!this.items.has(item))
+        throw new Error(`the setting ${key} names the ledger item ${item}, which nobody declares`)
+    }
+  }
+
+  /** The items of an answer that its header names, as the header writes them. */
+  shownOf(items: ReadonlySet<string>): string {
+    if (items.size === 0) return ''
+    return [...items]
+      .filter((id) => this.items.get(id)?.shows === 'answer')
+      .sort()
+      .join(',')
+  }
+
+  /** Everything wrong with a settings object, by JSON Pointer; unknown keys are told the nearest known one. */
+  check(values: Readonly<Record<string, unknown>>): Issue[] {
+    return Object.entries(values).flatMap(([key, value]) => {
+      const known = this.settings.get(key)
+      if (known === undefined) {
+        return [
+          {
+            pointer: pointer(key),
+            detail: `There is no setting "${key}".${didYouMean(key, [...this.settings.keys()])}`,
+          },
+        ]
+      }
+      const result = known.schema().safeParse(value)
+      if (result.success) return []
+      return result.error.issues.map((issue) => ({
+        pointer: pointer(key, ...issue.path),
+        detail: `${issue.message}. ${known.says}`,
+      }))
+    })
+  }
+}
+
+/** ` Did you mean "x"?`, or nothing when no known name is near. */
+export function didYouMean(name: string, known: readonly string[]): string {
+  if (known.length === 0) return ''
+  const near = closest(name, known)
+  return distance(name, near) <= Math.max(3, name.length / 2) ? ` Did you mean "${near}"?` : ''
+}
+
+/** The choices in force in one world. Immutable: a change of settings makes a new one, and whatever was derived from the old one goes with it. */
+export class Settings {
+  readonly overrides: Readonly<Record<string, unknown>>
+  readonly strict: boolean
+
+  /** The overrides have been checked by the ledger. */
+  constructor(overrides: Readonly<Record<string, unknown>> = {}, strict = false) {
+    this.overrides = overrides
+    this.strict = strict
+  }
+
+  get<T>(setting: Setting<T>): T {
+    if (Object.hasOwn(this.overrides, setting.key)) return this.overrides[setting.key] as T
+    return this.strict && setting.strict !== undefined ? setting.strict : setting.default
+  }
+}
+
+function unique<T>(list: readonly T[], key: (each: T) => string): ReadonlyMap<string, T> {
+  const map = new Map<string, T>()
+  for (const each of list) {
+    if (map.has(key(each))) throw new Error(`${key(each)} is declared twice`)
+    map.set(key(each), each)
+  }
+  return map
+}

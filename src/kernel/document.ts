@@ -1,0 +1,102 @@
+import * as z from 'zod'
+import { didYouMean, type Ledger, Settings } from './assumptions.ts'
+import { timestamp } from './fields.ts'
+import { acceptRecords, checkWorld, objectAt } from './intake.ts'
+import { type Issue, isObject, pointer } from './json.ts'
+import type { Service } from './operation.ts'
+import { type Document, FORMAT, storeOf, type WorldState } from './state.ts'
+import { zodIssues } from './zod-issues.ts'
+
+const count = () => z.number().int().min(0)
+
+const frame = z.object({
+  format: z.literal(FORMAT, { error: `must be ${FORMAT}, the format that this version reads and writes` }),
+  revision: count(),
+  sandbox: z.string(),
+  seed: z.number().int(),
+  clock: z.strictObject({
+    now: timestamp(),
+    rate: z.number().min(0),
+    skip_on_poll: z.boolean(),
+    wall: timestamp().nullable(),
+  }),
+  counters: z.strictObject({ ids: count(), uuids: count(), events: count() }),
+  schedule: z.array(
+    z.strictObject({
+      id: z.string(),
+      due_at: timestamp(),
+      seq: count(),
+      kind: z.string(),
+      ref: z.string(),
+      urgency: z.enum(['work', 'deadline']),
+      says: z.string(),
+    }),
+  ),
+  parked: z.array(z.looseObject({ id: z.string() })),
+  idempotency: z.array(
+    z.strictObject({
+      id: z.string(),
+      fingerprint: z.string(),
+      status: z.number().int(),
+      body: z.unknown(),
+      created_at: timestamp(),
+      expires_at: timestamp(),
+    }),
+  ),
+  limits: z.array(z.strictObject({ id: z.string(), hits: z.array(z.number()) })),
+})
+
+const OPEN_KEYS = ['settings', 'collections']
+
+/** A checked document as a world, or everything that is wrong with it. Nothing is loaded by half. */
+export type Checked =
+  | { readonly world: WorldState; readonly sandbox: string }
+  | { readonly issues: readonly Issue[] }
+
+/** Checks a whole document: a state file, an edited one, an import. Members that are missing or unknown are named. */
+export function checkDocument(raw: unknown, service: Service, ledger: Ledger, strict: boolean): Checked {
+  if (!isObject(raw)) return { issues: [{ pointer: '', detail: 'must be a JSON object' }] }
+  const parsed = frame.safeParse(raw)
+  const issues: Issue[] = parsed.success ? [] : zodIssues(parsed.error, '')
+  const known = [...Object.keys(frame.shape), ...OPEN_KEYS]
+  for (const key of Object.keys(raw)) {
+    if (!known.includes(key)) {
+      issues.push({
+        pointer: pointer(key),
+        detail: `is not part of a state document.${didYouMean(key, known)}`,
+      })
+    }
+  }
+  const values = objectAt(raw.settings, '/settings', issues)
+  issues.push(...ledger.check(values).map((issue) => ({ ...issue, pointer: `/settings${issue.pointer}` })))
+  if (issues.length > 0 || !parsed.success) return { issues }
+  const settings = new Settings(values, strict)
+  const collections = acceptCollections(raw.collections, service, settings, issues)
+  if (issues.length > 0) return { issues }
+  const document = { ...parsed.data, settings: values, collections } as unknown as Document
+  const store = storeOf(document)
+  const broken = checkWorld(store, service)
+  return broken.length > 0
+    ? { issues: broken }
+    : { world: { store, limits: document.limits }, sandbox: document.sandbox }
+}
+
+/** Checks records by collection; an unknown collection is told the nearest known name. */
+export function acceptCollections(raw: unknown, service: Service, settings: Settings, issues: Issue[]) {
+  const given = objectAt(raw, '/collections', issues)
+  const known = [...service.collections.keys()]
+  for (const name of Object.keys(given)) {
+    if (!service.collections.has(name)) {
+      issues.push({
+        pointer: pointer('collections', name),
+        detail: `There is no such collection.${didYouMean(name, known)}`,
+      })
+    }
+  }
+  return Object.fromEntries(
+    [...service.collections].map(([name, collection]) => {
+      const rows = Object.hasOwn(given, name) ? given[name] : []
+      return [name, acceptRecords(collection, rows, settings, pointer('collections', name), issues)]
+    }),
+  )
+}

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto'
+import type { Row } from './commit.ts'
+import { DAY } from './duration.ts'
+import { refuse } from './errors.ts'
+import { formatInstant } from './instant.ts'
+import { isObject, type Json } from './json.ts'
+import type { Transaction } from './store.ts'
+
+/** The table of idempotency records. */
+export const IDEMPOTENCY = '$idempotency'
+
+/** How long a record replays: exactly 24 hours from acceptance, then the key is free. Specification: Limits / Batch predictions. */
+export const IDEMPOTENCY_LIFETIME = DAY
+
+/** The answer that a key stands for. */
+export interface IdempotencyRecord extends Row {
+  readonly fingerprint: string
+  readonly status: number
+  readonly body: Json
+  readonly created_at: string
+  readonly expires_at: string
+}
+
+/** Where keys are unique: one teamspace, one operation (U059). */
+export function idempotencyId(teamspace: string, operation: string, key: string): string {
+  return `${teamspace} ${operation} ${key}`
+}
+
+/**
+ * What is remembered under a key: undefined for a first use (or an expired one), the record for a replay; the same key
+ * with another body is refused with `idempotency_key_reused`.
+ */
+export function recallAnswer(
+  tx: Transaction,
+  id: string,
+  fingerprint: string,
+  now: number,
+): IdempotencyRecord | undefined {
+  const record = tx.get(IDEMPOTENCY, id) as IdempotencyRecord | undefined
+  if (record === undefined || Date.parse(record.expires_at) <= now) return undefined
+  if (record.fingerprint === fingerprint) return record
+  return refuse('idempotency_key_reused', {
+    detail: `The Idempotency-Key was first used at ${record.created_at} with a different body.`,
+  })
+}
+
+/** Remembers an accepted answer, and drops the oldest records that have expired so that the table stays small. */
+export function rememberAnswer(
+  tx: Transaction,
+  record: Omit<IdempotencyRecord, 'created_at' | 'expires_at'>,
+  now: number,
+): void {
+  for (const row of tx.rows(IDEMPOTENCY)) {
+    if (Date.parse((row as IdempotencyRecord).expires_at) > now) break
+    tx.delete(IDEMPOTENCY, row.id)
+  }
+  const times = { created_at: formatInstant(now), expires_at: formatInstant(now + IDEMPOTENCY_LIFETIME) }
+  tx.put(IDEMPOTENCY, { ...record, ...times } as Row)
+}
+
+/** A digest of the parsed body: equal for bodies that differ only in white space and the order of members (T10). */
+export function fingerprint(body: Json): string {
+  const digest = createHash('sha256')
+  feed(body, (piece) => digest.update(piece))
+  return digest.digest('hex')
+}
+
+/** A digest of the body as it came, for the setting that compares bytes. */
+export function fingerprintBytes(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+function feed(value: Json, write: (piece: string) => void): void {
+  if (Array.isArray(value)) {
+    write('[')
+    for (const each of value) feed(each, write)
+    write(']')
+  } else if (isObject(value)) {
+    write('{')
+    for (const key of Object.keys(value).sort()) {
+      write(JSON.stringify(key))
+      feed(value[key] as Json, write)
+    }
+    write('}')
+  } else {
+    write(`${JSON.stringify(value)},`)
+  }
+}

@@ -1,0 +1,303 @@
+import type * as z from 'zod'
+import { teamspaceHeader } from './auth.ts'
+import {
+  type Dialect,
+  errorFacts,
+  problemBody,
+  Refusal,
+  refuse,
+  refuseInvalid,
+  standardBody,
+} from './errors.ts'
+import type { Call, Exchange } from './exchange.ts'
+import { fingerprint, fingerprintBytes, idempotencyId, recallAnswer, rememberAnswer } from './idempotency.ts'
+import type { Issue, Json } from './json.ts'
+import { compareBodies, pathKey } from './open-items.ts'
+import type { AnyOperation, Poll } from './operation.ts'
+import { type Admission, noWindow } from './rate-limiter.ts'
+import { advanceTo, nextEventOf, settle } from './settle.ts'
+import type { World } from './world.ts'
+import { REQUIRED, zodIssues } from './zod-issues.ts'
+
+/** An answer in its final form: a door only has to write it. */
+export interface Answer {
+  readonly status: number
+  readonly headers: readonly (readonly [string, string])[]
+  /** The serialised body; undefined when there is none or when it is streamed. */
+  readonly text: string | undefined
+  /** Lines of an NDJSON stream, made while they are read. */
+  readonly lines: Iterable<string> | undefined
+  /** Resolves when what the answer acknowledges survives a power cut; undefined where that is not promised. */
+  readonly durable: Promise<void> | undefined
+}
+
+/**
+ * The whole way of a request, after everything that is due by now has happened. Every step either lets it pass or throws
+ * a refusal; `conclude` always runs.
+ */
+export function perform(world: World, call: Call): Answer {
+  settle(world, world.clock.due())
+  const exchange = world.exchange(call)
+  try {
+    step(exchange, 'identify', () => identify(world, exchange))
+    step(exchange, 'admit', () => admit(world, exchange))
+    step(exchange, 'authorize', () => authorize(world, exchange))
+    step(exchange, 'interfere', () => interfere(world, exchange, 'before-handler'))
+    step(exchange, 'find', () => find(exchange))
+    step(exchange, 'understand', () => understand(world, exchange))
+    step(exchange, 'poll', () => poll(world, exchange))
+    if (!step(exchange, 'recall', () => recall(exchange))) {
+      step(exchange, 'handle', () => handle(exchange))
+      step(exchange, 'remember', () => remember(world, exchange))
+    }
+    step(exchange, 'interfere', () => interfere(world, exchange, 'after-handler'))
+  } catch (error) {
+    exchange.refusal = error instanceof Refusal ? error : world.surprised(error)
+  }
+  return conclude(world, exchange)
+}
+
+/** An answer to a request that never became a call: an unknown route, a wrong method, a body that a parser refused. */
+export function turnAway(
+  world: World,
+  request: { readonly method: string; readonly path: string; readonly dialect: Dialect },
+  refusal: Refusal,
+): Answer {
+  const { method, path, dialect } = request
+  const operation: AnyOperation = { ...NOWHERE, dialect }
+  const exchange = world.exchange({ ...EMPTY_CALL, operation, method, path })
+  exchange.step = 'route'
+  exchange.refusal = refusal
+  return conclude(world, exchange)
+}
+
+function step<T>(exchange: Exchange, name: string, work: () => T): T {
+  exchange.step = name
+  return work()
+}
+
+function identify(world: World, exchange: Exchange): void {
+  const { headers } = exchange.call
+  const caller = world.authenticator.identify(headers.authorization, exchange.settings)
+  const header = exchange.settings.get(teamspaceHeader)
+  const chosen = header === null ? undefined : headers[header.toLowerCase()]
+  exchange.caller = chosen === undefined ? caller : { ...caller, teamspace_id: chosen }
+}
+
+function admit(world: World, exchange: Exchange): void {
+  const { operation, path } = exchange.call
+  const place = exchange.settings.get(pathKey) === 'template' ? operation.name : `${operation.method} ${path}`
+  const limit = world.limitOf(operation.name)
+  const key = `${exchange.caller.teamspace_id} ${place}`
+  exchange.admission = world.limiter.admit(key, limit, world.limiterNow(), world.options.enforceLimits)
+  if (exchange.admission.admitted) return
+  const frozen = world.clock.rate === 0
+  refuse('rate_limit_exceeded', {
+    detail: `${operation.name} admits ${limit.limit} requests per ${limit.window / 1000} s in this teamspace.`,
+    details: { reason: 'rate_limit_exceeded' },
+    mitigation: frozen
+      ? 'The virtual clock stands still, so waiting does not help: advance it with POST /__emulator/clock/advance {"by":"60s"}.'
+      : `Wait ${exchange.admission.retryAfter} s, as Retry-After says.`,
+    assumed: ['U065'],
+  })
+}
+
+function authorize(world: World, exchange: Exchange): void {
+  const { caller, call, tx } = exchange
+  const { principal, name } = call.operation
+  if (principal !== undefined && principal.kind !== caller.kind) {
+    refuse(principal.code, {
+      detail: `${name} is only for ${principal.kind}-scoped keys; this is a ${caller.kind} key.`,
+    })
+  }
+  if (caller.denied.includes(name)) {
+    refuse('forbidden', { detail: `The key is denied ${name} by the fact "denied" of its record.` })
+  }
+  for (const room of world.service.resources) room.authorize?.({ caller, operation: call.operation, tx })
+}
+
+/** Where faults will act; without rules nothing happens here. */
+function interfere(_world: World, _exchange: Exchange, _stage: 'before-handler' | 'after-handler'): void {}
+
+function find(exchange: Exchange): void {
+  exchange.target = exchange.call.operation.find?.(exchange)
+}
+
+function understand(world: World, exchange: Exchange): void {
+  const { call } = exchange
+  const input = world.inputOf(call.operation)
+  if (call.body.kind === 'refused') throw call.body.refusal
+  const issues: Issue[] = []
+  exchange.query = read(input.query, call.query, '/query', issues)
+  if (input.body === undefined) exchange.body = undefined
+  else if (call.body.kind === 'none') {
+    refuse('validation_failed', {
+      detail: `${call.operation.name} needs a JSON body.`,
+      issues: [{ pointer: '', detail: 'a body is required' }],
+      mitigation: 'Send a JSON object with "Content-Type: application/json".',
+    })
+  } else exchange.body = read(input.body, call.body.value, '', issues)
+  if (issues.some(({ detail }) => detail === REQUIRED)) exchange.note('U015')
+  refuseInvalid(issues)
+}
+
+function read(schema: z.ZodType | undefined, value: unknown, at: string, issues: Issue[]): unknown {
+  if (schema === undefined) return value
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  issues.push(...zodIssues(result.error, at))
+  return undefined
+}
+
+// Time may pass here, so what was found is looked up again: the answer shows the world after the poll.
+function poll(world: World, exchange: Exchange): void {
+  const { poll, find } = exchange.call.operation
+  if (poll === undefined) return
+  notePoll(world, poll, poll.ref(exchange.params))
+  exchange.now = world.clock.now
+  exchange.target = find?.(exchange)
+}
+
+// Automatic skipping goes to the record's own next step, but never past a deadline of it.
+function notePoll(world: World, poll: Poll, ref: string): void {
+  const scope = world.scope()
+  poll.progress(scope, ref)
+  world.commit(scope)
+  settle(world, world.clock.now)
+  if (!world.skipsOnPoll) return
+  const next = nextEventOf(world, ref)
+  if (next?.urgency === 'work') advanceTo(world, Date.parse(next.due_at))
+}
+
+function recall(exchange: Exchange): boolean {
+  const { operation, headers, body } = exchange.call
+  const key = headers['idempotency-key']
+  if (operation.idempotent !== true || key === undefined || body.kind !== 'json') return false
+  if (key === '' || key.length > 255) {
+    refuseInvalid([
+      { pointer: '/headers/idempotency-key', detail: 'must have 1 to 255 characters, or be left out' },
+    ])
+  }
+  exchange.idempotency = 'conflict'
+  const record = recallAnswer(
+    exchange.tx,
+    idempotencyOf(exchange, key),
+    fingerprintOf(exchange),
+    exchange.now,
+  )
+  exchange.idempotency = record === undefined ? 'fresh' : 'replay'
+  if (record === undefined) return false
+  exchange.reply = { status: record.status, body: record.body as object }
+  return true
+}
+
+function handle(exchange: Exchange): void {
+  exchange.reply = exchange.call.operation.handle(exchange)
+}
+
+function remember(world: World, exchange: Exchange): void {
+  const { idempotency, reply, call } = exchange
+  if (idempotency === 'fresh') {
+    const id = idempotencyOf(exchange, call.headers['idempotency-key'] ?? '')
+    const answer = { status: statusOf(exchange), body: (reply?.body ?? null) as Json }
+    rememberAnswer(exchange.tx, { id, fingerprint: fingerprintOf(exchange), ...answer }, exchange.now)
+  }
+  exchange.commit = world.store.commit(exchange.tx, exchange.at)
+}
+
+function idempotencyOf({ caller, call }: Exchange, key: string): string {
+  return idempotencyId(caller.teamspace_id, call.operation.name, key)
+}
+
+function fingerprintOf({ call, settings }: Exchange): string {
+  if (call.body.kind !== 'json') return ''
+  const bytes = settings.get(compareBodies) === 'bytes' ? call.body.bytes : undefined
+  return bytes === undefined ? fingerprint(call.body.value) : fingerprintBytes(bytes)
+}
+
+function statusOf(exchange: Exchange): number {
+  const { success } = exchange.call.operation
+  const status = exchange.reply?.status
+  if (status !== undefined) return status
+  return typeof success === 'number' ? success : exchange.assume(success)
+}
+
+function conclude(world: World, exchange: Exchange): Answer {
+  const answer = exchange.refusal === undefined ? succeed(exchange) : fail(exchange, exchange.refusal)
+  const admission =
+    exchange.refusal?.options.admission ??
+    exchange.admission ??
+    noWindow(world.limitOf(exchange.call.operation.name), world.limiterNow())
+  const headers: (readonly [string, string])[] = [...answer.headers, ...quotaHeaders(admission)]
+  const shown = world.ledger.shownOf(exchange.assumed)
+  if (shown !== '') headers.push(['X-Emulator-Assumed', shown])
+  headers.push(['X-Emulator-Request-Id', exchange.id], ['Date', new Date(exchange.now).toUTCString()])
+  world.record(exchange, answer.status, admission)
+  const durable = exchange.commit === undefined ? undefined : world.store.journal?.durable()
+  return { status: answer.status, headers, text: answer.text, lines: answer.lines, durable }
+}
+
+interface Content {
+  readonly status: number
+  readonly headers: readonly (readonly [string, string])[]
+  readonly text: string | undefined
+  readonly lines: Iterable<string> | undefined
+}
+
+function succeed(exchange: Exchange): Content {
+  const { reply } = exchange
+  const status = statusOf(exchange)
+  const headers = [...(reply?.headers ?? [])]
+  if (reply?.lines !== undefined) {
+    headers.push(['Content-Type', exchange.call.operation.media ?? 'application/json'])
+    return { status, headers, text: undefined, lines: reply.lines }
+  }
+  const body = reply?.body
+  if (body === undefined || status === 204) return { status, headers, text: undefined, lines: undefined }
+  headers.push(['Content-Type', 'application/json; charset=utf-8'])
+  return { status, headers, text: JSON.stringify(body), lines: undefined }
+}
+
+function fail(exchange: Exchange, refusal: Refusal): Content {
+  const { settings, call } = exchange
+  const facts = errorFacts(refusal, settings)
+  for (const item of facts.assumed) exchange.note(item)
+  const problem = call.operation.dialect === 'problem'
+  if (problem) exchange.note('U066')
+  const body: Json = problem
+    ? problemBody(refusal, facts, settings, call.path)
+    : standardBody(refusal, facts, settings)
+  const type = problem ? 'application/problem+json' : 'application/json; charset=utf-8'
+  const headers = [...(refusal.options.headers ?? []), ['Content-Type', type] as const]
+  return { status: facts.status, headers, text: JSON.stringify(body), lines: undefined }
+}
+
+/** The headers that every answer carries. Specification: Limits / Rate limits. */
+export function quotaHeaders({
+  limit,
+  remaining,
+  reset,
+  retryAfter,
+}: Admission): (readonly [string, string])[] {
+  const headers: (readonly [string, string])[] = [
+    ['X-RateLimit-Limit', String(limit)],
+    ['X-RateLimit-Remaining', String(remaining)],
+    ['X-RateLimit-Reset', String(reset)],
+  ]
+  if (retryAfter !== undefined) headers.push(['Retry-After', String(retryAfter)])
+  return headers
+}
+
+const EMPTY_CALL = { pathPrefix: '', params: {}, query: {}, headers: {}, body: { kind: 'none' } } as const
+
+const NOWHERE: AnyOperation = {
+  name: '(no route)',
+  method: 'GET',
+  path: '',
+  summary: '',
+  section: '',
+  dialect: 'standard',
+  contract: false,
+  success: 404,
+  handle: () => refuse('route_not_found', { detail: 'There is no such route.' }),
+}

@@ -1,0 +1,22 @@
+import { createHash } from 'node:crypto'
+
+const MARK = 'sha256:'
+
+/**
+ * Turns a secret (an API key, a claim token, an OAuth state) into the digest that the world keeps, so that neither the
+ * state file nor an export nor a log can give the secret away. A sealed value stays as it is.
+ */
+export function seal(secret: string): string {
+  if (secret.startsWith(MARK)) return secret
+  return MARK + createHash('sha256').update(secret).digest('hex')
+}
+
+/** Replaces the named members of a record by their digests. Members that are absent or not strings stay as they are. */
+export function sealMembers<T extends object>(record: T, members: readonly string[]): T {
+  let sealed = record
+  for (const member of members) {
+    const value = (record as Record<string, unknown>)[member]
+    if (typeof value === 'string') sealed = { ...sealed, [member]: seal(value) }
+  }
+  return sealed
+}

@@ -1,0 +1,22 @@
+import type * as z from 'zod'
+import { type Issue, pointer } from './json.ts'
+
+/** What is said of a member that is missing. */
+export const REQUIRED = 'is required'
+
+/** zod's issues as ours. A schema may name the item that an issue lies in through `params.custom_id`. */
+export function zodIssues(error: z.ZodError, at: string): Issue[] {
+  return error.issues.flatMap((issue) => {
+    const where = at + pointer(...issue.path)
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({ pointer: where + pointer(key), detail: 'is not a known member' }))
+    }
+    if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) {
+      return [{ pointer: where, detail: REQUIRED }]
+    }
+    const item = issue.code === 'custom' ? issue.params?.custom_id : undefined
+    return [
+      { pointer: where, detail: issue.message, ...(typeof item === 'string' ? { custom_id: item } : {}) },
+    ]
+  })
+}

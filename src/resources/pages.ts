@@ -1,0 +1,124 @@
+import * as z from 'zod'
+import { setting } from '../kernel/assumptions.ts'
+import { collection } from '../kernel/collection.ts'
+import { refuseInvalid } from '../kernel/errors.ts'
+import { anyObject, timestamp } from '../kernel/fields.ts'
+import { requiredFlag, requiredIf, successCreate } from '../kernel/open-items.ts'
+import { operation, type Request, type Resource } from '../kernel/operation.ts'
+
+const pageRecord = () =>
+  z.strictObject({
+    object: z.literal('page').default('page'),
+    id: z.string(),
+    name: z.string(),
+    teamspace_id: z.string(),
+    scope: z.enum(['teamspace', 'organization']),
+    parent: anyObject().optional(),
+    created_at: timestamp(),
+  })
+
+type Page = z.output<ReturnType<typeof pageRecord>>
+
+const pages = collection<Page>({
+  name: 'pages',
+  label: 'page',
+  schema: pageRecord,
+  generate: ({ faker, newId, ago, chance, n }) => ({
+    object: 'page',
+    id: newId(),
+    name: faker.company.catchPhrase(),
+    teamspace_id: 'teamspace-harbor',
+    scope: n % 4 === 0 ? 'organization' : 'teamspace',
+    created_at: ago(chance.int(1, 90) * 86_400_000),
+  }),
+})
+
+const otherParents = setting<'reject' | 'passthrough'>({
+  key: 'page.parent.other',
+  item: 'U001',
+  says: 'A parent of another type than page: refused, or stored and answered as it came.',
+  schema: () => z.enum(['reject', 'passthrough']),
+  default: 'reject',
+})
+
+const defaultScope = setting<'teamspace' | 'organization'>({
+  key: 'page.scope.default',
+  item: 'U002',
+  says: 'Scope of a page that is created through the API.',
+  schema: () => z.enum(['teamspace', 'organization']),
+  default: 'teamspace',
+})
+
+const nameRequired = requiredFlag('pages.create', 'name', true)
+const parentRequired = requiredFlag('pages.create', 'parent', false)
+
+const createPage = operation({
+  name: 'pages.create',
+  method: 'POST',
+  path: '/pages',
+  summary: 'Create a page',
+  section: 'Create page',
+  dialect: 'standard',
+  contract: true,
+  success: successCreate,
+  answer: pageRecord,
+  input: ({ object }, settings) => {
+    const onPage = object({ type: z.literal('page'), page_id: z.string() })
+    const parent = settings.get(otherParents) === 'passthrough' ? anyObject() : onPage
+    return {
+      body: object({
+        name: requiredIf(settings.get(nameRequired), z.string()),
+        parent: requiredIf(settings.get(parentRequired), parent),
+      }),
+    }
+  },
+  handle: ({ tx, body, caller, newId, at, assume, note }) => {
+    if (body.parent !== undefined) checkParent(body.parent, { tx, caller, note })
+    const page = tx.in(pages).put({
+      object: 'page',
+      id: newId(),
+      name: body.name ?? '',
+      teamspace_id: caller.teamspace_id,
+      scope: assume(defaultScope),
+      ...(body.parent === undefined ? {} : { parent: body.parent }),
+      created_at: at,
+    })
+    return { body: page }
+  },
+})
+
+// A parent that the caller cannot see is spoken of like one that does not exist.
+function checkParent(
+  parent: object,
+  { tx, caller, note }: Pick<Request<object, unknown>, 'tx' | 'caller' | 'note'>,
+): void {
+  if (!('page_id' in parent) || typeof parent.page_id !== 'string') return
+  const page = tx.in(pages).get(parent.page_id)
+  if (page !== undefined && (page.teamspace_id === caller.teamspace_id || page.scope === 'organization'))
+    return
+  note('U023')
+  refuseInvalid([{ pointer: '/parent/page_id', detail: `there is no page with the id "${parent.page_id}"` }])
+}
+
+export const pagesRoom: Resource = {
+  name: 'pages',
+  operations: [createPage],
+  collections: [pages],
+  assumptions: {
+    items: [
+      {
+        id: 'U001',
+        open: 'The second variant of the parent of a page.',
+        reading: 'Only the page variant is accepted; without a parent the answer has none.',
+        shows: 'answer',
+      },
+      {
+        id: 'U002',
+        open: 'Which scope a new page gets, and how scope shows.',
+        reading: 'teamspace; pages are read through the control API.',
+        shows: 'answer',
+      },
+    ],
+    settings: [otherParents, defaultScope, nameRequired, parentRequired],
+  },
+}
