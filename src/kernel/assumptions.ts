@@ -57,10 +57,6 @@ export class Ledger {
       rooms.flatMap((room) => room.settings),
       (each) => each.key,
     )
-    for (const { key, item } of this.settings.values()) {
-      if (!this.items.has(item))
-        throw new Error(`the setting ${key} names the ledger item ${item}, which nobody declares`)
-    }
   }
 
   /** The items of an answer that its header names, as the header writes them. */

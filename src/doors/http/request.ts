@@ -1,0 +1,98 @@
+import type { IncomingMessage } from 'node:http'
+import { Refusal } from '../../kernel/errors.ts'
+import type { CallBody } from '../../kernel/exchange.ts'
+import { bodyLimit } from '../../kernel/open-items.ts'
+import type { AnyOperation } from '../../kernel/operation.ts'
+import type { World } from '../../kernel/world.ts'
+import { type Body, type BodyRefusal, readBody } from './body.ts'
+import { announcesBody } from './discard.ts'
+import { describeViolation, guardJson, parseJson } from './json-guard.ts'
+import { isJsonContentType } from './media-type.ts'
+
+/** Bodies up to this many bytes are read before anybody asks who sends them: it costs less than asking twice. */
+const FREE_READING = 1_048_576
+
+/** Splits a request target into its path and its query. Undefined for anything but an absolute path (`*`, `http://...`). */
+export function splitTarget(target: string): { readonly path: string; readonly query: string } | undefined {
+  if (!target.startsWith('/')) return undefined
+  const mark = target.indexOf('?')
+  return mark === -1
+    ? { path: target, query: '' }
+    : { path: target.slice(0, mark), query: target.slice(mark + 1) }
+}
+
+/** The parameters of a query. A repeated one has all its values, so that nobody takes one of them by accident. */
+export function parseQuery(query: string): Readonly<Record<string, string | readonly string[]>> {
+  if (query === '') return NO_QUERY
+  const parameters: Record<string, string | string[]> = Object.create(null)
+  for (const [name, value] of new URLSearchParams(query)) {
+    const earlier = parameters[name]
+    if (earlier === undefined) parameters[name] = value
+    else if (typeof earlier === 'string') parameters[name] = [earlier, value]
+    else earlier.push(value)
+  }
+  return parameters
+}
+
+const NO_QUERY = Object.freeze(Object.create(null)) as Readonly<Record<string, string>>
+
+/**
+ * Reads and parses the body that an operation expects. Whatever is wrong with it becomes a refusal that the pipeline
+ * raises in its own order, after the caller is known. Undefined when the client went away.
+ */
+export async function readCallBody(
+  req: IncomingMessage,
+  operation: AnyOperation,
+  world: World,
+): Promise<CallBody | undefined> {
+  if (world.inputOf(operation).body === undefined || !announcesBody(req)) return NO_BODY
+  const media = isJsonContentType(req.headers['content-type'])
+  if (media !== 'json') return refused(mediaRefusal(media, req.headers['content-type']))
+  if (mayBeLarge(req) && !world.authenticator.recognises(req.headers.authorization, world.settings))
+    return NO_BODY
+  const limit = operation.bodyLimit ?? world.settings.get(bodyLimit)
+  const body = await readBody(req, { limit })
+  if (body.kind === 'aborted') return undefined
+  if (body.kind !== 'bytes') return refused(bodyRefusal(body))
+  try {
+    return parsed(body)
+  } finally {
+    body.release()
+  }
+}
+
+const NO_BODY: CallBody = { kind: 'none' }
+
+function mayBeLarge(req: IncomingMessage): boolean {
+  const length = req.headers['content-length']
+  return length === undefined || Number(length) > FREE_READING
+}
+
+function parsed({ bytes }: Extract<Body, { kind: 'bytes' }>): CallBody {
+  const violation = guardJson(bytes)
+  if (violation !== undefined) {
+    return refused(new Refusal('validation_failed', { detail: describeViolation(violation) }))
+  }
+  const result = parseJson(bytes)
+  if (result.ok) return { kind: 'json', value: result.value, bytes }
+  return refused(new Refusal('malformed_json', { detail: result.detail }))
+}
+
+function bodyRefusal({ kind, detail }: BodyRefusal): Refusal {
+  if (kind === 'too_large') return new Refusal('payload_too_large', { detail })
+  if (kind === 'unsupported_encoding') return new Refusal('unsupported_media_type', { detail })
+  return new Refusal('bad_request', { detail })
+}
+
+function mediaRefusal(media: 'missing' | 'other' | 'bad_charset', given: string | undefined): Refusal {
+  const detail = {
+    missing: 'The body has no Content-Type.',
+    other: `The Content-Type "${given}" is not JSON.`,
+    bad_charset: `JSON is always UTF-8; the Content-Type "${given}" names another charset.`,
+  }[media]
+  return new Refusal('unsupported_media_type', { detail })
+}
+
+function refused(refusal: Refusal): CallBody {
+  return { kind: 'refused', refusal }
+}

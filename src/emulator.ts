@@ -1,0 +1,120 @@
+import type { Server } from 'node:http'
+import { Router } from 'express'
+import { FixturesError, readFixtures } from './doors/fixtures.ts'
+import { Api } from './doors/http/api.ts'
+import { createApp, createServer } from './doors/http/app.ts'
+import { allowHosts } from './doors/http/guard.ts'
+import { listen } from './doors/http/listen.ts'
+import { close } from './doors/http/server.ts'
+import { keepAwake } from './doors/realtime.ts'
+import { type HostTime, hostTime } from './kernel/clock.ts'
+import { refuseInvalid } from './kernel/errors.ts'
+import type { JsonObject } from './kernel/json.ts'
+import { Sandbox } from './kernel/sandbox.ts'
+import { buildWorld } from './kernel/starting-world.ts'
+import type { WorldState } from './kernel/state.ts'
+import { ledger, workspaceService } from './resources/index.ts'
+
+/** How an emulator is started. Everything has a default; the command line has a flag for each. */
+export interface EmulatorOptions {
+  /** TCP port; 0 for a free one. Default 4010. */
+  readonly port?: number
+  /** Address to listen on. Default 127.0.0.1. */
+  readonly host?: string
+  /** Host names beyond the loopback ones under which the emulator may be addressed. */
+  readonly allowHosts?: readonly string[]
+  /** Origins beyond the loopback ones whose pages may use the API. */
+  readonly corsOrigins?: readonly string[]
+  /** The starting world: a shipped name, the path of a file, or the document itself. Default `demo`. */
+  readonly fixtures?: string | JsonObject
+  /** Choices where the specification leaves room; see the assumption ledger. */
+  readonly settings?: JsonObject
+  /** Decides everything that is left to chance. Default 1. */
+  readonly seed?: number
+  /** ISO 8601 instant at which a new world starts. Default: the host's clock. */
+  readonly clock?: string
+  /** Virtual seconds per real second; 0 stands still. Default 1. */
+  readonly rate?: number
+  readonly skipOnPoll?: boolean
+  /** `any`: an unknown key acts as the world's first key of its kind. Default `registered`. */
+  readonly auth?: 'registered' | 'any'
+  /** Whether rate limits refuse. Default true. */
+  readonly limits?: boolean
+  readonly strict?: boolean
+  /** Told of defects of the emulator itself. */
+  readonly onSurprise?: (error: unknown) => void
+  /** The host's time; for tests. */
+  readonly hostTime?: HostTime
+}
+
+/** A running emulator. */
+export interface Emulator {
+  /** Ends in `/v1`. */
+  readonly baseUrl: string
+  readonly controlUrl: string
+  readonly port: number
+  readonly sandbox: Sandbox
+  /** Lets requests in flight finish, saves, and stops listening. */
+  close(): Promise<void>
+}
+
+/** Starts an emulator and resolves when it answers. Throws when fixtures or settings are wrong or the port is taken. */
+export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
+  refuseInvalid(ledger.check(options.settings ?? {}))
+  const start = await startingWorld(options)
+  const sandbox = new Sandbox(sandboxOptions(options), start)
+  const stopWaking = keepAwake(sandbox)
+  const { host = '127.0.0.1', port = 4010 } = options
+  let hosts = allowHosts({ port, hosts: [] })
+  const api = new Api({
+    operations: workspaceService.operations.values(),
+    sandbox,
+    hosts: () => hosts,
+    corsOrigins: options.corsOrigins ?? [],
+  })
+  const server: Server = createServer(api, createApp(api, Router()))
+  const address = await listen(server, { host, port })
+  hosts = allowHosts({ port: address.port, hosts: [host, ...(options.allowHosts ?? [])] })
+  const origin = `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`
+  return {
+    baseUrl: `${origin}/v1`,
+    controlUrl: `${origin}/__emulator`,
+    port: address.port,
+    sandbox,
+    close: async () => {
+      stopWaking()
+      await close(server, { graceful: true })
+    },
+  }
+}
+
+async function startingWorld(options: EmulatorOptions): Promise<WorldState> {
+  const {
+    fixtures = 'demo',
+    seed = 1,
+    clock,
+    rate = 1,
+    skipOnPoll = false,
+    settings = {},
+    strict = false,
+  } = options
+  const host = options.hostTime ?? hostTime
+  const now = clock === undefined ? host() : Date.parse(clock)
+  const start = { seed, now, rate, skip_on_poll: skipOnPoll, settings, strict, host }
+  const built = await buildWorld(await readFixtures(fixtures), start, workspaceService, ledger)
+  if ('world' in built) return built.world
+  throw new FixturesError(typeof fixtures === 'string' ? fixtures : '(given)', built.issues)
+}
+
+function sandboxOptions(options: EmulatorOptions) {
+  return {
+    name: 'default',
+    service: workspaceService,
+    ledger,
+    anyKey: options.auth === 'any',
+    enforceLimits: options.limits ?? true,
+    strict: options.strict ?? false,
+    host: options.hostTime ?? hostTime,
+    onSurprise: options.onSurprise ?? (() => {}),
+  }
+}
