@@ -1,0 +1,119 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { DEFAULT_LIMIT, noWindow, RateLimiter } from './rate-limiter.ts'
+
+const T0 = 1_772_366_400_000
+
+function requests(limiter: RateLimiter, count: number, now: number): number {
+  let admitted = 0
+  for (let n = 0; n < count; n++) if (limiter.admit('w', DEFAULT_LIMIT, now).admitted) admitted += 1
+  return admitted
+}
+
+test('R255 the 201st request within the window is refused', () => {
+  const limiter = new RateLimiter()
+  expect(requests(limiter, 200, T0)).toBe(200)
+  expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 59_999).admitted).toBe(false)
+})
+
+test('R256 the window slides: each half frees exactly when it is 60 s old', () => {
+  const limiter = new RateLimiter()
+  requests(limiter, 100, T0)
+  requests(limiter, 100, T0 + 30_000)
+  expect(limiter.peek('w', DEFAULT_LIMIT, T0 + 59_999).admitted).toBe(false)
+  expect(requests(limiter, 150, T0 + 60_000)).toBe(100)
+  expect(limiter.peek('w', DEFAULT_LIMIT, T0 + 89_999).admitted).toBe(false)
+  expect(requests(limiter, 150, T0 + 90_000)).toBe(100)
+})
+
+test('R260 remaining counts down to 0 and stays there', () => {
+  const limiter = new RateLimiter()
+  for (let k = 1; k <= 200; k++) expect(limiter.admit('w', DEFAULT_LIMIT, T0).remaining).toBe(200 - k)
+  expect(limiter.admit('w', DEFAULT_LIMIT, T0).remaining).toBe(0)
+})
+
+test('R262 Retry-After is there exactly when nothing remains, on the last admitted request too', () => {
+  const limiter = new RateLimiter()
+  const answers = Array.from({ length: 201 }, () => limiter.admit('w', DEFAULT_LIMIT, T0))
+  expect(answers.slice(0, 199).every(({ retryAfter }) => retryAfter === undefined)).toBe(true)
+  expect(answers[199]).toMatchObject({ admitted: true, retryAfter: 60 })
+  expect(answers[200]).toMatchObject({ admitted: false, retryAfter: 60 })
+})
+
+test('R261 reset is the whole second at which the oldest request leaves the window', () => {
+  const limiter = new RateLimiter()
+  expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 1).reset).toBe(T0 / 1000 + 61)
+  expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 30_000).reset).toBe(T0 / 1000 + 61)
+  expect(noWindow(DEFAULT_LIMIT, T0)).toEqual({
+    admitted: true,
+    limit: 200,
+    remaining: 200,
+    reset: T0 / 1000 + 60,
+  })
+})
+
+test('T04 a refused request takes no place', () => {
+  const limiter = new RateLimiter()
+  requests(limiter, 200, T0)
+  requests(limiter, 500, T0 + 30_000)
+  expect(requests(limiter, 500, T0 + 60_000)).toBe(200)
+})
+
+test('with enforcement off nothing is refused and the headers still count', () => {
+  const limiter = new RateLimiter()
+  for (let n = 0; n < 250; n++) expect(limiter.admit('w', DEFAULT_LIMIT, T0, false).admitted).toBe(true)
+  expect(limiter.peek('w', DEFAULT_LIMIT, T0)).toMatchObject({ remaining: 0, retryAfter: 60 })
+})
+
+test('fill leaves exactly the places asked for', () => {
+  const limiter = new RateLimiter()
+  limiter.fill('w', DEFAULT_LIMIT, T0, 3)
+  expect(requests(limiter, 10, T0)).toBe(3)
+  limiter.fill('w', DEFAULT_LIMIT, T0, 200)
+  expect(limiter.peek('w', DEFAULT_LIMIT, T0).remaining).toBe(200)
+})
+
+test('windows survive being saved and loaded', () => {
+  const limiter = new RateLimiter()
+  requests(limiter, 150, T0)
+  const other = new RateLimiter()
+  other.load(JSON.parse(JSON.stringify(limiter.save())))
+  expect(other.peek('w', DEFAULT_LIMIT, T0 + 1)).toEqual(limiter.peek('w', DEFAULT_LIMIT, T0 + 1))
+})
+
+/** The definition, word for word: count what was admitted in the last 60 s. */
+class Reference {
+  readonly #admitted: number[] = []
+
+  admit(limit: number, window: number, now: number): boolean {
+    const inside = this.#admitted.filter((at) => at > now - window)
+    if (inside.length >= limit) return false
+    this.#admitted.push(now)
+    return true
+  }
+}
+
+const arrivals = fc.array(fc.nat({ max: 20_000 }), { minLength: 1, maxLength: 60 })
+
+test('R263 R295 any arrivals: the reference agrees, and waiting Retry-After is enough and minimal', () => {
+  fc.assert(
+    fc.property(arrivals, fc.integer({ min: 1, max: 8 }), (gaps, limit) => {
+      const limiter = new RateLimiter()
+      const reference = new Reference()
+      const rule = { limit, window: 60_000 }
+      let now = T0
+      for (const gap of gaps) {
+        now += gap
+        const admission = limiter.admit('w', rule, now)
+        expect(admission.admitted).toBe(reference.admit(limit, 60_000, now))
+        if (admission.retryAfter === undefined) continue
+        const copy = new RateLimiter()
+        copy.load(limiter.save())
+        // Whole seconds round up twice (the second of the reset, the seconds until it): two seconds earlier is too early.
+        expect(copy.peek('w', rule, now + Math.max(0, admission.retryAfter - 2) * 1000).admitted).toBe(false)
+        expect(copy.peek('w', rule, now + admission.retryAfter * 1000).admitted).toBe(true)
+      }
+    }),
+    { numRuns: 2_000 },
+  )
+})
