@@ -16,7 +16,7 @@ const KERNEL_PACKAGES = ['zod', 'fastest-levenshtein', 'tinyqueue', 'node:crypto
 const RESOURCE_PACKAGES = ['zod', 'picomatch', 'node:crypto', 'node:net']
 const BATCH_PACKAGES = ['ajv', 'ajv-formats', 'node:module']
 const DOOR_PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  http: ['express'],
+  http: ['express', 'fastest-levenshtein'],
   control: ['express', 'zod'],
   disk: ['lowdb', 'chokidar'],
   cli: ['commander', 'pino', 'pino-pretty', 'zod'],
@@ -168,10 +168,12 @@ function readSources(root: string): Source[] {
 }
 
 function importsOf(path: string, code: string): string[] {
-  const found = code.matchAll(/(?:from|^import|\bimport\()\s*'([^']+)'/gm)
-  return [...found].map(([, target = '']) =>
-    target.startsWith('.') ? normalize(join(dirname(path), target)) : `npm:${target}`,
-  )
+  const statements = code.matchAll(/^(?:import|export)\b[^'"`;=(]*?from\s+'([^']+)'|^import\s+'([^']+)'/gm)
+  const calls = code.matchAll(/\bimport\(\s*'([^']+)'/g)
+  return [...statements, ...calls].map(([, from, alone]) => {
+    const target = from ?? alone ?? ''
+    return target.startsWith('.') ? normalize(join(dirname(path), target)) : `npm:${target}`
+  })
 }
 
 function withoutComments(text: string): string {

@@ -54,7 +54,12 @@ app.get('/v1/batch-predictions/:id', (req, res) => res.json(batches.get(req.para
 app.get('/v1/batch-predictions/:id/results', (req, res) => {
   res.type('application/x-ndjson')
   for (const { custom_id } of batches.get(req.params.id).items) {
-    const line = { object: 'batch_prediction.result', batch_id: req.params.id, custom_id, status: 'succeeded' }
+    const line = {
+      object: 'batch_prediction.result',
+      batch_id: req.params.id,
+      custom_id,
+      status: 'succeeded',
+    }
     res.write(`${JSON.stringify({ ...line, output: { vendor: 'a', total: 1 }, error: null })}\n`)
   }
   res.end()

@@ -1,3 +1,4 @@
+import { distance } from 'fastest-levenshtein'
 import type { Dialect } from '../../kernel/errors.ts'
 import type { AnyOperation } from '../../kernel/operation.ts'
 
@@ -103,10 +104,15 @@ function decoded(segment: string): string | undefined {
   }
 }
 
-// One point for each segment in common, whatever its case, less what one path has more than the other.
+// One point for each segment in common, less for one that is merely alike, less what one path has more than the other.
 function likeness(template: readonly string[], segments: readonly string[]): number {
   const given = segments.filter((segment) => segment !== '').map((segment) => segment.toLowerCase())
   const known = template.filter((part) => part !== '')
-  const literals = known.filter((part) => !isParameter(part) && given.includes(part)).length
-  return literals - Math.abs(known.length - given.length) * 0.25
+  const literals = known.filter((part) => !isParameter(part))
+  const points = literals.map((part) => Math.max(0, ...given.map((segment) => alike(part, segment))))
+  return points.reduce((sum, each) => sum + each, 0) - Math.abs(known.length - given.length) * 0.25
+}
+
+function alike(a: string, b: string): number {
+  return Math.max(0, 1 - (2 * distance(a, b)) / Math.max(a.length, b.length))
 }

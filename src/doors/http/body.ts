@@ -1,0 +1,207 @@
+import type { IncomingMessage } from 'node:http'
+import { ByteSink } from './byte-sink.ts'
+import { codingOf, type Decoder, encodedBound } from './content-encoding.ts'
+import { announcesBody, discardBody } from './discard.ts'
+import { sendContinue } from './expect-continue.ts'
+import { LARGE_BODY_BYTES, largeBodyGate, type Release } from './large-body-gate.ts'
+
+/** How far a body is read. */
+export interface BodyOptions {
+  /** The most bytes accepted, counted after content decoding; exactly this many are still accepted. */
+  readonly limit: number
+  /** Whether gzip, deflate and br are undone (default true); otherwise every content coding is refused. */
+  readonly inflate?: boolean
+}
+
+/** A body that is not accepted: the HTTP status that fits, and what is wrong with the way out. */
+export interface BodyRefusal {
+  readonly kind: 'too_large' | 'unsupported_encoding' | 'bad_encoding'
+  readonly status: 400 | 413 | 415
+  readonly detail: string
+}
+
+/**
+ * What became of a request's body. Whoever receives `bytes` calls `release` once they are parsed, in a `finally`:
+ * until then no other large body is read. After `aborted` the client is gone and nobody waits for an answer.
+ */
+export type Body =
+  | { readonly kind: 'bytes'; readonly bytes: Buffer; readonly release: Release }
+  | { readonly kind: 'aborted' }
+  | BodyRefusal
+
+interface Plan {
+  readonly kind: 'read'
+  readonly limit: number
+  /** The announced length of the bytes on the wire; 0 when none is announced. */
+  readonly announced: number
+  readonly decoder: Decoder | undefined
+}
+
+const EMPTY: Body = { kind: 'bytes', bytes: Buffer.alloc(0), release: () => {} }
+
+/**
+ * Reads a request's body as a whole. Refuses by `Content-Length` before a byte is read, else as soon as the bytes
+ * (inflated ones, for a coded body) exceed the limit. After a refusal the caller just answers, without
+ * `Connection: close`: discardBody sees to the rest of the upload.
+ *
+ * Never rejects. Limit of the API: 100 MiB for batch creation (specification, "Limits: Batch predictions").
+ */
+export async function readBody(req: IncomingMessage, options: BodyOptions): Promise<Body> {
+  if (!announcesBody(req)) return EMPTY
+  const plan = planFor(req, options)
+  const body = plan.kind === 'read' ? await readAsPlanned(req, plan) : plan
+  if (body.kind !== 'bytes' && body.kind !== 'aborted') await discardBody(req)
+  return body
+}
+
+async function readAsPlanned(req: IncomingMessage, plan: Plan): Promise<Body> {
+  const held = plan.announced > LARGE_BODY_BYTES ? await largeBodyGate.acquire() : undefined
+  return new Promise((resolve) => new BodyReader(req, plan, held, resolve).start())
+}
+
+function planFor(req: IncomingMessage, { limit, inflate = true }: BodyOptions): Plan | BodyRefusal {
+  const coding = codingOf(req.headers['content-encoding'])
+  if (coding === 'unsupported' || (coding !== 'identity' && !inflate)) return unsupportedEncoding(inflate)
+  const announced = Number(req.headers['content-length'] ?? 0)
+  if (announced > wireLimit(limit, coding !== 'identity')) return tooLarge(limit)
+  return { kind: 'read', limit, announced, decoder: coding === 'identity' ? undefined : coding() }
+}
+
+class BodyReader {
+  readonly #req: IncomingMessage
+  readonly #decoder: Decoder | undefined
+  readonly #limit: number
+  readonly #sink: ByteSink
+  readonly #resolve: (body: Body) => void
+  #release: Release | undefined
+  #wireBytes = 0
+  #wireEnded = false
+  #decoderEnded = false
+  #settled = false
+
+  constructor(
+    req: IncomingMessage,
+    { limit, announced, decoder }: Plan,
+    held: Release | undefined,
+    resolve: (body: Body) => void,
+  ) {
+    this.#req = req
+    this.#decoder = decoder
+    this.#limit = limit
+    this.#sink = new ByteSink(decoder === undefined ? announced : 0, limit)
+    this.#release = held
+    this.#resolve = resolve
+  }
+
+  start(): void {
+    // The client may have gone while its request waited at the gate; no event would tell so any more.
+    if (this.#req.destroyed) {
+      this.#settle({ kind: 'aborted' })
+      return
+    }
+    this.#req.on('error', () => this.#settle({ kind: 'aborted' }))
+    this.#req.on('close', () => this.#onWireClosed())
+    this.#req.on('end', () => this.#onWireEnd())
+    this.#req.on('data', (chunk: Buffer) => this.#onWireData(chunk))
+    if (this.#decoder !== undefined) this.#startDecoder(this.#decoder)
+    sendContinue(this.#req)
+  }
+
+  #startDecoder(decoder: Decoder): void {
+    decoder.on('error', (error: NodeJS.ErrnoException) => this.#settle(corrupt(error.code === 'Z_BUF_ERROR')))
+    decoder.on('end', () => this.#onDecoderEnd())
+    decoder.on('data', (chunk: Buffer) => this.#onBytes(chunk))
+    this.#req.pipe(decoder)
+  }
+
+  #onWireData(chunk: Buffer): void {
+    this.#wireBytes += chunk.length
+    if (this.#decoder === undefined) this.#onBytes(chunk)
+    else if (this.#wireBytes > wireLimit(this.#limit, true)) this.#settle(tooLarge(this.#limit))
+  }
+
+  #onBytes(chunk: Buffer): void {
+    if (this.#sink.size + chunk.length > this.#limit) this.#settle(tooLarge(this.#limit))
+    if (this.#settled) return
+    this.#sink.append(chunk)
+    if (this.#sink.size > LARGE_BODY_BYTES && this.#release === undefined) this.#waitAtGate()
+  }
+
+  /** A body without a (true) announcement has turned out to be large: it goes on when it is its turn. */
+  #waitAtGate(): void {
+    const source = this.#decoder ?? this.#req
+    source.pause()
+    this.#release = () => {}
+    void largeBodyGate.acquire().then((release) => {
+      if (this.#settled) release()
+      else this.#release = release
+      source.resume()
+    })
+  }
+
+  #onWireEnd(): void {
+    this.#wireEnded = true
+    if (this.#decoder === undefined || this.#decoderEnded) this.#succeed()
+  }
+
+  #onWireClosed(): void {
+    // A request closes right behind its end too, while the decoder may still be at work.
+    if (!this.#wireEnded) this.#settle({ kind: 'aborted' })
+  }
+
+  #onDecoderEnd(): void {
+    this.#decoderEnded = true
+    if (this.#wireEnded) this.#succeed()
+  }
+
+  #succeed(): void {
+    // Node's inflate and brotli streams end quietly where the coded data ends, whatever follows it.
+    const unused = this.#decoder === undefined ? 0 : this.#wireBytes - this.#decoder.bytesWritten
+    if (unused > 0) this.#settle(trailing(unused))
+    else this.#settle({ kind: 'bytes', bytes: this.#sink.take(), release: this.#release ?? (() => {}) })
+  }
+
+  #settle(body: Body): void {
+    if (this.#settled) return
+    this.#settled = true
+    if (body.kind !== 'bytes') this.#abandon()
+    this.#resolve(body)
+  }
+
+  #abandon(): void {
+    this.#sink.take()
+    this.#release?.()
+    if (this.#decoder === undefined) return
+    this.#req.unpipe(this.#decoder)
+    this.#decoder.destroy()
+  }
+}
+
+/** A coded body may be slightly larger than what it decodes to, and the limit is about the latter. */
+function wireLimit(limit: number, coded: boolean): number {
+  return coded ? encodedBound(limit) : limit
+}
+
+function tooLarge(limit: number): BodyRefusal {
+  const detail =
+    `The request body is larger than ${limit} bytes, the most that this operation accepts (counted after ` +
+    'content decoding). Send less at once, or split the work over several requests.'
+  return { kind: 'too_large', status: 413, detail }
+}
+
+function unsupportedEncoding(inflate: boolean): BodyRefusal {
+  const accepted = inflate ? 'gzip, deflate, br or no Content-Encoding header' : 'no Content-Encoding header'
+  const detail = `The request's Content-Encoding is not supported here. Use ${accepted}.`
+  return { kind: 'unsupported_encoding', status: 415, detail }
+}
+
+function corrupt(truncated: boolean): BodyRefusal {
+  const what = truncated ? 'ends too early' : 'is not what its Content-Encoding header says'
+  const detail = `The request body ${what}, so it cannot be decoded. Check the compression, or send it plain.`
+  return { kind: 'bad_encoding', status: 400, detail }
+}
+
+function trailing(bytes: number): BodyRefusal {
+  const detail = `The request body goes on for ${bytes} bytes after the end of its compressed data. Send one stream.`
+  return { kind: 'bad_encoding', status: 400, detail }
+}

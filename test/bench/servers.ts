@@ -1,0 +1,130 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { Agent } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { shoot } from './load.ts'
+
+/** A server in a process of its own. */
+export interface Running {
+  readonly port: number
+  /** Milliseconds from spawning to the first 200. */
+  readonly started: number
+  /** Resident memory in MiB. */
+  memory(): number
+  stop(): Promise<void>
+}
+
+export const KEY = 'live_bench'
+
+/** A world of one teamspace with a hundred users and a file, and as many pages as asked for. */
+export function benchFixtures(pages: number): string {
+  const at = '2026-01-01T00:00:00.000Z'
+  const users = Array.from({ length: 100 }, (_, n) => ({
+    id: `user-${n}`,
+    organization_id: 'org-1',
+    email: `user-${n}@example.com`,
+    first_name: 'First',
+    last_name: `Last ${n}`,
+    created_at: at,
+  }))
+  const memberships = users.map(({ id }, n) => ({
+    id: `member-${n}`,
+    teamspace_id: 'ts-a',
+    user_id: id,
+    role: 'member',
+    agent_ids: [],
+    created_at: at,
+  }))
+  const collections = {
+    organizations: [{ id: 'org-1', name: 'Bench' }],
+    teamspaces: [
+      {
+        id: 'ts-a',
+        cloud_provider: 'cloud_b',
+        name: 'A',
+        access: 'closed',
+        created_at: at,
+        _emulator: { organization_id: 'org-1' },
+      },
+    ],
+    users,
+    memberships,
+    api_keys: [
+      {
+        id: 'key-1',
+        kind: 'user',
+        token: KEY,
+        user_id: 'user-0',
+        organization_id: 'org-1',
+        teamspace_id: 'ts-a',
+        account_admin: true,
+      },
+    ],
+    files: [{ id: 'file-1', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }],
+    pages: Array.from({ length: pages }, (_, n) => ({
+      id: `page-${n}`,
+      name: `Page ${n}`,
+      teamspace_id: 'ts-a',
+      scope: 'teamspace',
+      created_at: at,
+    })),
+  }
+  return JSON.stringify({ collections })
+}
+
+/** A folder that is gone when the process ends. */
+export function scratch(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'workspace-bench-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** The emulator as a user runs it: bundled, durable, on a file. */
+export function startOurs(folder: string, pages = 0, flags: readonly string[] = []): Promise<Running> {
+  const fixtures = join(folder, 'fixtures.json')
+  writeFileSync(fixtures, benchFixtures(pages))
+  const world = ['--data', join(folder, 'data'), '--fixtures', fixtures, '--limits', 'off', '--rate', '0']
+  return start('dist/cli.js', ['start', '--port', '0', '--json', '--quiet', ...world, ...flags])
+}
+
+/** The hand-written application that everything is compared with. */
+export function startMinimal(): Promise<Running> {
+  return start('test/bench/minimal-app.mjs', [])
+}
+
+async function start(script: string, flags: readonly string[]): Promise<Running> {
+  const begin = performance.now()
+  const child = spawn(process.execPath, [script, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const port = await announcedPort(child)
+  const agent = new Agent()
+  const { status } = await shoot(agent, { port, method: 'GET', path: '/__emulator/ready', key: KEY })
+  if (status !== 200) throw new Error(`${script} answered ${status} when it was to be ready`)
+  const started = performance.now() - begin
+  return {
+    port,
+    started,
+    memory: () =>
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
+    stop: () => stop(child),
+  }
+}
+
+function announcedPort(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    child.stdout?.on('data', (chunk) => {
+      text += chunk
+      const end = text.indexOf('\n')
+      if (end !== -1) resolve(Number((JSON.parse(text.slice(0, end)) as { port: number }).port))
+    })
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code} before it listened`)))
+  })
+}
+
+function stop(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve())
+    child.kill('SIGTERM')
+  })
+}

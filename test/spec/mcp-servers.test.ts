@@ -1,0 +1,449 @@
+import { expect, test } from 'vitest'
+import { type RequestOptions, type TestWorld, type TestWorldOptions, testWorld } from '../support/world.ts'
+
+const CREATED = '2026-02-01T00:00:00.000Z'
+const CALLBACK = 'https://app.example/cb'
+
+function aServer(id: string, changes: Readonly<Record<string, unknown>> = {}, facts: object = {}) {
+  return {
+    object: 'mcp_server',
+    id,
+    name: `Server ${id}`,
+    icon_url: 'https://mcp.example/icon.svg',
+    base_url: 'https://mcp.example',
+    transport: 'carrier pigeon',
+    protocol_version: '7',
+    authorization_secret_id: 'secret-ref-1',
+    status: 'dozing',
+    metadata: { requires_oauth: true, oauth_configured: false, tool_count: 3, last_synced_at: 'long ago' },
+    created_at: CREATED,
+    updated_at: CREATED,
+    managed_by_app: { app_uuid: 'app-1', app_name: 'Registry' },
+    ...changes,
+    _emulator: { teamspace_id: 'ts-a', ...facts },
+  }
+}
+
+function aFlow(id: string, changes: Readonly<Record<string, unknown>> = {}) {
+  return {
+    id,
+    server_id: 's1',
+    state: `state-${id}`,
+    redirect_uri: CALLBACK,
+    created_at: CREATED,
+    ...changes,
+  }
+}
+
+/** Two servers and one pending flow of the first. */
+function mcpWorld(options: TestWorldOptions = {}): Promise<TestWorld> {
+  const mcp_servers = [aServer('s1'), aServer('s2')]
+  return testWorld({
+    ...options,
+    collections: { mcp_servers, oauth_flows: [aFlow('f1')], ...options.collections },
+  })
+}
+
+const proof = { code: 'code-1', state: 'state-f1', redirect_uri: CALLBACK }
+
+function callback(world: TestWorld, body: object, options?: RequestOptions, server = 's1') {
+  return world.post(`/organization/mcp-servers/${server}/oauth-callback`, body, options)
+}
+
+/** Starts a flow as the control API does. */
+function startFlow(world: TestWorld, server_id: string, redirect_uri: string) {
+  const control = world.sandbox.service.resources
+    .flatMap(({ controls = [] }) => controls)
+    .find(({ path }) => path === '/mcp-oauth-flows')
+  if (control === undefined) throw new Error('the control for flows is not declared')
+  const body = { server_id, redirect_uri }
+  return world.sandbox.change((scope) => control.handle(scope, { params: {}, body })).result
+}
+
+async function refused(world: TestWorld, body: object, pointer: string, server?: string) {
+  const before = world.digest()
+  const answer = await callback(world, body, {}, server)
+  expect(answer.status).toBe(400)
+  expect(answer.body.error).toBe('validation_failed')
+  expect(answer.body.details.errors.map((issue: { pointer: string }) => issue.pointer)).toContain(pointer)
+  expect(world.digest()).toBe(before)
+  return answer
+}
+
+test('R044 R045 R046 R047 R048 R183 a list shows every member of a server as the world has it', async () => {
+  const world = await mcpWorld()
+  const { status, body } = await world.get('/organization/mcp-servers')
+  const { _emulator: _, ...shown } = aServer('s1')
+  expect(status).toBe(200)
+  expect(body).toEqual({
+    object: 'list',
+    data: [{ ...shown, id: 's2', name: 'Server s2' }, shown],
+    has_more: false,
+  })
+})
+
+test('R045 U005 the control API may set any status and transport', async () => {
+  const world = await mcpWorld()
+  const server = { ...world.state('mcp_servers')[0], status: 'ablaze', transport: '' }
+  world.sandbox.change(({ tx }) => tx.put('mcp_servers', server))
+  const { body } = await world.get('/organization/mcp-servers')
+  expect(body.data.at(-1)).toMatchObject({ id: 's1', status: 'ablaze', transport: '' })
+})
+
+test.for<[title: string, change: object, pointer: string]>([
+  ['R044 another object', { object: 'server' }, '/object'],
+  ['R045 a status that is no string', { status: 1 }, '/status'],
+  ['R045 a transport that is missing', { transport: undefined }, '/transport'],
+  [
+    'R046 a negative tool_count',
+    { metadata: { ...aServer('').metadata, tool_count: -1 } },
+    '/metadata/tool_count',
+  ],
+  [
+    'R046 a fractional tool_count',
+    { metadata: { ...aServer('').metadata, tool_count: 0.5 } },
+    '/metadata/tool_count',
+  ],
+  [
+    'R046 a last_synced_at that is null',
+    { metadata: { ...aServer('').metadata, last_synced_at: null } },
+    '/metadata/last_synced_at',
+  ],
+  ['R047 a created_at that is no instant', { created_at: 'yesterday' }, '/created_at'],
+  ['R048 a managed_by_app that is null', { managed_by_app: null }, '/managed_by_app'],
+  [
+    'R048 a managed_by_app without its name',
+    { managed_by_app: { app_uuid: 'a' } },
+    '/managed_by_app/app_name',
+  ],
+  ['R049 a secret beside its id', { authorization_secret: 'hush' }, '/authorization_secret'],
+])('%s is refused in a fixture', async ([, change, pointer]) => {
+  const collections = { mcp_servers: [aServer('s1', change as Readonly<Record<string, unknown>>)] }
+  await expect(testWorld({ collections })).rejects.toThrow(`/collections/mcp_servers/0${pointer}`)
+})
+
+test('R046 R048 a setting lets the two members be null, and the answer says that it rests on it', async () => {
+  const nulls = { metadata: { ...aServer('').metadata, last_synced_at: null }, managed_by_app: null }
+  const world = await testWorld({
+    settings: { 'mcp.null_values': true },
+    collections: { mcp_servers: [aServer('s1', nulls)] },
+  })
+  const { body, assumed } = await world.get('/organization/mcp-servers')
+  expect(body.data[0]).toMatchObject(nulls)
+  expect(assumed).toContain('T32')
+})
+
+test('R049 neither answers nor the document hold the state or the code of a flow', async () => {
+  const world = await mcpWorld({ collections: { oauth_flows: [aFlow('f1', { code: 'code-1' })] } })
+  const list = await world.get('/organization/mcp-servers')
+  const wrong = await callback(world, { ...proof, code: 'code-2' })
+  const right = await callback(world, proof)
+  const everything = [list.text, wrong.text, right.text, JSON.stringify(world.sandbox.document())].join()
+  expect(right.status).toBe(200)
+  expect(list.body.data.at(-1).authorization_secret_id).toBe('secret-ref-1')
+  expect(everything).not.toMatch(/state-f1|code-1|code-2/)
+})
+
+test('R050 R051 R146 a completed flow is answered with the callback result and nothing else', async () => {
+  const world = await mcpWorld()
+  const { status, body, assumed } = await callback(world, proof)
+  expect(status).toBe(200)
+  expect(body).toEqual({
+    object: 'mcp_oauth_callback',
+    oauth_configured: true,
+    tools_synced: true,
+    message: expect.stringMatching(/\w/),
+  })
+  expect(assumed).toContain('T37')
+})
+
+test('R052 tools are not synced for a caller without the permission to edit the organization', async () => {
+  const world = await mcpWorld()
+  const { status, body } = await callback(world, proof, { key: 'KM' })
+  expect([status, body.oauth_configured, body.tools_synced]).toEqual([200, true, false])
+})
+
+test('R051 R052 a sync that fails leaves the flow completed', async () => {
+  const world = await mcpWorld({
+    collections: { mcp_servers: [aServer('s1', {}, { sync: 'fails', tools: ['a'] })] },
+  })
+  const { status, body } = await callback(world, proof)
+  expect([status, body.oauth_configured, body.tools_synced]).toEqual([200, true, false])
+  expect(world.state('mcp_servers')[0].metadata).toMatchObject({ oauth_configured: true, tool_count: 3 })
+})
+
+test('R053 the message is a setting, and nothing else in the result changes with it', async () => {
+  const plain = await callback(await mcpWorld(), proof)
+  const told = await callback(await mcpWorld({ settings: { 'mcp.oauth.message': 'All set.' } }), proof)
+  expect(plain.body.message).not.toBe('')
+  expect(told.body).toEqual({ ...plain.body, message: 'All set.' })
+})
+
+test('R047 R051 a completed flow sets oauth_configured of its server alone (T37)', async () => {
+  const world = await mcpWorld()
+  const [first, second] = world.state('mcp_servers')
+  world.advance('1h')
+  await callback(world, proof)
+  expect(world.state('mcp_servers')).toEqual([
+    {
+      ...first,
+      metadata: { ...first.metadata, oauth_configured: true },
+      updated_at: '2026-03-01T13:00:00.000Z',
+    },
+    second,
+  ])
+})
+
+test('R052 a sync that finds tools counts them and notes when', async () => {
+  const world = await mcpWorld({
+    collections: { mcp_servers: [aServer('s1', {}, { tools: ['read', 'write'] })] },
+  })
+  await callback(world, proof)
+  expect(world.state('mcp_servers')[0].metadata).toMatchObject({
+    tool_count: 2,
+    last_synced_at: '2026-03-01T12:00:00.000Z',
+  })
+})
+
+test('R051 the setting that keeps the server as it was does not change the result (T37)', async () => {
+  const world = await mcpWorld({ settings: { 'mcp.oauth_configured': 'keep' } })
+  const before = world.state('mcp_servers')
+  const { body } = await callback(world, proof)
+  expect(body.oauth_configured).toBe(true)
+  expect(world.state('mcp_servers')).toEqual(before)
+})
+
+test('R141 an unknown server and one of another teamspace are spoken of alike', async () => {
+  const other = aServer('s9', {}, { teamspace_id: 'ts-b' })
+  const flow = aFlow('f9', { server_id: 's9' })
+  const world = await mcpWorld({ collections: { mcp_servers: [aServer('s1'), other], oauth_flows: [flow] } })
+  const before = world.digest()
+  const unknown = await callback(world, { ...proof, state: 'state-f9' }, {}, 's8')
+  const foreign = await callback(world, { ...proof, state: 'state-f9' }, {}, 's9')
+  expect([unknown.status, foreign.status]).toEqual([404, 404])
+  expect(foreign.text).toBe(unknown.text.replace('s8', 's9'))
+  expect(world.digest()).toBe(before)
+})
+
+test('R142 R284 a code has at most 4096 characters', async () => {
+  const world = await mcpWorld()
+  await refused(world, { ...proof, code: 'c'.repeat(4097) }, '/code')
+  expect((await callback(world, { ...proof, code: '\u{1F600}'.repeat(4096) })).status).toBe(200)
+})
+
+test('R142 a code is a string', async () => {
+  const world = await mcpWorld()
+  for (const code of [1, null, ['c'], undefined]) await refused(world, { ...proof, code }, '/code')
+})
+
+test('R142 U032 where the flow names its code, only that one fits', async () => {
+  const world = await mcpWorld({ collections: { oauth_flows: [aFlow('f1', { code: 'right' })] } })
+  const { assumed } = await refused(world, { ...proof, code: 'wrong' }, '/code')
+  expect(assumed).toContain('U033')
+  expect((await callback(world, { ...proof, code: 'right' })).status).toBe(200)
+})
+
+test('R143 R284 a state has at most 512 characters', async () => {
+  const long = 's'.repeat(512)
+  const world = await mcpWorld({ collections: { oauth_flows: [aFlow('f1', { state: long })] } })
+  await refused(world, { ...proof, state: `${long}s` }, '/state')
+  expect((await callback(world, { ...proof, state: long })).status).toBe(200)
+})
+
+test('R143 a state that differs, is missing or belongs to another server is refused', async () => {
+  const world = await mcpWorld()
+  for (const state of ['state-f2', 'State-f1', 'state-f1 ', '', null, 1, undefined]) {
+    await refused(world, { ...proof, state }, '/state')
+  }
+  const { assumed } = await refused(world, proof, '/state', 's2')
+  expect(assumed).toContain('U033')
+})
+
+test('R143 the digest that the state file holds is no state', async () => {
+  const world = await mcpWorld()
+  await refused(world, { ...proof, state: world.state('oauth_flows')[0].state }, '/state')
+})
+
+test('R143 a state works once', async () => {
+  const world = await mcpWorld()
+  expect((await callback(world, proof)).status).toBe(200)
+  const { assumed } = await refused(world, proof, '/state')
+  expect(assumed).toContain('U032')
+})
+
+test('R143 a setting lets a state work again', async () => {
+  const world = await mcpWorld({ settings: { 'mcp.oauth.state_reuse': 'accept' } })
+  expect((await callback(world, proof)).status).toBe(200)
+  expect((await callback(world, proof)).status).toBe(200)
+})
+
+test('R143 a state that completed its flow stays used after a restart', async () => {
+  const world = await mcpWorld()
+  expect((await callback(world, proof)).status).toBe(200)
+  await refused(await world.restart(), proof, '/state')
+})
+
+test('R144 R284 a redirect_uri has at most 2048 characters', async () => {
+  const longest = CALLBACK.padEnd(2048, 'x')
+  const world = await mcpWorld({ collections: { oauth_flows: [aFlow('f1', { redirect_uri: longest })] } })
+  await refused(world, { ...proof, redirect_uri: `${longest}x` }, '/redirect_uri')
+  expect((await callback(world, { ...proof, redirect_uri: longest })).status).toBe(200)
+})
+
+test('R144 a redirect_uri other than the one at the start is refused, however alike', async () => {
+  const world = await mcpWorld()
+  for (const redirect_uri of [
+    `${CALLBACK}/`,
+    'https://APP.example/cb',
+    'https://app.example:443/cb',
+    'http://localhost',
+  ]) {
+    const { assumed } = await refused(world, { ...proof, redirect_uri }, '/redirect_uri')
+    expect(assumed).toContain('U033')
+  }
+})
+
+test('R145 https and the three loopback hosts are accepted', async () => {
+  const uris = [
+    'https://x.example/cb',
+    'http://localhost:3000/cb',
+    'http://127.0.0.1/cb?a=1',
+    'http://[::1]:8080',
+  ]
+  const world = await mcpWorld({
+    collections: { oauth_flows: uris.map((redirect_uri, n) => aFlow(`f${n}`, { redirect_uri })) },
+  })
+  for (const [n, redirect_uri] of uris.entries()) {
+    expect((await callback(world, { ...proof, state: `state-f${n}`, redirect_uri })).status).toBe(200)
+  }
+})
+
+test.for([
+  'http://x.example',
+  'http://127.0.0.2',
+  'http://localhost.evil.example',
+  'http://127.0.0.1.evil.example',
+  'http://localhost@evil.example',
+  'http://2130706433',
+  'http://127.1',
+  'http://0x7f000001',
+])('R145 %s does not count as loopback (T30)', async (redirect_uri) => {
+  const world = await mcpWorld()
+  const { assumed } = await refused(world, { ...proof, redirect_uri }, '/redirect_uri')
+  expect(assumed).toContain('T30')
+})
+
+test.for(['ftp://localhost', 'javascript:alert(1)', '//localhost', 'localhost', ''])(
+  'R145 %j is refused',
+  async (redirect_uri) => {
+    await refused(await mcpWorld(), { ...proof, redirect_uri }, '/redirect_uri')
+  },
+)
+
+test.for<[title: string, change: object, pointer: string]>([
+  ['R142 R284 a code of 4097 characters', { code: 'c'.repeat(4097) }, '/code'],
+  ['R143 R284 a state of 513 characters', { state: 's'.repeat(513) }, '/state'],
+  [
+    'R144 R284 a redirect_uri of 2049 characters',
+    { redirect_uri: CALLBACK.padEnd(2049, 'x') },
+    '/redirect_uri',
+  ],
+  ['R145 a redirect_uri over http', { redirect_uri: 'http://x.example' }, '/redirect_uri'],
+])('%s is refused in a fixture', async ([, change, pointer]) => {
+  const collections = { oauth_flows: [aFlow('f1', change as Readonly<Record<string, unknown>>)] }
+  await expect(testWorld({ collections })).rejects.toThrow(`/collections/oauth_flows/0${pointer}`)
+})
+
+test('R147 R228 a service key is refused in the standard body, and the state is not consumed', async () => {
+  const world = await mcpWorld()
+  const before = world.digest()
+  const { status, body, assumed } = await callback(world, proof, { key: 'KS' })
+  expect(status).toBe(403)
+  expect(body).toMatchObject({
+    status_code: 403,
+    error: 'mcp_oauth_requires_user_principal',
+    retryable: false,
+    details: {},
+  })
+  expect(assumed).toContain('U033')
+  expect(world.digest()).toBe(before)
+  expect((await callback(world, proof)).status).toBe(200)
+})
+
+test('R147 a service key is refused before anybody looks at the path or the body', async () => {
+  const world = await mcpWorld()
+  const { body } = await callback(world, { code: 1 }, { key: 'KS' }, 'nobody')
+  expect(body.error).toBe('mcp_oauth_requires_user_principal')
+})
+
+test('R147 the status for a service key is a setting', async () => {
+  const world = await mcpWorld({ settings: { 'status.oauth_principal': 401 } })
+  const { status, body } = await callback(world, proof, { key: 'KS' })
+  expect([status, body.status_code]).toEqual([401, 401])
+})
+
+test.for<[title: string, call: (world: TestWorld) => ReturnType<TestWorld['get']>, operation: string]>([
+  ['R148 the callback', (world) => callback(world, proof), 'mcp-servers.oauth-callback'],
+  ['R183 the list', (world) => world.get('/organization/mcp-servers'), 'mcp-servers.list'],
+])('%s is rate limited, and a 429 consumes nothing', async ([, call, operation]) => {
+  const settings = {
+    'limits.overrides': [{ operation, limit: 1, window_s: 60 }],
+    'mcp.oauth.state_reuse': 'accept',
+  }
+  const world = await mcpWorld({ settings })
+  expect((await call(world)).status).toBe(200)
+  const before = world.digest()
+  const { status, body, headers } = await call(world)
+  expect([status, body.error, headers.get('retry-after')]).toEqual([429, 'rate_limit_exceeded', '60'])
+  expect(world.digest()).toBe(before)
+})
+
+test('R182 the list holds the servers of the teamspace of the key alone', async () => {
+  const world = await mcpWorld({
+    collections: { mcp_servers: [aServer('s1'), aServer('s9', {}, { teamspace_id: 'ts-b' })] },
+  })
+  const ids = async (key: 'KU' | 'KS' | 'K2' | 'KO') =>
+    (await world.get('/organization/mcp-servers', { key })).body.data.map(({ id }: { id: string }) => id)
+  expect(await Promise.all([ids('KU'), ids('KS'), ids('K2'), ids('KO')])).toEqual([
+    ['s1'],
+    ['s1'],
+    ['s9'],
+    [],
+  ])
+})
+
+test('R183 U031 no parameter is read, and has_more is a setting', async () => {
+  const world = await mcpWorld({ settings: { 'mcp.list.has_more': 'absent' } })
+  const { body, assumed } = await world.get('/organization/mcp-servers?limit=1&after=zzz&limit=x')
+  expect(Object.keys(body)).toEqual(['object', 'data'])
+  expect(body.data).toHaveLength(2)
+  expect(assumed).toEqual(expect.arrayContaining(['U031', 'T21']))
+})
+
+test('R287 both MCP operations are marked beta', async () => {
+  const world = await mcpWorld()
+  const beta = [...world.sandbox.service.operations.values()].filter((each) => each.beta === true)
+  expect(beta.map(({ name }) => name).sort()).toEqual(['mcp-servers.list', 'mcp-servers.oauth-callback'])
+})
+
+test('R143 R144 a flow started by the control API is completed with what it told, by the server it was for', async () => {
+  const world = await mcpWorld()
+  const flow = startFlow(world, 's2', 'http://localhost:3000/cb')
+  expect(flow).toMatchObject({ server_id: 's2', redirect_uri: 'http://localhost:3000/cb' })
+  expect(JSON.stringify(world.sandbox.document())).not.toContain(flow.state)
+  await refused(world, { ...flow, server_id: undefined, code: 'another' }, '/code', 's2')
+  await refused(world, flow, '/state', 's1')
+  expect((await callback(world, flow, {}, 's2')).body.tools_synced).toBe(true)
+})
+
+test('R143 every flow has a state and a code of its own', async () => {
+  const world = await mcpWorld()
+  const flows = [1, 2, 3].map(() => startFlow(world, 's1', CALLBACK))
+  expect(new Set(flows.flatMap(({ state, code }) => [state, code])).size).toBe(6)
+})
+
+test('R145 a flow cannot be started for an unknown server or with a redirect that could not come back', async () => {
+  const world = await mcpWorld()
+  expect(() => startFlow(world, 's8', CALLBACK)).toThrow('no MCP server with the id "s8"')
+  expect(() => startFlow(world, 's1', 'http://x.example')).toThrow('must be https')
+})

@@ -1,0 +1,314 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { refused } from '../support/refusal.ts'
+import { type TestAnswer, type TestWorld, testWorld } from '../support/world.ts'
+
+const USERS = '/organization/teamspaces/ts-b/users'
+const JANUARY = Date.parse('2026-01-01T00:00:00.000Z')
+
+/** `count` people in ts-b besides its owner, the first one the oldest. */
+function crowd(count: number, name = (n: number) => ['Pat', `Number${n}`] as const) {
+  const numbers = Array.from({ length: count }, (_, n) => n)
+  return {
+    users: numbers.map((n) => {
+      const [first_name, last_name] = name(n)
+      const created_at = new Date(JANUARY + (n + 1) * 60_000).toISOString()
+      return { id: `u-${n}`, organization_id: 'org-1', email: `p${n}@crowd.example`, first_name, last_name, created_at }
+    }),
+    memberships: numbers.map((n) => ({
+      id: `m-${n}`,
+      teamspace_id: 'ts-b',
+      user_id: `u-${n}`,
+      role: 'member',
+      created_at: '-1d',
+    })),
+  }
+}
+
+const list = (world: TestWorld, query = ''): Promise<TestAnswer> =>
+  world.get(`${USERS}${query}`, { key: 'K2' })
+
+const idsOf = ({ body }: TestAnswer): string[] => body.data.map(({ id }: { id: string }) => id)
+
+async function walk(world: TestWorld, query: string): Promise<string[]> {
+  const ids: string[] = []
+  for (let after = ''; ; ) {
+    const page = await list(world, `?${query}${after}`)
+    expect(page.status).toBe(200)
+    ids.push(...idsOf(page))
+    if (!page.body.has_more) return ids
+    after = `&after=${ids.at(-1)}`
+  }
+}
+
+test('R028 R029 R030 R158 items have exactly the members of the table, and the list has has_more', async () => {
+  const world = await testWorld({ collections: crowd(3) })
+  const { status, body } = await list(world)
+  expect(status).toBe(200)
+  expect(Object.keys(body).sort()).toEqual(['data', 'has_more', 'object'])
+  for (const user of body.data) {
+    expect(user).toEqual({
+      id: expect.any(String),
+      email: expect.stringMatching(/^[^@\s]+@[^@\s]+\.[^@\s]+$/),
+      first_name: expect.any(String),
+      last_name: expect.any(String),
+      permissions: { role: expect.any(String), agent_ids: [] },
+    })
+  }
+})
+
+test('R030 R031 U004 roles and agent ids pass through as the fixtures give them', async () => {
+  const membership = { id: 'm', teamspace_id: 'ts-b', user_id: 'user-owner', created_at: '-1d' }
+  const memberships = [{ ...membership, role: 'Fürst', agent_ids: ['agent-1', ''] }]
+  const world = await testWorld({ collections: { memberships } })
+  const permissions = new Map(
+    (await list(world)).body.data.map((user: { id: string; permissions: object }) => [user.id, user.permissions]),
+  )
+  expect(permissions.get('user-owner')).toEqual({ role: 'Fürst', agent_ids: ['agent-1', ''] })
+  expect(permissions.get('user-second')).toEqual({ role: 'owner', agent_ids: [] })
+})
+
+test.for(['not-an-email', '', 'a@', '@b.example', 'a b@c.example'])(
+  'R029 a fixture whose e-mail is "%s" is refused with a clear message',
+  async (email) => {
+    const { users } = crowd(1)
+    const collections = { users: users.map((user) => ({ ...user, email })) }
+    await expect(testWorld({ collections })).rejects.toThrow(/users\/5\/email.*must be an e-mail address/)
+  },
+)
+
+test('R028 a fixture without a last name is refused', async () => {
+  const collections = { users: crowd(1).users.map(({ last_name: _, ...user }) => user) }
+  await expect(testWorld({ collections })).rejects.toThrow(/users\/5\/last_name.*is required/)
+})
+
+test('R008 R157 walking with after visits everyone once, newest first, and before walks back', async () => {
+  const world = await testWorld({ collections: crowd(25) })
+  const all = idsOf(await list(world, '?limit=100'))
+  expect(all).toEqual([...Array.from({ length: 25 }, (_, n) => `u-${24 - n}`), 'user-second'])
+  for (const limit of [1, 7, 26]) expect(await walk(world, `limit=${limit}`)).toEqual(all)
+  expect(idsOf(await list(world, `?limit=3&after=${all[4]}`))).toEqual(all.slice(5, 8))
+  expect(idsOf(await list(world, `?limit=3&before=${all[4]}`))).toEqual(all.slice(1, 4))
+  expect(idsOf(await list(world, `?limit=3&before=${all[1]}`))).toEqual(all.slice(0, 1))
+})
+
+test('R010 R158 a page is full while more exist: 150 users at limit 1, 99 and 100; 100 users at 100', async () => {
+  const world = await testWorld({ collections: crowd(149) })
+  for (const limit of [1, 99, 100]) {
+    const { body } = await list(world, `?limit=${limit}`)
+    expect([body.data.length, body.has_more]).toEqual([limit, true])
+  }
+  const exact = await testWorld({ collections: crowd(99) })
+  const { body } = await list(exact, '?limit=100')
+  expect([body.data.length, body.has_more]).toEqual([100, false])
+})
+
+test('R010 U019 without a limit the page has 20 users and says that the number is assumed', async () => {
+  const world = await testWorld({ collections: crowd(30) })
+  const answer = await list(world)
+  expect(answer.body.data).toHaveLength(20)
+  expect(answer.assumed).toContain('U019')
+  expect((await list(world, '?limit=20')).assumed).not.toContain('U019')
+})
+
+const badLimits = ['0', '101', '-1', '1.5', '1e1', '0x10', 'abc', '', '%205', '%D9%A5', '+5', '05', '1&limit=2']
+
+test.for(badLimits)('R009 R156 R167 R179 limit=%s is refused on every list', async (limit) => {
+  const world = await testWorld({ collections: crowd(3) })
+  const lists = [USERS, '/organization/reports/consumption-breakdown', '/data-views']
+  for (const path of lists) {
+    const answer = await refused(world, () => world.get(`${path}?limit=${limit}`, { key: 'K2' }))
+    expect(answer.body.details.errors[0].pointer).toBe('/query/limit')
+  }
+})
+
+test.for(['1', '100'])('R009 R156 R167 R179 limit=%s is accepted on every list', async (limit) => {
+  const world = await testWorld({ collections: crowd(3) })
+  const lists = [USERS, '/organization/reports/consumption-breakdown', '/data-views']
+  for (const path of lists) expect((await world.get(`${path}?limit=${limit}`, { key: 'K2' })).status).toBe(200)
+})
+
+const people = [
+  ['Grace', 'Hopper'],
+  ['Alan', 'Turing'],
+  ['Ada', 'Lovelace'],
+  ['José', 'Núñez'],
+] as const
+const named = () => crowd(people.length, (n) => people[n] ?? ['', ''])
+
+test.for([
+  ['R155 part of a first name', 'rac', ['u-0']],
+  ['R155 part of a last name', 'urin', ['u-1']],
+  ['R155 part of an e-mail address', 'p2@cro', ['u-2']],
+  ['R155 another letter case', 'GRACE', ['u-0']],
+  ['R155 letters beyond ASCII', 'ÚÑE', ['u-3']],
+  ['R155 U021 first and last name with a space between', 'ada love', ['u-2']],
+  ['R155 no match', 'zzz', []],
+  ['R155 characters of regular expressions are literal', '.*', []],
+  ['R155 a dot is a dot', 'crowd.example', ['u-3', 'u-2', 'u-1', 'u-0']],
+  ['R155 an empty search finds all', '', ['u-3', 'u-2', 'u-1', 'u-0', 'user-second']],
+] as const)('%s', async ([, search, expected]) => {
+  const world = await testWorld({ collections: named() })
+  const answer = await list(world, `?search=${encodeURIComponent(search)}`)
+  expect(idsOf(answer)).toEqual(expected)
+  expect(answer.assumed.includes('U021')).toBe(search !== '')
+})
+
+test.for([
+  ['substring', 'ing', ['u-1']],
+  ['prefix', 'tur', ['u-1']],
+  ['prefix', 'ing', []],
+  ['exact', 'turing', ['u-1']],
+  ['exact', 'tur', []],
+  ['exact', '', ['u-3', 'u-2', 'u-1', 'u-0', 'user-second']],
+] as const)('U021 users.search at %s and the search "%s"', async ([mode, search, expected]) => {
+  const world = await testWorld({ collections: named(), settings: { 'users.search': mode } })
+  expect(idsOf(await list(world, `?search=${search}`))).toEqual(expected)
+})
+
+test('R155 a search of 10,000 characters finds nobody and answers quickly', async () => {
+  const world = await testWorld({ collections: crowd(500) })
+  await list(world)
+  const start = performance.now()
+  const answer = await list(world, `?search=${'a.*'.repeat(3333)}`)
+  expect(performance.now() - start).toBeLessThan(100)
+  expect([answer.status, answer.body.data]).toEqual([200, []])
+})
+
+test('R157 a filtered walk visits each match once', async () => {
+  const collections = crowd(30, (n) => (n % 3 === 0 ? ['Match', 'Yes'] : ['Other', 'No']))
+  const world = await testWorld({ collections })
+  const expected = Array.from({ length: 10 }, (_, n) => `u-${27 - 3 * n}`)
+  expect(await walk(world, 'search=match&limit=4')).toEqual(expected)
+  expect(idsOf(await list(world, '?search=match&limit=2&after=u-20'))).toEqual(['u-18', 'u-15'])
+})
+
+test.for(['nobody', 'user-owner', '__proto__', '', 'u-0%00'])(
+  'R157 U022 the cursor "%s" leads nowhere: refused, or an empty page by the setting',
+  async (cursor) => {
+    const world = await testWorld({ collections: crowd(2) })
+    const answer = await refused(world, () => list(world, `?after=${cursor}`), 400)
+    expect(answer.assumed).toContain('U022')
+    const lenient = await testWorld({ collections: crowd(2), settings: { 'lists.bad_cursor': 'empty' } })
+    const empty = { object: 'list', data: [], has_more: false }
+    expect((await list(lenient, `?before=${cursor}`)).body).toEqual(empty)
+  },
+)
+
+test('T25 after together with before is refused, or after wins by the setting', async () => {
+  const world = await testWorld({ collections: crowd(3) })
+  expect((await refused(world, () => list(world, '?after=u-2&before=u-0'))).assumed).toContain('T25')
+  const lenient = await testWorld({ collections: crowd(3), settings: { 'lists.both_cursors': 'after' } })
+  expect(idsOf(await list(lenient, '?after=u-2&before=u-0&limit=1'))).toEqual(['u-1'])
+})
+
+test('T26 has_more of a page read backwards says whether rows follow it, or precede it by the setting', async () => {
+  const world = await testWorld({ collections: crowd(5) })
+  expect((await list(world, '?limit=2&before=u-2')).body.has_more).toBe(true)
+  const settings = { 'lists.has_more_before': 'travel' }
+  const travel = await testWorld({ collections: crowd(5), settings })
+  expect((await list(travel, '?limit=2&before=u-2')).body.has_more).toBe(false)
+})
+
+test('T28 a cursor outlives the membership of its user, on both sides, and a restart', async () => {
+  const world = await testWorld({ collections: crowd(6) })
+  expect((await world.delete(`${USERS}/u-3`, { key: 'K2' })).status).toBe(204)
+  const again = await world.restart()
+  expect(idsOf(await list(again, '?limit=2&after=u-3'))).toEqual(['u-2', 'u-1'])
+  expect(idsOf(await list(again, '?limit=1&before=u-3'))).toEqual(['u-4'])
+})
+
+test.for(['oldest', 'shuffled'])('U020 lists.order at %s is a stable order that walks can follow', async (order) => {
+  const world = await testWorld({ collections: crowd(20), settings: { 'lists.order': order } })
+  const all = idsOf(await list(world, '?limit=100'))
+  expect(await walk(world, 'limit=3')).toEqual(all)
+  const oldest = ['user-second', ...Array.from({ length: 20 }, (_, n) => `u-${n}`)]
+  if (order === 'oldest') expect(all).toEqual(oldest)
+  else expect(all).not.toEqual(oldest)
+})
+
+test('R160 a deleted user is gone from the list and refused by key, and stays in other teamspaces', async () => {
+  const memberships = [
+    { id: 'm', teamspace_id: 'ts-b', user_id: 'user-member', role: 'member', created_at: '-1d' },
+  ]
+  const world = await testWorld({ collections: { memberships } })
+  expect(idsOf(await list(world))).toEqual(['user-second', 'user-member'])
+  const answer = await world.delete('/organization/teamspaces/ts-a/users/user-member')
+  expect([answer.status, answer.text]).toEqual([204, ''])
+  expect(idsOf(await world.get('/organization/teamspaces/ts-a/users'))).not.toContain('user-member')
+  await refused(world, () => world.post('/pages', { name: 'x' }, { key: 'KM' }), 403, 'forbidden')
+  expect(idsOf(await list(world))).toEqual(['user-second', 'user-member'])
+})
+
+test('R160 U025 a second deletion is not found; the last owner may go; a setting makes the answer a 200', async () => {
+  const world = await testWorld({ settings: { 'success.delete': 200 } })
+  const path = '/organization/teamspaces/ts-a/users'
+  const answer = await world.delete(`${path}/user-member`)
+  expect([answer.status, answer.body]).toEqual([200, {}])
+  expect(answer.assumed).toContain('U025')
+  await refused(world, () => world.delete(`${path}/user-member`), 404, 'not_found')
+  expect((await world.delete(`${path}/user-owner`)).status).toBe(200)
+})
+
+test.for([
+  ['an unknown user', 'KU', 'ts-a', 'nobody'],
+  ['a user of another teamspace', 'KU', 'ts-a', 'user-second'],
+  ['a user named like a property of every object', 'KU', 'ts-a', '__proto__'],
+  ['an unknown teamspace', 'KU', 'ts-none', 'user-member'],
+  ['a teamspace of others', 'K2', 'ts-a', 'user-member'],
+  ['a teamspace of another organization', 'KO', 'ts-a', 'user-member'],
+] as const)('R160 R229 deleting %s is not found', async ([, key, teamspace, user]) => {
+  const world = await testWorld()
+  const path = `/organization/teamspaces/${teamspace}/users/${user}`
+  await refused(world, () => world.delete(path, { key }), 404, 'not_found')
+  if (teamspace !== 'ts-a' || key !== 'KU')
+    await refused(world, () => world.get(`/organization/teamspaces/${teamspace}/users`, { key }), 404)
+})
+
+test('R160 a user with several memberships loses all of them, and appears once while they last', async () => {
+  const membership = { teamspace_id: 'ts-b', user_id: 'user-member', role: 'first', created_at: '-1d' }
+  const memberships = [
+    { ...membership, id: 'm-1' },
+    { ...membership, id: 'm-2', role: 'second' },
+  ]
+  const world = await testWorld({ collections: { memberships } })
+  expect((await list(world)).body.data).toMatchObject([{}, { id: 'user-member', permissions: { role: 'first' } }])
+  await world.delete(`${USERS}/user-member`, { key: 'K2' })
+  expect(idsOf(await list(world))).toEqual(['user-second'])
+})
+
+test('R160 a user who is taken in again is listed again', async () => {
+  const world = await testWorld({ collections: crowd(2) })
+  await world.delete(`${USERS}/u-0`, { key: 'K2' })
+  const membership = { id: 'm-again', teamspace_id: 'ts-b', user_id: 'u-0', role: 'back', agent_ids: [] }
+  world.sandbox.change(({ tx, at }) =>
+    tx.put('memberships', { ...membership, created_at: at, removed_at: null, self_joined: false } as never),
+  )
+  expect((await list(world)).body.data[1]).toMatchObject({ id: 'u-0', permissions: { role: 'back' } })
+})
+
+test('R008 R010 any mix of page sizes and removals on the way visits each remaining user once', async () => {
+  const steps = fc.array(fc.record({ limit: fc.integer({ min: 1, max: 9 }), remove: fc.nat(19) }), {
+    minLength: 30,
+    maxLength: 30,
+  })
+  await fc.assert(
+    fc.asyncProperty(steps, async (plan) => {
+      const world = await testWorld({ collections: crowd(20) })
+      const seen: string[] = []
+      const removed = new Set<string>()
+      for (const { limit, remove } of plan) {
+        const after = seen.length === 0 ? '' : `&after=${seen.at(-1)}`
+        const { body } = await list(world, `?limit=${limit}${after}`)
+        seen.push(...body.data.map(({ id }: { id: string }) => id))
+        if (!body.has_more) break
+        const gone = await world.delete(`${USERS}/u-${remove}`, { key: 'K2' })
+        if (gone.status === 204) removed.add(`u-${remove}`)
+      }
+      expect(new Set(seen).size).toBe(seen.length)
+      const everyone = ['user-second', ...Array.from({ length: 20 }, (_, n) => `u-${n}`)]
+      for (const id of everyone) if (!removed.has(id)) expect(seen).toContain(id)
+    }),
+    { numRuns: 8 },
+  )
+})

@@ -1,0 +1,39 @@
+import { expect } from 'vitest'
+import type { TestAnswer, TestWorld } from './world.ts'
+
+/** Asserts a client error in the standard body. Specification: Errors / Standard error body. */
+export function expectStandardError(answer: TestAnswer, status?: number, code?: string): void {
+  expect(answer.status).toBeGreaterThanOrEqual(400)
+  expect(answer.status).toBeLessThan(500)
+  if (status !== undefined) expect(answer.status).toBe(status)
+  expect(answer.headers.get('content-type')).toMatch(/^application\/json/)
+  const { body } = answer
+  expect(body).toEqual({
+    status_code: answer.status,
+    statusCode: answer.status,
+    error: code ?? expect.stringMatching(/^[a-z0-9_]+$/),
+    message: expect.stringMatching(/./),
+    ...(Object.hasOwn(body, 'mitigation') ? { mitigation: expect.stringMatching(/./) } : {}),
+    retryable: answer.status === 429,
+    details: expect.any(Object),
+  })
+}
+
+/** Asserts that a request is refused in the standard body and leaves the world as it was; hands the answer on. */
+export async function refused(
+  world: TestWorld,
+  request: () => Promise<TestAnswer>,
+  status?: number,
+  code?: string,
+): Promise<TestAnswer> {
+  const before = world.digest()
+  const answer = await request()
+  expectStandardError(answer, status, code)
+  expect(world.digest()).toBe(before)
+  return answer
+}
+
+/** The pointers of everything that a validation error complains about. */
+export function pointersOf(answer: TestAnswer): string[] {
+  return answer.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
+}
