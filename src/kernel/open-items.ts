@@ -154,6 +154,11 @@ export const kernelAssumptions: Assumptions = {
       'No: the tables are taken literally; fixtures supply values.',
     ),
     shown(
+      'U015',
+      'Which members of a body are required.',
+      'Those without which the operation means nothing; each has a setting.',
+    ),
+    shown(
       'U016',
       'What a PATCH without a known member does.',
       'Nothing: the object comes back unchanged, updated_at included.',
@@ -168,7 +173,7 @@ export const kernelAssumptions: Assumptions = {
       'What happens to unknown members and query parameters.',
       'They are ignored; a setting refuses them.',
     ),
-    shown('U019', 'How long a list is without a limit.', '20 records.'),
+    shown('U019', 'How long a list is without a limit.', 'It holds 20 records.'),
     shown('U020', 'The order of lists.', 'Newest first, ties by id.'),
     shown(
       'U022',
@@ -181,7 +186,12 @@ export const kernelAssumptions: Assumptions = {
       '404, also for objects of other teamspaces, so that nothing tells whether they exist.',
     ),
     shown('U025', 'Status and body of deletions.', '204 without a body; repeating it is a 404.'),
-    universal('U026', 'The success statuses other than the feedback 204.', '200.'),
+    universal('U026', 'The success statuses other than the feedback 204.', 'All of them are 200.'),
+    silent(
+      'U046',
+      'How clients subscribe to webhooks.',
+      'No endpoint of the API does it: the specification names none.',
+    ),
     silent(
       'U051',
       'Empty metadata keys and repeated JSON members.',
@@ -197,6 +207,11 @@ export const kernelAssumptions: Assumptions = {
       'U059',
       'Scope and syntax of Idempotency-Key, and what is recorded.',
       'One teamspace and operation; 1 to 255 characters; only accepted creations. Requests run one after the other, so a duplicate in flight waits and replays.',
+    ),
+    silent(
+      'U060',
+      'Signature, headers, retries and order of webhook deliveries.',
+      'This version delivers nothing; a batch shows by its status that it is terminal.',
     ),
     silent(
       'U063',
@@ -295,7 +310,11 @@ export const kernelAssumptions: Assumptions = {
       'When exactly an idempotency record expires.',
       'At 24 hours after acceptance it is gone; replays do not prolong it.',
     ),
-    silent('T20', 'Whether status_code can differ from the HTTP status.', 'Never.'),
+    silent(
+      'T20',
+      'Whether status_code can differ from the HTTP status.',
+      'Never: the body repeats the status of the answer.',
+    ),
     shown('T25', 'after together with before.', 'Refused: no meaning is stated.'),
     silent(
       'T26',

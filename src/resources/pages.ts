@@ -1,10 +1,12 @@
 import * as z from 'zod'
 import { setting } from '../kernel/assumptions.ts'
 import { collection } from '../kernel/collection.ts'
+import { DAY } from '../kernel/duration.ts'
 import { refuseInvalid } from '../kernel/errors.ts'
 import { anyObject, timestamp } from '../kernel/fields.ts'
 import { requiredFlag, requiredIf, successCreate } from '../kernel/open-items.ts'
 import { operation, type Request, type Resource } from '../kernel/operation.ts'
+import { teamspaces } from './teamspaces/schema.ts'
 
 const pageRecord = () =>
   z.strictObject({
@@ -23,13 +25,13 @@ const pages = collection<Page>({
   name: 'pages',
   label: 'page',
   schema: pageRecord,
-  generate: ({ faker, newId, ago, chance, n }) => ({
+  generate: ({ faker, newId, ago, chance, any, n }) => ({
     object: 'page',
     id: newId(),
     name: faker.company.catchPhrase(),
-    teamspace_id: 'teamspace-harbor',
+    teamspace_id: any(teamspaces).id,
     scope: n % 4 === 0 ? 'organization' : 'teamspace',
-    created_at: ago(chance.int(1, 90) * 86_400_000),
+    created_at: ago(chance.int(1, 90) * DAY),
   }),
 })
 
@@ -73,7 +75,8 @@ const createPage = operation({
     }
   },
   handle: ({ tx, body, caller, newId, at, assume, note }) => {
-    if (body.parent !== undefined) checkParent(body.parent, { tx, caller, note })
+    if (body.parent === undefined) note(otherParents.item)
+    else checkParent(body.parent, { tx, caller, note })
     const page = tx.in(pages).put({
       object: 'page',
       id: newId(),

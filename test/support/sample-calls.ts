@@ -82,7 +82,7 @@ export const sampleRecords: Readonly<Record<string, readonly object[]>> = {
   event_triggers: ['trigger-1', 'trigger-2'].map((id) => ({
     id,
     enabled: true,
-    trigger_source: 'provider_a',
+    trigger_source: 'file_sharing',
     trigger_event: 'Document:created',
     created_at: JANUARY,
     updated_at: JANUARY,
@@ -150,7 +150,7 @@ export async function sampleCalls(world: TestWorld): Promise<SampleCall[]> {
     call('automations.update', 'PATCH', '/agents/agent-1/automations/automation-1', { name: 'Daily' }),
     call('event-triggers.list', 'GET', '/agents/agent-1/event-triggers'),
     call('event-triggers.create', 'POST', '/agents/agent-1/event-triggers', {
-      trigger_source: 'provider_a',
+      trigger_source: 'file_sharing',
       trigger_event: 'Document:created',
     }),
     call('event-triggers.delete', 'DELETE', '/agents/agent-1/event-triggers/trigger-2'),

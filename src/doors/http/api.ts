@@ -107,13 +107,14 @@ export class Api {
     return turnAway(this.#options.sandbox, { method: req.method ?? '', path, dialect }, refusal)
   }
 
-  #send(
+  async #send(
     req: IncomingMessage,
     res: ServerResponse,
     answer: Answer,
     extra?: readonly HeaderPair[],
   ): Promise<void> {
-    return render(res, answer, extra ?? corsHeaders(this.#origin(req)), req.method !== 'HEAD')
+    await discardBody(req)
+    await render(res, answer, extra ?? corsHeaders(this.#origin(req)), req.method !== 'HEAD')
   }
 
   #origin(req: IncomingMessage) {

@@ -6,7 +6,7 @@ import type { AnyOperation } from '../../kernel/operation.ts'
 import type { World } from '../../kernel/world.ts'
 import { type Body, type BodyRefusal, readBody } from './body.ts'
 import { announcesBody } from './discard.ts'
-import { describeViolation, guardJson, parseJson } from './json-guard.ts'
+import { describeViolation, guardJson, JSON_BOUNDS, type JsonBounds, parseJson } from './json-guard.ts'
 import { isJsonContentType } from './media-type.ts'
 
 /** Bodies up to this many bytes are read before anybody asks who sends them: it costs less than asking twice. */
@@ -45,17 +45,26 @@ export async function readCallBody(
   operation: AnyOperation,
   world: World,
 ): Promise<CallBody | undefined> {
-  if (world.inputOf(operation).body === undefined || !announcesBody(req)) return NO_BODY
-  const media = isJsonContentType(req.headers['content-type'])
-  if (media !== 'json') return refused(mediaRefusal(media, req.headers['content-type']))
+  if (world.inputOf(operation).body === undefined) return NO_BODY
   if (mayBeLarge(req) && !world.authenticator.recognises(req.headers.authorization, world.settings))
     return NO_BODY
-  const limit = operation.bodyLimit ?? world.settings.get(bodyLimit)
-  const body = await readBody(req, { limit })
+  const bytes = operation.bodyLimit ?? world.settings.get(bodyLimit)
+  return readJson(req, { bytes, tokens: JSON_BOUNDS.maxTokens })
+}
+
+/** Reads and parses a JSON body within bounds: bytes after decoding, and tokens. Never rejects. */
+export async function readJson(
+  req: IncomingMessage,
+  bounds: { readonly bytes: number; readonly tokens: number },
+): Promise<CallBody | undefined> {
+  if (!announcesBody(req)) return NO_BODY
+  const media = isJsonContentType(req.headers['content-type'])
+  if (media !== 'json') return refused(mediaRefusal(media, req.headers['content-type']))
+  const body = await readBody(req, { limit: bounds.bytes })
   if (body.kind === 'aborted') return undefined
   if (body.kind !== 'bytes') return refused(bodyRefusal(body))
   try {
-    return parsed(body)
+    return parsed(body, { ...JSON_BOUNDS, maxTokens: bounds.tokens })
   } finally {
     body.release()
   }
@@ -68,10 +77,10 @@ function mayBeLarge(req: IncomingMessage): boolean {
   return length === undefined || Number(length) > FREE_READING
 }
 
-function parsed({ bytes }: Extract<Body, { kind: 'bytes' }>): CallBody {
-  const violation = guardJson(bytes)
+function parsed({ bytes }: Extract<Body, { kind: 'bytes' }>, bounds: JsonBounds): CallBody {
+  const violation = guardJson(bytes, bounds)
   if (violation !== undefined) {
-    return refused(new Refusal('validation_failed', { detail: describeViolation(violation) }))
+    return refused(new Refusal('validation_failed', { detail: describeViolation(violation, bounds) }))
   }
   const result = parseJson(bytes)
   if (result.ok) return { kind: 'json', value: result.value, bytes }

@@ -1,0 +1,2 @@
+export { FixturesError } from './doors/fixtures.ts'
+export { type Emulator, type EmulatorOptions, startEmulator } from './emulator.ts'

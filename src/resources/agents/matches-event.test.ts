@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { matchesEvent } from './matches-event.ts'
+
+const either = [true, false]
+const combinations = (['file_sharing', 'construction_management'] as const).flatMap((source) =>
+  ['File:created', 'File:deleted'].flatMap((event) =>
+    either.flatMap((enabled) => either.map((verdict) => ({ source, event, enabled, verdict }))),
+  ),
+)
+
+const aTrigger = ({ enabled = true, verdict = true, conditions = 'only PDFs' as string | null } = {}) => ({
+  enabled,
+  trigger_source: 'file_sharing' as const,
+  trigger_event: 'File:created',
+  run_conditions: conditions,
+  _emulator: { condition_verdict: verdict },
+})
+
+test('R237 of the 16 combinations of source, event, enabled and verdict, exactly the one with all four fires', () => {
+  const fired = combinations.filter(({ source, event, enabled, verdict }) =>
+    matchesEvent(aTrigger({ enabled, verdict }), { source, event }),
+  )
+  expect(combinations).toHaveLength(16)
+  expect(fired).toEqual([
+    { source: 'file_sharing' as const, event: 'File:created', enabled: true, verdict: true },
+  ])
+})
+
+test('R072 without conditions the verdict does not count', () => {
+  const trigger = aTrigger({ conditions: null, verdict: false })
+  expect(matchesEvent(trigger, { source: 'file_sharing' as const, event: 'File:created' })).toBe(true)
+})
+
+test('R072 empty conditions are conditions: the verdict counts', () => {
+  const trigger = aTrigger({ conditions: '', verdict: false })
+  expect(matchesEvent(trigger, { source: 'file_sharing' as const, event: 'File:created' })).toBe(false)
+})
+
+test('R068 a paused trigger fires on nothing', () => {
+  const trigger = aTrigger({ enabled: false, conditions: null })
+  expect(matchesEvent(trigger, { source: 'file_sharing' as const, event: 'File:created' })).toBe(false)
+})
+
+test('R237 event names are compared as they are written', () => {
+  for (const event of ['file:created', 'File:created ', 'File:Created', 'File']) {
+    expect(matchesEvent(aTrigger(), { source: 'file_sharing', event })).toBe(false)
+  }
+})

@@ -1,0 +1,41 @@
+import * as z from 'zod'
+import { collection } from '../../kernel/collection.ts'
+import { DAY } from '../../kernel/duration.ts'
+import { nonEmptyText, timestamp } from '../../kernel/fields.ts'
+import { type OpaqueRecord, opaqueRecord } from '../opaque.ts'
+import { teamspaces } from '../teamspaces/schema.ts'
+
+const agentFacts = () => z.strictObject({ teamspace_id: z.string() })
+
+export type Agent = OpaqueRecord<z.output<ReturnType<typeof agentFacts>>>
+
+export const agents = collection<Agent>({
+  name: 'agents',
+  label: 'agent',
+  schema: () => opaqueRecord(agentFacts()),
+  generate: ({ faker, chance, newId, ago, any }) => ({
+    id: newId(),
+    name: `${faker.person.jobArea()} ${faker.person.jobType()}`,
+    created_at: ago(chance.int(1, 300) * DAY),
+    _emulator: { teamspace_id: any(teamspaces).id },
+  }),
+})
+
+const runRecord = () =>
+  z.strictObject({
+    id: nonEmptyText(),
+    agent_id: z.string(),
+    automation_id: z.string().nullable().default(null),
+    trigger_id: z.string().nullable().default(null),
+    thread_id: z.string().nullable().default(null),
+    status: z.enum(['queued', 'executed', 'dropped']),
+    queued_at: timestamp(),
+    executed_at: timestamp().nullable().default(null),
+    /** In words: what made the agent run. */
+    cause: z.string().default(''),
+  })
+
+export type AgentRun = z.output<ReturnType<typeof runRecord>>
+
+/** The run history of agents, which the API never shows. It outlives the automation or trigger that a run came from. */
+export const agentRuns = collection<AgentRun>({ name: 'agent_runs', label: 'agent run', schema: runRecord })

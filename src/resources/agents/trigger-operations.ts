@@ -1,0 +1,163 @@
+import * as z from 'zod'
+import type { Settings } from '../../kernel/assumptions.ts'
+import { refuseInvalid } from '../../kernel/errors.ts'
+import {
+  emptyPatch,
+  immutableMembers,
+  successCreate,
+  successDelete,
+  successRead,
+  successUpdate,
+} from '../../kernel/open-items.ts'
+import { operation, type Request } from '../../kernel/operation.ts'
+import { shown } from '../../kernel/state.ts'
+import { opaqueList, refuseStrict, uncontracted } from '../opaque.ts'
+import { requireAgent } from './agents.ts'
+import {
+  type EventTrigger,
+  eventTriggers,
+  namedTrigger,
+  requireTrigger,
+  shownTrigger,
+  writable,
+} from './event-triggers.ts'
+import { givenSource } from './providers.ts'
+
+const collectionPath = '/agents/{agent_id}/event-triggers'
+const recordPath = '/agents/{agent_id}/event-triggers/{trigger_id}'
+
+const changes = (settings: Settings) => ({
+  enabled: writable.enabled().exactOptional(),
+  trigger_event: writable.trigger_event(settings).exactOptional(),
+  name: writable.name().exactOptional(),
+  description: writable.description().exactOptional(),
+  run_conditions: writable.run_conditions().exactOptional(),
+  response_thread: writable.response_thread().exactOptional(),
+})
+
+export const updateTrigger = operation({
+  name: 'event-triggers.update',
+  method: 'PATCH',
+  path: recordPath,
+  summary: 'Update an event trigger',
+  section: 'Update event trigger',
+  dialect: 'standard',
+  contract: true,
+  success: successUpdate,
+  answer: shownTrigger,
+  input: ({ object }, settings) => ({
+    // Of any type: a value of another type is another value, and the setting says what becomes of it.
+    body: object({ ...changes(settings), trigger_source: z.unknown().optional() }),
+  }),
+  find: ({ tx, caller, params }) => requireTrigger(tx, caller, params),
+  handle: ({ tx, body, target: trigger, at, settings, assume, note }) => {
+    if (body.trigger_event !== undefined) note('U061')
+    const { trigger_source: source, ...supplied } = body
+    if (source !== undefined) keepSource(namedTrigger(trigger, settings), source, assume)
+    if (Object.keys(supplied).length > 0) {
+      const changed = tx.in(eventTriggers).put({ ...trigger, ...supplied, updated_at: at })
+      return { body: asShown(changed, settings) }
+    }
+    if (source === undefined && assume(emptyPatch) === 'reject') {
+      refuseInvalid([{ pointer: '', detail: 'names no member that can be updated' }])
+    }
+    return { body: asShown(trigger, settings) }
+  },
+})
+
+function asShown(trigger: EventTrigger, settings: Settings): object {
+  return shown(namedTrigger(trigger, settings))
+}
+
+function keepSource(
+  { trigger_source }: { readonly trigger_source: string },
+  given: unknown,
+  assume: Request<object, unknown>['assume'],
+): void {
+  if (given === trigger_source || assume(immutableMembers) === 'ignore') return
+  refuseInvalid([
+    {
+      pointer: '/trigger_source',
+      detail: `cannot change from "${trigger_source}"; to switch providers, delete the trigger and create another`,
+    },
+  ])
+}
+
+export const listTriggers = operation({
+  ...uncontracted,
+  name: 'event-triggers.list',
+  method: 'GET',
+  path: collectionPath,
+  summary: 'List the event triggers of an agent',
+  success: successRead,
+  answer: (settings) => z.strictObject({ object: z.literal('list'), data: z.array(shownTrigger(settings)) }),
+  find: ({ settings, tx, caller, params }) => {
+    refuseStrict(settings, 'event-triggers.list')
+    return requireAgent(tx, caller, params.agent_id)
+  },
+  handle: (request) => {
+    const { tx, target: agent } = request
+    const own = tx.in(eventTriggers).filter(({ _emulator }) => _emulator.agent_id === agent.id)
+    const named = own.map((trigger) => namedTrigger(trigger, request.settings))
+    return { body: opaqueList(named, request) }
+  },
+})
+
+export const createTrigger = operation({
+  ...uncontracted,
+  name: 'event-triggers.create',
+  method: 'POST',
+  path: collectionPath,
+  summary: 'Create an event trigger',
+  success: successCreate,
+  answer: shownTrigger,
+  input: ({ object }, settings) => ({
+    body: object({
+      ...changes(settings),
+      trigger_source: givenSource(settings),
+      trigger_event: writable.trigger_event(settings),
+    }),
+  }),
+  find: ({ settings, tx, caller, params }) => {
+    refuseStrict(settings, 'event-triggers.create')
+    return requireAgent(tx, caller, params.agent_id)
+  },
+  handle: ({ tx, body, target: agent, newId, at, settings, note }) => {
+    note('U043')
+    note('U008')
+    note('U061')
+    const trigger = tx.in(eventTriggers).put({
+      object: 'event_trigger',
+      id: newId(),
+      enabled: true,
+      name: null,
+      description: null,
+      run_conditions: null,
+      ...body,
+      created_at: at,
+      updated_at: at,
+      warnings: [],
+      _emulator: { agent_id: agent.id, condition_verdict: true },
+    })
+    return { body: asShown(trigger, settings) }
+  },
+})
+
+export const deleteTrigger = operation({
+  ...uncontracted,
+  name: 'event-triggers.delete',
+  method: 'DELETE',
+  path: recordPath,
+  summary: 'Delete an event trigger',
+  success: successDelete,
+  answer: () => z.strictObject({}),
+  find: ({ settings, tx, caller, params }) => {
+    refuseStrict(settings, 'event-triggers.delete')
+    return requireTrigger(tx, caller, params)
+  },
+  handle: ({ tx, target: trigger, note }) => {
+    note('U043')
+    tx.in(eventTriggers).delete(trigger.id)
+    return { body: {} }
+  },
+})

@@ -1,0 +1,194 @@
+import * as z from 'zod'
+import { setting } from '../../kernel/assumptions.ts'
+import { SECOND } from '../../kernel/duration.ts'
+import { refuse } from '../../kernel/errors.ts'
+import { intBetween, timestamp } from '../../kernel/fields.ts'
+import type { Request } from '../../kernel/operation.ts'
+import type { Batch } from './batch.ts'
+import { countsAt } from './plan.ts'
+import { batches } from './schema.ts'
+import { isTerminal } from './states.ts'
+
+/** A bound on batches or items, as a bare number or with the seconds after which a retry is advised. */
+export type Bound = number | { readonly limit: number; readonly retry_after_s?: number | undefined }
+
+/** How many batches an organization may create in so many seconds; 60 when a bare number is given. */
+export type Rate = number | { readonly limit: number; readonly window_s: number }
+
+/** As {@link Bound}; `until` names the instant at which the shortage is over. */
+export type Capacity =
+  | number
+  | {
+      readonly limit: number
+      readonly retry_after_s?: number | undefined
+      readonly until?: string | undefined
+    }
+
+const MOST = 1_000_000_000
+const RETRY_AFTER = 30
+const RATE_WINDOW = 60
+
+const limit = () => intBetween(0, MOST)
+const seconds = () => intBetween(1, 86_400)
+const FORM = 'must be null, an integer from 0, or an object such as'
+
+export const concurrencyPolicy = setting<Bound | null>({
+  key: 'limits.admission.concurrency',
+  item: 'U064',
+  says: 'How many unfinished batches an organization may have: null for any number, 5, or {"limit": 5, "retry_after_s": 30}.',
+  schema: () =>
+    z.union([limit(), z.strictObject({ limit: limit(), retry_after_s: seconds().optional() }), z.null()], {
+      error: `${FORM} {"limit": 5, "retry_after_s": 30}`,
+    }),
+  default: null,
+})
+
+export const enqueuedItemsPolicy = setting<Bound | null>({
+  key: 'limits.admission.enqueued_items',
+  item: 'U064',
+  says: 'How many unfinished items the batches of an organization may have together: null, 10000, or {"limit": 10000, "retry_after_s": 30}.',
+  schema: concurrencyPolicy.schema,
+  default: null,
+})
+
+export const createRatePolicy = setting<Rate | null>({
+  key: 'limits.admission.create_rate',
+  item: 'U064',
+  says: 'How many batches an organization may create in a sliding window: null, 10 (per 60 s), or {"limit": 10, "window_s": 60}.',
+  schema: () =>
+    z.union([limit(), z.strictObject({ limit: intBetween(1, MOST), window_s: seconds() }), z.null()], {
+      error: `${FORM} {"limit": 10, "window_s": 60}`,
+    }),
+  default: null,
+})
+
+export const globalCapacityPolicy = setting<Capacity | null>({
+  key: 'limits.admission.global_capacity',
+  item: 'U064',
+  says: 'How many unfinished batches all organizations may have together: null, 100, or {"limit": 0, "until": "2026-01-01T00:00:00Z", "retry_after_s": 30} for a shortage that ends.',
+  schema: () => {
+    const whole = z.strictObject({
+      limit: limit(),
+      retry_after_s: seconds().optional(),
+      until: timestamp().optional(),
+    })
+    return z.union([limit(), whole, z.null()], {
+      error: `${FORM} {"limit": 0, "until": "2026-01-01T00:00:00Z"}`,
+    })
+  },
+  default: null,
+})
+
+/** One policy that has no place for the batch. */
+interface Shortage {
+  readonly policy: string
+  readonly limit: number
+  readonly remaining: number
+  /** Seconds after which a retry can succeed. */
+  readonly wait: number
+  /** Seconds of the window, where the policy has one. */
+  readonly window?: number
+  readonly says: string
+}
+
+type Ask = Pick<Request<object, unknown>, 'tx' | 'now' | 'caller' | 'settings'>
+
+/**
+ * Refuses a creation for which an admission policy has no place, with `rate_limit_exceeded` and headers that describe the
+ * policy. Specification: Limits / Rate limits.
+ */
+export function admitBatch(ask: Ask, items: number): void {
+  const shortage =
+    concurrency(ask) ?? enqueuedItems(ask, items) ?? createRate(ask) ?? globalCapacity(ask) ?? undefined
+  if (shortage === undefined) return
+  const { policy, limit, remaining, wait, window, says } = shortage
+  // RFC 9651 structured fields, as the IETF draft on RateLimit header fields has them now (U064).
+  const span = window === undefined ? '' : `;w=${window}`
+  refuse('rate_limit_exceeded', {
+    detail: says,
+    mitigation: `Wait ${wait} s, as Retry-After says, or advance the virtual clock where it stands still.`,
+    headers: [
+      ['RateLimit-Policy', `"${policy}";q=${limit}${span}`],
+      ['RateLimit', `"${policy}";r=${remaining};t=${wait}`],
+    ],
+    admission: {
+      admitted: false,
+      limit,
+      remaining,
+      reset: Math.ceil(ask.now / SECOND) + wait,
+      retryAfter: wait,
+    },
+    assumed: ['U064'],
+  })
+}
+
+function concurrency(ask: Ask): Shortage | undefined {
+  const bound = ask.settings.get(concurrencyPolicy)
+  if (bound === null) return undefined
+  const { limit, wait } = read(bound)
+  const unfinished = ofOrganization(ask).filter(isUnfinished).length
+  if (unfinished < limit) return undefined
+  const says = `The organization has ${unfinished} unfinished batches and may have ${limit}.`
+  return { policy: 'org-concurrency', limit, remaining: 0, wait, says }
+}
+
+function enqueuedItems(ask: Ask, items: number): Shortage | undefined {
+  const bound = ask.settings.get(enqueuedItemsPolicy)
+  if (bound === null) return undefined
+  const { limit, wait } = read(bound)
+  const enqueued = ofOrganization(ask)
+    .filter(isUnfinished)
+    .reduce((sum, batch) => sum + countsAt(batch, ask.now).processing, 0)
+  if (enqueued + items <= limit) return undefined
+  const never = items > limit ? ' Waiting does not help: the batch alone has more.' : ''
+  const says = `The organization has ${enqueued} unfinished items, may have ${limit}, and asks for ${items} more.${never}`
+  return { policy: 'org-enqueued-items', limit, remaining: Math.max(0, limit - enqueued), wait, says }
+}
+
+function createRate(ask: Ask): Shortage | undefined {
+  const rate = ask.settings.get(createRatePolicy)
+  if (rate === null) return undefined
+  const { limit, window_s: window } = typeof rate === 'number' ? { limit: rate, window_s: RATE_WINDOW } : rate
+  const created = ofOrganization(ask)
+    .map((batch) => Date.parse(batch.created_at))
+    .filter((instant) => instant + window * SECOND > ask.now)
+    .sort((a, b) => a - b)
+  if (created.length < limit) return undefined
+  const frees = (created[created.length - limit] ?? ask.now) + window * SECOND
+  const wait = Math.max(1, Math.ceil((frees - ask.now) / SECOND))
+  const says = `The organization created ${created.length} batches within ${window} s and may create ${limit}.`
+  return { policy: 'org-create-rate', limit, remaining: 0, wait, window, says }
+}
+
+function globalCapacity(ask: Ask): Shortage | undefined {
+  const capacity = ask.settings.get(globalCapacityPolicy)
+  if (capacity === null) return undefined
+  const until = typeof capacity === 'number' ? undefined : capacity.until
+  const over = until === undefined ? undefined : Date.parse(until) - ask.now
+  if (over !== undefined && over <= 0) return undefined
+  const { limit, wait } = read(capacity)
+  const unfinished = [...ask.tx.in(batches)].filter(isUnfinished).length
+  if (unfinished < limit) return undefined
+  return {
+    policy: 'global-capacity',
+    limit,
+    remaining: 0,
+    wait: over === undefined ? wait : Math.ceil(over / SECOND),
+    says: 'The service is short of capacity for batches.',
+  }
+}
+
+function read(bound: Bound): { readonly limit: number; readonly wait: number } {
+  if (typeof bound === 'number') return { limit: bound, wait: RETRY_AFTER }
+  return { limit: bound.limit, wait: bound.retry_after_s ?? RETRY_AFTER }
+}
+
+function ofOrganization({ tx, caller }: Ask): Batch[] {
+  return tx
+    .in(batches)
+    .filter(({ _emulator: { organization_id } }) => organization_id === caller.organization_id)
+}
+
+function isUnfinished({ status }: Batch): boolean {
+  return !isTerminal(status)
+}

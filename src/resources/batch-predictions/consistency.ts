@@ -1,0 +1,110 @@
+import { HOUR } from '../../kernel/duration.ts'
+import { formatInstant, parseInstant } from '../../kernel/instant.ts'
+import { isObject } from '../../kernel/json.ts'
+import type { Batch, End } from './batch.ts'
+import type { Complain } from './items.ts'
+import { type BatchStatus, batchStatuses, isTerminal } from './states.ts'
+
+/** How long a batch has. Specification: Limits / Batch predictions, `completion_window`. */
+export const WINDOW = 24 * HOUR
+
+type Stamp = `${Exclude<BatchStatus, 'validating'>}_at`
+
+/** The timestamps that a batch in each state has; behind `?` those that depend on the path it took. */
+const STAMPS: Readonly<Record<BatchStatus, { readonly set: readonly Stamp[]; readonly may?: Stamp }>> = {
+  validating: { set: [] },
+  in_progress: { set: ['in_progress_at'] },
+  finalizing: { set: ['in_progress_at', 'finalizing_at'] },
+  completed: { set: ['in_progress_at', 'finalizing_at', 'completed_at'] },
+  failed: { set: ['failed_at'], may: 'in_progress_at' },
+  expired: { set: ['expired_at'], may: 'in_progress_at' },
+  cancelling: { set: ['cancelling_at'], may: 'in_progress_at' },
+  cancelled: { set: ['cancelling_at', 'cancelled_at'], may: 'in_progress_at' },
+}
+
+const ORDER = ['created_at', 'in_progress_at', 'finalizing_at', 'completed_at'] as const
+
+const ENDS: Readonly<Partial<Record<BatchStatus, End>>> = {
+  failed: { rest: 'errored', cause: 'The batch failed.' },
+  expired: { rest: 'expired', cause: 'The completion window ended before the item was finished.' },
+  cancelled: { rest: 'canceled', cause: 'The batch was cancelled before the item was finished.' },
+}
+
+/** Adds to a batch from a fixture or a hand edit what follows from the rest and was left out. */
+export function withDefaults(raw: unknown): unknown {
+  if (!isObject(raw) || !isObject(raw._emulator)) return raw
+  const status = batchStatuses.find((each) => each === raw.status)
+  if (status === undefined) return raw
+  const { _emulator: facts, created_at } = raw
+  const created = typeof created_at === 'string' ? parseInstant(created_at) : undefined
+  const end = ENDS[status] ?? null
+  return {
+    ...(created === undefined ? {} : { expires_at: formatInstant(created.ms + WINDOW) }),
+    error: end === null ? null : {},
+    results_url: isTerminal(status) ? resultsPath(String(facts.prefix ?? ''), String(raw.id)) : null,
+    ...raw,
+    _emulator: {
+      plan: {},
+      ended: end === null ? null : { ...end },
+      ...facts,
+      request: isObject(facts.request)
+        ? { effective_model: raw.model ?? '', ...facts.request }
+        : (facts.request ?? null),
+      progress: {
+        since: raw.finalizing_at ?? raw.in_progress_at ?? created_at ?? null,
+        done: ['finalizing', 'completed'].includes(status) ? itemCount(facts.request) : 0,
+        ...(isObject(facts.progress) ? facts.progress : {}),
+      },
+    },
+  }
+}
+
+/** The path of the result stream from the root of the server (T29). */
+export function resultsPath(prefix: string, id: string): string {
+  return `${prefix}/v1/batch-predictions/${encodeURIComponent(id)}/results`
+}
+
+function itemCount(request: unknown): number {
+  return isObject(request) && Array.isArray(request.items) ? request.items.length : 0
+}
+
+/** Complains where the members of a batch contradict each other: no sequence of moves could have led to such a record. */
+export function checkConsistency(batch: Batch, complain: Complain): void {
+  const { plan, progress, ended, request } = batch._emulator
+  if (Date.parse(batch.expires_at) !== Date.parse(batch.created_at) + WINDOW)
+    complain(['expires_at'], 'must be 24 hours after created_at')
+  checkStamps(batch, complain)
+  const end = ENDS[batch.status]
+  if ((end === undefined) !== (batch.error === null))
+    complain(['error'], `must be ${end === undefined ? 'null' : 'an object'} while ${batch.status}`)
+  if ((end === undefined) !== (ended === null))
+    complain(['_emulator', 'ended'], `must be ${end === undefined ? 'null' : 'given'} while ${batch.status}`)
+  if (batch.results_url !== null && !isTerminal(batch.status))
+    complain(['results_url'], `must be null while ${batch.status}`)
+  const total = request.items.length
+  const all = ['finalizing', 'completed'].includes(batch.status)
+  if (progress.done > total || (all && progress.done < total))
+    complain(
+      ['_emulator', 'progress', 'done'],
+      all ? `must be ${total}, the number of items` : `must be at most ${total}`,
+    )
+  const froms = plan.stages.map(({ from }) => from)
+  if (froms[0] !== 0 || froms.some((from, n) => n > 0 && from <= (froms[n - 1] ?? 0)))
+    complain(['_emulator', 'plan', 'stages'], 'must start with one from 0 and ascend')
+}
+
+function checkStamps(batch: Batch, complain: Complain): void {
+  const { set, may } = STAMPS[batch.status]
+  for (const status of batchStatuses) {
+    if (status === 'validating') continue
+    const stamp: Stamp = `${status}_at`
+    if (set.includes(stamp) && batch[stamp] === null) complain([stamp], `must be set while ${batch.status}`)
+    if (!set.includes(stamp) && stamp !== may && batch[stamp] !== null)
+      complain([stamp], `must be null while ${batch.status}`)
+  }
+  const instants = ORDER.map((stamp) => batch[stamp]).filter((instant) => instant !== null)
+  const ascends = instants.every(
+    (each, n) => n === 0 || Date.parse(each) >= Date.parse(instants[n - 1] ?? ''),
+  )
+  if (!ascends) complain(['in_progress_at'], `must not be out of order among ${ORDER.join(', ')}`)
+}

@@ -1,0 +1,175 @@
+import * as z from 'zod'
+import { refuse } from '../../kernel/errors.ts'
+import { formatInstant } from '../../kernel/instant.ts'
+import { isObject, type JsonObject } from '../../kernel/json.ts'
+import { type Control, refOf, type Scope } from '../../kernel/operation.ts'
+import { eventId, SCHEDULE, type ScheduledEvent } from '../../kernel/scheduler.ts'
+import { shownBatch } from './answer.ts'
+import type { Batch, Plan } from './batch.ts'
+import { cleanUp, expire, fail, isPhase, put, step } from './lifecycle.ts'
+import { type OutcomeRule, outcomeRulesSchema } from './outcome-rules.ts'
+import { invalidOutputs } from './outcomes.ts'
+import { changePace, type PaceChange, paceChangeSchema } from './pace.ts'
+import { finishedAt, finishedItems } from './plan.ts'
+import { batchEventKinds } from './schedule.ts'
+import { batches } from './schema.ts'
+import { isTerminal } from './states.ts'
+
+interface PlanChange {
+  readonly pace?: PaceChange | undefined
+  readonly outcomes?: readonly OutcomeRule[] | undefined
+  readonly hold?: boolean | undefined
+}
+
+interface Failure {
+  readonly detail?: string | undefined
+  readonly error?: JsonObject | undefined
+}
+
+const planChange = (): z.ZodType<PlanChange> =>
+  z.strictObject({
+    pace: paceChangeSchema().optional(),
+    outcomes: outcomeRulesSchema().optional(),
+    hold: z.boolean().optional(),
+  })
+
+const failure = (): z.ZodType<Failure> =>
+  z
+    .strictObject({
+      detail: z.string().optional(),
+      error: z.custom<JsonObject>(isObject, { error: 'must be an object' }).optional(),
+    })
+    .prefault({})
+
+const nothing = (): z.ZodType => z.strictObject({}).prefault({})
+
+/** Interventions that the control API offers on batches. */
+export const batchControls: readonly Control[] = [
+  {
+    name: 'batches.show',
+    method: 'GET',
+    path: '/batches/{id}',
+    summary: 'The plan behind a batch, its counts now and the events ahead of it',
+    handle: (scope, { params }) => view(scope, batchOf(scope, params)),
+  },
+  {
+    name: 'batches.change',
+    method: 'PATCH',
+    path: '/batches/{id}',
+    summary: 'Changes the pace or the outcomes of what is still to come, holds a batch or lets it go on',
+    body: planChange,
+    handle: (scope, { params, body }) =>
+      view(scope, change(scope, batchOf(scope, params), body as PlanChange)),
+  },
+  {
+    name: 'batches.fail',
+    method: 'POST',
+    path: '/batches/{id}/fail',
+    summary: 'Fails a batch that is validating or in progress, with a detail or an error object of your own',
+    body: failure,
+    handle: (scope, { params, body }) => {
+      const { detail = 'The batch was made to fail.', error } = body as Failure
+      return view(scope, fail(scope, batchOf(scope, params), { cause: detail, error }))
+    },
+  },
+  {
+    name: 'batches.expire',
+    method: 'POST',
+    path: '/batches/{id}/expire',
+    summary: 'Ends the completion window of a batch that is validating or in progress',
+    body: nothing,
+    handle: (scope, { params }) => view(scope, expire(scope, batchOf(scope, params))),
+  },
+  {
+    name: 'batches.complete',
+    method: 'POST',
+    path: '/batches/{id}/complete',
+    summary: 'Takes a batch through the phases that are left, at once; it fails if its items do not validate',
+    body: nothing,
+    handle: (scope, { params }) => view(scope, completeNow(scope, batchOf(scope, params))),
+  },
+  {
+    name: 'batches.cleanup',
+    method: 'POST',
+    path: '/batches/{id}/cleanup',
+    summary: 'Removes the results of a terminal batch, however young they are',
+    body: nothing,
+    handle: (scope, { params }) => {
+      const batch = batchOf(scope, params)
+      if (isTerminal(batch.status)) return view(scope, cleanUp(scope, batch))
+      return refuse('conflict', {
+        detail: `The batch is ${batch.status}: it has no results yet that could be removed.`,
+        mitigation: 'Let it become terminal first, for instance with POST /batches/{id}/complete.',
+      })
+    },
+  },
+]
+
+function batchOf({ tx }: Scope, { id = '' }: Readonly<Record<string, string>>): Batch {
+  return tx.in(batches).require(id)
+}
+
+// Every move is one that the batch could have made by itself, so none is left out and each timestamp is set.
+function completeNow(scope: Scope, batch: Batch): Batch {
+  let moved = step(scope, batch)
+  while (isPhase(moved.status)) moved = step(scope, moved)
+  return moved
+}
+
+function change(scope: Scope, batch: Batch, { pace = {}, outcomes, hold }: PlanChange): Batch {
+  if (isTerminal(batch.status)) {
+    refuse('conflict', {
+      detail: `The batch is ${batch.status}, so nothing of its plan is still to come.`,
+      mitigation: 'Change the plan of a batch before it is terminal, or the settings that new batches copy.',
+    })
+  }
+  const { plan, progress } = batch._emulator
+  const released = hold === false ? releasedPhase(batch) : {}
+  const changed: Plan = {
+    ...plan,
+    pace: changePace(plan.pace, { ...released, ...pace }),
+    stages:
+      outcomes === undefined ? plan.stages : stagesWith(outcomes, plan, finishedItems(batch, scope.now)),
+  }
+  const held = hold ?? progress.held
+  const replaced = { ...batch, _emulator: { ...batch._emulator, plan: changed, progress } }
+  const timed = isPhase(batch.status) && changed.pace[batch.status] !== plan.pace[batch.status]
+  if (!timed && held === progress.held) return put(scope, replaced)
+  // What is finished stays finished; the new pace counts from now on.
+  const begun = { ...progress, since: scope.at, done: finishedItems(batch, scope.now), polls: 0, held }
+  return put(scope, { ...replaced, _emulator: { ...replaced._emulator, progress: begun } })
+}
+
+// A phase whose pace is to hold has no pace to go on at: letting go of it means that it ends.
+function releasedPhase({ status, _emulator: { plan } }: Batch): PaceChange {
+  return isPhase(status) && plan.pace[status] === 'hold' ? { [status]: 'immediate' } : {}
+}
+
+function stagesWith(outcomes: readonly OutcomeRule[], { stages }: Plan, from: number): Plan['stages'] {
+  return [...stages.filter((stage) => stage.from < from), { from, outcomes }]
+}
+
+function view({ tx, now }: Scope, batch: Batch): JsonObject {
+  const { request, plan, progress, ended } = batch._emulator
+  const ref = refOf(batches, batch)
+  const ahead = batchEventKinds
+    .map((kind) => tx.get(SCHEDULE, eventId(kind, ref)) as ScheduledEvent | undefined)
+    .filter((event) => event !== undefined)
+    .sort((a, b) => Date.parse(a.due_at) - Date.parse(b.due_at) || a.seq - b.seq)
+  const allFinishedAt = finishedAt(batch, request.items.length)
+  const { items, ...asked } = request
+  const shown = {
+    batch: shownBatch(batch, now),
+    request: { ...asked, items: items.length },
+    plan,
+    progress: {
+      ...progress,
+      finished: finishedItems(batch, now),
+      all_finished_at: allFinishedAt === undefined ? null : formatInstant(allFinishedAt),
+    },
+    ended,
+    invalid_outputs: invalidOutputs(batch),
+    ahead: ahead.map(({ kind, due_at, urgency, says }) => ({ kind, due_at, urgency, says })),
+  }
+  return shown as unknown as JsonObject
+}

@@ -1,0 +1,17 @@
+import type { Resource } from '../../kernel/operation.ts'
+import { batchAssumptions } from './assumptions.ts'
+import { batchControls } from './controls.ts'
+import { createBatch } from './create.ts'
+import { batchEvents } from './events.ts'
+import { cancelBatch, retrieveBatch, retrieveResults } from './operations.ts'
+import { batches } from './schema.ts'
+
+/** Batch predictions: creation, a lifecycle in virtual time, results and cancelling. */
+export const batchPredictionsRoom: Resource = {
+  name: 'batch-predictions',
+  operations: [createBatch, retrieveBatch, retrieveResults, cancelBatch],
+  collections: [batches],
+  events: batchEvents,
+  controls: batchControls,
+  assumptions: batchAssumptions,
+}

@@ -1,0 +1,108 @@
+import { codePoints } from '../../kernel/fields.ts'
+import { isObject } from '../../kernel/json.ts'
+import { REQUIRED } from '../../kernel/zod-issues.ts'
+
+/** One submitted item, under the names in which it is stored, whatever the API calls its members. */
+export interface BatchItem {
+  readonly custom_id: string
+  readonly file_id: string
+  /** From 1; only for files of a paged format. */
+  readonly page?: number
+}
+
+/** Specification: Limits / Batch predictions. */
+export const MOST_ITEMS = 5_000
+export const LONGEST_CUSTOM_ID = 128
+
+/** How items are written where they are read from. */
+export interface ItemForm {
+  /** Name of the member that refers to the file. */
+  readonly file: string
+  /** Whether an empty `custom_id` is accepted (U050). */
+  readonly emptyIds: boolean
+  /** Whether a member that items do not have is an issue (U018). */
+  readonly refuseUnknown: boolean
+}
+
+/** Hears of one thing that is wrong: where below the list, what, and in which item. */
+export type Complain = (path: readonly PropertyKey[], detail: string, customId?: string) => void
+
+/**
+ * Reads a list of items and complains of everything that is wrong with it. Written by hand, because this is the one input
+ * that is large; the list that is returned means nothing once there was a complaint.
+ */
+export function readItems(value: unknown, form: ItemForm, complain: Complain): BatchItem[] {
+  if (!Array.isArray(value)) {
+    complain([], value === undefined ? REQUIRED : 'must be an array of items')
+    return []
+  }
+  if (value.length < 1 || value.length > MOST_ITEMS) {
+    complain([], `must have 1 to ${MOST_ITEMS} items, and has ${value.length}`)
+    return []
+  }
+  const items: BatchItem[] = []
+  const seen = new Set<unknown>()
+  for (let index = 0; index < value.length; index++) {
+    const raw: unknown = value[index]
+    const item = readItem(raw, form)
+    if (item !== undefined) items.push(item)
+    if (item === undefined || form.refuseUnknown) explain(raw, index, form, complain)
+    const id = isObject(raw) ? raw.custom_id : undefined
+    if (typeof id !== 'string') continue
+    if (seen.has(id)) complain([index, 'custom_id'], repeated(value, id), id)
+    seen.add(id)
+  }
+  return items
+}
+
+function readItem(raw: unknown, { file, emptyIds }: ItemForm): BatchItem | undefined {
+  if (!isObject(raw)) return undefined
+  const { custom_id, page } = raw
+  const file_id = raw[file]
+  if (typeof custom_id !== 'string' || !isCustomId(custom_id, emptyIds)) return undefined
+  if (typeof file_id !== 'string' || file_id === '') return undefined
+  if (page === undefined) return { custom_id, file_id }
+  return isPage(page) ? { custom_id, file_id, page } : undefined
+}
+
+// At most 128 UTF-16 units are at most 128 code points: only longer ids have to be counted.
+function isCustomId(id: string, emptyIds: boolean): boolean {
+  if (id === '') return emptyIds
+  return id.length <= LONGEST_CUSTOM_ID || codePoints(id) <= LONGEST_CUSTOM_ID
+}
+
+function isPage(page: unknown): page is number {
+  return Number.isSafeInteger(page) && Number(page) >= 1
+}
+
+function explain(
+  raw: unknown,
+  index: number,
+  { file, emptyIds, refuseUnknown }: ItemForm,
+  complain: Complain,
+) {
+  if (!isObject(raw)) return complain([index], 'must be an object')
+  const { custom_id, page } = raw
+  const file_id = raw[file]
+  const name = typeof custom_id === 'string' ? custom_id : undefined
+  if (custom_id === undefined) complain([index, 'custom_id'], REQUIRED)
+  else if (name === undefined) complain([index, 'custom_id'], 'must be a string')
+  else if (!isCustomId(name, emptyIds)) {
+    const bounds = emptyIds ? `at most ${LONGEST_CUSTOM_ID}` : `1 to ${LONGEST_CUSTOM_ID}`
+    complain([index, 'custom_id'], `must have ${bounds} characters (Unicode code points)`, name)
+  }
+  if (file_id === undefined) complain([index, file], REQUIRED, name)
+  else if (typeof file_id !== 'string' || file_id === '')
+    complain([index, file], 'must be the id of a file: a string that is not empty', name)
+  if (page !== undefined && !isPage(page))
+    complain([index, 'page'], 'must be an integer from 1, or be left out', name)
+  if (!refuseUnknown) return
+  for (const key of Object.keys(raw)) {
+    if (!['custom_id', 'page', file].includes(key)) complain([index, key], 'is not a known member', name)
+  }
+}
+
+function repeated(list: readonly unknown[], id: string): string {
+  const first = list.findIndex((each) => isObject(each) && each.custom_id === id)
+  return `is already the custom_id of the item at index ${first}; a custom_id stands once in a batch`
+}

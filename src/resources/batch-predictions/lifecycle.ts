@@ -1,0 +1,162 @@
+import { problem } from '../../kernel/errors.ts'
+import type { JsonObject } from '../../kernel/json.ts'
+import type { Scope } from '../../kernel/operation.ts'
+import type { Batch, End, Progress } from './batch.ts'
+import { resultsPath } from './consistency.ts'
+import { beatOf, inFlight } from './pace.ts'
+import { finishedItems, itemBeat } from './plan.ts'
+import { arm } from './schedule.ts'
+import { batches } from './schema.ts'
+import {
+  batchError,
+  cancelInFlight,
+  expireInValidating,
+  failedItems,
+  itemValidation,
+  resultsUrlBase,
+} from './settings.ts'
+import { type BatchAction, batchLifecycle } from './states.ts'
+import { causeOf, rejectedItems } from './validation.ts'
+
+/** Validates the items, then starts to process them or fails. */
+export function start(scope: Scope, batch: Batch): Batch {
+  const rejected = rejectedItems(scope, batch)
+  if (rejected.length === 0) return move(scope, batch, 'start')
+  const judged = { ...batch, _emulator: { ...batch._emulator, plan: { ...batch._emulator.plan, rejected } } }
+  if (scope.settings.get(itemValidation) === 'item') return move(scope, judged, 'start')
+  return fail(scope, judged, { cause: causeOf(batch, rejected) })
+}
+
+/** All item work is done. */
+export function finish(scope: Scope, batch: Batch): Batch {
+  return move(scope, batch, 'finish', { progress: { done: batch._emulator.request.items.length } })
+}
+
+export function complete(scope: Scope, batch: Batch): Batch {
+  return terminate(scope, batch, 'complete', null, null)
+}
+
+/** Accepts a cancel. A batch that is cancelling or cancelled comes back as it is. */
+export function cancel(scope: Scope, batch: Batch): Batch {
+  if (batchLifecycle.move(batch.status, 'cancel') === batch.status) return batch
+  const finished = finishedItems(batch, scope.now)
+  const { progress, request } = batch._emulator
+  if (batch.status === 'in_progress' && scope.settings.get(cancelInFlight) === 'finish') {
+    const most = Math.min(request.items.length, finished + inFlight(itemBeat(batch)))
+    return move(scope, batch, 'cancel', { progress: { ...progress, most } })
+  }
+  return move(scope, batch, 'cancel', { progress: { done: finished, most: finished } })
+}
+
+/** Cancelling has come to its end. */
+export function stop(scope: Scope, batch: Batch): Batch {
+  const cause = `The batch was cancelled${before(scope, batch)}.`
+  const error = errorOf(scope, 'batch_cancelled', 'Batch Cancelled', cause)
+  return terminate(scope, batch, 'stop', { rest: 'canceled', cause }, error)
+}
+
+/** The batch cannot complete normally. `error`: what it shows instead of a problem made from the cause. */
+export function fail(
+  scope: Scope,
+  batch: Batch,
+  { cause, error }: { readonly cause: string; readonly error?: JsonObject | undefined },
+): Batch {
+  const shown = error ?? errorOf(scope, 'batch_failed', 'Batch Failed', cause)
+  return terminate(scope, batch, 'fail', { rest: scope.settings.get(failedItems), cause }, shown)
+}
+
+/** The completion window has ended, or is made to end. */
+export function expire(scope: Scope, batch: Batch): Batch {
+  const cause = `The completion window ended${before(scope, batch)}.`
+  if (batch.status === 'validating' && scope.settings.get(expireInValidating) === 'fail')
+    return fail(scope, batch, { cause })
+  const error = errorOf(scope, 'batch_expired', 'Batch Expired', cause)
+  return terminate(scope, batch, 'expire', { rest: 'expired', cause }, error)
+}
+
+/** Removes the results of a terminal batch: `results_url` goes, and reading them answers 410. */
+export function cleanUp(scope: Scope, batch: Batch): Batch {
+  return put(scope, { ...batch, results_url: null })
+}
+
+/** Makes the next move on the normal way to completion, whatever its time. */
+export function step(scope: Scope, batch: Batch): Batch {
+  if (batch.status === 'validating') return start(scope, batch)
+  return batch.status === 'in_progress' ? finish(scope, batch) : complete(scope, batch)
+}
+
+/** Counts a poll where the present phase passes by polls; the last of them moves the batch on. */
+export function countPoll(scope: Scope, batch: Batch): void {
+  const { plan, progress } = batch._emulator
+  if (progress.held || !isPhase(batch.status)) return
+  const beat = beatOf(plan.pace[batch.status])
+  if (beat.by !== 'polls') return
+  const polls = progress.polls + 1
+  const polled = { ...batch, _emulator: { ...batch._emulator, progress: { ...progress, polls } } }
+  if (polls >= beat.polls) step(scope, polled)
+  else scope.tx.in(batches).put(polled)
+}
+
+/** True in the three states that pass at a pace. */
+export function isPhase(status: string): status is 'validating' | 'in_progress' | 'finalizing' {
+  return status === 'validating' || status === 'in_progress' || status === 'finalizing'
+}
+
+/** Writes a batch and brings its events in line. */
+export function put(scope: Scope, batch: Batch): Batch {
+  scope.tx.in(batches).put(batch)
+  arm(scope, batch)
+  return batch
+}
+
+// The one place where a batch becomes terminal.
+function terminate(
+  scope: Scope,
+  batch: Batch,
+  on: BatchAction,
+  ended: End | null,
+  error: JsonObject | null,
+): Batch {
+  const { prefix } = batch._emulator
+  const results_url =
+    scope.settings.get(resultsUrlBase) === 'absolute_path'
+      ? resultsPath(prefix, batch.id)
+      : resultsPath('', batch.id).slice('/v1'.length)
+  const finished = finishedItems(batch, scope.now)
+  const progress = { done: finished, most: finished }
+  return move(scope, batch, on, { shown: { error, results_url }, progress, ended })
+}
+
+interface Changes {
+  readonly shown?: Partial<Pick<Batch, 'error' | 'results_url'>>
+  readonly progress?: Partial<Progress>
+  readonly ended?: End | null
+}
+
+function move(
+  scope: Scope,
+  batch: Batch,
+  on: BatchAction,
+  { shown, progress, ended = null }: Changes = {},
+): Batch {
+  const status = batchLifecycle.move(batch.status, on)
+  const fresh: Progress = {
+    since: scope.at,
+    done: batch._emulator.progress.done,
+    most: null,
+    polls: 0,
+    held: false,
+  }
+  const _emulator = { ...batch._emulator, progress: { ...fresh, ...progress }, ended }
+  return put(scope, { ...batch, ...shown, status, [`${status}_at`]: scope.at, _emulator })
+}
+
+function errorOf({ settings }: Scope, code: string, title: string, detail: string): JsonObject {
+  return settings.get(batchError) === 'empty' ? {} : problem(settings, code, title, 422, detail)
+}
+
+function before({ now }: Scope, batch: Batch): string {
+  const total = batch._emulator.request.items.length
+  const left = total - finishedItems(batch, now)
+  return left === 0 ? '' : ` before ${left} of ${total} ${total === 1 ? 'item was' : 'items were'} finished`
+}

@@ -1,0 +1,106 @@
+import { refuse } from '../../kernel/errors.ts'
+import { successCreate, successRead } from '../../kernel/open-items.ts'
+import { type Finder, idOf, operation } from '../../kernel/operation.ts'
+import { requireVisible } from '../visible.ts'
+import { batchAnswer, lineAnswer, noteBatch, shownBatch } from './answer.ts'
+import type { Batch } from './batch.ts'
+import { cancel, countPoll } from './lifecycle.ts'
+import { countsAt } from './plan.ts'
+import { resultLines } from './results.ts'
+import { batches } from './schema.ts'
+import { cancelTerminal, resultsOrder } from './settings.ts'
+import { batchLifecycle, isTerminal } from './states.ts'
+
+const ID = '{batch_prediction_id}'
+
+/** Specification: Endpoints / Retrieve batch prediction. */
+export const retrieveBatch = operation({
+  name: 'batch-predictions.retrieve',
+  method: 'GET',
+  path: `/batch-predictions/${ID}`,
+  summary: 'Retrieve a batch prediction',
+  section: 'Retrieve batch prediction',
+  dialect: 'problem',
+  contract: true,
+  success: successRead,
+  answer: batchAnswer,
+  find: visibleBatch,
+  poll: {
+    ref: ({ batch_prediction_id }) => `${batches.name}/${batch_prediction_id}`,
+    progress: (scope, ref) => {
+      const batch = scope.tx.in(batches).get(idOf(ref))
+      if (batch !== undefined) countPoll(scope, batch)
+    },
+  },
+  handle: ({ target: batch, now, note }) => {
+    noteBatch(batch, note)
+    return { body: shownBatch(batch, now) }
+  },
+})
+
+/** Specification: Endpoints / Retrieve batch prediction results. */
+export const retrieveResults = operation({
+  name: 'batch-predictions.results',
+  method: 'GET',
+  path: `/batch-predictions/${ID}/results`,
+  summary: 'Read the results of a batch prediction',
+  section: 'Retrieve batch prediction results',
+  dialect: 'problem',
+  contract: true,
+  success: successRead,
+  media: 'application/x-ndjson',
+  answer: lineAnswer,
+  find: visibleBatch,
+  handle: ({ target: batch, now, settings, assume, note }) => {
+    if (!isTerminal(batch.status)) {
+      refuse('results_not_ready', {
+        detail: `The batch is ${batch.status}; results can be read once it is completed, failed, expired or cancelled.`,
+        assumed: ['U040'],
+      })
+    }
+    if (batch.results_url === null) {
+      refuse('results_gone', {
+        detail: 'The results of the batch were removed; they are kept for 29 days from its creation.',
+        mitigation: 'Create the batch again to have new results.',
+        assumed: ['U040', 'U056'],
+      })
+    }
+    assume(resultsOrder)
+    const { canceled, expired } = countsAt(batch, now)
+    if (canceled + expired > 0) note('U049')
+    if (batch.status === 'failed') note('T17')
+    return { lines: resultLines(batch, settings) }
+  },
+})
+
+/** Specification: Endpoints / Cancel batch prediction. */
+export const cancelBatch = operation({
+  name: 'batch-predictions.cancel',
+  method: 'POST',
+  path: `/batch-predictions/${ID}/cancel`,
+  summary: 'Cancel a batch prediction',
+  section: 'Cancel batch prediction',
+  dialect: 'problem',
+  contract: true,
+  success: successCreate,
+  answer: batchAnswer,
+  find: visibleBatch,
+  handle: (request) => {
+    const { target, now, note, assume } = request
+    const possible = batchLifecycle.next(target.status, 'cancel') !== undefined
+    if (!possible && assume(cancelTerminal) === 'reject') {
+      refuse('conflict', {
+        detail: `The batch is ${target.status}; only one that is validating or in progress can be cancelled.`,
+      })
+    }
+    const batch = possible ? cancel(request, target) : target
+    noteBatch(batch, note)
+    return { body: shownBatch(batch, now) }
+  },
+})
+
+function visibleBatch({ tx, params, caller }: Finder): Batch {
+  return requireVisible(tx, batches, params.batch_prediction_id, ({ _emulator }) => {
+    return _emulator.teamspace_id === caller.teamspace_id
+  })
+}

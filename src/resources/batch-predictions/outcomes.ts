@@ -1,0 +1,105 @@
+import { type Issue, isObject, type JsonObject } from '../../kernel/json.ts'
+import { chanceOf } from '../../kernel/random.ts'
+import type { Batch, Plan } from './batch.ts'
+import { matcherOf, type OutcomeRule } from './outcome-rules.ts'
+import { validateOutput } from './output-schema.ts'
+
+/** What becomes of one item when it finishes. */
+export type Outcome =
+  | { readonly status: 'succeeded'; readonly output: JsonObject | 'generated' }
+  | { readonly status: 'errored'; readonly detail: string }
+
+/** The outcomes of all items of a batch, decided once. */
+export interface Outcomes {
+  of(index: number): Outcome
+  /** How many of the first `n` items are errored. */
+  erroredAmong(n: number): number
+}
+
+const GENERATED: Outcome = { status: 'succeeded', output: 'generated' }
+
+const ALL_SUCCEED: Outcomes = { of: () => GENERATED, erroredAmong: () => 0 }
+
+const DEFAULT_DETAIL = 'The model could not process the item.'
+
+// A plan belongs to one batch and is replaced when it changes, so what follows from it can be kept beside it.
+const decided = new WeakMap<Plan, Outcomes>()
+
+/** The outcomes that follow from plan and items. Without rules nothing is looked at, with rules each item once per plan. */
+export function outcomesOf(batch: Batch): Outcomes {
+  const { plan } = batch._emulator
+  if (plan.rejected.length === 0 && plan.stages.every(({ outcomes }) => outcomes.length === 0))
+    return ALL_SUCCEED
+  let outcomes = decided.get(plan)
+  if (outcomes === undefined) {
+    outcomes = tabulated(decide(batch))
+    decided.set(plan, outcomes)
+  }
+  return outcomes
+}
+
+function tabulated(exceptions: readonly (Outcome | undefined)[]): Outcomes {
+  const errored = new Uint16Array(exceptions.length + 1)
+  for (let n = 0; n < exceptions.length; n++) {
+    errored[n + 1] = (errored[n] ?? 0) + (exceptions[n]?.status === 'errored' ? 1 : 0)
+  }
+  return {
+    of: (index) => exceptions[index] ?? GENERATED,
+    erroredAmong: (n) => errored[Math.min(n, exceptions.length)] ?? 0,
+  }
+}
+
+function decide(batch: Batch): (Outcome | undefined)[] {
+  const { plan, request } = batch._emulator
+  const exceptions = new Array<Outcome | undefined>(request.items.length).fill(undefined)
+  for (const [number, { from, outcomes }] of plan.stages.entries()) {
+    const deciders = outcomes.map((rule, position) => decider(rule, position, from, batch))
+    const end = plan.stages[number + 1]?.from ?? request.items.length
+    for (let index = from; index < end; index++) {
+      const id = request.items[index]?.custom_id ?? ''
+      exceptions[index] = deciders.find((each) => each.fits(id, index))?.outcome
+    }
+  }
+  for (const { index, detail } of plan.rejected) exceptions[index] = { status: 'errored', detail }
+  return exceptions
+}
+
+// `every` counts matches, so a decider has to see the items of its stage in order and each once.
+function decider(rule: OutcomeRule, position: number, stage: number, batch: Batch) {
+  const { every = 1, probability = 1 } = rule
+  const { seed } = batch._emulator.plan
+  const matches = matcherOf(rule)
+  let matched = 0
+  const fits = (id: string, index: number): boolean => {
+    if (!matches(id, index)) return false
+    matched += 1
+    if (matched % every !== 0) return false
+    return probability >= 1 || chanceOf(seed, 'outcome', stage, position, index) < probability
+  }
+  return { fits, outcome: outcomeOf(rule, position, batch._emulator.request.output_schema) }
+}
+
+function outcomeOf(rule: OutcomeRule, position: number, schema: JsonObject): Outcome {
+  if (rule.status === 'errored') return { status: 'errored', detail: rule.detail ?? DEFAULT_DETAIL }
+  if (rule.output === undefined) return GENERATED
+  const [fault] = validateOutput(schema, rule.output)
+  return fault === undefined
+    ? { status: 'succeeded', output: rule.output }
+    : { status: 'errored', detail: flagged(position, fault) }
+}
+
+function flagged(position: number, { pointer, detail }: Issue): string {
+  const place = pointer === '' ? 'as a whole' : `at ${pointer}`
+  return `The output that outcome rule ${position} gives does not satisfy output_schema ${place}: ${detail}. The item is errored instead of sending it; correct the rule or the schema.`
+}
+
+/** Outputs that rules give and that do not satisfy the batch's schema: they are never sent (R100). */
+export function invalidOutputs(batch: Batch): { stage: number; rule: number; errors: readonly Issue[] }[] {
+  const { plan, request } = batch._emulator
+  return plan.stages.flatMap(({ outcomes }, stage) =>
+    outcomes.flatMap(({ output }, rule) => {
+      const errors = isObject(output) ? validateOutput(request.output_schema, output) : []
+      return errors.length === 0 ? [] : [{ stage, rule, errors }]
+    }),
+  )
+}

@@ -1,0 +1,108 @@
+import type { Settings } from '../../kernel/assumptions.ts'
+import { DAY, parseDuration } from '../../kernel/duration.ts'
+import { formatInstant } from '../../kernel/instant.ts'
+import { refOf, type Scope } from '../../kernel/operation.ts'
+import { eventId, type NewEvent, SCHEDULE, type ScheduledEvent } from '../../kernel/scheduler.ts'
+import type { Batch } from './batch.ts'
+import { beatOf, type PhasePace, timeUntil } from './pace.ts'
+import { itemBeat } from './plan.ts'
+import { batches } from './schema.ts'
+import { cancelDelay, cleanup, expireInValidating } from './settings.ts'
+
+/** How long after creation results stay. Specification: Limits / Batch predictions, result retention. */
+export const RETENTION = 29 * DAY
+
+/** The kinds of events about a batch. It has at most one of each ahead of it. */
+export const batchEventKinds = [
+  'batch.start',
+  'batch.finalize',
+  'batch.complete',
+  'batch.cancelled',
+  'batch.expire',
+  'batch.cleanup',
+] as const
+
+export type BatchEventKind = (typeof batchEventKinds)[number]
+
+type Ahead = NewEvent & { readonly kind: BatchEventKind }
+
+/**
+ * Brings the schedule in line with a batch: exactly the events that its record calls for. A deadline of the same instant
+ * as new work is scheduled after it, so that the window's last instant still counts for work (T14).
+ */
+export function arm(scope: Scope, batch: Batch): void {
+  const ref = refOf(batches, batch)
+  const wanted = [...workAhead(batch, ref, scope.settings), ...deadlinesAhead(batch, ref, scope.settings)]
+  scope.unschedule(
+    ref,
+    batchEventKinds.filter((kind) => !wanted.some((event) => event.kind === kind)),
+  )
+  const fresh = new Set<number>()
+  for (const event of wanted) {
+    const present = scope.tx.get(SCHEDULE, eventId(event.kind, ref)) as ScheduledEvent | undefined
+    if (present?.due_at === formatInstant(event.due) && !fresh.has(event.due)) continue
+    scope.schedule(event)
+    fresh.add(event.due)
+  }
+}
+
+function workAhead(batch: Batch, ref: string, settings: Settings): Ahead[] {
+  const { plan, progress, request } = batch._emulator
+  const since = Date.parse(progress.since)
+  const total = request.items.length
+  const work = (kind: BatchEventKind, after: number | undefined, says: string): Ahead[] =>
+    after === undefined ? [] : [{ kind, ref, due: since + after, urgency: 'work', says }]
+  switch (batch.status) {
+    case 'validating': {
+      const says = `Validation ends: processing of ${total} items begins, or the batch fails if one does not validate.`
+      return work('batch.start', phaseTime(plan.pace.validating, progress.held), says)
+    }
+    case 'in_progress': {
+      const left = total - progress.done
+      const says = `The last of ${total} items is finished: the batch is finalized.`
+      return work('batch.finalize', timeUntil(itemBeat(batch), left, left), says)
+    }
+    case 'finalizing':
+      return work(
+        'batch.complete',
+        phaseTime(plan.pace.finalizing, progress.held),
+        'Finalizing ends: the batch is completed.',
+      )
+    case 'cancelling': {
+      const due =
+        Date.parse(batch.cancelling_at ?? progress.since) + (parseDuration(settings.get(cancelDelay)) ?? 0)
+      const says = 'Cancelling ends: the batch is cancelled, and what is unfinished is canceled.'
+      return [{ kind: 'batch.cancelled', ref, due, urgency: 'work', says }]
+    }
+    default:
+      return []
+  }
+}
+
+function deadlinesAhead(batch: Batch, ref: string, settings: Settings): Ahead[] {
+  const deadline = (kind: BatchEventKind, due: number, says: string): Ahead[] => [
+    { kind, ref, due, urgency: 'deadline', says },
+  ]
+  if (expires(batch, settings)) {
+    const due = Math.max(Date.parse(batch.expires_at), Date.parse(batch._emulator.progress.since))
+    return deadline('batch.expire', due, 'The completion window ends: a batch with unfinished items expires.')
+  }
+  const delay = settings.get(cleanup)
+  if (batch.results_url === null || delay === 'manual') return []
+  const after = delay === 'at_eligibility' ? 0 : (parseDuration(delay) ?? 0)
+  return deadline(
+    'batch.cleanup',
+    Date.parse(batch.created_at) + RETENTION + after,
+    'The results of the batch are removed, which they may be from 29 days after its creation.',
+  )
+}
+
+// While finalizing all work is done, and while cancelling it has been stopped: neither can expire (T13).
+function expires({ status }: Batch, settings: Settings): boolean {
+  if (status === 'in_progress') return true
+  return status === 'validating' && settings.get(expireInValidating) !== 'wait'
+}
+
+function phaseTime(pace: PhasePace, held: boolean): number | undefined {
+  return held ? undefined : timeUntil(beatOf(pace), 1, 1)
+}

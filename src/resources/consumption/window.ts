@@ -1,0 +1,108 @@
+import * as z from 'zod'
+import { setting } from '../../kernel/assumptions.ts'
+import { DAY } from '../../kernel/duration.ts'
+import { refuseInvalid } from '../../kernel/errors.ts'
+import { type ParsedInstant, parseInstant, startOfDay } from '../../kernel/instant.ts'
+import type { Request } from '../../kernel/operation.ts'
+
+/** The most UTC calendar days that a report may span. Specification: Field and parameter bounds. */
+export const MAX_DAYS = 90
+
+export const tooLong = setting<'reject' | 'clamp' | 'empty'>({
+  key: 'consumption.over_90',
+  item: 'U027',
+  says: 'A window of more than 90 days: refused, cut to its last 90 days, or answered with an empty list.',
+  schema: () => z.enum(['reject', 'clamp', 'empty']),
+  default: 'reject',
+})
+
+export const dayCount = setting<'inclusive' | 'difference'>({
+  key: 'consumption.day_count',
+  item: 'T22',
+  says: 'How the days of a window count: every date it touches, or the difference between its last date and its first.',
+  schema: () => z.enum(['inclusive', 'difference']),
+  default: 'inclusive',
+})
+
+export const startAfterEnd = setting<'empty' | 'reject'>({
+  key: 'consumption.start_after_end',
+  item: 'U028',
+  says: 'A start_date after the end_date: an empty list, or refused.',
+  schema: () => z.enum(['empty', 'reject']),
+  default: 'empty',
+})
+
+/** An instant in a query. */
+export interface QueryInstant extends ParsedInstant {
+  /** False for a date-time without an offset, which is taken as UTC (T24). */
+  readonly zoned: boolean
+}
+
+const ZONE = /(?:z|[+-]\d\d:\d\d)$/i
+
+/** A query parameter that is an ISO 8601 date or date-time. */
+export function queryInstant(): z.ZodType<QueryInstant, string> {
+  return z
+    .string({ error: 'must be given once' })
+    .refine((value) => parseInstant(value) !== undefined, {
+      error:
+        'must be an ISO 8601 date or date-time such as 2025-01-31 or 2025-01-31T09:30:00Z; in a URL, + is written %2B',
+    })
+    .transform((value) => {
+      const instant = parseInstant(value) as ParsedInstant // the refinement has let nothing else pass
+      return { ...instant, zoned: instant.dateOnly || ZONE.test(value) }
+    })
+    .meta({ type: 'string' })
+}
+
+/** A span of virtual milliseconds: `from` belongs to it, `until` does not. */
+export interface Window {
+  readonly from: number
+  readonly until: number
+}
+
+/** The dates of a query, as far as it has them. */
+export interface Dates {
+  readonly start?: QueryInstant | undefined
+  readonly end?: QueryInstant | undefined
+}
+
+/**
+ * The span that a report covers; undefined for one without rows. Both dates are inclusive: a date alone starts at UTC
+ * midnight, and as an end covers its whole day. Instants are compared in milliseconds. Refuses a window that is too
+ * long, or upside down where the setting says so. Specification: List consumption breakdown.
+ */
+export function windowOf(
+  { start, end }: Dates,
+  { now, assume, note }: Pick<Request<object, unknown>, 'now' | 'assume' | 'note'>,
+): Window | undefined {
+  if (start === undefined || end === undefined) note(startAfterEnd.item)
+  if (start?.zoned === false || end?.zoned === false) note('T24')
+  const until = end === undefined ? now + 1 : end.ms + (end.dateOnly ? DAY : 1)
+  const lastDay = startOfDay(until - 1)
+  const from = start === undefined ? lastDay - (MAX_DAYS - 1) * DAY : start.ms
+  if (from >= until) return upsideDown(assume)
+  const days = (lastDay - startOfDay(from)) / DAY + 1
+  if (days <= MAX_DAYS) return { from, until }
+  // Only at this length do the two ways of counting differ, so only here does the answer rest on the choice.
+  if (days === MAX_DAYS + 1 && assume(dayCount) === 'difference') return { from, until }
+  return overlong({ until, lastDay, days }, assume)
+}
+
+type Assume = Request<object, unknown>['assume']
+
+function upsideDown(assume: Assume): undefined {
+  if (assume(startAfterEnd) === 'reject')
+    refuseInvalid([{ pointer: '/query/start_date', detail: 'must not lie after end_date' }])
+}
+
+function overlong(
+  { until, lastDay, days }: { readonly until: number; readonly lastDay: number; readonly days: number },
+  assume: Assume,
+): Window | undefined {
+  const choice = assume(tooLong)
+  if (choice === 'clamp') return { from: lastDay - (MAX_DAYS - 1) * DAY, until }
+  if (choice === 'empty') return undefined
+  const detail = `the window touches ${days} UTC calendar days, but at most ${MAX_DAYS} are possible; ask for a later start_date or an earlier end_date`
+  refuseInvalid([{ pointer: '/query/start_date', detail }])
+}

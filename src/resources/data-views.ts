@@ -1,0 +1,126 @@
+import * as z from 'zod'
+import { type Settings, setting } from '../kernel/assumptions.ts'
+import { collection } from '../kernel/collection.ts'
+import { DAY } from '../kernel/duration.ts'
+import { nonEmptyText, queryInt, queryText, timestamp } from '../kernel/fields.ts'
+import { isObject } from '../kernel/json.ts'
+import { successRead } from '../kernel/open-items.ts'
+import { operation, type Resource } from '../kernel/operation.ts'
+import { defaultPageSize, listOrder, ordered } from '../kernel/pagination.ts'
+import { teamspaces } from './teamspaces/schema.ts'
+
+const warehouse = setting<string>({
+  key: 'names.warehouse',
+  item: 'U006',
+  says: 'The word in front of _dataset_name in a data view; records always say dataset_name.',
+  schema: nonEmptyText,
+  default: 'warehouse',
+})
+
+const shownMember = (settings: Settings) => `${settings.get(warehouse)}_dataset_name`
+
+const viewRecord = () =>
+  z.strictObject({
+    object: z.literal('data_view').default('data_view'),
+    id: nonEmptyText(),
+    dataset_name: z.string(),
+    created_at: timestamp(),
+    knowledge_id: z.string(),
+    service_account_id: z.string(),
+    _emulator: z.strictObject({ teamspace_id: z.string() }),
+  })
+
+export type DataView = z.output<ReturnType<typeof viewRecord>>
+
+export const dataViews = collection<DataView>({
+  name: 'data_views',
+  label: 'data view',
+  schema: (settings) => z.preprocess((raw) => renamed(raw, shownMember(settings)), viewRecord()),
+  check: ({ _emulator }, tx) =>
+    tx.in(teamspaces).get(_emulator.teamspace_id) === undefined
+      ? [{ pointer: '/_emulator/teamspace_id', detail: 'names a teamspace that this world does not have' }]
+      : [],
+  generate: ({ faker, chance, newId, ago, any }) => ({
+    object: 'data_view',
+    id: newId(),
+    dataset_name: faker.word.words(2).replaceAll(' ', '_'),
+    created_at: ago(chance.int(1, 200) * DAY),
+    knowledge_id: newId(),
+    service_account_id: newId(),
+    _emulator: { teamspace_id: any(teamspaces).id },
+  }),
+})
+
+// A record may be written as answers show it. It is kept under a name that does not change with the setting.
+function renamed(raw: unknown, from: string): unknown {
+  if (!isObject(raw) || !Object.hasOwn(raw, from) || Object.hasOwn(raw, 'dataset_name')) return raw
+  const { [from]: dataset_name, ...rest } = raw
+  return { ...rest, dataset_name }
+}
+
+const viewAnswer = (settings: Settings) =>
+  z.strictObject({
+    object: z.literal('data_view'),
+    id: nonEmptyText(),
+    [shownMember(settings)]: z.string(),
+    created_at: timestamp(),
+    knowledge_id: z.string(),
+    service_account_id: z.string(),
+  })
+
+const listDataViews = operation({
+  name: 'data-views.list',
+  method: 'GET',
+  path: '/data-views',
+  summary: 'List the data views of the teamspace',
+  section: 'List data views',
+  dialect: 'standard',
+  contract: true,
+  success: successRead,
+  answer: (settings) => z.strictObject({ object: z.literal('list'), data: z.array(viewAnswer(settings)) }),
+  input: ({ object }) => ({
+    query: object({
+      service_account_id: queryText().optional(),
+      knowledge_id: queryText().optional(),
+      limit: queryInt(1, 100).optional(),
+      offset: queryInt(0, 100_000).optional(),
+    }),
+  }),
+  handle: ({ tx, query, caller, seed, assume }) => {
+    const { service_account_id, knowledge_id, offset = 0 } = query
+    const limit = query.limit ?? assume(defaultPageSize)
+    const found = tx
+      .in(dataViews)
+      .filter(
+        (view) =>
+          view._emulator.teamspace_id === caller.teamspace_id &&
+          (service_account_id === undefined || view.service_account_id === service_account_id) &&
+          (knowledge_id === undefined || view.knowledge_id === knowledge_id),
+      )
+    const page = ordered(found, assume(listOrder), seed).slice(offset, offset + limit)
+    const member = `${assume(warehouse)}_dataset_name`
+    return { body: { object: 'list', data: page.map((view) => itemOf(view, member)) } }
+  },
+})
+
+function itemOf({ object, id, dataset_name, created_at, ...ids }: DataView, member: string): object {
+  const { knowledge_id, service_account_id } = ids
+  return { object, id, [member]: dataset_name, created_at, knowledge_id, service_account_id }
+}
+
+export const dataViewsRoom: Resource = {
+  name: 'data-views',
+  operations: [listDataViews],
+  collections: [dataViews],
+  assumptions: {
+    items: [
+      {
+        id: 'U006',
+        open: 'The word in front of _dataset_name.',
+        reading: 'warehouse, until a setting gives the real one.',
+        shows: 'answer',
+      },
+    ],
+    settings: [warehouse],
+  },
+}

@@ -1,0 +1,53 @@
+import * as z from 'zod'
+import { collection } from '../kernel/collection.ts'
+import { intBetween, nonEmptyText } from '../kernel/fields.ts'
+import type { Resource } from '../kernel/operation.ts'
+import { teamspaces } from './teamspaces/schema.ts'
+
+const fileRecord = () =>
+  z.strictObject({
+    id: nonEmptyText(),
+    teamspace_id: z.string(),
+    name: z.string(),
+    /** A word for its format, such as `pdf`; nothing depends on which. */
+    kind: nonEmptyText(),
+    /** Number of pages; null for a format without pages (U038). */
+    pages: intBetween(1, 1_000_000).nullable().default(null),
+    /** Whether batches take the type. */
+    supported: z.boolean().default(true),
+    /** False for a file that exists and cannot be accessed. */
+    readable: z.boolean().default(true),
+  })
+
+export type File = z.output<ReturnType<typeof fileRecord>>
+
+/** Files that items of a batch refer to. The service shows no fields of them: these are the facts that validation needs. */
+export const files = collection<File>({
+  name: 'files',
+  label: 'file',
+  schema: fileRecord,
+  check: ({ teamspace_id }, tx) =>
+    tx.in(teamspaces).get(teamspace_id) === undefined
+      ? [{ pointer: '/teamspace_id', detail: `there is no teamspace with the id "${teamspace_id}"` }]
+      : [],
+  generate: ({ faker, chance, newId, any }) => {
+    const { kind, paged } = chance.pick([
+      { kind: 'pdf', paged: true },
+      { kind: 'document', paged: true },
+      { kind: 'spreadsheet', paged: false },
+      { kind: 'image', paged: false },
+    ])
+    return {
+      id: newId(),
+      teamspace_id: any(teamspaces).id,
+      name: `${faker.commerce.department()} ${faker.commerce.isbn()}.${kind}`,
+      kind,
+      pages: paged ? chance.int(1, 40) : null,
+      supported: true,
+      readable: true,
+    }
+  },
+})
+
+/** No endpoint shows files: fixtures and the control API are how they come to exist (U039). */
+export const filesRoom: Resource = { name: 'files', operations: [], collections: [files] }

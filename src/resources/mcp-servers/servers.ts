@@ -1,0 +1,127 @@
+import * as z from 'zod'
+import { type Settings, setting } from '../../kernel/assumptions.ts'
+import { collection } from '../../kernel/collection.ts'
+import { DAY } from '../../kernel/duration.ts'
+import { intBetween, nonEmptyText, timestamp } from '../../kernel/fields.ts'
+import { successRead } from '../../kernel/open-items.ts'
+import { operation } from '../../kernel/operation.ts'
+import { listOrder, ordered } from '../../kernel/pagination.ts'
+import { shown } from '../../kernel/state.ts'
+import { teamspaces } from '../teamspaces/schema.ts'
+
+export const nullValues = setting({
+  key: 'mcp.null_values',
+  item: 'T32',
+  says: 'Whether last_synced_at and managed_by_app of an MCP server may be null, against their plain types.',
+  schema: () => z.boolean(),
+  default: false,
+})
+
+export const listHasMore = setting<'present' | 'absent'>({
+  key: 'mcp.list.has_more',
+  item: 'U031',
+  says: 'Whether the list of MCP servers carries has_more, which is then false: the list is always whole.',
+  schema: () => z.enum(['present', 'absent']),
+  default: 'present',
+})
+
+function plain<T>(settings: Settings, schema: z.ZodType<T>): z.ZodType<T | null> {
+  return settings.get(nullValues) ? schema.nullable() : schema
+}
+
+const shownServer = (settings: Settings) =>
+  z.strictObject({
+    object: z.literal('mcp_server').default('mcp_server'),
+    id: nonEmptyText(),
+    name: z.string(),
+    icon_url: z.string(),
+    base_url: z.string(),
+    transport: z.string(),
+    protocol_version: z.string(),
+    authorization_secret_id: z.string(),
+    status: z.string(),
+    metadata: z.strictObject({
+      requires_oauth: z.boolean(),
+      oauth_configured: z.boolean(),
+      tool_count: intBetween(0, Number.MAX_SAFE_INTEGER),
+      last_synced_at: plain(settings, z.string()),
+    }),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+    managed_by_app: plain(settings, z.strictObject({ app_uuid: z.string(), app_name: z.string() })),
+  })
+
+const serverRecord = (settings: Settings) =>
+  shownServer(settings).extend({
+    _emulator: z.strictObject({
+      teamspace_id: z.string(),
+      /** Whether a re-sync of the tool manifest would work. */
+      sync: z.enum(['ok', 'fails']).default('ok'),
+      /** What a re-sync finds; absent: it changes neither tool_count nor last_synced_at (T37). */
+      tools: z.array(z.string()).optional(),
+    }),
+  })
+
+export type McpServer = z.output<ReturnType<typeof serverRecord>>
+
+export const mcpServers = collection<McpServer>({
+  name: 'mcp_servers',
+  label: 'MCP server',
+  schema: serverRecord,
+  generate: ({ faker, chance, newId, newUuid, ago, any }) => {
+    const created_at = ago(chance.int(1, 300) * DAY)
+    const word = faker.hacker.noun()
+    return {
+      object: 'mcp_server',
+      id: newId(),
+      name: `${word} tools`,
+      icon_url: 'https://mcp.example/icon.svg',
+      base_url: `https://${faker.internet.domainWord()}.example/mcp`,
+      transport: 'http',
+      protocol_version: '1',
+      authorization_secret_id: newUuid(),
+      status: 'active',
+      metadata: {
+        requires_oauth: true,
+        oauth_configured: false,
+        tool_count: chance.int(1, 30),
+        last_synced_at: created_at,
+      },
+      created_at,
+      updated_at: created_at,
+      managed_by_app: { app_uuid: newUuid(), app_name: faker.commerce.productName() },
+      _emulator: { teamspace_id: any(teamspaces).id, sync: 'ok' },
+    }
+  },
+})
+
+export const listServers = operation({
+  name: 'mcp-servers.list',
+  method: 'GET',
+  path: '/organization/mcp-servers',
+  summary: 'List the MCP servers of the teamspace',
+  section: 'List MCP servers',
+  dialect: 'standard',
+  contract: true,
+  beta: true,
+  success: successRead,
+  answer: (settings) =>
+    z.strictObject({
+      object: z.literal('list'),
+      data: z.array(shownServer(settings)),
+      ...(settings.get(listHasMore) === 'present' ? { has_more: z.literal(false) } : {}),
+    }),
+  handle: ({ tx, caller, seed, assume, note }) => {
+    const servers = tx
+      .in(mcpServers)
+      .filter(({ _emulator }) => _emulator.teamspace_id === caller.teamspace_id)
+    if (servers.some(hasNull)) note('T32')
+    note('T21')
+    const whole = assume(listHasMore) === 'present' ? { has_more: false } : {}
+    return { body: { object: 'list', data: ordered(servers, assume(listOrder), seed).map(shown), ...whole } }
+  },
+})
+
+function hasNull({ metadata, managed_by_app }: McpServer): boolean {
+  return metadata.last_synced_at === null || managed_by_app === null
+}

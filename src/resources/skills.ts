@@ -1,0 +1,189 @@
+import * as z from 'zod'
+import type { Caller } from '../kernel/auth.ts'
+import { collection } from '../kernel/collection.ts'
+import { DAY } from '../kernel/duration.ts'
+import { refuse } from '../kernel/errors.ts'
+import { nonEmptyText, timestamp } from '../kernel/fields.ts'
+import { successCreate } from '../kernel/open-items.ts'
+import { operation, type Resource } from '../kernel/operation.ts'
+import type { Transaction } from '../kernel/store.ts'
+import { users } from './teamspaces/schema.ts'
+import { requireVisible } from './visible.ts'
+
+/** What a skill is for. Specification: Skill. */
+export const skillCategories = [
+  'document_analysis',
+  'construction_project_management',
+  'financial_analysis',
+  'estimation',
+  'quality_and_safety',
+  'scheduling',
+  'contracts_and_legal',
+  'data_and_reporting',
+  'research',
+  'communication',
+  'general_productivity',
+] as const
+
+const skillRecord = () =>
+  z
+    .strictObject({
+      object: z.literal('skill').default('skill'),
+      id: nonEmptyText(),
+      scope: z.enum(['user', 'account', 'builtin']),
+      category: z.enum(skillCategories),
+      slash_key: z.string(),
+      name: z.string(),
+      description: z.string(),
+      instructions: z.string(),
+      required_tools: z.array(z.string()),
+      preferred_tools: z.array(z.string()),
+      enabled: z.boolean(),
+      account_id: z.string().nullable(),
+      builtin_key: z.string().nullable(),
+      promoted_at: timestamp().nullable(),
+      creator_id: z.string().nullable(),
+      created_at: timestamp(),
+      updated_at: timestamp(),
+    })
+    .superRefine((skill, context) => {
+      for (const [member, message] of scopeFaults(skill))
+        context.addIssue({ code: 'custom', path: [member], message })
+    })
+
+interface ScopeFacts {
+  readonly scope: 'user' | 'account' | 'builtin'
+  readonly account_id: string | null
+  readonly builtin_key: string | null
+  readonly promoted_at: string | null
+  readonly creator_id: string | null
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+/** What the scope says about other members. Specification: Skill. */
+function* scopeFaults(skill: ScopeFacts): Iterable<readonly [member: string, message: string]> {
+  const { scope } = skill
+  if (scope === 'account' && skill.account_id === null)
+    yield ['account_id', 'must name the account that owns a skill of scope account']
+  if (scope !== 'account' && skill.account_id !== null)
+    yield ['account_id', `must be null for the scope ${scope}`]
+  if (scope === 'user' && skill.builtin_key !== null)
+    yield ['builtin_key', 'must be null for a skill that a user wrote']
+  if (scope === 'user' && skill.promoted_at !== null) yield ['promoted_at', 'must be null for the scope user']
+  if (scope === 'user' && skill.creator_id === null)
+    yield ['creator_id', 'must name the author of a skill of scope user']
+  if (Date.parse(skill.updated_at) < Date.parse(skill.created_at))
+    yield ['updated_at', 'must not lie before created_at']
+}
+
+export type Skill = z.output<ReturnType<typeof skillRecord>>
+
+export const skills = collection<Skill>({
+  name: 'skills',
+  label: 'skill',
+  schema: skillRecord,
+  check: ({ scope, creator_id }, tx) =>
+    scope === 'user' && tx.in(users).get(creator_id ?? '') === undefined
+      ? [{ pointer: '/creator_id', detail: 'names a user that this world does not have' }]
+      : [],
+  generate: ({ faker, chance, newId, ago, any, n }) => {
+    const name = `${faker.word.verb()} ${faker.word.noun()}`
+    const created_at = ago(chance.int(1, 200) * DAY)
+    return {
+      object: 'skill',
+      id: newId(),
+      scope: 'user',
+      category: skillCategories[n % skillCategories.length] ?? 'research',
+      slash_key: name.replaceAll(' ', '-'),
+      name,
+      description: faker.company.catchPhrase(),
+      instructions: faker.lorem.paragraph(),
+      required_tools: [],
+      preferred_tools: [],
+      enabled: chance.next() < 0.9,
+      account_id: null,
+      builtin_key: null,
+      promoted_at: null,
+      creator_id: any(users).id,
+      created_at,
+      updated_at: created_at,
+    }
+  },
+})
+
+const promoteSkill = operation({
+  name: 'skills.promote',
+  method: 'POST',
+  path: '/skills/{skill_id}/promote',
+  summary: 'Promote a skill from its author to the company',
+  section: 'Promote skill to company',
+  dialect: 'standard',
+  contract: true,
+  success: successCreate,
+  answer: skillRecord,
+  find: ({ tx, caller, params }) => {
+    const skill = requireVisible(tx, skills, params.skill_id, (each) => isInReach(each, caller, tx))
+    checkRights(skill, caller)
+    return skill
+  },
+  handle: ({ tx, target, caller, at }) => {
+    // A fixture may lie in the future of the clock; the order of the two timestamps holds all the same.
+    const late = Date.parse(target.created_at) > Date.parse(at)
+    const promoted = tx.in(skills).put({
+      ...target,
+      scope: 'account',
+      account_id: caller.organization_id,
+      promoted_at: at,
+      updated_at: late ? target.created_at : at,
+    })
+    return { body: promoted }
+  },
+})
+
+// The account is the organization: of a private skill that of its author, of a company skill the owner.
+function isInReach({ scope, account_id, creator_id }: Skill, caller: Caller, tx: Transaction): boolean {
+  if (scope === 'builtin') return true
+  if (scope === 'account') return account_id === caller.organization_id
+  return tx.in(users).get(creator_id ?? '')?.organization_id === caller.organization_id
+}
+
+function checkRights({ id, scope, creator_id }: Skill, caller: Caller): void {
+  const lacking: string[] = []
+  if (!caller.account_admin) lacking.push('the key is not of an account admin')
+  if (!caller.permissions.includes('ep:skills:write'))
+    lacking.push('the key lacks the permission ep:skills:write')
+  if (scope === 'user' && (creator_id === null || creator_id !== caller.user_id))
+    lacking.push('the caller is not its author')
+  if (lacking.length > 0) {
+    refuse('forbidden', {
+      detail: `The skill "${id}" cannot be promoted: ${lacking.join(', ')}.`,
+      mitigation: 'Its author promotes it, as an account admin whose key has ep:skills:write.',
+      assumed: ['U029'],
+    })
+  }
+  if (scope !== 'user') {
+    refuse('validation_failed', {
+      detail: `The skill "${id}" has the scope ${scope}; only a skill of scope user can be promoted.`,
+      assumed: ['U029'],
+    })
+  }
+}
+
+export const skillsRoom: Resource = {
+  name: 'skills',
+  operations: [promoteSkill],
+  collections: [skills],
+  assumptions: {
+    items: [
+      {
+        id: 'U029',
+        open: 'The statuses of a promotion without the rights, and of a skill that is not of scope user.',
+        reading:
+          'Missing rights: status.forbidden. Another scope: status.validation. An account is taken to be an organization.',
+        shows: 'answer',
+      },
+    ],
+    settings: [],
+  },
+}

@@ -1,0 +1,196 @@
+import * as z from 'zod'
+import { type Settings, setting } from '../../kernel/assumptions.ts'
+import { collection } from '../../kernel/collection.ts'
+import { DAY } from '../../kernel/duration.ts'
+import { nonEmptyText, text, timestamp } from '../../kernel/fields.ts'
+import type { Issue } from '../../kernel/json.ts'
+import type { Transaction } from '../../kernel/store.ts'
+import { organizations } from '../organizations.ts'
+
+export const cloudA = setting<string>({
+  key: 'names.cloud_a',
+  item: 'U009',
+  says: 'How requests and answers name the first cloud provider; records always say cloud_a.',
+  schema: nonEmptyText,
+  default: 'cloud_a',
+})
+
+export const cloudB = setting<string>({
+  key: 'names.cloud_b',
+  item: 'U009',
+  says: 'How requests and answers name the second cloud provider, the default; records always say cloud_b.',
+  schema: nonEmptyText,
+  default: 'cloud_b',
+})
+
+const clouds = ['cloud_a', 'cloud_b'] as const
+
+/** A cloud provider as records hold it: independent of the names in the settings, so that those may change at any time. */
+export type Cloud = (typeof clouds)[number]
+
+/** The setting that names a cloud. */
+export function nameOfCloud(cloud: Cloud): typeof cloudA {
+  return cloud === 'cloud_a' ? cloudA : cloudB
+}
+
+/** The cloud that goes by a name under the settings in force; undefined for a name that none has. */
+export function cloudOf(name: string, settings: Settings): Cloud | undefined {
+  return clouds.find((cloud) => settings.get(nameOfCloud(cloud)) === name)
+}
+
+// Records may say cloud_a and cloud_b, or the names that the settings give; they are kept as cloud_a and cloud_b.
+function cloud(settings: Settings): z.ZodType<Cloud> {
+  const read = (name: string) => clouds.find((each) => each === name) ?? cloudOf(name, settings)
+  const names = [...new Set([...clouds, settings.get(cloudA), settings.get(cloudB)])].join(', ')
+  return z
+    .string()
+    .refine((name) => read(name) !== undefined, { error: `must be one of ${names}` })
+    .transform((name) => read(name) as Cloud) // the refinement has let no other name pass
+}
+
+/** The bound of a teamspace's name in characters. Specification: Field and parameter bounds. */
+export const NAME_MAX = 300
+
+export const access = () => z.enum(['open', 'closed'])
+
+const teamspaceRecord = (settings: Settings) =>
+  z.strictObject({
+    id: nonEmptyText(),
+    cloud_provider: cloud(settings),
+    name: text(NAME_MAX),
+    access: access(),
+    created_at: timestamp(),
+    _emulator: z.strictObject({
+      organization_id: z.string(),
+      /** The key that made it through the API: a service key, which is no member, may manage what it made. */
+      created_by: z.string().nullable().default(null),
+      /** Memberships that were joined unaided while the teamspace was open, and outlive its closing. */
+      joined_while_open: z.array(z.string()).default([]),
+    }),
+  })
+
+export type Teamspace = z.output<ReturnType<typeof teamspaceRecord>>
+
+export const teamspaces = collection<Teamspace>({
+  name: 'teamspaces',
+  label: 'teamspace',
+  schema: teamspaceRecord,
+  check: checkTeamspace,
+  generate: ({ faker, chance, newId, ago, any }) => ({
+    id: newId(),
+    cloud_provider: chance.pick(clouds),
+    name: faker.company.buzzNoun(),
+    access: chance.pick(['open', 'closed']),
+    created_at: ago(chance.int(30, 400) * DAY),
+    _emulator: { organization_id: any(organizations).id, created_by: null, joined_while_open: [] },
+  }),
+})
+
+const userRecord = () =>
+  z.strictObject({
+    id: nonEmptyText(),
+    organization_id: z.string(),
+    email: z.email({ error: 'must be an e-mail address such as ada@example.com' }),
+    first_name: z.string(),
+    last_name: z.string(),
+    created_at: timestamp(),
+  })
+
+export type User = z.output<ReturnType<typeof userRecord>>
+
+export const users = collection<User>({
+  name: 'users',
+  label: 'user',
+  schema: userRecord,
+  check: ({ organization_id }, tx) => missing(tx.in(organizations).get(organization_id), '/organization_id'),
+  generate: ({ faker, chance, newId, ago, any }) => {
+    const [first_name, last_name] = [faker.person.firstName(), faker.person.lastName()]
+    return {
+      id: newId(),
+      organization_id: any(organizations).id,
+      email: faker.internet.exampleEmail({ firstName: first_name, lastName: last_name }).toLowerCase(),
+      first_name,
+      last_name,
+      created_at: ago(chance.int(1, 400) * DAY),
+    }
+  },
+})
+
+const membershipRecord = () =>
+  z.strictObject({
+    id: nonEmptyText(),
+    teamspace_id: z.string(),
+    user_id: z.string(),
+    /** An opaque word; only `owner` has a meaning in the specification (U004). */
+    role: z.string(),
+    agent_ids: z.array(z.string()).default([]),
+    created_at: timestamp(),
+    /** When the membership was revoked. It stays as the place that list cursors resume from (T28). */
+    removed_at: timestamp().nullable().default(null),
+    /** Joined unaided, which an open teamspace allows: such a user may only converse. */
+    self_joined: z.boolean().default(false),
+  })
+
+export type Membership = z.output<ReturnType<typeof membershipRecord>>
+
+/** Who belongs to which teamspace. A user may hold several in one; the one that grants most counts. */
+export const memberships = collection<Membership>({
+  name: 'memberships',
+  label: 'membership',
+  schema: membershipRecord,
+  check: checkMembership,
+  generate: ({ chance, newId, ago, any }) => {
+    const user = any(users)
+    return {
+      id: newId(),
+      teamspace_id: any(teamspaces, ({ _emulator }) => _emulator.organization_id === user.organization_id).id,
+      user_id: user.id,
+      role: 'member',
+      agent_ids: [],
+      created_at: ago(chance.int(1, 300) * DAY),
+      removed_at: null,
+      self_joined: false,
+    }
+  },
+})
+
+/** Whether a membership stands against a closed teamspace: joined unaided, and not while it was open (R026). */
+function defiesClosing(membership: Membership, teamspace: Teamspace): boolean {
+  const joinedUnaided = membership.self_joined && membership.removed_at === null
+  return (
+    joinedUnaided &&
+    teamspace.access === 'closed' &&
+    !teamspace._emulator.joined_while_open.includes(membership.id)
+  )
+}
+
+function checkMembership(membership: Membership, tx: Transaction): readonly Issue[] {
+  const teamspace = tx.in(teamspaces).get(membership.teamspace_id)
+  const user = tx.in(users).get(membership.user_id)
+  if (teamspace === undefined || user === undefined)
+    return [...missing(teamspace, '/teamspace_id'), ...missing(user, '/user_id')]
+  if (user.organization_id !== teamspace._emulator.organization_id) {
+    const detail = `the user belongs to the organization "${user.organization_id}", the teamspace to "${teamspace._emulator.organization_id}"`
+    return [{ pointer: '/user_id', detail }]
+  }
+  if (!defiesClosing(membership, teamspace)) return []
+  const detail = `the teamspace "${teamspace.id}" is closed, so nobody joins it unaided; set self_joined to false for an approved member`
+  return [{ pointer: '/self_joined', detail }]
+}
+
+function checkTeamspace(teamspace: Teamspace, tx: Transaction): readonly Issue[] {
+  const { organization_id } = teamspace._emulator
+  const issues = missing(tx.in(organizations).get(organization_id), '/_emulator/organization_id')
+  if (teamspace.access === 'open') return issues
+  const defying = tx
+    .in(memberships)
+    .filter((each) => each.teamspace_id === teamspace.id && defiesClosing(each, teamspace))
+  if (defying.length === 0) return issues
+  const names = defying.map(({ id }) => id).join(', ')
+  const detail = `cannot be closed beside memberships that were joined unaided (${names}); name them in _emulator.joined_while_open if they go back to when it was open`
+  return [...issues, { pointer: '/access', detail }]
+}
+
+function missing(record: object | undefined, pointer: string): readonly Issue[] {
+  return record === undefined ? [{ pointer, detail: 'names a record that this world does not have' }] : []
+}

@@ -1,0 +1,164 @@
+import * as z from 'zod'
+import { type Settings, setting } from '../../kernel/assumptions.ts'
+import { refuseInvalid } from '../../kernel/errors.ts'
+import { nonEmptyText, text, timestamp } from '../../kernel/fields.ts'
+import {
+  emptyPatch,
+  immutableMembers,
+  requiredFlag,
+  requiredIf,
+  successCreate,
+  successUpdate,
+} from '../../kernel/open-items.ts'
+import { operation, type Request } from '../../kernel/operation.ts'
+import type { Transaction } from '../../kernel/store.ts'
+import { oneOfNames } from '../names.ts'
+import { requireManaged } from './access.ts'
+import {
+  access,
+  cloudA,
+  cloudB,
+  cloudOf,
+  memberships,
+  NAME_MAX,
+  nameOfCloud,
+  type Teamspace,
+  teamspaces,
+} from './schema.ts'
+
+export const defaultAccess = setting<'open' | 'closed'>({
+  key: 'teamspace.access.default',
+  item: 'U024',
+  says: 'Access of a teamspace that is created without one.',
+  schema: access,
+  default: 'closed',
+})
+
+export const nameRequired = requiredFlag('teamspaces.create', 'name', true)
+
+const cloudNames = (settings: Settings) =>
+  oneOfNames([settings.get(cloudA), settings.get(cloudB)], cloudA, cloudB)
+
+const teamspaceAnswer = (settings: Settings) =>
+  z.strictObject({
+    id: nonEmptyText(),
+    cloud_provider: cloudNames(settings),
+    name: text(NAME_MAX),
+    access: access(),
+    created_at: timestamp(),
+  })
+
+type Assume = Request<object, unknown>['assume']
+
+function answerOf({ id, cloud_provider, name, access, created_at }: Teamspace, assume: Assume): object {
+  return { id, cloud_provider: assume(nameOfCloud(cloud_provider)), name, access, created_at }
+}
+
+export const createTeamspace = operation({
+  name: 'teamspaces.create',
+  method: 'POST',
+  path: '/organization/teamspaces',
+  summary: 'Create a teamspace',
+  section: 'Create teamspace',
+  dialect: 'standard',
+  contract: true,
+  success: successCreate,
+  answer: teamspaceAnswer,
+  input: ({ object }, settings) => ({
+    body: object({
+      name: requiredIf(settings.get(nameRequired), text(NAME_MAX)),
+      access: access().optional(),
+      cloud_provider: cloudNames(settings).optional(),
+    }),
+  }),
+  handle: ({ tx, body, caller, newId, at, assume, settings }) => {
+    const cloud = body.cloud_provider === undefined ? undefined : cloudOf(body.cloud_provider, settings)
+    const teamspace = tx.in(teamspaces).put({
+      id: newId(),
+      cloud_provider: cloud ?? 'cloud_b',
+      name: body.name ?? '',
+      access: body.access ?? assume(defaultAccess),
+      created_at: at,
+      _emulator: {
+        organization_id: caller.organization_id,
+        created_by: caller.key_id,
+        joined_while_open: [],
+      },
+    })
+    if (caller.user_id !== null) {
+      tx.in(memberships).put({
+        id: newId(),
+        teamspace_id: teamspace.id,
+        user_id: caller.user_id,
+        role: 'owner',
+        agent_ids: [],
+        created_at: at,
+        removed_at: null,
+        self_joined: false,
+      })
+    }
+    return { body: answerOf(teamspace, assume) }
+  },
+})
+
+export const updateTeamspace = operation({
+  name: 'teamspaces.update',
+  method: 'PATCH',
+  path: '/organization/teamspaces/{teamspace_id}',
+  summary: 'Change the name or the access of a teamspace',
+  section: 'Update teamspace',
+  dialect: 'standard',
+  contract: true,
+  success: successUpdate,
+  answer: teamspaceAnswer,
+  input: ({ object }) => ({
+    body: object({
+      name: text(NAME_MAX).optional(),
+      access: access().optional(),
+      cloud_provider: z.unknown().optional(),
+    }),
+  }),
+  find: requireManaged,
+  handle: ({ tx, body, target, assume }) => {
+    const empty = body.name === undefined && body.access === undefined
+    if (body.cloud_provider !== undefined) checkCloud(body.cloud_provider, target, assume)
+    else if (empty) checkEmpty(assume)
+    if (empty) return { body: answerOf(target, assume) }
+    const teamspace = tx.in(teamspaces).put({
+      ...target,
+      name: body.name ?? target.name,
+      access: body.access ?? target.access,
+      _emulator: { ...target._emulator, joined_while_open: staying(target, body.access, tx) },
+    })
+    return { body: answerOf(teamspace, assume) }
+  },
+})
+
+function checkCloud(given: unknown, target: Teamspace, assume: Assume): void {
+  if (assume(immutableMembers) === 'ignore' || given === assume(nameOfCloud(target.cloud_provider))) return
+  refuseInvalid([
+    {
+      pointer: '/cloud_provider',
+      detail: 'cannot change after creation; leave it out, or create another teamspace',
+    },
+  ])
+}
+
+function checkEmpty(assume: Assume): void {
+  if (assume(emptyPatch) === 'noop') return
+  refuseInvalid([{ pointer: '', detail: 'names nothing that can be updated; give name or access' }])
+}
+
+// Closing a teamspace throws nobody out: who joined while it was open stays.
+function staying(
+  { id, access, _emulator }: Teamspace,
+  next: Teamspace['access'] | undefined,
+  tx: Transaction,
+): string[] {
+  if (next === undefined || next === access) return _emulator.joined_while_open
+  if (next === 'open') return []
+  return tx
+    .in(memberships)
+    .filter((each) => each.teamspace_id === id && each.self_joined && each.removed_at === null)
+    .map((each) => each.id)
+}
