@@ -1,10 +1,14 @@
 import type { Server } from 'node:http'
-import { Router } from 'express'
+import { CONTRACT_VERSION, packageVersion } from './doors/cli/version.ts'
+import type { ControlHost, GuardVerdict, ResetOptions } from './doors/control/host.ts'
+import { controlRouter } from './doors/control/router.ts'
 import { FixturesError, readFixtures } from './doors/fixtures.ts'
 import { Api } from './doors/http/api.ts'
 import { createApp, createServer } from './doors/http/app.ts'
-import { allowHosts } from './doors/http/guard.ts'
+import { type AllowedHosts, allowHosts, checkHost, isCrossSiteOrigin } from './doors/http/guard.ts'
+import { headerValues } from './doors/http/headers.ts'
 import { listen } from './doors/http/listen.ts'
+import { readJson } from './doors/http/request.ts'
 import { close } from './doors/http/server.ts'
 import { keepAwake } from './doors/realtime.ts'
 import { type HostTime, hostTime } from './kernel/clock.ts'
@@ -41,6 +45,8 @@ export interface EmulatorOptions {
   /** Whether rate limits refuse. Default true. */
   readonly limits?: boolean
   readonly strict?: boolean
+  /** Asked for by the control interface when set; never an API key. */
+  readonly controlToken?: string
   /** Told of defects of the emulator itself. */
   readonly onSurprise?: (error: unknown) => void
   /** The host's time; for tests. */
@@ -61,20 +67,20 @@ export interface Emulator {
 /** Starts an emulator and resolves when it answers. Throws when fixtures or settings are wrong or the port is taken. */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   refuseInvalid(ledger.check(options.settings ?? {}))
-  const start = await startingWorld(options)
-  const sandbox = new Sandbox(sandboxOptions(options), start)
+  const sandbox = new Sandbox(sandboxOptions(options), await startingWorld(options))
   const stopWaking = keepAwake(sandbox)
   const { host = '127.0.0.1', port = 4010 } = options
-  let hosts = allowHosts({ port, hosts: [] })
+  let hosts = allowHosts({ port, bound: host, hosts: [] })
   const api = new Api({
     operations: workspaceService.operations.values(),
     sandbox,
     hosts: () => hosts,
     corsOrigins: options.corsOrigins ?? [],
   })
-  const server: Server = createServer(api, createApp(api, Router()))
+  const control = controlRouter(controlHost(options, sandbox, () => hosts))
+  const server: Server = createServer(api, createApp(api, control))
   const address = await listen(server, { host, port })
-  hosts = allowHosts({ port: address.port, hosts: [host, ...(options.allowHosts ?? [])] })
+  hosts = allowHosts({ port: address.port, bound: host, hosts: options.allowHosts ?? [] })
   const origin = `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`
   return {
     baseUrl: `${origin}/v1`,
@@ -88,22 +94,39 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   }
 }
 
-async function startingWorld(options: EmulatorOptions): Promise<WorldState> {
-  const {
-    fixtures = 'demo',
-    seed = 1,
-    clock,
-    rate = 1,
-    skipOnPoll = false,
-    settings = {},
-    strict = false,
-  } = options
+async function startingWorld(options: EmulatorOptions, anew: ResetOptions = {}): Promise<WorldState> {
+  const { rate = 1, skipOnPoll = false, settings = {}, strict = false } = options
+  const { fixtures = options.fixtures ?? 'demo', seed = options.seed ?? 1, clock = options.clock } = anew
   const host = options.hostTime ?? hostTime
   const now = clock === undefined ? host() : Date.parse(clock)
   const start = { seed, now, rate, skip_on_poll: skipOnPoll, settings, strict, host }
   const built = await buildWorld(await readFixtures(fixtures), start, workspaceService, ledger)
   if ('world' in built) return built.world
   throw new FixturesError(typeof fixtures === 'string' ? fixtures : '(given)', built.issues)
+}
+
+function controlHost(options: EmulatorOptions, sandbox: Sandbox, hosts: () => AllowedHosts): ControlHost {
+  return {
+    service: workspaceService,
+    version: packageVersion(),
+    contract: { title: 'Agent Workspace Service', version: CONTRACT_VERSION },
+    token: options.controlToken,
+    ready: () => true,
+    sandbox: () => sandbox,
+    guard: (rawHeaders) => guard(rawHeaders, hosts()),
+    readJson,
+    reset: async (anew) => sandbox.reset(await startingWorld(options, anew)),
+    onSurprise: options.onSurprise ?? (() => {}),
+  }
+}
+
+function guard(rawHeaders: readonly string[], hosts: AllowedHosts): GuardVerdict | undefined {
+  const host = checkHost(headerValues(rawHeaders, 'host'), hosts)
+  if (!host.ok) return { ...host, code: host.status === 400 ? 'bad_request' : 'forbidden' }
+  const [origin] = headerValues(rawHeaders, 'origin')
+  if (!isCrossSiteOrigin(origin, hosts)) return undefined
+  const detail = `Pages of ${origin} may not use the control interface; only its own origin may.`
+  return { status: 403, code: 'forbidden', detail }
 }
 
 function sandboxOptions(options: EmulatorOptions) {

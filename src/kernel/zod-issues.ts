@@ -14,6 +14,10 @@ export function zodIssues(error: z.ZodError, at: string): Issue[] {
     if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) {
       return [{ pointer: where, detail: REQUIRED }]
     }
+    if (issue.code === 'invalid_type') {
+      const received = /received (\w+)$/.exec(issue.message)?.[1] ?? 'something else'
+      return [{ pointer: where, detail: `must be of the type ${issue.expected}, not ${received}` }]
+    }
     const item = issue.code === 'custom' ? issue.params?.custom_id : undefined
     return [
       { pointer: where, detail: issue.message, ...(typeof item === 'string' ? { custom_id: item } : {}) },
