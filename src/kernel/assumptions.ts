@@ -101,6 +101,7 @@ export function didYouMean(name: string, known: readonly string[]): string {
 export class Settings {
   readonly overrides: Readonly<Record<string, unknown>>
   readonly strict: boolean
+  readonly #read = new Map<string, unknown>()
 
   /** The overrides have been checked by the ledger. */
   constructor(overrides: Readonly<Record<string, unknown>> = {}, strict = false) {
@@ -109,8 +110,14 @@ export class Settings {
   }
 
   get<T>(setting: Setting<T>): T {
-    if (Object.hasOwn(this.overrides, setting.key)) return this.overrides[setting.key] as T
+    if (Object.hasOwn(this.overrides, setting.key)) return this.#override(setting)
     return this.strict && setting.strict !== undefined ? setting.strict : setting.default
+  }
+
+  // Parsed, so that members with a default have it; once, because handlers ask for every request.
+  #override<T>({ key, schema }: Setting<T>): T {
+    if (!this.#read.has(key)) this.#read.set(key, schema().parse(this.overrides[key]))
+    return this.#read.get(key) as T
   }
 }
 

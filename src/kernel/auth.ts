@@ -3,7 +3,7 @@ import { type Settings, setting } from './assumptions.ts'
 import { collection } from './collection.ts'
 import type { Row } from './commit.ts'
 import { refuse } from './errors.ts'
-import { seal } from './secrets.ts'
+import { isSealed, seal } from './secrets.ts'
 import type { Store } from './store.ts'
 
 /** The two kinds of key. Specification: Authentication. */
@@ -103,6 +103,8 @@ export class Authenticator {
       return unauthorized(detail)
     }
     this.#refresh()
+    // The world keeps digests; whoever has read one must not be able to present it.
+    if (isSealed(token)) return unauthorized('No key of this world has the given token.')
     const known = this.#byToken.get(token)
     if (known !== undefined) return known
     const key = this.#byDigest.get(seal(token)) ?? (this.#anyKey ? this.#standIn(token, settings) : undefined)

@@ -96,10 +96,16 @@ function compareInstants(
   { created_at: b = '' }: { created_at?: string },
 ): number {
   if (a.length === 24 && b.length === 24 && a.endsWith('Z') && b.endsWith('Z')) return compare(a, b)
-  return Date.parse(a) - Date.parse(b) || 0
+  return compare(instantOf(a), instantOf(b))
 }
 
-/** Compares by code unit, so that the order does not depend on the host's language. */
-function compare(a: string, b: string): number {
+// What has no instant counts as older than everything that has one.
+function instantOf(text: string): number {
+  const ms = Date.parse(text)
+  return Number.isNaN(ms) ? Number.NEGATIVE_INFINITY : ms
+}
+
+/** Compares numbers, and strings by code unit, so that the order does not depend on the host's language. */
+function compare<T extends string | number>(a: T, b: T): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

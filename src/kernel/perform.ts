@@ -128,24 +128,38 @@ function understand(world: World, exchange: Exchange): void {
   const input = world.inputOf(call.operation)
   if (call.body.kind === 'refused') throw call.body.refusal
   const issues: Issue[] = []
-  exchange.query = read(input.query, call.query, '/query', issues)
+  exchange.query = read(exchange, input.query, '/query', call.query, issues)
   if (input.body === undefined) exchange.body = undefined
   else if (call.body.kind === 'none') {
-    refuse('validation_failed', {
-      detail: `${call.operation.name} needs a JSON body.`,
-      issues: [{ pointer: '', detail: 'a body is required' }],
-      mitigation: 'Send a JSON object with "Content-Type: application/json".',
-    })
-  } else exchange.body = read(input.body, call.body.value, '', issues)
+    const absent = input.body.safeParse(undefined)
+    exchange.body = absent.data
+    if (!absent.success)
+      refuse('validation_failed', {
+        detail: `${call.operation.name} needs a JSON body.`,
+        issues: [{ pointer: '', detail: 'a body is required' }],
+        mitigation: 'Send a JSON object with "Content-Type: application/json".',
+      })
+  } else exchange.body = read(exchange, input.body, '', call.body.value, issues)
   if (issues.some(({ detail }) => detail === REQUIRED)) exchange.note('U015')
   refuseInvalid(issues)
 }
 
-function read(schema: z.ZodType | undefined, value: unknown, at: string, issues: Issue[]): unknown {
+function read(
+  exchange: Exchange,
+  schema: z.ZodType | undefined,
+  at: string,
+  value: unknown,
+  issues: Issue[],
+): unknown {
   if (schema === undefined) return value
   const result = schema.safeParse(value)
   if (result.success) return result.data
   issues.push(...zodIssues(result.error, at))
+  // A schema names the ledger item that one of its rules rests on through `params.assumed`.
+  for (const issue of result.error.issues) {
+    if (issue.code === 'custom' && typeof issue.params?.assumed === 'string')
+      exchange.note(issue.params.assumed)
+  }
   return undefined
 }
 

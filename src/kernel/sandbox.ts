@@ -45,6 +45,14 @@ export class Sandbox extends World {
   /** Replaces the settings, or refuses them whole with every issue. */
   setSettings(values: JsonObject): void {
     refuseInvalid(this.ledger.check(values))
+    // Records that were right under the old settings need not be under the new ones.
+    const checked = checkDocument(
+      { ...this.document(), settings: values },
+      this.service,
+      this.ledger,
+      this.options.strict,
+    )
+    if ('issues' in checked) refuseInvalid(checked.issues)
     this.change(({ tx }) => tx.put(WORLD, { id: SETTINGS, values } as Row))
   }
 

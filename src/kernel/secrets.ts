@@ -7,8 +7,13 @@ const MARK = 'sha256:'
  * state file nor an export nor a log can give the secret away. A sealed value stays as it is.
  */
 export function seal(secret: string): string {
-  if (secret.startsWith(MARK)) return secret
+  if (isSealed(secret)) return secret
   return MARK + createHash('sha256').update(secret).digest('hex')
+}
+
+/** True for what {@link seal} returns. Where a caller presents a secret, a sealed one must be refused. */
+export function isSealed(secret: string): boolean {
+  return secret.startsWith(MARK)
 }
 
 /** Replaces the named members of a record by their digests. Members that are absent or not strings stay as they are. */

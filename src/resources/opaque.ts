@@ -41,7 +41,8 @@ export const uncontracted = {
 export const opaqueAnswer = () => z.looseObject({ id: z.string() })
 
 /** The answer of an operation that passes a list of records through. */
-export const opaqueListAnswer = () => z.object({ object: z.literal('list'), data: z.array(opaqueAnswer()) })
+export const opaqueListAnswer = () =>
+  z.strictObject({ object: z.literal('list'), data: z.array(opaqueAnswer()), has_more: z.literal(false) })
 
 /**
  * Refuses an operation that the specification names without a contract: 501 `emulator_contract_unspecified`.
@@ -66,14 +67,18 @@ export function refuseStrict(settings: Settings, operation: string): void {
   })
 }
 
-/** The body of a list that the specification shows no parameters for: the envelope with every record, in the order of lists. */
+/**
+ * The body of a list that the specification shows no parameters for: every record, in the order of lists, so that no more
+ * can follow. Specification: Conventions.
+ */
 export function opaqueList<T extends Row>(
   records: readonly T[],
   { assume, note, seed }: Pick<Request<object, unknown>, 'assume' | 'note' | 'seed'>,
 ): object {
   note('U043')
   const keyed = records.map((record) => ({ id: record.id, created_at: creationOf(record), record }))
-  return { object: 'list', data: ordered(keyed, assume(listOrder), seed).map(({ record }) => shown(record)) }
+  const data = ordered(keyed, assume(listOrder), seed).map(({ record }) => shown(record))
+  return { object: 'list', data, has_more: false }
 }
 
 // A created_at of the client's making may be anything. Whatever names no instant counts as older than what does.

@@ -1,11 +1,13 @@
 import * as z from 'zod'
 import { setting } from '../kernel/assumptions.ts'
+import type { Caller } from '../kernel/auth.ts'
 import { collection } from '../kernel/collection.ts'
 import { DAY } from '../kernel/duration.ts'
 import { refuseInvalid } from '../kernel/errors.ts'
 import { anyObject, timestamp } from '../kernel/fields.ts'
 import { requiredFlag, requiredIf, successCreate } from '../kernel/open-items.ts'
 import { operation, type Request, type Resource } from '../kernel/operation.ts'
+import type { Transaction } from '../kernel/store.ts'
 import { teamspaces } from './teamspaces/schema.ts'
 
 const pageRecord = () =>
@@ -97,10 +99,16 @@ function checkParent(
 ): void {
   if (!('page_id' in parent) || typeof parent.page_id !== 'string') return
   const page = tx.in(pages).get(parent.page_id)
-  if (page !== undefined && (page.teamspace_id === caller.teamspace_id || page.scope === 'organization'))
-    return
+  if (page !== undefined && isVisible(page, caller, tx)) return
   note('U023')
   refuseInvalid([{ pointer: '/parent/page_id', detail: `there is no page with the id "${parent.page_id}"` }])
+}
+
+// The scope `organization` opens a page to every teamspace of its own organization, and to no other.
+function isVisible({ teamspace_id, scope }: Page, caller: Caller, tx: Transaction): boolean {
+  if (teamspace_id === caller.teamspace_id) return true
+  const home = tx.in(teamspaces).get(teamspace_id)
+  return scope === 'organization' && home?._emulator.organization_id === caller.organization_id
 }
 
 export const pagesRoom: Resource = {

@@ -109,6 +109,7 @@ test.for<[title: string, change: object, pointer: string]>([
     { metadata: { ...aServer('').metadata, last_synced_at: null } },
     '/metadata/last_synced_at',
   ],
+  ['R047 an update before the creation', { updated_at: '2026-01-31T23:59:59.999Z' }, '/updated_at'],
   ['R047 a created_at that is no instant', { created_at: 'yesterday' }, '/created_at'],
   ['R048 a managed_by_app that is null', { managed_by_app: null }, '/managed_by_app'],
   [
@@ -192,6 +193,15 @@ test('R047 R051 a completed flow sets oauth_configured of its server alone (T37)
     },
     second,
   ])
+})
+
+test('R047 a server that will only be created is not updated before that', async () => {
+  const later = '2026-06-01T00:00:00.000Z'
+  const world = await mcpWorld({
+    collections: { mcp_servers: [aServer('s1', { created_at: later, updated_at: later })] },
+  })
+  expect((await callback(world, proof)).status).toBe(200)
+  expect((await world.get('/organization/mcp-servers')).body.data[0].updated_at).toBe(later)
 })
 
 test('R052 a sync that finds tools counts them and notes when', async () => {
@@ -374,6 +384,15 @@ test('R147 a service key is refused before anybody looks at the path or the body
   const world = await mcpWorld()
   const { body } = await callback(world, { code: 1 }, { key: 'KS' }, 'nobody')
   expect(body.error).toBe('mcp_oauth_requires_user_principal')
+})
+
+test('R228 a service key is refused whatever its permissions', async () => {
+  const facts = { kind: 'service', organization_id: 'org-1', teamspace_id: 'ts-a', account_admin: true }
+  const strong = { ...facts, id: 'key-strong', token: 'service_strong', permissions: ['organization:edit'] }
+  const world = await mcpWorld({ collections: { api_keys: [strong] } })
+  const { status, body } = await callback(world, proof, { token: 'service_strong' })
+  expect([status, body.error]).toEqual([403, 'mcp_oauth_requires_user_principal'])
+  expect((await world.get('/organization/mcp-servers', { token: 'service_strong' })).status).toBe(200)
 })
 
 test('R147 the status for a service key is a setting', async () => {

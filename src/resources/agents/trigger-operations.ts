@@ -11,7 +11,7 @@ import {
 } from '../../kernel/open-items.ts'
 import { operation, type Request } from '../../kernel/operation.ts'
 import { shown } from '../../kernel/state.ts'
-import { opaqueList, refuseStrict, uncontracted } from '../opaque.ts'
+import { opaqueList, opaqueListAnswer, refuseStrict, uncontracted } from '../opaque.ts'
 import { requireAgent } from './agents.ts'
 import {
   type EventTrigger,
@@ -90,7 +90,7 @@ export const listTriggers = operation({
   path: collectionPath,
   summary: 'List the event triggers of an agent',
   success: successRead,
-  answer: (settings) => z.strictObject({ object: z.literal('list'), data: z.array(shownTrigger(settings)) }),
+  answer: (settings) => opaqueListAnswer().extend({ data: z.array(shownTrigger(settings)) }),
   find: ({ settings, tx, caller, params }) => {
     refuseStrict(settings, 'event-triggers.list')
     return requireAgent(tx, caller, params.agent_id)

@@ -38,7 +38,7 @@ export const mcpServersRoom: Resource = {
         id: 'T21',
         open: 'Which lists carry has_more.',
         reading:
-          'Those whose section says so, and the list of MCP servers unless a setting leaves it out; data views do not.',
+          'All but data views, whose section shows none; a setting takes it off the list of MCP servers.',
         shows: 'answer',
       },
       {

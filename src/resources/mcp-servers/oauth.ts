@@ -167,8 +167,10 @@ function afterExchange(server: McpServer, sync: Sync, configured: boolean, at: s
     ...(configured ? { oauth_configured: true } : {}),
     ...(found ? { tool_count: tools.length, last_synced_at: at } : {}),
   }
-  const changed = configured || found
-  return changed ? { ...server, metadata, updated_at: at } : server
+  if (!configured && !found) return server
+  // A fixture may put the creation after now; an update is still not before it.
+  const updated_at = Date.parse(server.created_at) > Date.parse(at) ? server.created_at : at
+  return { ...server, metadata, updated_at }
 }
 
 const startBody = () => z.strictObject({ server_id: z.string(), redirect_uri: redirectUri() })

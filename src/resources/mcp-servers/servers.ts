@@ -51,16 +51,22 @@ const shownServer = (settings: Settings) =>
     managed_by_app: plain(settings, z.strictObject({ app_uuid: z.string(), app_name: z.string() })),
   })
 
-const serverRecord = (settings: Settings) =>
-  shownServer(settings).extend({
-    _emulator: z.strictObject({
-      teamspace_id: z.string(),
-      /** Whether a re-sync of the tool manifest would work. */
-      sync: z.enum(['ok', 'fails']).default('ok'),
-      /** What a re-sync finds; absent: it changes neither tool_count nor last_synced_at (T37). */
-      tools: z.array(z.string()).optional(),
-    }),
+const facts = () =>
+  z.strictObject({
+    teamspace_id: z.string(),
+    /** Whether a re-sync of the tool manifest would work. */
+    sync: z.enum(['ok', 'fails']).default('ok'),
+    /** What a re-sync finds; absent: it changes neither tool_count nor last_synced_at (T37). */
+    tools: z.array(z.string()).optional(),
   })
+
+const serverRecord = (settings: Settings) =>
+  shownServer(settings)
+    .extend({ _emulator: facts() })
+    .refine(({ created_at, updated_at }) => Date.parse(updated_at) >= Date.parse(created_at), {
+      path: ['updated_at'],
+      error: 'must not be before created_at',
+    })
 
 export type McpServer = z.output<ReturnType<typeof serverRecord>>
 
