@@ -7,6 +7,7 @@ export interface Shot {
   readonly path: string
   readonly key: string
   readonly body?: string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** What came back: the status, and how many bytes and lines the body had. */
@@ -19,7 +20,7 @@ export interface Hit {
 /** Sends one request over the agent and reads the answer to its end. `keep`: whether the text is wanted. */
 export function shoot(agent: Agent, shot: Shot, keep = false): Promise<Hit> {
   return new Promise((resolve, reject) => {
-    const headers: Record<string, string | number> = { authorization: `Bearer ${shot.key}` }
+    const headers: Record<string, string | number> = { ...shot.headers, authorization: `Bearer ${shot.key}` }
     if (shot.body !== undefined) {
       headers['content-type'] = 'application/json'
       headers['content-length'] = Buffer.byteLength(shot.body)

@@ -1,0 +1,10 @@
+import { parseArgs } from 'node:util'
+import { killRounds } from './kill-rounds.ts'
+
+// `npm run test:kill`: kills the emulator in the middle of writing, many times over, and counts what was lost.
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '200' }, seed: { type: 'string', default: '1' } },
+})
+const report = await killRounds(Number(values.rounds), Number(values.seed))
+process.stdout.write(`${JSON.stringify(report, null, 2)}\n`)
+process.exitCode = report.lost + report.doubled + report.unreadable === 0 ? 0 : 1
