@@ -177,8 +177,10 @@ export function errorFacts(refusal: Refusal, settings: Settings): ErrorFacts {
   const assumed = [...(refusal.options.assumed ?? [])]
   if (kind.documented !== true) assumed.push('U067')
   if (typeof kind.status === 'number') return { kind, status: refusal.options.status ?? kind.status, assumed }
+  // A status that the refusal itself fixes is not the setting's.
+  if (refusal.options.status !== undefined) return { kind, status: refusal.options.status, assumed }
   assumed.push(kind.status.item)
-  return { kind, status: refusal.options.status ?? settings.get(kind.status), assumed }
+  return { kind, status: settings.get(kind.status), assumed }
 }
 
 /** Whether error bodies still carry the deprecated twin of `status_code`. */

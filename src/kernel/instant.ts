@@ -18,7 +18,8 @@ export function parseInstant(text: string): ParsedInstant | undefined {
   const match = PATTERN.exec(text)
   if (match === null) return undefined
   const [, year, month, day, hour, minute, second, fraction, offset] = match
-  const date = Date.UTC(Number(year), Number(month) - 1, Number(day))
+  // Date.UTC would take the years 0 to 99 for 1900 to 1999.
+  const date = new Date(0).setUTCFullYear(Number(year), Number(month) - 1, Number(day))
   if (!isCalendarDate(date, Number(month), Number(day))) return undefined
   if (hour === undefined) return { ms: date, dateOnly: true }
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined

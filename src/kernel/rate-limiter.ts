@@ -28,6 +28,9 @@ export interface SavedWindow {
 /** The default of the service: 200 requests in 60 seconds. Specification: Limits / Rate limits. */
 export const DEFAULT_LIMIT: Limit = { limit: 200, window: 60 * SECOND }
 
+// From this many windows on, those that are over are dropped before another is made.
+const MANY = 10_000
+
 /**
  * Exact sliding windows: a request is admitted when fewer than `limit` requests were admitted in the `window` before it.
  * A refused request is not recorded (T04), so the place that frees next is the one of the oldest admitted request, and
@@ -72,10 +75,18 @@ export class RateLimiter {
     for (const { id, hits } of windows) this.#windows.set(id, [...hits])
   }
 
+  // Callers who choose their keys freely must not be able to fill the memory with windows that are over.
+  #prune(window: number, now: number): void {
+    for (const [key, hits] of this.#windows) {
+      if ((hits.at(-1) ?? 0) + window <= now) this.#windows.delete(key)
+    }
+  }
+
   // The window is half-open: a request leaves it exactly `window` milliseconds after it was admitted.
   #live(key: string, window: number, now: number): number[] {
     let hits = this.#windows.get(key)
     if (hits === undefined) {
+      if (this.#windows.size >= MANY) this.#prune(window, now)
       hits = []
       this.#windows.set(key, hits)
     }

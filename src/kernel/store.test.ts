@@ -116,6 +116,30 @@ test('going back to a world names only what differs', () => {
   expect(contents(store)).toEqual(contents(start))
 })
 
+test('an index finds what a filter finds, in a transaction and after it', () => {
+  const byParity = { keyOf: ({ value }: Thing) => (value % 2 === 0 ? 'even' : 'odd') }
+  const store = storeWith({ id: 'a', value: 1 }, { id: 'b', value: 2 }, { id: 'c', value: 3 })
+  const odd = () =>
+    store
+      .begin()
+      .in(things)
+      .where(byParity, 'odd')
+      .map(({ id }) => id)
+  expect(odd()).toEqual(['a', 'c'])
+  const tx = store.begin()
+  tx.in(things).put({ id: 'b', value: 5 })
+  tx.in(things).delete('a')
+  expect(
+    tx
+      .in(things)
+      .where(byParity, 'odd')
+      .map(({ id }) => id),
+  ).toEqual(['b', 'c'])
+  expect(odd()).toEqual(['a', 'c'])
+  store.commit(tx, NOW)
+  expect(odd()).toEqual(['b', 'c'])
+})
+
 test('require names what is missing', () => {
   expect(() => new Store().begin().in(things).require('x')).toThrow('There is no thing with the id "x".')
 })

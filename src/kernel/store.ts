@@ -20,6 +20,11 @@ export interface TableOf<T extends Row> {
   readonly record?: T
 }
 
+/** A way to find records by a key of theirs. A constant: what it finds is kept as long as the table does not change. */
+export interface Index<T extends Row> {
+  readonly keyOf: (record: T) => string
+}
+
 /** Hears of every commit after it is durable and visible. */
 export type CommitListener = (commit: Commit) => void
 
@@ -32,6 +37,10 @@ export class Store {
   readonly #shared = new Set<Rows>()
   readonly #versions = new Map<string, number>()
   readonly #listeners = new Set<CommitListener>()
+  readonly #indexes = new WeakMap<
+    object,
+    { readonly version: number; readonly groups: ReadonlyMap<string, readonly Row[]> }
+  >()
   #revision = 0
   journal: Journal | undefined
 
@@ -145,6 +154,15 @@ export class Store {
     return this.#versions.get(table) ?? 0
   }
 
+  /** The records by the key of an index; made anew when the table has changed. */
+  indexed<T extends Row>(table: string, index: Index<T>): ReadonlyMap<string, readonly T[]> {
+    const kept = this.#indexes.get(index)
+    if (kept?.version === this.version(table)) return kept.groups as ReadonlyMap<string, readonly T[]>
+    const groups = groupedBy(this.rows(table).values() as Iterable<T>, index)
+    this.#indexes.set(index, { version: this.version(table), groups })
+    return groups
+  }
+
   #write(table: string, id: string, row: Row | undefined): void {
     const rows = this.#writable(table)
     if (row === undefined) rows.delete(id)
@@ -166,6 +184,19 @@ export class Store {
 }
 
 const EMPTY: ReadonlyMap<string, Row> = new Map()
+
+function groupedBy<T extends Row>(
+  records: Iterable<T>,
+  { keyOf }: Index<T>,
+): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>()
+  for (const record of records) {
+    const group = groups.get(keyOf(record))
+    if (group === undefined) groups.set(keyOf(record), [record])
+    else group.push(record)
+  }
+  return groups
+}
 
 /** Reads see the transaction's own writes on top of the world; nobody else does until it is committed. */
 export class Transaction {
@@ -193,6 +224,12 @@ export class Transaction {
 
   delete(table: string, id: string): void {
     this.#writes(table).set(id, undefined)
+  }
+
+  /** The records with a key, in the order in which they were first written. */
+  where<T extends Row>(table: string, index: Index<T>, key: string): readonly T[] {
+    if (this.#written?.has(table) !== true) return this.#store.indexed(table, index).get(key) ?? []
+    return groupedBy(this.rows(table) as Iterable<T>, index).get(key) ?? []
   }
 
   *rows(table: string): Iterable<Row> {
@@ -266,6 +303,11 @@ export class Records<T extends Row> implements Iterable<T> {
 
   *[Symbol.iterator](): Iterator<T> {
     yield* this.#tx.rows(this.#collection.name) as Iterable<T>
+  }
+
+  /** The records with a key of an index: what `filter` would find, without looking at the others. */
+  where(index: Index<T>, key: string): readonly T[] {
+    return this.#tx.where(this.#collection.name, index, key)
   }
 
   filter(keep: (record: T) => boolean): T[] {

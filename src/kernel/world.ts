@@ -63,12 +63,15 @@ export class World {
   #limits: ReadonlyMap<string, Limit> = new Map()
   #requests = 0
 
-  /** A world that starts as the given one stands; the given one is not changed by it. */
-  constructor(options: WorldOptions, start: WorldState) {
+  /**
+   * A world that starts as the given one stands; the given one is not changed by it.
+   * @param floor virtual milliseconds that the clock must not fall behind: those of the last commit of a log
+   */
+  constructor(options: WorldOptions, start: WorldState, floor = 0) {
     this.options = options
     this.store = Store.from(start.store)
     this.limiter.load(start.limits)
-    this.clock = new Clock(options.host, this.#clockRow())
+    this.clock = new Clock(options.host, this.#clockRow(), floor)
     this.scheduler = new Scheduler(this.store)
     this.authenticator = new Authenticator(this.store, options.anyKey)
     this.#settings = new Settings()

@@ -75,7 +75,7 @@ const createConnection = operation({
 
 /** Where the default redirect_url leads: it says what was asked for, and that the contract ends there. */
 const showConnection: Control = {
-  name: 'connections.show',
+  name: 'show',
   method: 'GET',
   path: '/connections/{id}',
   summary: 'Shows what a redirect_url stands for',

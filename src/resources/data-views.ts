@@ -7,6 +7,7 @@ import { isObject } from '../kernel/json.ts'
 import { successRead } from '../kernel/open-items.ts'
 import { operation, type Resource } from '../kernel/operation.ts'
 import { defaultPageSize, listOrder, ordered } from '../kernel/pagination.ts'
+import { missing } from './missing.ts'
 import { teamspaces } from './teamspaces/schema.ts'
 
 const warehouse = setting<string>({
@@ -37,9 +38,7 @@ export const dataViews = collection<DataView>({
   label: 'data view',
   schema: (settings) => z.preprocess((raw) => renamed(raw, shownMember(settings)), viewRecord()),
   check: ({ _emulator }, tx) =>
-    tx.in(teamspaces).get(_emulator.teamspace_id) === undefined
-      ? [{ pointer: '/_emulator/teamspace_id', detail: 'names a teamspace that this world does not have' }]
-      : [],
+    missing(tx.in(teamspaces).get(_emulator.teamspace_id), '/_emulator/teamspace_id'),
   generate: ({ faker, chance, newId, ago, any }) => ({
     object: 'data_view',
     id: newId(),

@@ -7,6 +7,7 @@ import { nonEmptyText, timestamp } from '../kernel/fields.ts'
 import { successCreate } from '../kernel/open-items.ts'
 import { operation, type Resource } from '../kernel/operation.ts'
 import type { Transaction } from '../kernel/store.ts'
+import { missing } from './missing.ts'
 import { users } from './teamspaces/schema.ts'
 import { requireVisible } from './visible.ts'
 
@@ -84,9 +85,7 @@ export const skills = collection<Skill>({
   label: 'skill',
   schema: skillRecord,
   check: ({ scope, creator_id }, tx) =>
-    scope === 'user' && tx.in(users).get(creator_id ?? '') === undefined
-      ? [{ pointer: '/creator_id', detail: 'names a user that this world does not have' }]
-      : [],
+    scope === 'user' ? missing(tx.in(users).get(creator_id ?? ''), '/creator_id') : [],
   generate: ({ faker, chance, newId, ago, any, n }) => {
     const name = `${faker.word.verb()} ${faker.word.noun()}`
     const created_at = ago(chance.int(1, 200) * DAY)

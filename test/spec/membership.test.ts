@@ -95,7 +95,9 @@ test('R026 U003 joining a closed teamspace unaided is refused, an approved membe
 
 test('R026 a self-joined membership of a closed teamspace is refused in fixtures', async () => {
   const memberships = [{ ...visitor, teamspace_id: 'ts-b' }]
-  await expect(testWorld({ collections: { memberships } })).rejects.toThrow(/memberships\/5\/self_joined.*closed/)
+  await expect(testWorld({ collections: { memberships } })).rejects.toThrow(
+    /memberships\/5\/self_joined.*closed/,
+  )
 })
 
 test('R026 closing an open teamspace keeps who has joined, admits nobody else, and survives a restart', async () => {
@@ -112,7 +114,7 @@ test('R026 closing an open teamspace keeps who has joined, admits nobody else, a
   expect(ids.sort()).toEqual(['user-member', 'user-owner'])
 })
 
-test('R026 a document whose teamspace was closed by hand beside self-joined members is refused with the way out', async () => {
+test('R026 closing a teamspace by hand beside self-joined members is refused with the way out', async () => {
   const collections = { ...withVisitor, teamspaces: [{ ...open, access: 'closed' }] }
   await expect(testWorld({ collections })).rejects.toThrow(/joined_while_open/)
 })

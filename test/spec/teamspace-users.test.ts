@@ -7,13 +7,23 @@ const USERS = '/organization/teamspaces/ts-b/users'
 const JANUARY = Date.parse('2026-01-01T00:00:00.000Z')
 
 /** `count` people in ts-b besides its owner, the first one the oldest. */
-function crowd(count: number, name = (n: number) => ['Pat', `Number${n}`] as const) {
+function crowd(
+  count: number,
+  name: (n: number) => readonly [first: string, last: string] = (n) => ['Pat', `Number${n}`],
+) {
   const numbers = Array.from({ length: count }, (_, n) => n)
   return {
     users: numbers.map((n) => {
       const [first_name, last_name] = name(n)
       const created_at = new Date(JANUARY + (n + 1) * 60_000).toISOString()
-      return { id: `u-${n}`, organization_id: 'org-1', email: `p${n}@crowd.example`, first_name, last_name, created_at }
+      return {
+        id: `u-${n}`,
+        organization_id: 'org-1',
+        email: `p${n}@crowd.example`,
+        first_name,
+        last_name,
+        created_at,
+      }
     }),
     memberships: numbers.map((n) => ({
       id: `m-${n}`,
@@ -62,7 +72,10 @@ test('R030 R031 U004 roles and agent ids pass through as the fixtures give them'
   const memberships = [{ ...membership, role: 'Fürst', agent_ids: ['agent-1', ''] }]
   const world = await testWorld({ collections: { memberships } })
   const permissions = new Map(
-    (await list(world)).body.data.map((user: { id: string; permissions: object }) => [user.id, user.permissions]),
+    (await list(world)).body.data.map((user: { id: string; permissions: object }) => [
+      user.id,
+      user.permissions,
+    ]),
   )
   expect(permissions.get('user-owner')).toEqual({ role: 'Fürst', agent_ids: ['agent-1', ''] })
   expect(permissions.get('user-second')).toEqual({ role: 'owner', agent_ids: [] })
@@ -111,7 +124,21 @@ test('R010 U019 without a limit the page has 20 users and says that the number i
   expect((await list(world, '?limit=20')).assumed).not.toContain('U019')
 })
 
-const badLimits = ['0', '101', '-1', '1.5', '1e1', '0x10', 'abc', '', '%205', '%D9%A5', '+5', '05', '1&limit=2']
+const badLimits = [
+  '0',
+  '101',
+  '-1',
+  '1.5',
+  '1e1',
+  '0x10',
+  'abc',
+  '',
+  '%205',
+  '%D9%A5',
+  '+5',
+  '05',
+  '1&limit=2',
+]
 
 test.for(badLimits)('R009 R156 R167 R179 limit=%s is refused on every list', async (limit) => {
   const world = await testWorld({ collections: crowd(3) })
@@ -125,7 +152,8 @@ test.for(badLimits)('R009 R156 R167 R179 limit=%s is refused on every list', asy
 test.for(['1', '100'])('R009 R156 R167 R179 limit=%s is accepted on every list', async (limit) => {
   const world = await testWorld({ collections: crowd(3) })
   const lists = [USERS, '/organization/reports/consumption-breakdown', '/data-views']
-  for (const path of lists) expect((await world.get(`${path}?limit=${limit}`, { key: 'K2' })).status).toBe(200)
+  for (const path of lists)
+    expect((await world.get(`${path}?limit=${limit}`, { key: 'K2' })).status).toBe(200)
 })
 
 const people = [
@@ -218,14 +246,17 @@ test('T28 a cursor outlives the membership of its user, on both sides, and a res
   expect(idsOf(await list(again, '?limit=1&before=u-3'))).toEqual(['u-4'])
 })
 
-test.for(['oldest', 'shuffled'])('U020 lists.order at %s is a stable order that walks can follow', async (order) => {
-  const world = await testWorld({ collections: crowd(20), settings: { 'lists.order': order } })
-  const all = idsOf(await list(world, '?limit=100'))
-  expect(await walk(world, 'limit=3')).toEqual(all)
-  const oldest = ['user-second', ...Array.from({ length: 20 }, (_, n) => `u-${n}`)]
-  if (order === 'oldest') expect(all).toEqual(oldest)
-  else expect(all).not.toEqual(oldest)
-})
+test.for(['oldest', 'shuffled'])(
+  'U020 lists.order at %s is a stable order that walks can follow',
+  async (order) => {
+    const world = await testWorld({ collections: crowd(20), settings: { 'lists.order': order } })
+    const all = idsOf(await list(world, '?limit=100'))
+    expect(await walk(world, 'limit=3')).toEqual(all)
+    const oldest = ['user-second', ...Array.from({ length: 20 }, (_, n) => `u-${n}`)]
+    if (order === 'oldest') expect(all).toEqual(oldest)
+    else expect(all).not.toEqual(oldest)
+  },
+)
 
 test('R160 a deleted user is gone from the list and refused by key, and stays in other teamspaces', async () => {
   const memberships = [
@@ -272,7 +303,10 @@ test('R160 a user with several memberships loses all of them, and appears once w
     { ...membership, id: 'm-2', role: 'second' },
   ]
   const world = await testWorld({ collections: { memberships } })
-  expect((await list(world)).body.data).toMatchObject([{}, { id: 'user-member', permissions: { role: 'first' } }])
+  expect((await list(world)).body.data).toMatchObject([
+    {},
+    { id: 'user-member', permissions: { role: 'first' } },
+  ])
   await world.delete(`${USERS}/user-member`, { key: 'K2' })
   expect(idsOf(await list(world))).toEqual(['user-second'])
 })

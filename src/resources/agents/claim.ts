@@ -97,13 +97,13 @@ export const generateTemplate = operation({
   summary: 'Generate an agent template',
   success: successCreate,
   answer: () => z.strictObject({ claim_token: z.string() }),
-  input: () => ({ body: anyObject() }),
+  input: () => ({ body: anyObject().optional() }),
   find: ({ settings }) => refuseStrict(settings, 'agents.generate'),
   handle: ({ tx, body, caller, newId, newUuid, note }) => {
     note('U043')
     const claim_token = newUuid()
     tx.in(agentTemplates).put({
-      ...templateFrom(body),
+      ...templateFrom(body ?? {}),
       id: newId(),
       claim_token: seal(claim_token),
       _emulator: { teamspace_id: caller.teamspace_id, claimed_at: null },

@@ -12,8 +12,8 @@ import { WINDOW } from './consistency.ts'
 import { MOST_ITEMS, readItems } from './items.ts'
 import { put } from './lifecycle.ts'
 import { chooseModel, unknownModel } from './models.ts'
-import { changePace } from './pace.ts'
-import { DEFAULT_PACE, metadataSchema, outputSchemaSchema } from './schema.ts'
+import { changePace, DEFAULT_PACE } from './pace.ts'
+import { metadataSchema, outputSchemaSchema } from './schema.ts'
 import {
   defaultOutcomes,
   defaultPace,

@@ -15,6 +15,13 @@ export interface Pace {
   readonly finalizing: PhasePace
 }
 
+/** The pace of a batch that nobody gave another. */
+export const DEFAULT_PACE: Pace = {
+  validating: '2s',
+  in_progress: { per_item: '200ms', concurrency: 50 },
+  finalizing: '1s',
+}
+
 /** Some phases of a pace; the others keep what they have. */
 export type PaceChange = { readonly [Phase in keyof Pace]?: Pace[Phase] | undefined }
 

@@ -69,10 +69,10 @@ function workAhead(batch: Batch, ref: string, settings: Settings): Ahead[] {
         'Finalizing ends: the batch is completed.',
       )
     case 'cancelling': {
-      const due =
-        Date.parse(batch.cancelling_at ?? progress.since) + (parseDuration(settings.get(cancelDelay)) ?? 0)
+      const begun = Math.max(Date.parse(batch.cancelling_at ?? progress.since), since)
+      const delay = progress.held ? undefined : (parseDuration(settings.get(cancelDelay)) ?? 0)
       const says = 'Cancelling ends: the batch is cancelled, and what is unfinished is canceled.'
-      return [{ kind: 'batch.cancelled', ref, due, urgency: 'work', says }]
+      return work('batch.cancelled', delay === undefined ? undefined : begun - since + delay, says)
     }
     default:
       return []

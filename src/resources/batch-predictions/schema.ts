@@ -6,21 +6,15 @@ import { teamspaces } from '../teamspaces/schema.ts'
 import type { Batch, BatchRequest, End, Plan, Progress } from './batch.ts'
 import { checked, complainAll } from './checked.ts'
 import { checkConsistency, withDefaults } from './consistency.ts'
+import { generateBatch } from './generate.ts'
 import { type Complain, MOST_ITEMS, readItems } from './items.ts'
 import { checkMetadata, LONGEST_KEY, LONGEST_VALUE, type Metadata, MOST_METADATA } from './metadata.ts'
 import { outcomeRulesSchema } from './outcome-rules.ts'
 import { checkOutputSchema } from './output-schema.ts'
-import { type Pace, paceSchema } from './pace.ts'
+import { DEFAULT_PACE, paceSchema } from './pace.ts'
 import { batchStatuses } from './states.ts'
 
 export type { Batch } from './batch.ts'
-
-/** The pace of a batch that nobody gave another. */
-export const DEFAULT_PACE: Pace = {
-  validating: '2s',
-  in_progress: { per_item: '200ms', concurrency: 50 },
-  finalizing: '1s',
-}
 
 const count = () => z.number().int().min(0)
 const moment = () => timestamp().nullable().default(null)
@@ -119,6 +113,7 @@ const batchRecord = () =>
 export const batches = collection<Batch>({
   name: 'batch_predictions',
   label: 'batch prediction',
+  generate: generateBatch,
   schema: (): z.ZodType<Batch> =>
     z.preprocess(
       withDefaults,

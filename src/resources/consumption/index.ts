@@ -6,6 +6,7 @@ import { successRead } from '../../kernel/open-items.ts'
 import { operation, type Resource } from '../../kernel/operation.ts'
 import { cursorQuery, listOrder, ordered } from '../../kernel/pagination.ts'
 import { readPage } from '../cursor-page.ts'
+import { missing } from '../missing.ts'
 import { organizations } from '../organizations.ts'
 import { teamspaces } from '../teamspaces/schema.ts'
 import { fromCursor, toCursor } from './position-cursor.ts'
@@ -40,14 +41,7 @@ export const consumptionRows = collection<ConsumptionRow>({
   label: 'consumption row',
   schema: rowRecord,
   check: ({ _emulator }, tx) =>
-    tx.in(organizations).get(_emulator.organization_id) === undefined
-      ? [
-          {
-            pointer: '/_emulator/organization_id',
-            detail: 'names an organization that this world does not have',
-          },
-        ]
-      : [],
+    missing(tx.in(organizations).get(_emulator.organization_id), '/_emulator/organization_id'),
   generate: ({ faker, chance, newId, ago, any, n }) => {
     const { id: teamspace_id, _emulator } = any(teamspaces)
     const { id: organization_id, name } = any(organizations, ({ id }) => id === _emulator.organization_id)

@@ -3,7 +3,7 @@ import { refuse } from '../../kernel/errors.ts'
 import type { AuthorizeRequest, Finder } from '../../kernel/operation.ts'
 import type { Transaction } from '../../kernel/store.ts'
 import { requireVisible } from '../visible.ts'
-import { type Membership, memberships, type Teamspace, teamspaces } from './schema.ts'
+import { byUser, type Membership, memberships, type Teamspace, teamspaces } from './schema.ts'
 
 /** Of two memberships of one user in one teamspace the one that grants more; undefined while none is live. */
 export function stronger(known: Membership | undefined, other: Membership): Membership | undefined {
@@ -18,9 +18,10 @@ export function liveMembership(
   teamspaceId: string,
   userId: string | null,
 ): Membership | undefined {
+  if (userId === null) return undefined
   let found: Membership | undefined
-  for (const each of tx.in(memberships)) {
-    if (each.user_id === userId && each.teamspace_id === teamspaceId) found = stronger(found, each)
+  for (const each of tx.in(memberships).where(byUser, userId)) {
+    if (each.teamspace_id === teamspaceId) found = stronger(found, each)
   }
   return found
 }

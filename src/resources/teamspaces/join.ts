@@ -11,7 +11,7 @@ const joinBody = () => z.strictObject({ user_id: z.string(), role: z.string().de
  * `conflict`; whoever is a member already stays one. The service shows no endpoint for it (U003). Specification: Teamspace.
  */
 export const joinTeamspace: Control = {
-  name: 'teamspaces.join',
+  name: 'join',
   method: 'POST',
   path: '/teamspaces/{teamspace_id}/join',
   summary: 'Lets a user of the organization join an open teamspace without approval',

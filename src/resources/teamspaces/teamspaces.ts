@@ -16,6 +16,7 @@ import { oneOfNames } from '../names.ts'
 import { requireManaged } from './access.ts'
 import {
   access,
+  byTeamspace,
   cloudA,
   cloudB,
   cloudOf,
@@ -155,10 +156,10 @@ function staying(
   next: Teamspace['access'] | undefined,
   tx: Transaction,
 ): string[] {
-  if (next === undefined || next === access) return _emulator.joined_while_open
-  if (next === 'open') return []
+  if (next !== 'closed' || access === 'closed') return _emulator.joined_while_open
   return tx
     .in(memberships)
-    .filter((each) => each.teamspace_id === id && each.self_joined && each.removed_at === null)
+    .where(byTeamspace, id)
+    .filter((each) => each.self_joined && each.removed_at === null)
     .map((each) => each.id)
 }

@@ -8,7 +8,7 @@ import { cursorQuery, listOrder, ordered } from '../../kernel/pagination.ts'
 import type { Transaction } from '../../kernel/store.ts'
 import { readPage, type Spot } from '../cursor-page.ts'
 import { liveMembership, requireManaged, stronger } from './access.ts'
-import { type Membership, memberships, type User, users } from './schema.ts'
+import { byTeamspace, byUser, type Membership, memberships, type User, users } from './schema.ts'
 
 export const searchMode = setting<'substring' | 'prefix' | 'exact'>({
   key: 'users.search',
@@ -70,8 +70,7 @@ export const listUsers = operation({
 
 function entriesOf(tx: Transaction, teamspaceId: string): Entry[] {
   const entries = new Map<string, Entry>()
-  for (const membership of tx.in(memberships)) {
-    if (membership.teamspace_id !== teamspaceId) continue
+  for (const membership of tx.in(memberships).where(byTeamspace, teamspaceId)) {
     const user = tx.in(users).get(membership.user_id)
     if (user === undefined) continue
     const { id, created_at } = user
@@ -133,11 +132,8 @@ export const deleteUser = operation({
   },
   handle: ({ tx, target, at }) => {
     const { teamspace_id, user_id } = target
-    const revoked = tx
-      .in(memberships)
-      .filter(
-        (each) => each.teamspace_id === teamspace_id && each.user_id === user_id && each.removed_at === null,
-      )
+    const held = tx.in(memberships).where(byUser, user_id)
+    const revoked = held.filter((each) => each.teamspace_id === teamspace_id && each.removed_at === null)
     for (const membership of revoked) tx.in(memberships).put({ ...membership, removed_at: at })
     return { body: {} }
   },

@@ -114,3 +114,26 @@ export function fixedChance(): Chance & { readonly drawn: number } {
     },
   }
 }
+
+export function isMaker(made: Maker | CannotSatisfy): made is Maker {
+  return !(made instanceof CannotSatisfy)
+}
+
+const RARELY = 1 / 8
+
+/** Picks one of the makers for each value; where the last one makes null, it gets its turn only now and then. */
+export function anyOf(makers: readonly Maker[], nullLast = false): Maker {
+  const [first, ...others] = makers
+  if (first === undefined || others.length === 0) return first ?? { make: () => null, weight: 1 }
+  const usual = nullLast ? makers.slice(0, -1) : makers
+  const last = nullLast ? makers.at(-1) : undefined
+  const make = (chance: Chance, wide?: boolean): Json => {
+    if (last !== undefined && chance.next() < RARELY) return last.make(chance)
+    return (oneOf(usual, chance) ?? first).make(chance, wide)
+  }
+  const weight = Math.min(...makers.map((maker) => maker.weight))
+  const values = makers.map((maker) => maker.values)
+  return values.every((list) => list !== undefined)
+    ? { make, weight, values: values.flat() }
+    : { make, weight }
+}

@@ -177,7 +177,7 @@ const PLAIN = /[A-Za-z0-9]/
 export function charSet(source: string, flags: string, varied = false): CharSet {
   const one = new RegExp(`^(?:${source})$`, flags)
   const printable = PRINTABLE.filter((char) => one.test(char))
-  const all = printable.length > 0 ? printable : firstOf(one)
+  const all = printable.length > 0 ? printable : firstOf(one, source)
   const plain = printable.length > 70 ? printable.filter((char) => PLAIN.test(char)) : all
   const picks = varied ? plain.concat(all) : plain
   const ascii = characters(0, 0x7f).map((char) => one.test(char))
@@ -185,15 +185,39 @@ export function charSet(source: string, flags: string, varied = false): CharSet 
   return { kind: 'set', has, picks, min: 1, max: 1 }
 }
 
-/** Some characters that the expression accepts, for sets without any printable ASCII. */
-function firstOf(one: RegExp): string[] {
-  const found: string[] = []
-  for (let code = 0; code <= 0x2ffff && found.length < 64; code++) {
-    if (code === 0xd800) code = 0xe000
-    const char = String.fromCodePoint(code)
-    if (one.test(char)) found.push(char)
-  }
-  return found
+const wellKnown = (): string[] => [
+  ...characters(0, 0x1f),
+  ...characters(0x7f, 0x2fff),
+  ...characters(0x4e00, 0x4eff),
+  ...characters(0xac00, 0xacff),
+  ...characters(0x1f300, 0x1f64f),
+]
+const ENOUGH = 64
+const MENTIONED = new RegExp(
+  String.raw`\\(${SURROGATES})|\\u\{([\da-f]+)\}|\\[ux]([\da-f]{2,4})|([^\\])`,
+  'giu',
+)
+
+/** Characters that a set without printable ASCII accepts: near those that it names, or else well-known ones. */
+function firstOf(one: RegExp, source: string): string[] {
+  const named = [...source.matchAll(MENTIONED)].flatMap(([, pair, braced, plain, literal]) => {
+    const code = pair === undefined ? Number.parseInt(braced ?? plain ?? '', 16) : fromSurrogates(pair)
+    const from = literal?.codePointAt(0) ?? code
+    return Number.isNaN(from) ? [] : characters(from, Math.min(from + 16, 0x10ffff))
+  })
+  const accepted = [...new Set([...named, ...wellKnown()])].filter(
+    (char) => !LONE.test(char) && one.test(char),
+  )
+  const readable = accepted.filter((char) => !INVISIBLE.test(char))
+  return (readable.length > 0 ? readable : accepted).slice(0, ENOUGH)
+}
+
+const LONE = /\p{Surrogate}/u
+const INVISIBLE = /\p{Other}|\p{Separator}/u
+
+function fromSurrogates(pair: string): number {
+  const [high = 'd800', low = 'dc00'] = pair.replaceAll('\\', '').slice(1).split(/u/i)
+  return String.fromCharCode(Number.parseInt(high, 16), Number.parseInt(low, 16)).codePointAt(0) ?? Number.NaN
 }
 
 function characters(from: number, to: number): string[] {

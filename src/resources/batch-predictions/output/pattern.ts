@@ -11,6 +11,8 @@ import {
 
 /** A regular expression of a schema: it can be tested in bounded time, and texts can be made that match it. */
 export interface Pattern {
+  /** The characters of the shortest text that matches. */
+  readonly min: number
   test(text: string): boolean
   /**
    * A text of `min` to `max` characters that should match; `undefined` where no such length is possible.
@@ -39,6 +41,7 @@ function makePattern(source: string): Pattern {
   const core = parsePattern(source, flags)
   const loose = sequenceOf([begins(core) ? NOTHING : LETTERS, core, ends(core) ? NOTHING : LETTERS])
   return {
+    min: core.min,
     test: tester(core, expression),
     draft: (chance, min, max, padded = false) =>
       draft(padded || core.max < Math.max(min, 1) ? loose : core, chance, min, max),

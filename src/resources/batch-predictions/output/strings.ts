@@ -16,14 +16,9 @@ export function stringMaker(clauses: Conjunction): Maker {
       'maxLength',
       `no text is at least ${min} and at most ${max} characters long; widen the lengths`,
     )
-  if (min > MAX_WEIGHT)
-    throw new CannotSatisfy(
-      place(clauses, 'minLength'),
-      'minLength',
-      `minLength is more than ${MAX_WEIGHT} characters; lower it`,
-    )
-  const weight = Math.max(min, 4)
   const patterns = textsOfKeyword(clauses, 'pattern').map(compilePattern)
+  const weight = Math.max(min, 4, ...patterns.map((pattern) => pattern.min))
+  if (weight > MAX_WEIGHT) throw tooLong(clauses, min > MAX_WEIGHT ? 'minLength' : 'pattern')
   const names = textsOfKeyword(clauses, 'format')
   const formats = names.flatMap((name) => formatOf(name) ?? [])
   const [format] = formats
@@ -41,6 +36,11 @@ export function stringMaker(clauses: Conjunction): Maker {
 function textsOfKeyword(clauses: Conjunction, keyword: string): string[] {
   const texts = given(clauses, keyword).flatMap(({ value }) => (typeof value === 'string' ? [value] : []))
   return [...new Set(texts)]
+}
+
+function tooLong(clauses: Conjunction, keyword: string): CannotSatisfy {
+  const why = `${keyword} asks for more than ${MAX_WEIGHT} characters; lower it`
+  return new CannotSatisfy(place(clauses, keyword), keyword, why)
 }
 
 function noText(clauses: Conjunction, pattern: boolean): CannotSatisfy {
@@ -85,13 +85,12 @@ function fromEither(
   return (chance) => {
     const format = oneOf(formats, chance)
     const pattern = oneOf(patterns, chance)
-    const formatted = format === undefined ? '' : oneOf([...textsOf(format, chance, min, max)], chance)
-    if (pattern === undefined) return formatted ?? null
+    const text = format === undefined ? '' : (textsOf(format, chance, min, max).next().value ?? '')
     const way = chance.int(0, 3)
-    if (way === 0) return formatted ?? null
+    if (pattern === undefined || patterns.every(({ test }) => test(text)) || way === 0) return text
     if (way === 1) return pattern.draft(chance, min, max, chance.next() < 0.5) ?? null
     const core = pattern.draft(chance, 0, max) ?? ''
-    const text = format === undefined ? '' : (oneOf([...textsOf(format, chance, 0, max)], chance) ?? '')
-    return way === 2 ? text + core : core + text
+    const joined = format === undefined ? '' : (oneOf([...textsOf(format, chance, 0, max)], chance) ?? '')
+    return way === 2 ? joined + core : core + joined
   }
 }

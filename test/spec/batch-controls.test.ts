@@ -1,0 +1,221 @@
+import { expect, test } from 'vitest'
+import { Refusal } from '../../src/kernel/errors.ts'
+import { batchStatuses } from '../../src/resources/batch-predictions/states.ts'
+import { batchWorld, bring, counts, createBatch, intervene, linesOf, retrieve } from '../support/batches.ts'
+
+/** The code and detail with which something is refused. */
+function refusal(work: () => unknown): string {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof Refusal) return `${error.code}: ${error.message}`
+    throw error
+  }
+  return 'accepted'
+}
+
+test('a batch shows its plan, its counts now and what is ahead of it, in words', async () => {
+  const world = await batchWorld()
+  const { id } = await createBatch(world, { items: 120 })
+  world.advance('2200ms')
+  const view = intervene(world, 'show', id)
+  expect(view).toMatchObject({
+    batch: await retrieve(world, id),
+    request: { prompt: 'Read the total.', effective_model: 'model-1', items: 120 },
+    plan: { pace: { validating: '2s' }, stages: [{ from: 0, outcomes: [] }], rejected: [] },
+    progress: { finished: 50, all_finished_at: '2026-03-01T12:00:02.600Z', held: false },
+    ended: null,
+    invalid_outputs: [],
+  })
+  expect(view.ahead).toEqual([
+    {
+      kind: 'batch.finalize',
+      due_at: '2026-03-01T12:00:02.600Z',
+      urgency: 'work',
+      says: 'The last of 120 items is finished: the batch is finalized.',
+    },
+    {
+      kind: 'batch.expire',
+      due_at: '2026-03-02T12:00:00.000Z',
+      urgency: 'deadline',
+      says: expect.stringMatching(/\.$/),
+    },
+  ])
+})
+
+test('an unknown batch is not found', async () => {
+  const world = await batchWorld()
+  expect(refusal(() => intervene(world, 'show', 'nobody'))).toMatch(/^not_found: .*"nobody"/)
+})
+
+test('a new pace counts from now on, and what is finished stays finished', async () => {
+  const world = await batchWorld({ 'batch.pace': { in_progress: { per_item: '1s' } } })
+  const { id } = await createBatch(world, { items: 10 })
+  world.advance('5500ms')
+  intervene(world, 'change', id, { pace: { in_progress: { per_item: '2s', concurrency: 2 } } })
+  const seen = []
+  for (const by of ['0s', '1999ms', '1ms', '4s', '2s']) {
+    world.advance(by)
+    const batch = await retrieve(world, id)
+    seen.push([batch.status, batch.request_counts.succeeded])
+  }
+  expect(seen).toEqual([
+    ['in_progress', 3],
+    ['in_progress', 3],
+    ['in_progress', 5],
+    ['in_progress', 9],
+    ['finalizing', 10],
+  ])
+})
+
+test('a pace of a later phase leaves the present one alone', async () => {
+  const world = await batchWorld()
+  const { id } = await createBatch(world)
+  world.advance('1s')
+  intervene(world, 'change', id, { pace: { finalizing: '1h' } })
+  world.advance('1s')
+  expect((await retrieve(world, id)).status).toBe('in_progress')
+})
+
+test('new outcomes are those of unfinished items: counts never go back', async () => {
+  const world = await batchWorld({ 'batch.pace': { in_progress: { per_item: '1s' } } })
+  const { id } = await createBatch(world, { items: 6 })
+  world.advance('4s')
+  intervene(world, 'change', id, { outcomes: [{ status: 'errored' }] })
+  expect(counts(await retrieve(world, id))).toEqual({ total: 6, succeeded: 2, processing: 4 })
+  world.advance('2s')
+  intervene(world, 'change', id, { outcomes: [] })
+  world.advance('1h')
+  expect((await linesOf(world, id)).map((line) => line.status)).toEqual([
+    'succeeded',
+    'succeeded',
+    'errored',
+    'errored',
+    'succeeded',
+    'succeeded',
+  ])
+})
+
+test('a batch is held where it is until it is let go, in every phase', async () => {
+  for (const status of ['validating', 'in_progress', 'finalizing', 'cancelling']) {
+    const world = await batchWorld()
+    const { id } = await createBatch(world)
+    const batch = await bring(world, id, status)
+    intervene(world, 'change', id, { hold: true })
+    world.advance('1h')
+    expect(await retrieve(world, id)).toEqual(batch)
+    intervene(world, 'change', id, { hold: false })
+    world.advance('10s')
+    expect((await retrieve(world, id)).status).toBe(status === 'cancelling' ? 'cancelled' : 'completed')
+  }
+})
+
+test('a held batch still expires', async () => {
+  const world = await batchWorld()
+  const { id } = await createBatch(world)
+  intervene(world, 'change', id, { hold: true })
+  world.advance('24h')
+  expect((await retrieve(world, id)).status).toBe('expired')
+})
+
+test('letting go of a phase whose pace is to hold ends it', async () => {
+  const world = await batchWorld({
+    'batch.pace': { validating: 'hold', in_progress: 'hold', finalizing: 'hold' },
+  })
+  const { id } = await createBatch(world)
+  const seen = []
+  for (let n = 0; n < 4; n++) {
+    world.advance('1h')
+    seen.push((await retrieve(world, id)).status)
+    if (n < 3) intervene(world, 'change', id, { hold: false })
+  }
+  expect(seen).toEqual(['validating', 'in_progress', 'finalizing', 'completed'])
+})
+
+test('letting go with another pace goes on at that pace', async () => {
+  const world = await batchWorld({ 'batch.pace': { validating: 'hold' } })
+  const { id } = await createBatch(world)
+  intervene(world, 'change', id, { hold: false, pace: { validating: '5s' } })
+  world.advance('4s')
+  expect((await retrieve(world, id)).status).toBe('validating')
+  world.advance('1s')
+  expect((await retrieve(world, id)).status).toBe('in_progress')
+})
+
+test.for(['validating', 'in_progress', 'finalizing'])(
+  'complete takes a batch that is %s through every phase that is left',
+  async (status) => {
+    const world = await batchWorld()
+    const { id } = await createBatch(world)
+    await bring(world, id, status)
+    intervene(world, 'complete', id)
+    const batch = await retrieve(world, id)
+    expect(batch.status).toBe('completed')
+    expect([batch.in_progress_at, batch.finalizing_at, batch.completed_at]).not.toContain(null)
+    expect(counts(batch)).toEqual({ total: 3, succeeded: 3 })
+    expect(world.advance('25h').events).toEqual([])
+  },
+)
+
+test('complete fails a batch whose items do not validate', async () => {
+  const world = await batchWorld()
+  const { id } = await createBatch(world, { items: [{ custom_id: 'a', file_id: 'nobody' }] })
+  intervene(world, 'complete', id)
+  expect((await retrieve(world, id)).status).toBe('failed')
+})
+
+test('R114 an intervention makes no move that the table does not have, and says which it has', async () => {
+  const moves: Record<string, readonly string[]> = {
+    fail: ['validating', 'in_progress'],
+    expire: ['validating', 'in_progress'],
+    complete: ['validating', 'in_progress', 'finalizing'],
+    cleanup: ['completed', 'failed', 'expired', 'cancelled'],
+    change: ['validating', 'in_progress', 'finalizing', 'cancelling'],
+  }
+  for (const status of batchStatuses) {
+    for (const [name, from] of Object.entries(moves)) {
+      const world = await batchWorld()
+      const { id } = await createBatch(world)
+      const batch = await bring(world, id, status)
+      const said = refusal(() => intervene(world, name, id))
+      expect(`${name} in ${status}: ${said.split(':')[0]}`).toBe(
+        `${name} in ${status}: ${from.includes(status) ? 'accepted' : 'conflict'}`,
+      )
+      if (said === 'accepted') continue
+      expect(said).toContain(status)
+      expect(await retrieve(world, id)).toEqual(batch)
+    }
+  }
+})
+
+test.for<[string, string, object]>([
+  ['change', '/pace/validating', { pace: { validating: 'soon' } }],
+  ['change', '/pace/validating', { pace: { validating: { per_item: '1s' } } }],
+  ['change', '/pace/in_progress/concurrency', { pace: { in_progress: { per_item: '1s', concurrency: 0 } } }],
+  ['change', '/pace/in_progress', { pace: { in_progress: '9999999d' } }],
+  ['change', '/pace/later', { pace: { later: '1s' } }],
+  ['change', '/outcomes/0/status', { outcomes: [{ status: 'canceled' }] }],
+  ['change', '/outcomes/0/probability', { outcomes: [{ probability: 2 }] }],
+  ['change', '/outcomes/0/every', { outcomes: [{ every: 0 }] }],
+  ['change', '/outcomes/0/output', { outcomes: [{ output: [] }] }],
+  ['change', '/outcomes/0/output', { outcomes: [{ status: 'errored', output: {} }] }],
+  ['change', '/outcomes/0/detail', { outcomes: [{ detail: 'x' }] }],
+  ['change', '/outcomes/0/match/id', { outcomes: [{ match: { id: 'x' } }] }],
+  ['change', '/wait', { wait: true }],
+  ['fail', '/error', { error: 'x' }],
+  ['expire', '/now', { now: true }],
+])('%s is refused at %s', async ([name, pointer, body]) => {
+  const world = await batchWorld()
+  const { id } = await createBatch(world)
+  const before = world.digest()
+  const issues = (() => {
+    try {
+      intervene(world, name, id, body)
+      return []
+    } catch (error) {
+      return error instanceof Refusal ? (error.options.issues ?? []) : []
+    }
+  })()
+  expect(issues.map((issue) => issue.pointer)).toEqual([pointer])
+  expect(world.digest()).toBe(before)
+})

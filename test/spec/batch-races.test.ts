@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest'
+import type { Call } from '../../src/kernel/exchange.ts'
+import type { JsonObject } from '../../src/kernel/json.ts'
+import { Chance } from '../../src/kernel/random.ts'
+import type { Sandbox } from '../../src/kernel/sandbox.ts'
+import { KEYS } from '../support/base-world.ts'
+import { aBatch, batchWorld, intervene } from '../support/batches.ts'
+import type { TestWorld } from '../support/world.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+function call(sandbox: Sandbox, name: string, id = '', body?: JsonObject) {
+  const operation = sandbox.service.operations.get(`batch-predictions.${name}`)
+  if (operation === undefined) throw new Error(`there is no operation ${name}`)
+  const request: Call = {
+    operation,
+    method: operation.method,
+    path: `/v1${operation.path}`,
+    pathPrefix: '',
+    params: { batch_prediction_id: id },
+    query: {},
+    headers: { authorization: `Bearer ${KEYS.KU}` },
+    body: body === undefined ? { kind: 'none' } : { kind: 'json', value: body },
+  }
+  const { status, text = '{}', lines } = sandbox.perform(request)
+  return { status, body: JSON.parse(text), lines: [...(lines ?? [])] }
+}
+
+/**
+ * One race: a batch whose items, or whose window, end at an instant, and cancels shortly before, at and after it, in an
+ * order that the seed draws. The clock stands wherever a draw puts it, so that requests fall between any two events.
+ */
+function race(world: TestWorld, seed: number): { statuses: string[]; terminal: number; changed: number } {
+  const { sandbox } = world
+  const chance = new Chance(seed, 'race')
+  const finishes = chance.int(0, 1) === 0
+  const processing = finishes ? chance.pick([HOUR, DAY - HOUR, DAY - 2, DAY]) : DAY + chance.int(1, HOUR)
+  const started = sandbox.clock.now
+  const { id } = call(sandbox, 'create', '', aBatch({ items: chance.int(1, 5) }) as JsonObject).body
+  const validating = chance.pick([0, 1, 2_000])
+  const pace = {
+    validating: `${validating}ms`,
+    in_progress: `${processing}ms`,
+    finalizing: chance.pick(['immediate', '1ms', '1s']),
+  }
+  intervene(world, 'change', id, { pace })
+  const ref = `batch_predictions/${id}`
+  const statuses: string[] = []
+  const bodies = new Set<string>()
+  const end = started + Math.min(validating + processing, DAY)
+  let at = end - chance.pick([0, 1, 2, 1_000])
+  while (at < end + 3_000) {
+    const events = sandbox.advanceTo(at).events.filter((event) => event.ref === ref && event.to !== undefined)
+    statuses.push(...events.map(({ to }) => String(to)))
+    const answer = call(sandbox, chance.pick(['cancel', 'retrieve', 'retrieve', 'retrieve']), id)
+    if (answer.status === 200) statuses.push(answer.body.status)
+    if (isEnd(answer.body.status)) bodies.add(JSON.stringify(answer.body))
+    at += chance.pick([0, 0, 1, 1, 2, 998, 1_000])
+  }
+  sandbox.advanceTo(end + HOUR)
+  const last = call(sandbox, 'retrieve', id).body
+  const { total, ...parts } = last.request_counts
+  expect(Object.values<number>(parts).reduce((sum, count) => sum + count)).toBe(total)
+  expect(call(sandbox, 'results', id).lines).toHaveLength(total)
+  bodies.add(JSON.stringify(last))
+  const path = statuses.filter((status, n) => status !== statuses[n - 1])
+  return { statuses: path, terminal: path.filter(isEnd).length, changed: bodies.size - 1 }
+}
+
+const SETTINGS = [
+  { 'batch.cancel_delay': '0s' },
+  { 'batch.cancel_delay': '1ms', 'batch.cancel_in_flight': 'finish' },
+  { 'batch.cancel_delay': '1s' },
+  { 'batch.cancel_delay': '1s', 'batch.cancel_in_flight': 'finish' },
+]
+
+function isEnd(status: string): boolean {
+  return ['completed', 'failed', 'expired', 'cancelled'].includes(status)
+}
+
+test('R221 in 1,000 interleavings a cancel and the end of a batch have exactly one outcome', async () => {
+  const ends = new Map<string, number>()
+  for (const [group, settings] of SETTINGS.entries()) {
+    const world = await batchWorld(settings, { limits: false })
+    for (let seed = group * 250; seed < (group + 1) * 250; seed++) {
+      const { statuses, terminal, changed } = race(world, seed)
+      expect({ seed, terminal, changed, statuses }).toEqual({ seed, terminal: 1, changed: 0, statuses })
+      const last = statuses.at(-1) ?? ''
+      ends.set(last, (ends.get(last) ?? 0) + 1)
+    }
+  }
+  // The draws are worth nothing unless every outcome comes up.
+  expect([...ends.keys()].sort()).toEqual(['cancelled', 'completed', 'expired'])
+  expect(Math.min(...ends.values())).toBeGreaterThan(20)
+})

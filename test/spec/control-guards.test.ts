@@ -1,0 +1,162 @@
+import { expect, test } from 'vitest'
+import { controlRoutes } from '../../src/doors/control/routes/index.ts'
+import { service } from '../../src/kernel/operation.ts'
+import { workspaceService } from '../../src/resources/index.ts'
+import { type ControlRequestOptions, callControl, controlWorld } from '../support/control-world.ts'
+import { library } from '../support/library.ts'
+import { testWorld } from '../support/world.ts'
+
+const TOKEN = 'control-token-of-this-test'
+const routes = controlRoutes(service([library]))
+
+/** A body that each writing route would take, so that a guard that lets it through shows. */
+const BODIES: Readonly<Record<string, object>> = {
+  'PATCH /clock': { rate: 5 },
+  'POST /clock/advance': { by: '1h' },
+  'PUT /state/shelves/s1': { name: 'Changed', note: null, created_at: '2026-01-01T00:00:00.000Z' },
+  'PATCH /state/shelves/s1': { name: 'Changed' },
+  'POST /fixtures': { collections: { shelves: [] } },
+  'PUT /limits/books.list': { limit: 1 },
+  'POST /limits/books.list/fill': { remaining: 0 },
+  'PATCH /settings': { 'shelves.name_bound': 30 },
+  'POST /shelves/s1/close': { after: '1h' },
+}
+
+const PARAMS: Readonly<Record<string, string>> = {
+  collection: 'shelves',
+  id: 's1',
+  operation: 'books.list',
+  code: 'not_found',
+}
+
+const targets = routes.map(({ method, path }) => ({
+  method,
+  path: String(path).replaceAll(/\{(\w+)\}/g, (_, name: string) => PARAMS[name] ?? name),
+}))
+
+const authorized = { authorization: `Bearer ${TOKEN}` }
+
+const guards: readonly [name: string, status: number, options: (port: number) => ControlRequestOptions][] = [
+  ['no token', 401, () => ({})],
+  ['a wrong token', 401, () => ({ headers: { authorization: 'Bearer wrong' } })],
+  ['an API key as the token', 401, () => ({ headers: { authorization: 'Bearer live_a' } })],
+  ['a foreign Origin', 403, () => ({ headers: { ...authorized, origin: 'https://example.com' } })],
+  ['the opaque Origin', 403, () => ({ headers: { ...authorized, origin: 'null' } })],
+  ['the Origin of another port', 403, () => ({ headers: { ...authorized, origin: 'http://localhost:1' } })],
+  [
+    'our Origin over https',
+    403,
+    (port) => ({ headers: { ...authorized, origin: `https://127.0.0.1:${port}` } }),
+  ],
+  ['a foreign Host', 403, () => ({ headers: { ...authorized, host: 'example.com' } })],
+  ['a Host with another port', 403, () => ({ headers: { ...authorized, host: '127.0.0.1:1' } })],
+  ['a malformed Host', 400, () => ({ headers: { ...authorized, host: 'http://127.0.0.1/' } })],
+]
+
+test('the list of targets covers every route, and the bodies belong to routes', () => {
+  expect(targets.length).toBe(routes.length)
+  expect(targets.length).toBeGreaterThan(25)
+  const known = targets.map(({ method, path }) => `${method} ${path}`)
+  expect(Object.keys(BODIES).filter((name) => !known.includes(name))).toEqual([])
+})
+
+test.for(guards)('every route refuses %s, and nothing changes', async ([, status, options]) => {
+  const world = await controlWorld({ token: TOKEN })
+  const [state, limits] = [world.digest(), JSON.stringify(world.sandbox.limiter.save())]
+  for (const { method, path } of targets) {
+    const answer = await world.call(method, path, BODIES[`${method} ${path}`], options(world.port))
+    expect([method, path, answer.status]).toEqual([method, path, status])
+    expect(answer.body).toMatchObject({ status_code: status, retryable: false })
+  }
+  expect(world.digest()).toBe(state)
+  expect(JSON.stringify(world.sandbox.limiter.save())).toBe(limits)
+})
+
+test.for(guards)(
+  'every route of the emulator itself refuses %s, and nothing changes',
+  async ([, status, options]) => {
+    const world = await testWorld({ controlToken: TOKEN })
+    const { port } = world.emulator
+    const before = world.digest()
+    for (const { method, path } of controlRoutes(workspaceService)) {
+      const target = String(path).replaceAll(/\{\w+\}/g, 'x')
+      const answer = await callControl(port, method, target, undefined, options(port))
+      expect([method, path, answer.status]).toEqual([method, path, status])
+    }
+    expect(world.digest()).toBe(before)
+  },
+)
+
+test.for([
+  ['text/plain', '{"clock":"2030-01-01T00:00:00Z"}'],
+  ['application/x-www-form-urlencoded', 'clock=2030-01-01T00:00:00Z'],
+  ['multipart/form-data; boundary=x', '--x--'],
+  ['application/jsonp', '{}'],
+  ['text/json', '{}'],
+  ['application/vnd.x+json', '{}'],
+])('a body of the type %s is refused with 415 by every route that writes', async ([type, raw]) => {
+  const world = await controlWorld()
+  const before = world.digest()
+  for (const { method, path } of targets.filter(({ method }) => method !== 'GET')) {
+    const answer = await world.call(method, path, undefined, {
+      raw: raw ?? '',
+      headers: { 'content-type': type ?? '' },
+    })
+    expect([method, path, answer.status]).toEqual([method, path, 415])
+  }
+  expect(world.digest()).toBe(before)
+})
+
+test('a body without a type is refused as well', async () => {
+  const world = await controlWorld()
+  const answer = await world.call('POST', '/reset', undefined, { raw: '{}', headers: { 'content-type': '' } })
+  expect(answer.status).toBe(415)
+})
+
+test('unknown paths and wrong methods are guarded like routes', async () => {
+  const world = await controlWorld({ token: TOKEN })
+  expect((await world.call('GET', '/nowhere')).status).toBe(401)
+  expect((await world.call('OPTIONS', '/clock')).status).toBe(401)
+  const origin = { headers: { ...authorized, origin: 'https://example.com' } }
+  expect((await world.call('GET', '/nowhere', undefined, origin)).status).toBe(403)
+})
+
+test('a preflight gets no CORS header, and neither does any answer to our own pages', async () => {
+  const world = await controlWorld({ token: TOKEN })
+  const origin = `http://127.0.0.1:${world.port}`
+  const headers = { ...authorized, origin }
+  for (const [method, path] of [
+    ['OPTIONS', '/clock'],
+    ['GET', '/clock'],
+    ['GET', '/nowhere'],
+  ] as const) {
+    const answer = await world.call(method, path, undefined, { headers })
+    const cors = Object.keys(answer.headers).filter((name) => name.startsWith('access-control-'))
+    expect(cors).toEqual([])
+    expect(answer.headers['cross-origin-resource-policy']).toBe('same-origin')
+    expect(answer.headers['x-content-type-options']).toBe('nosniff')
+  }
+})
+
+test('with the token every route can be reached', async () => {
+  const world = await controlWorld({ token: TOKEN, forgiving: true })
+  for (const { method, path } of targets.filter(({ path }) => path !== '/break')) {
+    const answer = await world.call(method, path, BODIES[`${method} ${path}`], { headers: authorized })
+    expect([method, path, [401, 403, 405, 415].includes(answer.status)]).toEqual([method, path, false])
+    expect([method, path, answer.body?.error]).not.toEqual([method, path, 'route_not_found'])
+  }
+})
+
+test('the token is not taken from the query, and is no API key', async () => {
+  const world = await controlWorld({ token: TOKEN })
+  expect((await world.call('GET', `/clock?token=${TOKEN}`)).status).toBe(401)
+  expect(world.perform('books.list', {}, undefined, TOKEN)).toBe(401)
+})
+
+test('without a token set, local clients need none', async () => {
+  const world = await controlWorld()
+  expect((await world.call('GET', '/clock')).status).toBe(200)
+  expect(
+    (await world.call('GET', '/clock', undefined, { headers: { host: `localhost:${world.port}` } })).status,
+  ).toBe(200)
+})

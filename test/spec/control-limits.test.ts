@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest'
+import { controlWorld } from '../support/control-world.ts'
+
+test('R258 a limit of its own is set, shown, survives in the state and goes away with its setting', async () => {
+  const world = await controlWorld()
+  const answer = await world.call('PUT', '/limits/books.list', { limit: 2, window_s: 10 })
+  expect(answer.body.data).toEqual([{ operation: 'books.list', limit: 2, window_s: 10 }])
+  expect([1, 2, 3].map(() => world.perform('books.list'))).toEqual([200, 200, 429])
+  expect((await world.call('GET', '/state')).body.settings).toEqual({ 'limits.overrides': answer.body.data })
+  await world.call('PUT', '/limits/books.create', { limit: 1 })
+  const again = await world.call('PUT', '/limits/books.list', { limit: 3 })
+  expect(again.body.data).toEqual([
+    { operation: 'books.create', limit: 1, window_s: 60 },
+    { operation: 'books.list', limit: 3, window_s: 60 },
+  ])
+  await world.call('PATCH', '/settings', { 'limits.overrides': null })
+  expect((await world.call('GET', '/limits')).body.overrides).toEqual([])
+})
+
+test('every window with requests is listed: key, limit, use, oldest request, next free place', async () => {
+  const world = await controlWorld()
+  world.perform('books.list')
+  await world.call('POST', '/clock/advance', { by: '10s' })
+  world.perform('books.list')
+  world.perform('books.list', {}, undefined, 'service_b')
+  const { body } = await world.call('GET', '/limits')
+  expect(body).toMatchObject({ object: 'list', enforced: true, clock: 'virtual', overrides: [] })
+  expect(body.data).toEqual([
+    {
+      key: 'ts-a books.list',
+      operation: 'books.list',
+      limit: 200,
+      window_s: 60,
+      used: 2,
+      remaining: 198,
+      oldest_at: '2026-03-01T12:00:00.000Z',
+      reset_at: '2026-03-01T12:01:00.000Z',
+    },
+    {
+      key: 'ts-b books.list',
+      operation: 'books.list',
+      limit: 200,
+      window_s: 60,
+      used: 1,
+      remaining: 199,
+      oldest_at: '2026-03-01T12:00:10.000Z',
+      reset_at: '2026-03-01T12:01:10.000Z',
+    },
+  ])
+  await world.call('POST', '/clock/advance', { by: '55s' })
+  expect((await world.call('GET', '/limits')).body.data.map(({ used }: { used: number }) => used)).toEqual([
+    1, 1,
+  ])
+  await world.call('POST', '/clock/advance', { by: '5s' })
+  expect((await world.call('GET', '/limits')).body.data).toEqual([])
+})
+
+test('fill leaves so many requests in every teamspace that has a key', async () => {
+  const world = await controlWorld()
+  const answer = await world.call('POST', '/limits/books.list/fill', { remaining: 1 })
+  expect(answer.body.data).toMatchObject([
+    { key: 'ts-a books.list', used: 199, remaining: 1 },
+    { key: 'ts-b books.list', used: 199, remaining: 1 },
+  ])
+  expect([1, 2].map(() => world.perform('books.list'))).toEqual([200, 429])
+  expect(world.perform('books.create', { shelf_id: 's1' }, { title: 'x' })).toBe(201)
+  await world.call('POST', '/clock/advance', { by: '60s' })
+  expect(world.perform('books.list')).toBe(200)
+})
+
+test('fill takes one teamspace, and sets the window both ways', async () => {
+  const world = await controlWorld()
+  await world.call('POST', '/limits/books.list/fill', { remaining: 0, teamspace_id: 'ts-a' })
+  expect(world.perform('books.list')).toBe(429)
+  expect(world.perform('books.list', {}, undefined, 'service_b')).toBe(200)
+  await world.call('POST', '/limits/books.list/fill', { remaining: 200, teamspace_id: 'ts-a' })
+  expect(world.perform('books.list')).toBe(200)
+})
+
+test.for<[name: string, path: string, body: object, status: number, words: string]>([
+  ['an unknown operation', '/limits/book.list', { limit: 1 }, 404, 'Did you mean "books.list"?'],
+  ['no limit', '/limits/books.list', {}, 400, '/limit'],
+  ['a limit of nothing', '/limits/books.list', { limit: 0 }, 400, '/limit'],
+  ['a window of a day and a second', '/limits/books.list', { limit: 1, window_s: 86_401 }, 400, '/window_s'],
+])('a limit with %s is refused', async ([, path, body, status, words]) => {
+  const world = await controlWorld()
+  const before = world.digest()
+  const answer = await world.call('PUT', path, body)
+  expect(answer.status).toBe(status)
+  expect(answer.body.message).toContain(words)
+  expect(world.digest()).toBe(before)
+})
+
+test.for<[name: string, path: string, body: object, status: number, words: string]>([
+  ['an unknown operation', '/limits/nothing.at-all/fill', { remaining: 1 }, 404, 'There is no operation'],
+  ['more than the limit', '/limits/books.list/fill', { remaining: 201 }, 400, '/remaining'],
+  ['an unknown teamspace', '/limits/books.list/fill', { remaining: 0, teamspace_id: 'ts-c' }, 400, 'ts-'],
+])('filling with %s is refused', async ([, path, body, status, words]) => {
+  const world = await controlWorld()
+  const answer = await world.call('POST', path, body)
+  expect(answer.status).toBe(status)
+  expect(answer.body.message).toContain(words)
+  expect(world.sandbox.limiter.save()).toEqual([])
+})
+
+test('where every concrete path has its window, filling says why it cannot, and windows show their operation', async () => {
+  const world = await controlWorld({ settings: { 'limits.path_key': 'concrete' } })
+  world.perform('books.create', { shelf_id: 's1' }, { title: 'x' })
+  const answer = await world.call('POST', '/limits/books.list/fill', { remaining: 0 })
+  expect([answer.status, answer.body.error]).toEqual([409, 'conflict'])
+  expect((await world.call('GET', '/limits')).body.data).toMatchObject([
+    { key: 'ts-a POST /v1/shelves/s1/books', operation: 'books.create', used: 1 },
+  ])
+})

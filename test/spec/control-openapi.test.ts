@@ -1,0 +1,253 @@
+import { expect, test } from 'vitest'
+import { controlRoutes } from '../../src/doors/control/routes/index.ts'
+import { service } from '../../src/kernel/operation.ts'
+import { mcpServersRoom } from '../../src/resources/mcp-servers/index.ts'
+import { pagesRoom } from '../../src/resources/pages.ts'
+import { controlWorld } from '../support/control-world.ts'
+import { library } from '../support/library.ts'
+import { testWorld } from '../support/world.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: OpenAPI documents are looked into at every depth.
+type Any = any
+
+interface Described {
+  readonly path: string
+  readonly method: string
+  readonly item: Any
+}
+
+function operationsIn(document: Any): Described[] {
+  return Object.entries(document.paths as Record<string, Record<string, Any>>).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, item]) => ({ path, method: method.toUpperCase(), item })),
+  )
+}
+
+function refsIn(value: Any): string[] {
+  if (value === null || typeof value !== 'object') return []
+  return Object.entries(value).flatMap(([key, member]) =>
+    key === '$ref' ? [String(member)] : refsIn(member),
+  )
+}
+
+function resolves(document: Any, ref: string): boolean {
+  let found = document
+  for (const part of ref.replace(/^#\//, '').split('/')) found = found?.[part]
+  return ref.startsWith('#/') && found !== undefined
+}
+
+function expectSound(document: Any): void {
+  expect(document.openapi).toBe('3.1.0')
+  expect(refsIn(document).filter((ref) => !resolves(document, ref))).toEqual([])
+  const operations = operationsIn(document)
+  const names = operations.map(({ item }) => item.operationId)
+  expect(new Set(names).size).toBe(names.length)
+  for (const { path, item } of operations) {
+    const wanted = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+    const declared = item.parameters.filter((parameter: Any) => parameter.in === 'path')
+    expect([path, declared.map(({ name }: Any) => name)]).toEqual([path, wanted])
+    expect(declared.every(({ required }: Any) => required === true)).toBe(true)
+    expect(Object.keys(item.responses).some((status) => /^2\d\d$/.test(status))).toBe(true)
+    expect(item.summary).toMatch(/\S/)
+  }
+  const shapes = operations.map(({ path, method }) => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`)
+  expect(new Set(shapes).size).toBe(shapes.length)
+}
+
+test('R286 the document of the emulated API carries the version 0.1.1 and every operation', async () => {
+  const world = await controlWorld()
+  const { body, headers } = await world.call('GET', '/openapi.json?api=workspace')
+  expect(headers['content-type']).toBe('application/json; charset=utf-8')
+  expectSound(body)
+  expect(body.info.version).toBe('0.1.1')
+  expect(body.servers).toEqual([{ url: '/v1' }])
+  expect(body.components.securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' })
+  const described = operationsIn(body).map(({ path, method, item }) => [item.operationId, method, path])
+  const declared = [...world.sandbox.service.operations.values()].map(({ name, method, path }) => [
+    name,
+    method,
+    path,
+  ])
+  expect(described.sort()).toEqual(declared.sort())
+})
+
+test('R286 R287 the documents of the running emulator are sound, complete, and mark what is beta or has no contract', async () => {
+  const world = await testWorld()
+  const fetched = async (path: string): Promise<Any> => (await fetch(world.emulator.controlUrl + path)).json()
+  const api = await fetched('/openapi.json?api=workspace')
+  expectSound(api)
+  expect(api.info.version).toBe('0.1.1')
+  const described = operationsIn(api)
+  const { operations } = world.sandbox.service
+  expect(described.map(({ item }) => item.operationId).sort()).toEqual([...operations.keys()].sort())
+  for (const { item } of described) {
+    const { beta, contract } = operations.get(item.operationId) ?? {}
+    expect([item.operationId, item['x-beta'] === true]).toEqual([item.operationId, beta === true])
+    expect([item.operationId, item['x-contract'] !== false]).toEqual([item.operationId, contract])
+  }
+  const beta = described.filter(({ item }) => item['x-beta']).map(({ path }) => path)
+  expect(beta.length).toBeGreaterThan(0)
+  expect(beta.every((path) => path.startsWith('/organization/mcp-servers'))).toBe(true)
+  expectSound(await fetched('/openapi.json'))
+})
+
+test('R287 the document marks the MCP server endpoints as beta, and no others', async () => {
+  const world = await controlWorld({ rooms: [pagesRoom, mcpServersRoom], fixtures: { collections: {} } })
+  const { body } = await world.call('GET', '/openapi.json?api=workspace')
+  expectSound(body)
+  const marks = Object.fromEntries(
+    operationsIn(body).map(({ item }) => [item.operationId, item['x-beta'] ?? false]),
+  )
+  expect(marks).toEqual({
+    'pages.create': false,
+    'mcp-servers.list': true,
+    'mcp-servers.oauth-callback': true,
+  })
+  const listed = (await world.call('GET', '/operations')).body.data
+  expect(listed.filter(({ beta }: Any) => beta).map(({ name }: Any) => name)).toEqual([
+    'mcp-servers.oauth-callback',
+    'mcp-servers.list',
+  ])
+})
+
+test('R288 the standard error of the document marks statusCode as deprecated', async () => {
+  const world = await controlWorld()
+  const { components } = (await world.call('GET', '/openapi.json?api=workspace')).body
+  expect(components.schemas.StandardError.properties.statusCode.deprecated).toBe(true)
+  expect(components.schemas.StandardError.properties.status_code.deprecated).toBeUndefined()
+})
+
+test('an operation is described by its declaration: parameters, body, answers, errors, marks', async () => {
+  const world = await controlWorld({ settings: { 'status.validation': 422 } })
+  const { paths } = (await world.call('GET', '/openapi.json?api=workspace')).body
+  const list = paths['/books'].get
+  expect(list.parameters).toEqual([
+    { name: 'limit', in: 'query', required: false, schema: { type: 'integer', minimum: 1, maximum: 100 } },
+  ])
+  expect(list.requestBody).toBeUndefined()
+  const shape = list.responses[200].content['application/json'].schema
+  expect(shape.properties.object).toMatchObject({ const: 'list' })
+  expect(list.responses[200].headers['X-RateLimit-Limit']).toEqual({
+    $ref: '#/components/headers/X-RateLimit-Limit',
+  })
+  expect(list.responses[429].content).toEqual({
+    'application/json': { schema: { $ref: '#/components/schemas/StandardError' } },
+  })
+  expect(list.responses[429].headers['Retry-After'].required).toBe(true)
+  const create = paths['/shelves/{shelf_id}/books'].post
+  expect(create['x-beta']).toBe(true)
+  expect(create.requestBody.required).toBe(true)
+  expect(create.requestBody.content['application/json'].schema).toMatchObject({
+    type: 'object',
+    required: ['title'],
+    properties: { title: { type: 'string', minLength: 1, maxLength: 10 } },
+  })
+  expect(create.parameters.map(({ name }: Any) => name)).toEqual(['shelf_id', 'Idempotency-Key'])
+  expect(Object.keys(create.responses)).toEqual(
+    expect.arrayContaining(['201', '401', '403', '404', '409', '413', '415', '422', '429', 'default']),
+  )
+  expect(create.responses[422].content).toEqual({
+    'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+  })
+  const close = paths['/shelves/{shelf_id}'].delete
+  expect(close['x-contract']).toBe(false)
+  expect(close.responses[204].content).toBeUndefined()
+  expect(close.responses[501]).toBeDefined()
+})
+
+test('the document of the control interface has every route, and every route is in it', async () => {
+  const world = await controlWorld()
+  const { body } = await world.call('GET', '/openapi.json')
+  expectSound(body)
+  expect(body.servers).toEqual([{ url: '/__emulator' }])
+  expect(body.security).toBeUndefined()
+  const described = operationsIn(body).map(({ path, method }) => `${method} ${path}`)
+  const declared = controlRoutes(service([library])).map(({ path, method }) => `${method} ${path}`)
+  expect(described.sort()).toEqual(declared.sort())
+  const index = (await world.call('GET', '/')).body.routes
+  expect(
+    index.map(({ method, path }: Any) => `${method} ${path.slice('/__emulator'.length)}`).sort(),
+  ).toEqual(declared.sort())
+})
+
+test('every described route is served, and every other method of its path is a 405', async () => {
+  const world = await controlWorld({ forgiving: true })
+  const { body } = await world.call('GET', '/openapi.json')
+  for (const [path, methods] of Object.entries(body.paths as Record<string, object>)) {
+    const target = path.replaceAll(/\{\w+\}/g, 'x')
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+      const answer = await world.call(method, target)
+      const served = Object.hasOwn(methods, method.toLowerCase())
+      expect([method, path, answer.status === 405]).toEqual([method, path, !served])
+      expect([method, path, answer.body?.error]).not.toEqual([method, path, 'route_not_found'])
+    }
+  }
+})
+
+test('the document says how bodies look, and asks for the token where one is set', async () => {
+  const world = await controlWorld({ token: 'secret-token-value' })
+  const headers = { authorization: 'Bearer secret-token-value' }
+  const { body, text } = await world.call('GET', '/openapi.json', undefined, { headers })
+  expect(body.security).toEqual([{ token: [] }])
+  expect(text).not.toContain('secret-token-value')
+  const { paths } = body
+  expect(paths['/reset'].post.requestBody.required).toBe(false)
+  expect(paths['/clock/advance'].post.requestBody.required).toBe(true)
+  expect(
+    Object.keys(paths['/clock/advance'].post.requestBody.content['application/json'].schema.properties),
+  ).toEqual(['by', 'to', 'steps'])
+  expect(paths['/requests'].get.parameters.map(({ name }: Any) => name)).toEqual([
+    'operation',
+    'status',
+    'since',
+    'limit',
+  ])
+  expect(paths['/state/{collection}/{id}'].delete.responses[204]).toEqual({ description: 'Nothing.' })
+})
+
+test('operations are listed as data, with the limits in force', async () => {
+  const world = await controlWorld()
+  await world.call('PUT', '/limits/books.create', { limit: 7, window_s: 30 })
+  const { data } = (await world.call('GET', '/operations')).body
+  expect(data.map(({ name }: Any) => name)).toEqual(['books.list', 'books.create', 'shelves.close'])
+  expect(data[1]).toEqual({
+    name: 'books.create',
+    method: 'POST',
+    path: '/shelves/{shelf_id}/books',
+    summary: 'Create a book',
+    section: 'Create book',
+    dialect: 'problem',
+    contract: true,
+    beta: true,
+    idempotent: true,
+    principal: null,
+    success: 201,
+    body_limit: 1_048_576,
+    limit: { limit: 7, window_s: 30 },
+  })
+})
+
+test('the type of a problem leads to what it means', async () => {
+  const world = await controlWorld({ settings: { 'status.validation': 422 } })
+  const { body } = await world.call('GET', '/problems/validation_failed')
+  expect(body).toMatchObject({
+    code: 'validation_failed',
+    type: 'http://127.0.0.1:4010/__emulator/problems/validation_failed',
+    title: 'Validation Failed',
+    status: 422,
+    status_setting: 'status.validation',
+    retryable: false,
+  })
+  expect(body.meaning).toMatch(/breaks a rule/)
+  const all = (await world.call('GET', '/problems')).body.data
+  expect(all).toContainEqual(body)
+  const unknown = await world.call('GET', '/problems/validation_faild')
+  expect(unknown.status).toBe(404)
+  expect(unknown.body.message).toContain('Did you mean "validation_failed"?')
+  expect((await world.call('GET', '/problems/constructor')).status).toBe(404)
+})
+
+test('an unknown document is refused', async () => {
+  const world = await controlWorld()
+  const answer = await world.call('GET', '/openapi.json?api=other')
+  expect([answer.status, answer.body.details.errors[0].pointer]).toEqual([400, '/query/api'])
+})

@@ -1,0 +1,183 @@
+import { expect, test } from 'vitest'
+import { controlWorld } from '../support/control-world.ts'
+import { libraryWorld } from '../support/library.ts'
+
+const JANUARY = '2026-01-01T00:00:00.000Z'
+
+test('R286 index and health tell the versions of the emulator and of the contract', async () => {
+  const world = await controlWorld()
+  const health = await world.call('GET', '/health')
+  expect(health.status).toBe(200)
+  expect(health.body).toEqual({
+    status: 'ok',
+    ready: true,
+    version: '0.0.0-test',
+    contract_version: '0.1.1',
+  })
+  const index = await world.call('GET', '')
+  expect(index.body.contract_version).toBe('0.1.1')
+  expect(index.body.routes).toContainEqual({
+    method: 'POST',
+    path: '/__emulator/shelves/{id}/close',
+    summary: 'Close a shelf, later or at once',
+  })
+})
+
+test('reset starts the world again: records, clock, settings and log', async () => {
+  const world = await controlWorld()
+  const before = world.sandbox.document()
+  await world.call('PATCH', '/state/shelves/s1', { name: 'Other' })
+  await world.call('PATCH', '/settings', { 'shelves.name_bound': 30 })
+  await world.call('POST', '/shelves/s1/close', { after: '1h' })
+  await world.call('POST', '/clock/advance', { by: '30m' })
+  world.perform('books.list')
+  const answer = await world.call('POST', '/reset')
+  expect(answer.status).toBe(200)
+  expect(answer.body).toMatchObject({ seed: 1, now: '2026-03-01T12:00:00.000Z', records: { shelves: 2 } })
+  const after = world.sandbox.document()
+  expect(after).toEqual({ ...before, revision: after.revision })
+  expect((await world.call('GET', '/requests')).body.data).toEqual([])
+})
+
+test('reset takes other fixtures, another seed and another instant', async () => {
+  const world = await controlWorld()
+  const fixtures = {
+    collections: { shelves: [{ id: 'only', name: 'Only', note: null, created_at: '-1d' }] },
+    generate: { books: 3 },
+  }
+  const body = { fixtures, seed: 42, clock: '2030-01-02T00:00:00.000Z' }
+  const answer = await world.call('POST', '/reset', body)
+  expect(answer.body).toMatchObject({
+    seed: 42,
+    now: '2030-01-02T00:00:00.000Z',
+    records: { shelves: 1, books: 3, api_keys: 0 },
+  })
+  const { data } = (await world.call('GET', '/state/shelves')).body
+  expect(data[0].created_at).toBe('2030-01-01T00:00:00.000Z')
+})
+
+test.for<[name: string, body: object, pointer: string]>([
+  ['a file', { fixtures: '/etc/passwd' }, '/fixtures'],
+  ['a file to extend', { fixtures: { extends: '../secrets.json' } }, '/fixtures/extends'],
+  ['an unknown key', { fixtures: { colections: {} } }, '/fixtures/colections'],
+  ['a seed that is no integer', { seed: 1.5 }, '/seed'],
+  ['an instant without a zone', { clock: '2030-01-02T00:00:00' }, '/clock'],
+  ['an unknown member', { sed: 1 }, '/sed'],
+])('reset with %s is refused, and nothing changes', async ([, body, pointer]) => {
+  const world = await controlWorld()
+  const before = world.digest()
+  const answer = await world.call('POST', '/reset', body)
+  expect(answer.status).toBe(400)
+  expect(answer.body.details.errors[0].pointer).toBe(pointer)
+  expect(answer.text).not.toMatch(/root:|\/work\//)
+  expect(world.digest()).toBe(before)
+})
+
+test('R284 reset with records that break a rule is refused whole', async () => {
+  const world = await controlWorld()
+  const before = world.digest()
+  const shelf = { id: 's', name: 'x'.repeat(21), note: null, created_at: JANUARY }
+  const answer = await world.call('POST', '/reset', { fixtures: { collections: { shelves: [shelf] } } })
+  expect([answer.status, answer.body.details.errors[0].pointer]).toEqual([400, '/collections/shelves/0/name'])
+  expect(world.digest()).toBe(before)
+})
+
+test('fixtures are merged into the world: new records, replaced ones, relative timestamps', async () => {
+  const world = await controlWorld()
+  await world.call('POST', '/clock/advance', { by: '1h' })
+  const collections = {
+    shelves: [
+      { id: 's2', name: 'Charts', note: null, created_at: JANUARY },
+      { id: 's3', name: 'Plays', note: null, created_at: '-30m' },
+    ],
+    books: [{ id: 'b2', shelf_id: 's3', title: 'Storm', lock: 'sesame', created_at: '-1d' }],
+  }
+  const answer = await world.call('POST', '/fixtures', { collections })
+  expect([answer.status, answer.body]).toEqual([200, { written: { shelves: 2, books: 1 } }])
+  expect(world.sandbox.store.rows('shelves').size).toBe(3)
+  expect((await world.call('GET', '/state/shelves/s2')).body.name).toBe('Charts')
+  expect((await world.call('GET', '/state/shelves/s3')).body.created_at).toBe('2026-03-01T12:30:00.000Z')
+  expect((await world.call('GET', '/state/books/b2')).body.lock).toMatch(/^sha256:/)
+  expect((await world.call('GET', '/clock')).body.now).toBe('2026-03-01T13:00:00.000Z')
+})
+
+test('records are generated into the world, again and again, always new and always the same from the same world', async () => {
+  const make = async () => {
+    const world = await controlWorld()
+    for (let n = 0; n < 2; n++) {
+      const answer = await world.call('POST', '/fixtures', { generate: { books: 3 } })
+      expect(answer.body).toEqual({ written: { books: 3 } })
+    }
+    // As many records as before, so that the first choice of ids is taken.
+    await world.call('PUT', '/state/shelves/s3', { name: 'x', note: null, created_at: JANUARY })
+    for (const id of ['s3', 's2']) await world.call('DELETE', `/state/shelves/${id}`)
+    await world.call('DELETE', '/state/books/b1')
+    await world.call('POST', '/fixtures', { generate: { books: 3 } })
+    return [...world.sandbox.store.rows('books').values()]
+  }
+  const [first, second] = [await make(), await make()]
+  expect(first.length).toBe(9)
+  expect(second).toEqual(first)
+})
+
+test('generated ids that are taken give way to others', async () => {
+  const world = await controlWorld()
+  await world.call('POST', '/fixtures', { generate: { books: 2 } })
+  // Two records fewer elsewhere, so that the world has as many as when the ids were chosen.
+  await world.call('DELETE', '/state/shelves/s2')
+  await world.call('DELETE', '/state/api_keys/k2')
+  const answer = await world.call('POST', '/fixtures', { generate: { books: 2 } })
+  expect(answer.body).toEqual({ written: { books: 2 } })
+  expect(world.sandbox.store.rows('books').size).toBe(5)
+})
+
+test.for<[name: string, body: object, pointer: string]>([
+  ['an unknown collection', { collections: { shelfs: [] } }, '/collections/shelfs'],
+  ['no array', { collections: { shelves: {} } }, '/collections/shelves'],
+  ['a wrong record', { collections: { shelves: [{ id: 's9' }] } }, '/collections/shelves/0/name'],
+  [
+    'a reference to nothing',
+    { collections: { books: [{ id: 'b9', shelf_id: 's9', title: '', created_at: JANUARY }] } },
+    '/collections/books/0/shelf_id',
+  ],
+  [
+    'the same id twice',
+    {
+      collections: {
+        books: [1, 2].map(() => ({ id: 'b9', shelf_id: 's1', title: '', created_at: JANUARY })),
+      },
+    },
+    '/collections/books/1/id',
+  ],
+  ['a collection that is not generated', { generate: { shelves: 1 } }, '/generate/shelves'],
+  ['a number that is none', { generate: { books: -1 } }, '/generate/books'],
+  ['a file to extend', { extends: './x.json' }, '/extends'],
+  ['an unknown key', { record: {} }, '/record'],
+])('R284 fixtures with %s are refused whole', async ([, body, pointer]) => {
+  const world = await controlWorld()
+  const before = world.digest()
+  const answer = await world.call('POST', '/fixtures', body)
+  expect(answer.status).toBe(400)
+  expect(answer.body.details.errors[0].pointer).toBe(pointer)
+  expect(world.digest()).toBe(before)
+})
+
+test('a generator that lacks what it needs is a 400 with the way out', async () => {
+  const world = await controlWorld({ fixtures: { collections: {} } })
+  const answer = await world.call('POST', '/fixtures', { generate: { books: 1 } })
+  expect(answer.status).toBe(400)
+  expect(answer.body.details.errors).toEqual([
+    {
+      pointer: '/generate',
+      detail: 'To generate books, the world needs at least one shelf: give one in the fixtures.',
+    },
+  ])
+})
+
+test('what a restarted client loaded by PUT is what reset leaves behind', async () => {
+  const world = await controlWorld()
+  const saved = (await world.call('GET', '/state')).body
+  await world.call('POST', '/fixtures', libraryWorld)
+  await world.call('POST', '/reset', {})
+  expect((await world.call('GET', '/state')).body.collections).toEqual(saved.collections)
+})

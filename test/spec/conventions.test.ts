@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest'
+import { expectStandardError } from '../support/refusal.ts'
+import { testWorld } from '../support/world.ts'
+
+const skill = {
+  id: 's-1',
+  scope: 'user',
+  category: 'research',
+  slash_key: '/dig',
+  name: 'Dig',
+  description: '',
+  instructions: '',
+  required_tools: [],
+  preferred_tools: [],
+  enabled: true,
+  account_id: null,
+  builtin_key: null,
+  promoted_at: null,
+  creator_id: 'user-owner',
+  created_at: '-1d',
+  updated_at: '-1d',
+}
+
+const consumption_row = {
+  id: 'r-1',
+  credits: 1,
+  created_at: '-1h',
+  action: 'a',
+  organization: 'o',
+  resource: 'r',
+  resource_type: 't',
+  credit_source: 'c',
+  _emulator: { organization_id: 'org-1' },
+}
+
+const data_view = {
+  id: 'v-1',
+  dataset_name: 'd',
+  created_at: '-1d',
+  knowledge_id: 'k',
+  service_account_id: 's',
+  _emulator: { teamspace_id: 'ts-a' },
+}
+
+const MESSAGE = 'aaaaaaaa-0a0b-4c0d-8e0f-aaaaaaaaaaaa'
+
+const collections = {
+  skills: [skill],
+  consumption_rows: [consumption_row],
+  data_views: [data_view],
+  conversations: [{ id: 'c-1', _emulator: { teamspace_id: 'ts-a' } }],
+  messages: [{ id: MESSAGE, _emulator: { conversation_id: 'c-1', kind: 'agent' } }],
+}
+
+const CONSUMPTION = '/organization/reports/consumption-breakdown'
+const TEAMSPACES = '/organization/teamspaces'
+
+test.for([
+  ['page', 'POST', '/pages', { name: 'x' }],
+  ['skill', 'POST', '/skills/s-1/promote', undefined],
+  ['redirect_url', 'POST', '/connections', {}],
+  ['list', 'GET', `${TEAMSPACES}/ts-a/users`, undefined],
+  ['list', 'GET', CONSUMPTION, undefined],
+  ['list', 'GET', '/data-views', undefined],
+] as const)('R006 object is the constant %s: %s %s', async ([object, method, path, json]) => {
+  const world = await testWorld({ collections })
+  expect((await world.request(method, path, { json })).body.object).toBe(object)
+})
+
+test('R006 list items carry their constants: consumption_breakdown and data_view', async () => {
+  const world = await testWorld({ collections })
+  expect((await world.get(CONSUMPTION)).body.data[0].object).toBe('consumption_breakdown')
+  expect((await world.get('/data-views')).body.data[0].object).toBe('data_view')
+})
+
+test('R006 T01 teamspaces and teamspace users have no object', async () => {
+  const world = await testWorld({ collections })
+  expect((await world.post(TEAMSPACES, { name: 'x' })).body).not.toHaveProperty('object')
+  expect((await world.patch(`${TEAMSPACES}/ts-a`, { name: 'x' })).body).not.toHaveProperty('object')
+  const { data } = (await world.get(`${TEAMSPACES}/ts-a/users`)).body
+  expect(data).toHaveLength(3)
+  for (const user of data) expect(user).not.toHaveProperty('object')
+})
+
+test.for([
+  ['users', `${TEAMSPACES}/ts-a/users?search=nobody`, ['data', 'has_more', 'object']],
+  [
+    'consumption',
+    `${CONSUMPTION}?end_date=2000-01-01`,
+    ['data', 'first_id', 'has_more', 'last_id', 'object'],
+  ],
+  ['data views', '/data-views?knowledge_id=none', ['data', 'object']],
+] as const)('R007 an empty list of %s is an array in its envelope', async ([, path, keys]) => {
+  const world = await testWorld({ collections })
+  const { body } = await world.get(path)
+  expect(Object.keys(body).sort()).toEqual(keys)
+  expect([body.object, body.data]).toEqual(['list', []])
+  if ('has_more' in body) expect(body.has_more).toBe(false)
+})
+
+test.for([
+  ['R133', 'messages.feedback', 'POST', `/conversations/c-1/messages/${MESSAGE}`, { like: 1 }],
+  ['R140', 'pages.create', 'POST', '/pages', { name: 'x' }],
+  ['R151', 'teamspaces.update', 'PATCH', `${TEAMSPACES}/ts-a`, { name: 'x' }],
+  ['R154', 'teamspaces.create', 'POST', TEAMSPACES, { name: 'x' }],
+  ['R159', 'teamspace-users.list', 'GET', `${TEAMSPACES}/ts-a/users`, undefined],
+  ['R161', 'teamspace-users.delete', 'DELETE', `${TEAMSPACES}/ts-a/users/user-outsider`, undefined],
+  ['R171', 'consumption.list', 'GET', CONSUMPTION, undefined],
+  ['R122', 'skills.promote', 'POST', '/skills/s-1/promote', undefined],
+  ['R177', 'connections.create', 'POST', '/connections', {}],
+  ['R181', 'data-views.list', 'GET', '/data-views', undefined],
+] as const)('%s %s answers a request over its limit with a 429 in the standard body', async (each) => {
+  const [, operation, method, path, json] = each
+  const settings = { 'limits.overrides': [{ operation, limit: 1, window_s: 60 }] }
+  const world = await testWorld({ collections, settings })
+  const first = await world.request(method, path, { json })
+  expect(first.status).toBeLessThan(300)
+  const before = world.digest()
+  const second = await world.request(method, path, { json })
+  expectStandardError(second, 429, 'rate_limit_exceeded')
+  expect(second.body.details).toEqual({ reason: expect.any(String) })
+  expect(Number(second.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+  expect(world.digest()).toBe(before)
+})

@@ -1,0 +1,142 @@
+import { expect } from 'vitest'
+import type * as z from 'zod'
+import { refuseInvalid } from '../../src/kernel/errors.ts'
+import type { JsonObject } from '../../src/kernel/json.ts'
+import type { Control } from '../../src/kernel/operation.ts'
+import { zodIssues } from '../../src/kernel/zod-issues.ts'
+import { type TestAnswer, type TestWorld, type TestWorldOptions, testWorld } from './world.ts'
+
+/** Files of every sort that validation tells apart; all in ts-a but one. */
+const files = [
+  { id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 },
+  { id: 'file-sheet', teamspace_id: 'ts-a', name: 'b.xlsx', kind: 'spreadsheet', pages: null },
+  { id: 'file-archive', teamspace_id: 'ts-a', name: 'c.zip', kind: 'archive', supported: false },
+  { id: 'file-locked', teamspace_id: 'ts-a', name: 'd.pdf', kind: 'pdf', pages: 2, readable: false },
+  { id: 'file-elsewhere', teamspace_id: 'ts-b', name: 'e.pdf', kind: 'pdf', pages: 10 },
+]
+
+/** A test world with files, under the given settings. */
+export function batchWorld(settings: JsonObject = {}, options: TestWorldOptions = {}): Promise<TestWorld> {
+  return testWorld({ ...options, settings, collections: { files, ...options.collections } })
+}
+
+/** `n` items, `item-0` and so on. */
+export function someItems(n: number): { custom_id: string; file_id: string }[] {
+  return Array.from({ length: n }, (_, index) => ({ custom_id: `item-${index}`, file_id: 'file-pdf' }))
+}
+
+/** The body of a creation that is accepted, with some members changed. `items`: how many, or the list. */
+export function aBatch({ items = 3, ...changes }: Record<string, unknown> & { items?: unknown } = {}) {
+  return {
+    prompt: 'Read the total.',
+    output_schema: { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] },
+    model: 'model-1',
+    items: typeof items === 'number' ? someItems(items) : items,
+    ...changes,
+  }
+}
+
+/** Creates a batch that is accepted, and returns it as it was answered. */
+export async function createBatch(world: TestWorld, changes: Parameters<typeof aBatch>[0] = {}) {
+  const answer = await world.post('/batch-predictions', aBatch(changes))
+  expect(answer.text).toContain('"status":"validating"')
+  return answer.body
+}
+
+/** The batch as retrieve shows it now. */
+export async function retrieve(world: TestWorld, id: string) {
+  const { status, body } = await world.get(`/batch-predictions/${id}`)
+  expect(status).toBe(200)
+  return body
+}
+
+export function cancel(world: TestWorld, id: string): Promise<TestAnswer> {
+  return world.post(`/batch-predictions/${id}/cancel`)
+}
+
+/** The result lines, each parsed. */
+export async function linesOf(world: TestWorld, id: string) {
+  const { status, text } = await world.get(`/batch-predictions/${id}/results`)
+  expect(status).toBe(200)
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
+}
+
+/** Applies one of the control interventions to a batch, as the control API does after reading its body. */
+export function intervene(world: TestWorld, name: string, id: string, body: object = {}): JsonObject {
+  const control = world.sandbox.service.resources
+    .flatMap((room) => room.controls ?? [])
+    .find((each) => each.name === `batches.${name}`)
+  if (control === undefined) throw new Error(`there is no control batches.${name}`)
+  const read = bodyOf(control, world)?.safeParse(body)
+  if (read?.success === false) refuseInvalid(zodIssues(read.error, ''))
+  return world.sandbox.change((scope) => control.handle(scope, { params: { id }, body: read?.data })).result
+}
+
+const bodies = new WeakMap<Control, z.ZodType>()
+
+// Compiling a schema takes longer than a whole batch, so each is compiled once.
+function bodyOf(control: Control, world: TestWorld): z.ZodType | undefined {
+  const schema = bodies.get(control) ?? control.body?.(world.sandbox.settings)
+  if (schema !== undefined) bodies.set(control, schema)
+  return schema
+}
+
+/** Moves a batch of the default pace to a state, or fails. */
+export async function bring(world: TestWorld, id: string, status: string) {
+  const ways: Record<string, () => unknown> = {
+    validating: () => undefined,
+    in_progress: () => world.advance('2s'),
+    finalizing: () => world.advance('2200ms'),
+    completed: () => world.advance('10s'),
+    failed: () => intervene(world, 'fail', id),
+    expired: () => intervene(world, 'expire', id),
+    cancelling: () => cancel(world, id),
+    cancelled: async () => {
+      await cancel(world, id)
+      world.advance('1s')
+    },
+  }
+  await ways[status]?.()
+  const batch = await retrieve(world, id)
+  expect(batch.status).toBe(status)
+  return batch
+}
+
+/** Asserts a client error in problem details that leaves the world as it was; hands the answer on. */
+export async function refusedProblem(
+  world: TestWorld,
+  request: () => Promise<TestAnswer>,
+  status?: number,
+  code?: string,
+): Promise<TestAnswer> {
+  const before = world.digest()
+  const answer = await request()
+  expectProblem(answer, status, code)
+  expect(world.digest()).toBe(before)
+  return answer
+}
+
+/** Asserts a client error in problem details. Specification: Errors / Batch prediction errors. */
+export function expectProblem(answer: TestAnswer, status?: number, code?: string): void {
+  expect(answer.status).toBeGreaterThanOrEqual(400)
+  expect(answer.status).toBeLessThan(500)
+  if (status !== undefined) expect(answer.status).toBe(status)
+  expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/)
+  const { type, title, status: member, detail, instance, errors: _, ...others } = answer.body
+  expect(type).toMatch(new RegExp(`/__emulator/problems/${code ?? '[a-z0-9_]+'}$`))
+  expect(title).toMatch(/./)
+  expect(member).toBe(answer.status)
+  expect(detail).toMatch(/./)
+  expect(instance).toMatch(/^\/v1\/batch-predictions/)
+  expect(others).toEqual({})
+}
+
+/** The pointers of everything that a validation problem complains about. */
+export function pointersOf(answer: TestAnswer): string[] {
+  return answer.body.errors.map(({ pointer }: { pointer: string }) => pointer)
+}
+
+/** `request_counts`, written short: the members that are not zero. */
+export function counts(batch: { request_counts: Record<string, number> }): Record<string, number> {
+  return Object.fromEntries(Object.entries(batch.request_counts).filter(([, count]) => count !== 0))
+}

@@ -1,0 +1,190 @@
+import { createHash } from 'node:crypto'
+import { request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import express from 'express'
+import { onTestFinished } from 'vitest'
+import type { ControlHost, GuardVerdict } from '../../src/doors/control/host.ts'
+import { controlRouter } from '../../src/doors/control/router.ts'
+import { readFixtures } from '../../src/doors/fixtures.ts'
+import { allowHosts, checkHost, isCrossSiteOrigin } from '../../src/doors/http/guard.ts'
+import { headerValues } from '../../src/doors/http/headers.ts'
+import { readJson } from '../../src/doors/http/request.ts'
+import { close, createHttpServer } from '../../src/doors/http/server.ts'
+import { Ledger } from '../../src/kernel/assumptions.ts'
+import { type ErrorCode, Refusal } from '../../src/kernel/errors.ts'
+import type { JsonObject } from '../../src/kernel/json.ts'
+import { kernelAssumptions } from '../../src/kernel/open-items.ts'
+import { type Resource, service } from '../../src/kernel/operation.ts'
+import { Sandbox } from '../../src/kernel/sandbox.ts'
+import { buildWorld } from '../../src/kernel/starting-world.ts'
+import { worldDefaults } from '../../src/kernel/world.ts'
+import { library, libraryWorld } from './library.ts'
+
+/** The instant at which these worlds start, and where their clocks stand still. */
+export const START = Date.parse('2026-03-01T12:00:00.000Z')
+
+/** An answer of the control interface, read to its end. */
+export interface ControlAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape; the assertions are the types.
+  readonly body: any
+}
+
+export interface ControlRequestOptions {
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as it is, instead of JSON. */
+  readonly raw?: string | Uint8Array
+}
+
+/** The control interface over a small service of its own, behind a real server that is gone at the end of the test. */
+export interface ControlWorld {
+  readonly sandbox: Sandbox
+  readonly port: number
+  /** What went wrong on the emulator's side. */
+  readonly surprises: readonly unknown[]
+  call(method: string, path: string, json?: unknown, options?: ControlRequestOptions): Promise<ControlAnswer>
+  /** Makes an API request without HTTP. */
+  perform(operation: string, params?: Record<string, string>, body?: JsonObject, token?: string): number
+  /** A digest of the whole state but its rate windows. */
+  digest(): string
+  load(loaded: boolean): void
+}
+
+export interface ControlWorldOptions {
+  readonly rooms?: readonly Resource[]
+  readonly fixtures?: JsonObject
+  readonly token?: string
+  readonly settings?: JsonObject
+  /** Expected defects do not fail the test. */
+  readonly forgiving?: boolean
+}
+
+/** Starts a control interface for one test. */
+export async function controlWorld(options: ControlWorldOptions = {}): Promise<ControlWorld> {
+  const { rooms = [library], fixtures = libraryWorld, settings = {} } = options
+  const joined = service(rooms)
+  const ledger = new Ledger([kernelAssumptions, ...rooms.flatMap((room) => room.assumptions ?? [])])
+  const surprises: unknown[] = []
+  const onSurprise = (error: unknown) => void surprises.push(error)
+  const build = async (from: JsonObject | string, seed: number, now: number) => {
+    const start = { seed, now, rate: 0, skip_on_poll: false, settings, strict: false, host: () => START }
+    const built = await buildWorld(await readFixtures(from), start, joined, ledger)
+    if ('world' in built) return built.world
+    throw new Refusal('validation_failed', { detail: 'fixtures', issues: built.issues })
+  }
+  const world = await build(fixtures, 1, START)
+  const sandbox = new Sandbox(
+    { ...worldDefaults, service: joined, ledger, host: () => START, onSurprise },
+    world,
+  )
+  let hosts = allowHosts({ port: 1, bound: '127.0.0.1', hosts: [] })
+  let loaded = true
+  const host: ControlHost = {
+    service: joined,
+    version: '0.0.0-test',
+    contract: { title: 'Library', version: '0.1.1' },
+    token: options.token,
+    ready: () => loaded,
+    sandbox: () => sandbox,
+    guard: (rawHeaders) => guard(rawHeaders, hosts),
+    readJson,
+    reset: async ({ fixtures: from = fixtures, seed = 1, clock }) => {
+      sandbox.reset(await build(from, seed, clock === undefined ? START : Date.parse(clock)))
+    },
+    onSurprise,
+  }
+  const app = express().use('/__emulator', controlRouter(host))
+  const server = createHttpServer(app, {
+    renderParserError: () => ({ headers: [], body: '' }),
+    refuse: (_req, res) => void res.writeHead(417).end(),
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  hosts = allowHosts({ port, bound: '127.0.0.1', hosts: [] })
+  onTestFinished(async () => {
+    await close(server, { graceful: true })
+    if (surprises.length > 0 && options.forgiving !== true) throw surprises[0]
+  })
+  return {
+    sandbox,
+    port,
+    surprises,
+    call: (method, path, json, how) => callControl(port, method, path, json, how),
+    perform: (name, params = {}, body, token = 'live_a') => perform(sandbox, name, params, body, token),
+    digest: () => digestOf(sandbox),
+    load: (now) => {
+      loaded = now
+    },
+  }
+}
+
+function guard(
+  rawHeaders: readonly string[],
+  hosts: ReturnType<typeof allowHosts>,
+): GuardVerdict | undefined {
+  const verdict = checkHost(headerValues(rawHeaders, 'host'), hosts)
+  if (!verdict.ok) {
+    const code: ErrorCode = verdict.status === 400 ? 'bad_request' : 'forbidden'
+    return { status: verdict.status, code, detail: verdict.detail }
+  }
+  const foreign = headerValues(rawHeaders, 'origin').some((origin) => isCrossSiteOrigin(origin, hosts))
+  return foreign
+    ? { status: 403, code: 'forbidden', detail: 'Pages of other origins are refused.' }
+    : undefined
+}
+
+/** Calls a control interface with Node's own client: unlike fetch it sends any Host, any Origin and any path. */
+export function callControl(
+  port: number,
+  method: string,
+  path: string,
+  json: unknown,
+  { headers = {}, raw }: ControlRequestOptions = {},
+): Promise<ControlAnswer> {
+  const body = raw ?? (json === undefined ? undefined : JSON.stringify(json))
+  const type = body === undefined ? {} : { 'content-type': 'application/json' }
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, method, path: `/__emulator${path}` }
+    const req = httpRequest({ ...options, headers: { ...type, ...length, ...headers } }, (res) => {
+      const chunks: Buffer[] = []
+      res.on('data', (chunk: Buffer) => chunks.push(chunk))
+      res.on('end', () => {
+        const text = Buffer.concat(chunks).toString()
+        const parsed = text === '' ? undefined : JSON.parse(text)
+        resolve({ status: res.statusCode ?? 0, headers: res.headers, text, body: parsed })
+      })
+    })
+    req.on('error', reject)
+    req.end(body)
+  })
+}
+
+function perform(
+  sandbox: Sandbox,
+  name: string,
+  params: Record<string, string>,
+  body: JsonObject | undefined,
+  token: string,
+): number {
+  const operation = sandbox.service.operations.get(name)
+  if (operation === undefined) throw new Error(`there is no operation ${name}`)
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, param: string) => params[param] ?? '')
+  return sandbox.perform({
+    operation,
+    method: operation.method,
+    path: `/v1${path}`,
+    pathPrefix: '',
+    params,
+    query: {},
+    headers: { authorization: `Bearer ${token}` },
+    body: body === undefined ? { kind: 'none' } : { kind: 'json', value: body },
+  }).status
+}
+
+function digestOf(sandbox: Sandbox): string {
+  const { limits: _, ...rest } = sandbox.document()
+  return createHash('sha256').update(JSON.stringify(rest)).digest('hex')
+}

@@ -1,0 +1,186 @@
+import * as z from 'zod'
+import { setting } from '../../src/kernel/assumptions.ts'
+import { collection } from '../../src/kernel/collection.ts'
+import { parseDuration } from '../../src/kernel/duration.ts'
+import { refuse } from '../../src/kernel/errors.ts'
+import { duration, queryInt, text, timestamp } from '../../src/kernel/fields.ts'
+import type { JsonObject } from '../../src/kernel/json.ts'
+import { operation, type Resource } from '../../src/kernel/operation.ts'
+
+const shelfRecord = (bound: number) =>
+  z.strictObject({
+    id: z.string().min(1),
+    name: text(bound, 1),
+    status: z.enum(['open', 'closed']).default('open'),
+    note: z.string().nullable(),
+    created_at: timestamp(),
+  })
+
+const nameBound = setting({
+  key: 'shelves.name_bound',
+  item: 'U901',
+  says: 'How long the name of a shelf may be.',
+  schema: () => z.int().min(1),
+  default: 20,
+})
+
+const shelves = collection<z.output<ReturnType<typeof shelfRecord>>>({
+  name: 'shelves',
+  label: 'shelf',
+  schema: (settings) => shelfRecord(settings.get(nameBound)),
+})
+
+const bookRecord = () =>
+  z.strictObject({
+    id: z.string().min(1),
+    shelf_id: z.string(),
+    title: z.string(),
+    lock: z.string().optional(),
+    facts: z.custom<object>((value) => typeof value === 'object' && value !== null).optional(),
+    created_at: timestamp(),
+  })
+
+const books = collection<z.output<ReturnType<typeof bookRecord>>>({
+  name: 'books',
+  label: 'book',
+  secrets: ['lock'],
+  schema: bookRecord,
+  generate: ({ faker, newId, any, ago, n }) => ({
+    id: newId(),
+    shelf_id: any(shelves).id,
+    title: faker.commerce.productName(),
+    created_at: ago(n * 1000),
+  }),
+  check: ({ shelf_id }, tx) => {
+    const shelf = tx.in(shelves).get(shelf_id)
+    if (shelf === undefined) {
+      return [{ pointer: '/shelf_id', detail: `there is no shelf with the id "${shelf_id}"` }]
+    }
+    return shelf.name === 'sealed' ? [{ pointer: '/shelf_id', detail: 'is a sealed shelf' }] : []
+  },
+})
+
+const listBooks = operation({
+  name: 'books.list',
+  method: 'GET',
+  path: '/books',
+  summary: 'List books',
+  section: 'List books',
+  dialect: 'standard',
+  contract: true,
+  success: 200,
+  answer: () => z.object({ object: z.literal('list'), data: z.array(bookRecord()) }),
+  input: ({ object }) => ({ query: object({ limit: queryInt(1, 100).optional() }) }),
+  handle: ({ tx, note }) => {
+    note('U901')
+    return { body: { object: 'list', data: [...tx.in(books)] } }
+  },
+})
+
+const createBook = operation({
+  name: 'books.create',
+  method: 'POST',
+  path: '/shelves/{shelf_id}/books',
+  summary: 'Create a book',
+  section: 'Create book',
+  dialect: 'problem',
+  contract: true,
+  beta: true,
+  idempotent: true,
+  success: 201,
+  answer: bookRecord,
+  input: ({ object }) => ({ body: object({ title: text(10, 1) }) }),
+  handle: ({ tx, body, params, newId, at }) => ({
+    body: tx
+      .in(books)
+      .put({ id: newId(), shelf_id: params.shelf_id ?? '', title: body.title, created_at: at }),
+  }),
+})
+
+const closeShelf = operation({
+  name: 'shelves.close',
+  method: 'DELETE',
+  path: '/shelves/{shelf_id}',
+  summary: 'Close a shelf',
+  section: 'Close shelf',
+  dialect: 'standard',
+  contract: false,
+  success: 204,
+  handle: () => refuse('emulator_contract_unspecified', { detail: 'Nobody said how.' }),
+})
+
+/** A service of two collections that refer to each other, an event, a secret, and interventions of every kind. */
+export const library: Resource = {
+  name: 'library',
+  operations: [listBooks, createBook, closeShelf],
+  collections: [shelves, books],
+  events: [
+    {
+      kind: 'shelf.close',
+      says: 'The shelf closes.',
+      handle: ({ tx }, { ref }) => {
+        const shelf = tx.in(shelves).require(ref.slice('shelves/'.length))
+        if (shelf.name === 'cursed') throw new Error('the shelf is cursed')
+        tx.in(shelves).put({ ...shelf, status: 'closed' })
+      },
+    },
+  ],
+  controls: [
+    {
+      name: 'close',
+      method: 'POST',
+      path: '/shelves/{id}/close',
+      summary: 'Close a shelf, later or at once',
+      body: () => z.strictObject({ after: duration() }),
+      handle: ({ tx, schedule, now }, { params, body }) => {
+        const { id } = tx.in(shelves).require(params.id ?? '')
+        const due = now + (parseDuration((body as { after: string }).after) ?? 0)
+        schedule({
+          due,
+          kind: 'shelf.close',
+          ref: `shelves/${id}`,
+          urgency: 'work',
+          says: 'The shelf closes.',
+        })
+        return { id, due: new Date(due).toISOString() }
+      },
+    },
+    {
+      name: 'peek',
+      method: 'GET',
+      path: '/shelves/{id}',
+      summary: 'Look at a shelf',
+      handle: ({ tx }, { params }) => ({ ...tx.in(shelves).require(params.id ?? '') }) as JsonObject,
+    },
+    {
+      name: 'break',
+      method: 'POST',
+      path: '/break',
+      summary: 'Fail, as a defect would',
+      handle: () => {
+        throw new TypeError('at /secret/place (node_modules/x.js:1:1)')
+      },
+    },
+  ],
+  assumptions: {
+    items: [{ id: 'U901', open: 'How long names are.', reading: '20.', shows: 'answer' }],
+    settings: [nameBound],
+  },
+}
+
+const JANUARY = '2026-01-01T00:00:00.000Z'
+
+/** Two shelves, one book with a lock, and a key in each of two teamspaces. */
+export const libraryWorld: JsonObject = {
+  collections: {
+    shelves: [
+      { id: 's1', name: 'Poems', note: null, created_at: JANUARY },
+      { id: 's2', name: 'Maps', note: 'dusty', created_at: JANUARY },
+    ],
+    books: [{ id: 'b1', shelf_id: 's1', title: 'Odes', lock: 'opensesame', created_at: JANUARY }],
+    api_keys: [
+      { id: 'k1', kind: 'user', token: 'live_a', user_id: 'u1', organization_id: 'o1', teamspace_id: 'ts-a' },
+      { id: 'k2', kind: 'service', token: 'service_b', organization_id: 'o1', teamspace_id: 'ts-b' },
+    ],
+  },
+}

@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs'
+import { onTestFinished } from 'vitest'
+import { readFixtures, shippedFile } from '../../src/doors/fixtures.ts'
+import { type EmulatorOptions, startEmulator } from '../../src/emulator.ts'
+import type { ClockRow } from '../../src/kernel/clock.ts'
+import type { Issue, JsonObject } from '../../src/kernel/json.ts'
+import { type Built, buildWorld } from '../../src/kernel/starting-world.ts'
+import { CLOCK, type Document, toDocument, WORLD } from '../../src/kernel/state.ts'
+import { ledger, workspaceService } from '../../src/resources/index.ts'
+import { START } from './base-world.ts'
+
+/** A record of any collection, as far as a test looks into it. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into records of every shape; the assertions are the types.
+export type AnyRecord = any
+
+export interface BuildOptions {
+  readonly seed?: number
+  /** ISO 8601. */
+  readonly clock?: string
+  readonly settings?: JsonObject
+}
+
+/** Builds a starting world in process: a shipped one by its name, or a document. */
+export async function build(source: string | JsonObject, options: BuildOptions = {}): Promise<Built> {
+  const { seed = 1, clock = START, settings = {} } = options
+  const now = Date.parse(clock)
+  const start = { seed, now, rate: 0, skip_on_poll: false, settings, strict: false, host: () => now }
+  return buildWorld(await readFixtures(source), start, workspaceService, ledger)
+}
+
+/** The issues for which a starting world is refused; none when it is built. */
+export async function issuesOf(source: JsonObject, settings: JsonObject = {}): Promise<readonly Issue[]> {
+  const built = await build(source, { settings })
+  return 'issues' in built ? built.issues : []
+}
+
+/** A starting world that must build, as the document that is saved. */
+export async function documentOf(source: string | JsonObject, options: BuildOptions = {}): Promise<Document> {
+  const built = await build(source, options)
+  if ('issues' in built) throw new Error(JSON.stringify(built.issues, null, 2))
+  const { store, limits } = built.world
+  const clock = store.get(WORLD, CLOCK) as ClockRow
+  return toDocument(store, workspaceService.collections.keys(), { sandbox: 'default', clock, limits })
+}
+
+const built = new Map<string, Promise<Document>>()
+
+/** As {@link documentOf} for a shipped world; the tests of one file share it, since records never change. */
+export function shippedWorld(name: string, options: BuildOptions = {}): Promise<Document> {
+  const key = JSON.stringify([name, options])
+  const known = built.get(key) ?? documentOf(name, options)
+  built.set(key, known)
+  return known
+}
+
+/** The records of one collection of a document. */
+export function records(document: Document, collection: string): readonly AnyRecord[] {
+  return document.collections[collection] ?? []
+}
+
+/** A shipped fixtures document as it is written. */
+export function shipped(name: string): AnyRecord {
+  return JSON.parse(readFileSync(shippedFile('fixtures', `${name}.json`), 'utf8'))
+}
+
+/** An answer of a world behind a real server. */
+export interface Reply {
+  readonly status: number
+  readonly body: AnyRecord
+}
+
+/** Asks a world that {@link serve} started. */
+export type Ask = (token: string, method: string, path: string, json?: unknown) => Promise<Reply>
+
+/** Starts a world behind a real server until the end of the test. */
+export async function serve(fixtures: string, options: EmulatorOptions = {}): Promise<Ask> {
+  const emulator = await startEmulator({ port: 0, clock: START, rate: 0, fixtures, ...options })
+  onTestFinished(() => emulator.close())
+  return async (token, method, path, json) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const sent = json === undefined ? {} : { body: JSON.stringify(json) }
+    const response = await fetch(emulator.baseUrl + path, { method, headers, ...sent })
+    const text = await response.text()
+    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
+  }
+}
