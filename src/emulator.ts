@@ -1,7 +1,8 @@
-import type { Server } from 'node:http'
+import { join } from 'node:path'
 import { CONTRACT_VERSION, packageVersion } from './doors/cli/version.ts'
 import type { ControlHost, GuardVerdict, ResetOptions } from './doors/control/host.ts'
 import { controlRouter } from './doors/control/router.ts'
+import { type OnNotice, openPersistence, type Persistence } from './doors/disk/index.ts'
 import { FixturesError, readFixtures } from './doors/fixtures.ts'
 import { Api } from './doors/http/api.ts'
 import { createApp, createServer } from './doors/http/app.ts'
@@ -10,7 +11,7 @@ import { headerValues } from './doors/http/headers.ts'
 import { listen } from './doors/http/listen.ts'
 import { readJson } from './doors/http/request.ts'
 import { close } from './doors/http/server.ts'
-import { keepAwake } from './doors/realtime.ts'
+import { keepAwake, later } from './doors/realtime.ts'
 import { type HostTime, hostTime } from './kernel/clock.ts'
 import { refuseInvalid } from './kernel/errors.ts'
 import type { JsonObject } from './kernel/json.ts'
@@ -47,10 +48,23 @@ export interface EmulatorOptions {
   readonly strict?: boolean
   /** Asked for by the control interface when set; never an API key. */
   readonly controlToken?: string
-  /** Told of defects of the emulator itself. */
-  readonly onSurprise?: (error: unknown) => void
+  /** Folder of the state files, one JSON file for each world. Default `.workspace-emulator`. */
+  readonly data?: string
+  /** Keep everything in memory and write nothing to disk. Default false. */
+  readonly ephemeral?: boolean
+  /** What may not lose an acknowledged write: the death of the process, or a power cut. Default `process`. */
+  readonly durability?: 'process' | 'power'
+  /** Told of what happens to the state file, and of defects. Default: says nothing. */
+  readonly logger?: Logger
   /** The host's time; for tests. */
   readonly hostTime?: HostTime
+}
+
+/** Takes what happens, for people and machines to read. */
+export interface Logger {
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void
+  error(message: string, fields?: Readonly<Record<string, unknown>>): void
 }
 
 /** A running emulator. */
@@ -64,11 +78,53 @@ export interface Emulator {
   close(): Promise<void>
 }
 
-/** Starts an emulator and resolves when it answers. Throws when fixtures or settings are wrong or the port is taken. */
+/** Starts an emulator and resolves when it answers. Throws when fixtures or settings are wrong, or the port or the state file is taken. */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   refuseInvalid(ledger.check(options.settings ?? {}))
-  const sandbox = new Sandbox(sandboxOptions(options), await startingWorld(options))
-  const stopWaking = keepAwake(sandbox)
+  const files = options.ephemeral === true ? undefined : openFiles(options)
+  try {
+    const sandbox = await openSandbox(options, files)
+    return await serve(options, sandbox, files)
+  } catch (error) {
+    await files?.close()
+    throw error
+  }
+}
+
+function openFiles({
+  data = '.workspace-emulator',
+  durability = 'process',
+  logger = SILENT,
+}: EmulatorOptions) {
+  const file = join(data, 'default.json')
+  const onNotice: OnNotice = ({ level, message, ...fields }) => logger[level](message, fields)
+  return openPersistence({ file, durability, later, onNotice })
+}
+
+// What the options say of a new world does not touch one that is there; what they say of every world does.
+async function openSandbox(options: EmulatorOptions, files: Persistence | undefined): Promise<Sandbox> {
+  const loaded = await files?.load(workspaceService, ledger, options.strict ?? false)
+  const world = loaded?.world ?? (await startingWorld(options))
+  const sandbox = new Sandbox(sandboxOptions(options), world, loaded?.floor)
+  await files?.attach(sandbox)
+  if (loaded === undefined) return sandbox
+  const { rate, skipOnPoll, settings } = options
+  if (settings !== undefined) sandbox.setSettings(settings)
+  if (rate !== undefined || skipOnPoll !== undefined) {
+    sandbox.catchUp()
+    sandbox.setClock({
+      ...(rate === undefined ? {} : { rate }),
+      ...(skipOnPoll === undefined ? {} : { skip_on_poll: skipOnPoll }),
+    })
+  }
+  return sandbox
+}
+
+async function serve(
+  options: EmulatorOptions,
+  sandbox: Sandbox,
+  files: Persistence | undefined,
+): Promise<Emulator> {
   const { host = '127.0.0.1', port = 4010 } = options
   let hosts = allowHosts({ port, bound: host, hosts: [] })
   const api = new Api({
@@ -78,9 +134,10 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     corsOrigins: options.corsOrigins ?? [],
   })
   const control = controlRouter(controlHost(options, sandbox, () => hosts))
-  const server: Server = createServer(api, createApp(api, control))
+  const server = createServer(api, createApp(api, control))
   const address = await listen(server, { host, port })
   hosts = allowHosts({ port: address.port, bound: host, hosts: options.allowHosts ?? [] })
+  const stopWaking = keepAwake(sandbox)
   const origin = `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`
   return {
     baseUrl: `${origin}/v1`,
@@ -90,6 +147,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     close: async () => {
       stopWaking()
       await close(server, { graceful: true })
+      await files?.close()
     },
   }
 }
@@ -116,9 +174,15 @@ function controlHost(options: EmulatorOptions, sandbox: Sandbox, hosts: () => Al
     guard: (rawHeaders) => guard(rawHeaders, hosts()),
     readJson,
     reset: async (anew) => sandbox.reset(await startingWorld(options, anew)),
-    onSurprise: options.onSurprise ?? (() => {}),
+    onSurprise: (error) => defect(options, error),
   }
 }
+
+function defect({ logger = SILENT }: EmulatorOptions, error: unknown): void {
+  logger.error('The emulator has a defect.', { error })
+}
+
+const SILENT: Logger = { info: () => {}, warn: () => {}, error: () => {} }
 
 function guard(rawHeaders: readonly string[], hosts: AllowedHosts): GuardVerdict | undefined {
   const host = checkHost(headerValues(rawHeaders, 'host'), hosts)
@@ -138,6 +202,6 @@ function sandboxOptions(options: EmulatorOptions) {
     enforceLimits: options.limits ?? true,
     strict: options.strict ?? false,
     host: options.hostTime ?? hostTime,
-    onSurprise: options.onSurprise ?? (() => {}),
+    onSurprise: (error: unknown) => defect(options, error),
   }
 }

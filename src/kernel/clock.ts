@@ -7,6 +7,9 @@ export type HostTime = () => number
 /** The only reader of the host's clock. Everything else is told what time it is. */
 export const hostTime: HostTime = () => Date.now()
 
+// The last instant that has a timestamp of the usual form: a fast clock stops there.
+const END_OF_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
 /** The clock as a record of the world: at the host instant `wall` the virtual instant was `now`. */
 export interface ClockRow extends Row {
   readonly id: 'clock'
@@ -47,7 +50,7 @@ export class Clock {
   due(): number {
     const { virtual, wall, rate } = this.#anchor
     if (rate === 0) return this.#now
-    return Math.max(this.#now, Math.floor(virtual + (this.host() - wall) * rate))
+    return Math.max(this.#now, Math.min(END_OF_TIME, Math.floor(virtual + (this.host() - wall) * rate)))
   }
 
   /** Moves forward; an instant in the past leaves the clock where it is. */

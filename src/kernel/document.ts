@@ -16,7 +16,7 @@ const frame = z.object({
   seed: z.number().int(),
   clock: z.strictObject({
     now: timestamp(),
-    rate: z.number().min(0),
+    rate: z.number().min(0).max(100_000),
     skip_on_poll: z.boolean(),
     wall: timestamp().nullable(),
   }),

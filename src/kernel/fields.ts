@@ -96,8 +96,10 @@ export function duration(): z.ZodType<string> {
 
 /** A JSON object taken as it is, whatever its keys. zod's record would drop a key named `__proto__`. */
 export function anyObject(): z.ZodType<Record<string, unknown>> {
-  return z.custom<Record<string, unknown>>(
-    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-    { error: 'must be an object' },
-  )
+  return z
+    .custom<Record<string, unknown>>(
+      (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+      { error: 'must be an object' },
+    )
+    .meta({ type: 'object' })
 }

@@ -187,7 +187,8 @@ export class World {
       path: call.path,
       operation: call.operation.name,
       status,
-      decided: step,
+      // What succeeded was decided where its answer was made.
+      decided: refusal === undefined ? (idempotency === 'replay' ? 'recall' : 'handle') : step,
       caller,
       admission,
       idempotency,

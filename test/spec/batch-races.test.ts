@@ -1,31 +1,11 @@
 import { expect, test } from 'vitest'
-import type { Call } from '../../src/kernel/exchange.ts'
-import type { JsonObject } from '../../src/kernel/json.ts'
 import { Chance } from '../../src/kernel/random.ts'
-import type { Sandbox } from '../../src/kernel/sandbox.ts'
-import { KEYS } from '../support/base-world.ts'
+import { callBatches } from '../support/batch-calls.ts'
 import { aBatch, batchWorld, intervene } from '../support/batches.ts'
 import type { TestWorld } from '../support/world.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-
-function call(sandbox: Sandbox, name: string, id = '', body?: JsonObject) {
-  const operation = sandbox.service.operations.get(`batch-predictions.${name}`)
-  if (operation === undefined) throw new Error(`there is no operation ${name}`)
-  const request: Call = {
-    operation,
-    method: operation.method,
-    path: `/v1${operation.path}`,
-    pathPrefix: '',
-    params: { batch_prediction_id: id },
-    query: {},
-    headers: { authorization: `Bearer ${KEYS.KU}` },
-    body: body === undefined ? { kind: 'none' } : { kind: 'json', value: body },
-  }
-  const { status, text = '{}', lines } = sandbox.perform(request)
-  return { status, body: JSON.parse(text), lines: [...(lines ?? [])] }
-}
 
 /**
  * One race: a batch whose items, or whose window, end at an instant, and cancels shortly before, at and after it, in an
@@ -37,7 +17,7 @@ function race(world: TestWorld, seed: number): { statuses: string[]; terminal: n
   const finishes = chance.int(0, 1) === 0
   const processing = finishes ? chance.pick([HOUR, DAY - HOUR, DAY - 2, DAY]) : DAY + chance.int(1, HOUR)
   const started = sandbox.clock.now
-  const { id } = call(sandbox, 'create', '', aBatch({ items: chance.int(1, 5) }) as JsonObject).body
+  const { id } = callBatches(sandbox, 'create', { body: aBatch({ items: chance.int(1, 5) }) }).body
   const validating = chance.pick([0, 1, 2_000])
   const pace = {
     validating: `${validating}ms`,
@@ -53,16 +33,16 @@ function race(world: TestWorld, seed: number): { statuses: string[]; terminal: n
   while (at < end + 3_000) {
     const events = sandbox.advanceTo(at).events.filter((event) => event.ref === ref && event.to !== undefined)
     statuses.push(...events.map(({ to }) => String(to)))
-    const answer = call(sandbox, chance.pick(['cancel', 'retrieve', 'retrieve', 'retrieve']), id)
+    const answer = callBatches(sandbox, chance.pick(['cancel', 'retrieve', 'retrieve', 'retrieve']), { id })
     if (answer.status === 200) statuses.push(answer.body.status)
     if (isEnd(answer.body.status)) bodies.add(JSON.stringify(answer.body))
     at += chance.pick([0, 0, 1, 1, 2, 998, 1_000])
   }
   sandbox.advanceTo(end + HOUR)
-  const last = call(sandbox, 'retrieve', id).body
+  const last = callBatches(sandbox, 'retrieve', { id }).body
   const { total, ...parts } = last.request_counts
   expect(Object.values<number>(parts).reduce((sum, count) => sum + count)).toBe(total)
-  expect(call(sandbox, 'results', id).lines).toHaveLength(total)
+  expect(callBatches(sandbox, 'results', { id }).lines).toHaveLength(total)
   bodies.add(JSON.stringify(last))
   const path = statuses.filter((status, n) => status !== statuses[n - 1])
   return { statuses: path, terminal: path.filter(isEnd).length, changed: bodies.size - 1 }

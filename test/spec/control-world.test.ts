@@ -101,22 +101,17 @@ test('fixtures are merged into the world: new records, replaced ones, relative t
   expect((await world.call('GET', '/clock')).body.now).toBe('2026-03-01T13:00:00.000Z')
 })
 
-test('records are generated into the world, again and again, always new and always the same from the same world', async () => {
+test('records are generated into the world, always new, and always the same for the same world', async () => {
   const make = async () => {
     const world = await controlWorld()
-    for (let n = 0; n < 2; n++) {
+    for (let n = 0; n < 3; n++) {
       const answer = await world.call('POST', '/fixtures', { generate: { books: 3 } })
       expect(answer.body).toEqual({ written: { books: 3 } })
     }
-    // As many records as before, so that the first choice of ids is taken.
-    await world.call('PUT', '/state/shelves/s3', { name: 'x', note: null, created_at: JANUARY })
-    for (const id of ['s3', 's2']) await world.call('DELETE', `/state/shelves/${id}`)
-    await world.call('DELETE', '/state/books/b1')
-    await world.call('POST', '/fixtures', { generate: { books: 3 } })
     return [...world.sandbox.store.rows('books').values()]
   }
   const [first, second] = [await make(), await make()]
-  expect(first.length).toBe(9)
+  expect(first.length).toBe(10)
   expect(second).toEqual(first)
 })
 
@@ -124,8 +119,9 @@ test('generated ids that are taken give way to others', async () => {
   const world = await controlWorld()
   await world.call('POST', '/fixtures', { generate: { books: 2 } })
   // Two records fewer elsewhere, so that the world has as many as when the ids were chosen.
-  await world.call('DELETE', '/state/shelves/s2')
-  await world.call('DELETE', '/state/api_keys/k2')
+  for (const id of ['k1', 'k2']) {
+    expect((await world.call('DELETE', `/state/api_keys/${id}`)).status).toBe(204)
+  }
   const answer = await world.call('POST', '/fixtures', { generate: { books: 2 } })
   expect(answer.body).toEqual({ written: { books: 2 } })
   expect(world.sandbox.store.rows('books').size).toBe(5)
@@ -174,7 +170,15 @@ test('a generator that lacks what it needs is a 400 with the way out', async () 
   ])
 })
 
-test('what a restarted client loaded by PUT is what reset leaves behind', async () => {
+test('so it is in a reset', async () => {
+  const world = await controlWorld()
+  const before = world.digest()
+  const answer = await world.call('POST', '/reset', { fixtures: { generate: { books: 1 } } })
+  expect([answer.status, answer.body.details.errors[0].pointer]).toEqual([400, '/fixtures/generate'])
+  expect(world.digest()).toBe(before)
+})
+
+test('reset takes merged records away again', async () => {
   const world = await controlWorld()
   const saved = (await world.call('GET', '/state')).body
   await world.call('POST', '/fixtures', libraryWorld)

@@ -148,7 +148,7 @@ test('R227 under --auth any an unknown key acts by its prefix', async () => {
   expect((await world.get('/data-views', { token: 'other_whoever' })).status).toBe(401)
 })
 
-test('R122 R264 R252 request 201 in a window is refused on each of the nineteen, in the right form, and changes nothing', async () => {
+test('R122 R264 R244 R252 request 201 in a window is refused on each of the nineteen, in the right form, and changes nothing', async () => {
   const world = await withSamples()
   const calls = await contractCalls(world)
   for (const { name } of calls) {

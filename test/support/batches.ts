@@ -62,7 +62,12 @@ export async function linesOf(world: TestWorld, id: string) {
 }
 
 /** Applies one of the control interventions to a batch, as the control API does after reading its body. */
-export function intervene(world: TestWorld, name: string, id: string, body: object = {}): JsonObject {
+export function intervene(
+  world: Pick<TestWorld, 'sandbox'>,
+  name: string,
+  id: string,
+  body: object = {},
+): JsonObject {
   const control = world.sandbox.service.resources
     .flatMap((room) => room.controls ?? [])
     .find((each) => each.name === `batches.${name}`)
@@ -75,8 +80,8 @@ export function intervene(world: TestWorld, name: string, id: string, body: obje
 const bodies = new WeakMap<Control, z.ZodType>()
 
 // Compiling a schema takes longer than a whole batch, so each is compiled once.
-function bodyOf(control: Control, world: TestWorld): z.ZodType | undefined {
-  const schema = bodies.get(control) ?? control.body?.(world.sandbox.settings)
+function bodyOf(control: Control, { sandbox }: Pick<TestWorld, 'sandbox'>): z.ZodType | undefined {
+  const schema = bodies.get(control) ?? control.body?.(sandbox.settings)
   if (schema !== undefined) bodies.set(control, schema)
   return schema
 }

@@ -153,6 +153,13 @@ export const library: Resource = {
       handle: ({ tx }, { params }) => ({ ...tx.in(shelves).require(params.id ?? '') }) as JsonObject,
     },
     {
+      name: 'summary',
+      method: 'GET',
+      path: '/state/summary',
+      summary: 'Count shelves, under a path that a collection could have',
+      handle: ({ tx }) => ({ shelves: [...tx.in(shelves)].length }),
+    },
+    {
       name: 'break',
       method: 'POST',
       path: '/break',

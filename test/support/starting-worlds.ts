@@ -46,11 +46,14 @@ export async function documentOf(source: string | JsonObject, options: BuildOpti
 const built = new Map<string, Promise<Document>>()
 
 /** As {@link documentOf} for a shipped world; the tests of one file share it, since records never change. */
-export function shippedWorld(name: string, options: BuildOptions = {}): Promise<Document> {
-  const key = JSON.stringify([name, options])
-  const known = built.get(key) ?? documentOf(name, options)
-  built.set(key, known)
-  return known
+export function shippedWorld(
+  name: string,
+  { seed = 1, clock = START }: BuildOptions = {},
+): Promise<Document> {
+  const key = `${name} ${seed} ${clock}`
+  const document = built.get(key) ?? documentOf(name, { seed, clock })
+  built.set(key, document)
+  return document
 }
 
 /** The records of one collection of a document. */
@@ -74,7 +77,14 @@ export type Ask = (token: string, method: string, path: string, json?: unknown) 
 
 /** Starts a world behind a real server until the end of the test. */
 export async function serve(fixtures: string, options: EmulatorOptions = {}): Promise<Ask> {
-  const emulator = await startEmulator({ port: 0, clock: START, rate: 0, fixtures, ...options })
+  const emulator = await startEmulator({
+    port: 0,
+    ephemeral: true,
+    clock: START,
+    rate: 0,
+    fixtures,
+    ...options,
+  })
   onTestFinished(() => emulator.close())
   return async (token, method, path, json) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }

@@ -68,12 +68,13 @@ export async function testWorld({ collections = {}, ...options }: TestWorldOptio
     clock: START,
     rate: 0,
     fixtures: { collections: join(collections) } as unknown as JsonObject,
-    onSurprise: (error) => surprises.push(error),
+    ephemeral: true,
+    logger: { info: () => {}, warn: () => {}, error: (_message, fields) => surprises.push(fields?.error) },
     ...options,
   })
   onTestFinished(async () => {
     await emulator.close()
-    if (surprises.length > 0 && options.onSurprise === undefined) throw surprises[0]
+    if (surprises.length > 0 && options.logger === undefined) throw surprises[0]
   })
   return around(emulator, options)
 }

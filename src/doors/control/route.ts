@@ -1,0 +1,86 @@
+import type * as z from 'zod'
+import type { Settings } from '../../kernel/assumptions.ts'
+import type { Method } from '../../kernel/operation.ts'
+import type { Sandbox } from '../../kernel/sandbox.ts'
+import type { BodyBounds, ControlHost } from './host.ts'
+
+/** Where the control interface is mounted. */
+export const BASE = '/__emulator'
+
+/** Bounds of bodies that only say what to do. */
+export const SMALL_BODY: BodyBounds = { bytes: 1_048_576, tokens: 100_000 }
+
+/** Bounds of bodies that carry records, which may be as large as the largest request of the API. */
+export const WORLD_BODY: BodyBounds = { bytes: 104_857_600, tokens: 10_000_000 }
+
+/** The parameters that a path template names: `{ id: string }` for `/batches/{id}`. */
+export type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? { readonly [Key in Name]: string } & ParamsOf<Rest>
+  : unknown
+
+/** What a handler is given; it destructures what it needs. */
+export interface ControlRequest<Params, Body, Query> {
+  readonly host: ControlHost
+  /** The world, after everything that is due by now has happened. Not for routes that answer `always`. */
+  readonly sandbox: Sandbox
+  readonly params: Params
+  readonly body: Body
+  readonly query: Query
+  /** Every route there is. */
+  readonly routes: readonly AnyRoute[]
+}
+
+/** What a handler answers: 200 when it names no status, and no body when it gives none. */
+export interface ControlReply {
+  readonly status?: number
+  readonly body?: object
+}
+
+/** One route of the control interface, as data. */
+export interface ControlRoute<Path extends string, Body extends z.ZodType, Query extends z.ZodType> {
+  /** `theme.verb`, unique. */
+  readonly name: string
+  readonly method: Method
+  /** Path template below `/__emulator`. */
+  readonly path: Path
+  /** One line for listings: what it does. */
+  readonly summary: string
+  /** What a successful answer holds. */
+  readonly answers: string
+  /** Statuses of success; 200 when absent. */
+  readonly success?: readonly number[]
+  /** Needs no control token: whoever supervises the process cannot know one that was made for the run. */
+  readonly probe?: true
+  /** Answers also while no world is loaded. */
+  readonly always?: true
+  /** Absent: {@link SMALL_BODY}. */
+  readonly bounds?: BodyBounds
+  /** Absent: no parameter is known, and any is refused. */
+  readonly query?: () => Query
+  /** Absent: the body is empty or `{}`. */
+  readonly body?: (settings: Settings) => Body
+  readonly handle: (
+    request: ControlRequest<ParamsOf<Path>, z.output<Body>, z.output<Query>>,
+  ) => ControlReply | Promise<ControlReply>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a list of routes forgets each one's input types; its own handler keeps them.
+export type AnyRoute = ControlRoute<any, any, any>
+
+/**
+ * Declares a route; the handler's types flow from the path template and the schemas.
+ * @example
+ * route({ name: 'clock.show', method: 'GET', path: '/clock', ..., handle: ({ sandbox }) => ({ body: clockOf(sandbox) }) })
+ */
+export function route<
+  const Path extends string,
+  Body extends z.ZodType = z.ZodType,
+  Query extends z.ZodType = z.ZodType,
+>(declared: ControlRoute<Path, Body, Query>): ControlRoute<Path, Body, Query> {
+  return declared
+}
+
+/** The names of the parameters in a path template. */
+export function paramNames(path: string): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+}

@@ -1,0 +1,118 @@
+import { type NextFunction, type Request, type Response, Router } from 'express'
+import { didYouMean, Settings } from '../../kernel/assumptions.ts'
+import { Refusal, refuse, refuseInvalid } from '../../kernel/errors.ts'
+import type { Issue } from '../../kernel/json.ts'
+import { asRefusal, fail, failNotReady, reply } from './answer.ts'
+import { refuseRequest } from './guard.ts'
+import type { ControlHost } from './host.ts'
+import { check, nothing, receive } from './input.ts'
+import { type AnyRoute, BASE, paramNames } from './route.ts'
+import { controlRoutes } from './routes/index.ts'
+
+/**
+ * The control interface, to be mounted at `/__emulator`: guards first, then the routes, then an answer in the standard
+ * error body for everything else. It is never rate limited and never in the request log.
+ */
+export function controlRouter(host: ControlHost): Router {
+  const routes = controlRoutes(host.service)
+  const router = Router({ caseSensitive: true, strict: true })
+  router.use((req: Request, res: Response, next: NextFunction) => {
+    const isProbe = routes.some(({ probe, path }) => probe === true && path === req.path)
+    const refusal = refuseRequest(host, req, isProbe)
+    if (refusal === undefined) next()
+    else fail(host, res, refusal)
+  })
+  for (const [path, methods] of byPath(routes)) {
+    router.all(expressPath(path), (req: Request, res: Response) => serve(host, routes, methods, req, res))
+  }
+  router.use((req: Request) => unknownRoute(routes, req.path))
+  // Express knows a handler of errors by its four parameters.
+  router.use((error: unknown, _req: Request, res: Response, _next: NextFunction) => {
+    if (res.headersSent) res.destroy()
+    else fail(host, res, asRefusal(host, error))
+  })
+  return router
+}
+
+type Methods = ReadonlyMap<string, AnyRoute>
+
+async function serve(
+  host: ControlHost,
+  routes: readonly AnyRoute[],
+  methods: Methods,
+  req: Request,
+  res: Response,
+): Promise<void> {
+  const route = methods.get(req.method === 'HEAD' ? 'GET' : req.method) ?? wrongMethod(methods, req)
+  if (route.always !== true && !host.ready()) {
+    failNotReady(host, res)
+    return
+  }
+  const received = await receive(host, route, req)
+  if (received === 'gone') return
+  if (route.always !== true) host.sandbox().catchUp()
+  const input = understand(host, route, received.value, req.query)
+  const params = req.params as Readonly<Record<string, string>>
+  const answer = await route.handle({
+    host,
+    routes,
+    params,
+    ...input,
+    get sandbox() {
+      return host.sandbox()
+    },
+  })
+  if (route.method !== 'GET') await host.sandbox().store.journal?.durable()
+  reply(host, res, answer)
+}
+
+function understand(host: ControlHost, route: AnyRoute, value: unknown, query: unknown) {
+  const settings = route.always === true ? new Settings() : host.sandbox().settings
+  const issues: Issue[] = []
+  const parsed = {
+    query: check(route.query?.() ?? nothing(), query, '/query', issues),
+    body: route.method === 'GET' ? undefined : check(route.body?.(settings) ?? nothing(), value, '', issues),
+  }
+  refuseInvalid(issues)
+  return parsed
+}
+
+function wrongMethod(methods: Methods, req: Request): never {
+  const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : [])].join(', ')
+  return refuse('method_not_allowed', {
+    detail: `${BASE}${req.path} does not take ${req.method}; it takes ${allow}.`,
+    headers: [['Allow', allow]],
+  })
+}
+
+function unknownRoute(routes: readonly AnyRoute[], path: string): never {
+  const known = [...new Set(routes.map((route) => BASE + likened(route.path, path)))]
+  throw new Refusal('route_not_found', {
+    detail: `The control interface has no route ${BASE}${path}.${didYouMean(BASE + path, known)}`,
+    mitigation: `GET ${BASE} lists every route.`,
+  })
+}
+
+// A template with the parameters that the path itself gives, so that only its literal parts make a difference.
+function likened(template: string, path: string): string {
+  const given = path.split('/')
+  return template
+    .split('/')
+    .map((part, index) => (part.startsWith('{') ? (given[index] ?? part) : part))
+    .join('/')
+}
+
+// Literal paths come first: `/state/{collection}` must not take what another route says in plain words.
+function byPath(routes: readonly AnyRoute[]): [string, Methods][] {
+  const paths = new Map<string, Map<string, AnyRoute>>()
+  for (const route of routes) {
+    const methods = paths.get(route.path) ?? new Map<string, AnyRoute>()
+    if (methods.has(route.method)) throw new Error(`declared twice: ${route.method} ${BASE}${route.path}`)
+    paths.set(route.path, methods.set(route.method, route))
+  }
+  return [...paths].sort(([a], [b]) => paramNames(a).length - paramNames(b).length)
+}
+
+function expressPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}

@@ -1,0 +1,76 @@
+import type { Setting } from '../../../kernel/assumptions.ts'
+import type { JsonObject } from '../../../kernel/json.ts'
+import type { Sandbox } from '../../../kernel/sandbox.ts'
+import { type AnyRoute, route } from '../route.ts'
+import { jsonObject } from '../schemas.ts'
+
+/** The assumption ledger and the settings that it offers. */
+export const assumptionRoutes: readonly AnyRoute[] = [
+  route({
+    name: 'assumptions.list',
+    method: 'GET',
+    path: '/assumptions',
+    summary:
+      'List what the specification leaves open, what is done about it, and how often an answer rested on it',
+    answers: 'The ledger, with the settings of each item; used counts the entries of the request log.',
+    handle: ({ sandbox }) => ({ body: { object: 'list', data: ledgerOf(sandbox) } }),
+  }),
+  route({
+    name: 'settings.show',
+    method: 'GET',
+    path: '/settings',
+    summary: 'Show the settings in force',
+    answers: 'Every setting with its value, and those that differ from the defaults.',
+    handle: ({ sandbox }) => ({ body: settingsOf(sandbox) }),
+  }),
+  route({
+    name: 'settings.change',
+    method: 'PATCH',
+    path: '/settings',
+    summary: 'Change settings by key: null goes back to the default',
+    answers: 'The settings afterwards.',
+    body: jsonObject,
+    handle: ({ sandbox, body }) => {
+      sandbox.setSettings(changed(sandbox, body as JsonObject))
+      return { body: settingsOf(sandbox) }
+    },
+  }),
+]
+
+function ledgerOf(sandbox: Sandbox) {
+  const used = new Map<string, number>()
+  for (const { assumed } of sandbox.log.entries()) {
+    for (const id of assumed) used.set(id, (used.get(id) ?? 0) + 1)
+  }
+  const settings = [...sandbox.ledger.settings.values()]
+  return [...sandbox.ledger.items.values()].map((item) => ({
+    ...item,
+    settings: settings.filter((each) => each.item === item.id).map((each) => settingOf(sandbox, each)),
+    used: used.get(item.id) ?? 0,
+  }))
+}
+
+function settingOf(sandbox: Sandbox, setting: Setting<unknown>) {
+  const { key, says } = setting
+  return { key, says, default: setting.default, value: sandbox.settings.get(setting) }
+}
+
+function settingsOf({ settings, ledger }: Sandbox) {
+  const values = [...ledger.settings.values()].map((each) => [each.key, settings.get(each)] as const)
+  return {
+    object: 'settings',
+    strict: settings.strict,
+    values: Object.fromEntries(values),
+    overrides: settings.overrides,
+  }
+}
+
+// An unknown key stays in, also with null, so that the ledger refuses it by name.
+function changed({ settings, ledger }: Sandbox, changes: JsonObject): JsonObject {
+  const values = new Map(Object.entries(settings.overrides as JsonObject))
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === null && ledger.settings.has(key)) values.delete(key)
+    else values.set(key, value)
+  }
+  return Object.fromEntries(values)
+}

@@ -1,0 +1,26 @@
+import type { Service } from '../../../kernel/operation.ts'
+import type { AnyRoute } from '../route.ts'
+import { aboutRoutes } from './about.ts'
+import { assumptionRoutes } from './assumptions.ts'
+import { clockRoutes } from './clock.ts'
+import { interventionRoutes } from './interventions.ts'
+import { limitRoutes } from './limits.ts'
+import { recordRoutes } from './records.ts'
+import { referenceRoutes } from './reference.ts'
+import { requestRoutes } from './requests.ts'
+import { worldRoutes } from './world.ts'
+
+/** Every route of the control interface: its own, and the interventions that the service's resources declare. */
+export function controlRoutes(service: Service): readonly AnyRoute[] {
+  return [
+    ...aboutRoutes,
+    ...clockRoutes,
+    ...worldRoutes,
+    ...recordRoutes,
+    ...requestRoutes,
+    ...limitRoutes,
+    ...assumptionRoutes,
+    ...referenceRoutes,
+    ...interventionRoutes(service),
+  ]
+}

@@ -1,0 +1,156 @@
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { type Files, nodeFiles } from './files.ts'
+import { folder, type Opened, open, put, texts } from './test-world.ts'
+
+class Killed extends Error {}
+
+// The machine outlives the process: of a sync only the moment matters, and a test need not wait for the disk.
+const nothing = async (): Promise<void> => {}
+const unsynced: Files = { ...nodeFiles, sync: nothing, datasync: nothing, syncDirectory: nothing }
+
+type How = 'before' | 'half'
+
+/** Operations that change what is on the disk, or on which something waits that does. */
+const STEPS = [
+  'open',
+  'write',
+  'writeSoon',
+  'truncate',
+  'truncatePath',
+  'sync',
+  'datasync',
+  'syncDirectory',
+  'rename',
+  'link',
+  'copy',
+  'remove',
+] as const satisfies readonly (keyof Files)[]
+
+const WRITES = ['write', 'writeSoon']
+
+/** A file system that stops at its n-th step: nothing reaches the disk after that. Counts the steps that it took. */
+class MortalFiles {
+  steps = 0
+  /** Steps that write bytes. */
+  readonly writes: number[] = []
+  readonly files: Files
+  readonly #last: number
+  readonly #how: How
+  #dead = false
+
+  constructor(last: number, how: How) {
+    this.#last = last
+    this.#how = how
+    const wrapped = Object.entries(unsynced).map(([name, operation]) => [name, this.#mortal(name, operation)])
+    this.files = Object.fromEntries(wrapped) as Files
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: one wrapper for operations of every signature.
+  #mortal(name: string, operation: (...args: any[]) => unknown) {
+    // biome-ignore lint/suspicious/noExplicitAny: see above.
+    return (...args: any[]): unknown => {
+      // Descriptors of the dead process are closed, as the system would.
+      if (name === 'close') return operation(...args)
+      if (this.#dead) throw new Killed()
+      if (!(STEPS as readonly string[]).includes(name)) return operation(...args)
+      this.steps += 1
+      if (WRITES.includes(name)) this.writes.push(this.steps)
+      if (this.steps !== this.#last) return operation(...args)
+      this.#dead = true
+      if (this.#how === 'half' && WRITES.includes(name)) {
+        nodeFiles.write(args[0], args[1].subarray(0, args[1].length >> 1), args[2])
+      }
+      throw new Killed()
+    }
+  }
+}
+
+interface Model {
+  /** What the notes were after each commit that was acknowledged; the last is what must be there. */
+  acknowledged: Record<string, string>
+  /** What they are if the commit under way at the end got into the log after all. */
+  possible: Record<string, string>
+}
+
+/** A life of a world: commits, checkpoints with commits meanwhile, a clean end. */
+async function live({ sandbox, persistence }: Opened, model: Model): Promise<void> {
+  const commit = (id: string, text: string | undefined): void => {
+    model.possible = texts(sandbox)
+    if (text === undefined) delete model.possible[id]
+    else model.possible[id] = text
+    put(sandbox, id, text)
+    model.acknowledged = texts(sandbox)
+  }
+  commit('a', 'one')
+  commit('b', 'two')
+  const checkpoint = persistence.checkpointNow()
+  checkpoint.catch(() => {})
+  await Promise.resolve()
+  commit('c', 'during the checkpoint')
+  await new Promise((next) => setImmediate(next))
+  commit('a', undefined)
+  await checkpoint
+  commit('d', 'after it')
+  commit('b', 'changed')
+  await persistence.checkpointNow()
+  commit('e', 'last')
+}
+
+async function survivors(
+  file: string,
+): Promise<{ found: boolean; notes: Record<string, string>; events: string[] }> {
+  // The process that died here lives on as the test's.
+  for (const name of readdirSync(join(file, '..'))) {
+    if (name.includes('.lock')) rmSync(join(file, '..', name))
+  }
+  const again = await open(file, { files: unsynced })
+  const notes = texts(again.sandbox)
+  put(again.sandbox, 'z', 'life goes on')
+  await again.persistence.close()
+  const third = await open(file, { files: unsynced })
+  expect(texts(third.sandbox)).toEqual({ ...notes, z: 'life goes on' })
+  await third.persistence.close()
+  const left = readdirSync(join(file, '..')).sort()
+  expect(left).toEqual(['world.json', 'world.json.log'])
+  return { found: again.found, notes, events: again.notices.map(({ event }) => event) }
+}
+
+async function dies(at: number, how: How): Promise<{ mortal: MortalFiles; killed: boolean }> {
+  const file = join(folder(onTestFinished), 'world.json')
+  const mortal = new MortalFiles(at, how)
+  const model: Model = { acknowledged: {}, possible: {} }
+  let killed = false
+  let world: Opened | undefined
+  try {
+    world = await open(file, { files: mortal.files })
+    await live(world, model)
+  } catch {
+    killed = true
+  }
+  await world?.persistence.close().catch(() => {})
+  const { notes, events } = await survivors(file)
+  const acceptable = [model.acknowledged, model.possible].map((each) => JSON.stringify(each))
+  expect({ at, how, notes: acceptable.includes(JSON.stringify(notes)) || { notes, model } }).toEqual({
+    at,
+    how,
+    notes: true,
+  })
+  expect({ at, how, events: events.filter((event) => event !== 'log_torn') }).toEqual({ at, how, events: [] })
+  return { mortal, killed }
+}
+
+test('D3 a process that is killed before any of its file operations loses no acknowledged commit', async () => {
+  const { steps } = (await dies(Number.POSITIVE_INFINITY, 'before')).mortal
+  expect(steps).toBeGreaterThan(60)
+  let kills = 0
+  for (let at = 1; at <= steps; at++) if ((await dies(at, 'before')).killed) kills += 1
+  expect(kills).toBeGreaterThan(steps / 2)
+})
+
+test('D3 a process that is killed half way through any of its writes loses no acknowledged commit', async () => {
+  const { writes } = (await dies(Number.POSITIVE_INFINITY, 'half')).mortal
+  expect(writes.length).toBeGreaterThan(15)
+  for (const at of writes) { const t = performance.now(); await dies(at, 'half'); process.stderr.write(`${at} ${Math.round(performance.now()-t)}\n`) }
+})

@@ -1,0 +1,227 @@
+import { expect, test } from 'vitest'
+import { startEmulator } from '../src/emulator.ts'
+import { skillCategories } from '../src/resources/skills.ts'
+import { START } from './support/base-world.ts'
+import { type AnyRecord, type Ask, records, serve, shipped, shippedWorld } from './support/starting-worlds.ts'
+
+const OWNER = 'live_demo_owner'
+const MEMBER = 'live_demo_member'
+const OUTSIDER = 'live_demo_outsider'
+const SERVICE = 'service_demo'
+
+const demo = async (collection: string) => records(await shippedWorld('demo'), collection)
+
+test('demo is the world of an emulator that is told nothing', async () => {
+  const emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0, clock: START })
+  await emulator.close()
+  expect(emulator.sandbox.document().collections).toEqual((await shippedWorld('demo')).collections)
+})
+
+test('R019 the two teamspaces of demo stand on different clouds, one open and one closed', async () => {
+  const facts = (await demo('teamspaces')).map(({ cloud_provider, access }) => [cloud_provider, access])
+  expect(facts.sort()).toEqual([
+    ['cloud_a', 'open'],
+    ['cloud_b', 'closed'],
+  ])
+})
+
+test('R035 demo has skills of each of the eleven categories', async () => {
+  expect(skillCategories).toHaveLength(11)
+  const used = new Set((await demo('skills')).map(({ category }) => category))
+  expect([...used].sort()).toEqual([...skillCategories].sort())
+})
+
+test('R034 demo has skills of each scope, and of a company its override of a built-in one', async () => {
+  const skills = await demo('skills')
+  expect(new Set(skills.map(({ scope }) => scope))).toEqual(new Set(['user', 'account', 'builtin']))
+  const overrides = skills.filter(({ scope, builtin_key }) => scope === 'account' && builtin_key !== null)
+  expect(overrides).toMatchObject([{ id: 'skill-clause-finder-larkmoor' }])
+})
+
+test('R227 the keys of demo are of the kinds, teamspaces and rights that their names say', async () => {
+  const keys = await demo('api_keys')
+  expect(
+    keys.map(({ id, kind, teamspace_id, account_admin, permissions }) => ({
+      id,
+      kind,
+      teamspace_id,
+      account_admin,
+      permissions,
+    })),
+  ).toEqual([
+    {
+      id: 'key-owner',
+      kind: 'user',
+      teamspace_id: 'teamspace-harbor',
+      account_admin: true,
+      permissions: ['ep:skills:write', 'organization:edit'],
+    },
+    {
+      id: 'key-member',
+      kind: 'user',
+      teamspace_id: 'teamspace-harbor',
+      account_admin: false,
+      permissions: [],
+    },
+    {
+      id: 'key-outsider',
+      kind: 'user',
+      teamspace_id: 'teamspace-depot',
+      account_admin: false,
+      permissions: [],
+    },
+    {
+      id: 'key-service',
+      kind: 'service',
+      teamspace_id: 'teamspace-harbor',
+      account_admin: false,
+      permissions: [],
+    },
+  ])
+})
+
+test.for([
+  [OWNER, 200, 404],
+  [MEMBER, 200, 404],
+  [OUTSIDER, 404, 200],
+  [SERVICE, 200, 404],
+] as const)('%s reaches its own teamspace and not the other', async ([token, harbor, depot]) => {
+  const ask = await serve('demo')
+  const statusIn = async (id: string) =>
+    (await ask(token, 'GET', `/organization/teamspaces/${id}/users`)).status
+  expect([await statusIn('teamspace-harbor'), await statusIn('teamspace-depot')]).toEqual([harbor, depot])
+})
+
+test('R229 the outsider of demo sees the data views and MCP servers of another teamspace than the owner', async () => {
+  const ask = await serve('demo')
+  const idsAt = async (token: string, path: string) =>
+    (await ask(token, 'GET', path)).body.data.map(({ id }: AnyRecord) => id).sort()
+  expect(await idsAt(OWNER, '/data-views')).toEqual(['view-defects', 'view-invoices', 'view-invoices-audit'])
+  expect(await idsAt(OUTSIDER, '/data-views')).toEqual(['view-possessions'])
+  const harbor = ['mcp-drawings', 'mcp-inspections', 'mcp-weather']
+  expect(await idsAt(OWNER, '/organization/mcp-servers')).toEqual(harbor)
+  expect(await idsAt(SERVICE, '/organization/mcp-servers')).toEqual(harbor)
+  expect(await idsAt(OUTSIDER, '/organization/mcp-servers')).toEqual(['mcp-track-access'])
+})
+
+test('R174 the owner of demo promotes a skill, the member none, not even an own one', async () => {
+  const ask = await serve('demo')
+  const promote = (token: string, id: string) => ask(token, 'POST', `/skills/${id}/promote`)
+  const promoted = await promote(OWNER, 'skill-takeoff')
+  expect(promoted.status).toBeLessThan(300)
+  expect(promoted.body).toMatchObject({ scope: 'account', account_id: 'org-larkmoor', promoted_at: START })
+  expect((await promote(MEMBER, 'skill-tender-letter')).status).toBe(403)
+  expect((await promote(MEMBER, 'skill-site-diary')).status).toBe(403)
+})
+
+const complete = (ask: Ask, token: string, name: string, redirect_uri: string) =>
+  ask(token, 'POST', `/organization/mcp-servers/mcp-${name}/oauth-callback`, {
+    state: `state-demo-${name}`,
+    code: `code-demo-${name}`,
+    redirect_uri,
+  })
+
+const LOCAL = 'http://localhost:3000/oauth/callback'
+
+test('R147 the pending flow of demo completes with its documented state and code, for a user only', async () => {
+  const ask = await serve('demo')
+  expect((await complete(ask, SERVICE, 'drawings', LOCAL)).body.error).toBe(
+    'mcp_oauth_requires_user_principal',
+  )
+  const done = await complete(ask, OWNER, 'drawings', LOCAL)
+  expect(done.body).toMatchObject({ oauth_configured: true, tools_synced: true })
+})
+
+test('the member of demo completes the flow without a sync, and one server syncs for nobody', async () => {
+  const ask = await serve('demo')
+  const withoutRight = await complete(ask, MEMBER, 'drawings', LOCAL)
+  expect(withoutRight.body).toMatchObject({ oauth_configured: true, tools_synced: false })
+  const failing = await complete(ask, OWNER, 'inspections', 'https://app.example.com/oauth/callback')
+  expect(failing.body).toMatchObject({ oauth_configured: true, tools_synced: false })
+})
+
+test('R119 the claim tokens of demo work once, the claimed one and that of another teamspace do not', async () => {
+  const ask = await serve('demo')
+  const claim = async (token: string, claim_token: string) =>
+    (await ask(token, 'POST', '/agents/claim', { claim_token })).body
+  expect(await claim(OWNER, 'claim-demo-1')).toMatchObject({ id: 'template-snag-list' })
+  expect(await claim(OWNER, 'claim-demo-1')).toMatchObject({ error: 'not_found' })
+  expect(await claim(SERVICE, 'claim-demo-2')).toMatchObject({ id: 'template-tender-reader' })
+  expect(await claim(OWNER, 'claim-demo-3')).toMatchObject({ error: 'not_found' })
+  expect(await claim(OUTSIDER, 'claim-demo-3')).toMatchObject({ id: 'template-delivery-planner' })
+  expect(await claim(OWNER, 'claim-demo-used')).toMatchObject({ error: 'not_found' })
+})
+
+test.for(['direct', 'channel', 'chats'])('R225 the root conversation %s of demo stays', async (name) => {
+  const ask = await serve('demo')
+  expect((await ask(OWNER, 'DELETE', `/conversations/conversation-${name}`)).status).toBe(400)
+})
+
+test('R229 conversations of demo are shown to those who may see them', async () => {
+  const ask = await serve('demo')
+  const seenBy = async (token: string) =>
+    (await ask(token, 'GET', '/conversations')).body.data.map(({ id }: AnyRecord) => id.slice(13)).sort()
+  expect(await seenBy(OWNER)).toEqual(['budget', 'channel', 'chats', 'direct', 'takeoff', 'toolbox'])
+  expect(await seenBy(MEMBER)).toEqual(['channel', 'chats', 'takeoff', 'toolbox'])
+  expect(await seenBy(SERVICE)).toEqual(['channel', 'chats', 'takeoff'])
+  expect(await seenBy(OUTSIDER)).toEqual(['deliveries'])
+})
+
+test.for([
+  ['takeoff', 1, 400],
+  ['takeoff', 2, 204],
+  ['toolbox', 3, 204],
+] as const)('R131 feedback in demo, conversation %s, message %i: %i', async ([conversation, n, status]) => {
+  const ask = await serve('demo')
+  const id = `d0000000-0000-4000-8000-00000000000${n}`
+  const given = await ask(OWNER, 'POST', `/conversations/conversation-${conversation}/messages/${id}`, {
+    like: 1,
+  })
+  expect(given.status).toBe(status)
+})
+
+test('R290 content blocks of the type json and of an unknown type are kept as they are written', async () => {
+  const written: AnyRecord[] = shipped('demo').collections.messages
+  const types = written.flatMap(({ content }) => content.map(({ type }: AnyRecord) => type))
+  expect(new Set(types)).toEqual(new Set(['text', 'json', 'hologram']))
+  expect((await demo('messages')).map(({ content }) => content)).toEqual(
+    written.map(({ content }) => content),
+  )
+})
+
+test('R120 the deleted automation of demo is shown no more, and its runs are kept', async () => {
+  const ask = await serve('demo')
+  const path = '/agents/agent-site-diary/automations'
+  expect((await ask(OWNER, 'GET', path)).body.data).toMatchObject([{ id: 'automation-morning-brief' }])
+  expect((await ask(OWNER, 'GET', `${path}/automation-tide-table`)).status).toBe(404)
+  const runs = (await demo('agent_runs')).filter(
+    ({ automation_id }) => automation_id === 'automation-tide-table',
+  )
+  expect(runs).toHaveLength(3)
+})
+
+test('schedules in demo are five fields, as cron has them', async () => {
+  const schedules = (await demo('automations')).flatMap(({ _emulator }) => _emulator.schedule ?? [])
+  expect(schedules.length).toBeGreaterThan(2)
+  expect(schedules.filter((schedule) => !/^([\d*/,-]+ ){4}[\d*/,-]+$/.test(schedule))).toEqual([])
+})
+
+test('demo has event triggers of every kind', async () => {
+  const triggers = await demo('event_triggers')
+  const kinds = (fact: (trigger: AnyRecord) => unknown) => new Set(triggers.map(fact)).size
+  expect(kinds(({ trigger_source }) => trigger_source)).toBe(3)
+  expect(kinds(({ enabled }) => enabled)).toBe(2)
+  expect(kinds(({ warnings }) => Math.min(1, warnings.length))).toBe(2)
+  expect(kinds((trigger) => Object.hasOwn(trigger, 'response_thread'))).toBe(2)
+  expect(kinds(({ run_conditions }) => run_conditions === null)).toBe(2)
+  expect(kinds(({ _emulator }) => _emulator.condition_verdict)).toBe(2)
+})
+
+test('demo has files with pages and without, of a type that batches do not take, and one that cannot be read', async () => {
+  const files = (await demo('files')).filter(({ teamspace_id }) => teamspace_id === 'teamspace-harbor')
+  const usable = files.filter(({ supported, readable }) => supported && readable)
+  expect(usable.some(({ kind, pages }) => kind === 'pdf' && pages > 1)).toBe(true)
+  expect(usable.some(({ pages }) => pages === null)).toBe(true)
+  expect(files.filter(({ supported }) => !supported)).toMatchObject([{ id: 'file-scan-point-cloud' }])
+  expect(files.filter(({ readable }) => !readable)).toMatchObject([{ id: 'file-locked' }])
+})

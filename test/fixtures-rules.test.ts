@@ -1,0 +1,322 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { expect, onTestFinished, test } from 'vitest'
+import { FixturesError, readFixtures } from '../src/doors/fixtures.ts'
+import { startEmulator } from '../src/emulator.ts'
+import type { JsonObject } from '../src/kernel/json.ts'
+import { skillCategories } from '../src/resources/skills.ts'
+import { type AnyRecord, documentOf, issuesOf, records, shipped } from './support/starting-worlds.ts'
+
+/** The demo world with one of its records changed. */
+function demoWith(collection: string, id: string, change: (record: AnyRecord) => object): AnyRecord {
+  const document = shipped('demo')
+  const rows: AnyRecord[] = document.collections[collection]
+  const changed = rows.map((row) => (row.id === id ? { ...row, ...change(row) } : row))
+  return { ...document, generate: {}, collections: { ...document.collections, [collection]: changed } }
+}
+
+test.for(['not-an-email', '', 'a@', '@example.com', 'a b@example.com', 'a@b@example.com'])(
+  'R029 the e-mail address %j is refused by the place where it stands',
+  async (email) => {
+    const [issue, ...others] = await issuesOf(demoWith('users', 'user-ines', () => ({ email })))
+    expect(issue?.pointer).toBe('/collections/users/2/email')
+    expect(issue?.detail).toContain('must be an e-mail address such as')
+    expect(others).toEqual([])
+  },
+)
+
+test('R029 an emulator does not start on a bad e-mail address, and says which', async () => {
+  const fixtures = demoWith('users', 'user-ines', () => ({ email: 'ines at example.com' }))
+  const starting = startEmulator({ port: 0, ephemeral: true, rate: 0, fixtures })
+  await expect(starting).rejects.toThrow(/\/collections\/users\/2\/email: must be an e-mail address/)
+  await expect(starting).rejects.toBeInstanceOf(FixturesError)
+})
+
+test.for([...skillCategories])('R035 a skill may be of the category %s', async (category) => {
+  expect(await issuesOf(demoWith('skills', 'skill-takeoff', () => ({ category })))).toEqual([])
+})
+
+test('R035 a twelfth category is refused, and the eleven are named', async () => {
+  const [issue, ...others] = await issuesOf(
+    demoWith('skills', 'skill-takeoff', () => ({ category: 'gardening' })),
+  )
+  expect(issue?.pointer).toBe('/collections/skills/0/category')
+  for (const category of skillCategories) expect(issue?.detail).toContain(category)
+  expect(others).toEqual([])
+})
+
+/** One bound of a stored member: a value of a given size there, and the issue that names the bound. */
+interface Bound {
+  readonly says: string
+  readonly bound: number
+  readonly at: string
+  readonly document: (size: number) => AnyRecord
+}
+
+const member = (collection: string, id: string, name: string, bound: number, make = x): Bound => ({
+  says: `${name} of ${collection}`,
+  bound,
+  at: `/${name}`,
+  document: (size) => demoWith(collection, id, () => ({ [name]: make(size) })),
+})
+
+function x(size: number): string {
+  return 'x'.repeat(size)
+}
+
+// An emoji of two UTF-16 units is one character (T02).
+function emoji(size: number): string {
+  return '🌉'.repeat(size)
+}
+
+function event(size: number): string {
+  return `A:${x(size - 2)}`
+}
+
+function address(size: number): string {
+  return `https://app.example.com/${x(size - 24)}`
+}
+
+const batch = (change: (size: number) => JsonObject, request: (size: number) => JsonObject = () => ({})) => {
+  const items = [{ custom_id: 'one', file_id: 'file-invoice-1' }]
+  const output_schema = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] }
+  return (size: number): AnyRecord => ({
+    extends: 'demo',
+    collections: {
+      batch_predictions: [
+        {
+          id: 'batch-1',
+          status: 'validating',
+          model: 'standard',
+          created_at: '-1s',
+          ...change(size),
+          _emulator: {
+            teamspace_id: 'teamspace-harbor',
+            organization_id: 'org-larkmoor',
+            request: { prompt: 'Read the total.', output_schema, items, ...request(size) },
+          },
+        },
+      ],
+    },
+  })
+}
+
+const named = (size: number) => ({ items: [{ custom_id: x(size), file_id: 'file-invoice-1' }] })
+const many = (size: number) => ({
+  items: Array.from({ length: size }, (_, n) => ({ custom_id: `${n}`, file_id: 'file-invoice-1' })),
+})
+const pairs = (size: number) => ({
+  metadata: Object.fromEntries(Array.from({ length: size }, (_, n) => [`key ${n}`, 'v'])),
+})
+
+const bounds: readonly Bound[] = [
+  member('teamspaces', 'teamspace-harbor', 'name', 300),
+  member('teamspaces', 'teamspace-harbor', 'name', 300, emoji),
+  member('event_triggers', 'trigger-photo-added', 'trigger_event', 255, event),
+  member('event_triggers', 'trigger-photo-added', 'name', 255),
+  member('event_triggers', 'trigger-photo-added', 'name', 255, emoji),
+  member('event_triggers', 'trigger-photo-added', 'description', 1000),
+  member('event_triggers', 'trigger-photo-added', 'run_conditions', 3000),
+  member('oauth_flows', 'flow-drawings', 'code', 4096),
+  member('oauth_flows', 'flow-drawings', 'state', 512),
+  member('oauth_flows', 'flow-drawings', 'redirect_uri', 2048, address),
+  { says: 'custom_id', bound: 128, at: '/items/0/custom_id', document: batch(() => ({}), named) },
+  { says: 'items of a batch', bound: 5000, at: '/items', document: batch(() => ({}), many) },
+  { says: 'metadata pairs', bound: 16, at: '/metadata', document: batch(pairs) },
+  {
+    says: 'a metadata key',
+    bound: 64,
+    at: '/metadata',
+    document: batch((size) => ({ metadata: { [x(size)]: '' } })),
+  },
+  {
+    says: 'a metadata value',
+    bound: 512,
+    at: '/metadata/key',
+    document: batch((size) => ({ metadata: { key: x(size) } })),
+  },
+]
+
+test.for(bounds)('R284 $says may have the size $bound in fixtures', async ({ bound, document }) => {
+  expect(await issuesOf(document(bound))).toEqual([])
+})
+
+test.for(bounds)('R284 $says of one more than $bound is refused by its bound', async (row) => {
+  const [issue, ...others] = await issuesOf(row.document(row.bound + 1))
+  expect(issue?.pointer).toContain(row.at)
+  expect(issue?.detail.replace(',', '')).toContain(String(row.bound))
+  expect(others).toEqual([])
+})
+
+// Page sizes are in no record, but a setting holds one.
+test.for([
+  [0, false],
+  [1, true],
+  [100, true],
+  [101, false],
+] as const)('R284 a page size of %i from the settings: %s', async ([size, good]) => {
+  const issues = await issuesOf({ extends: 'empty' }, { 'lists.default_limit': size })
+  if (good) expect(issues).toEqual([])
+  else {
+    expect(issues).toMatchObject([{ pointer: '/settings/lists.default_limit' }])
+    expect(issues[0]?.detail).toContain('from 1 to 100')
+  }
+})
+
+/** Writes JSON files into a folder that is gone at the end of the test; hands back the path of the first. */
+function written(files: Readonly<Record<string, unknown>>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'fixtures-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const paths = Object.entries(files).map(([name, content]) => {
+    const path = join(folder, name)
+    writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+    return path
+  })
+  return paths[0] ?? folder
+}
+
+const page = (id: string, name: string) => ({
+  id,
+  name,
+  teamspace_id: 'teamspace-demo',
+  scope: 'teamspace',
+  created_at: '-1d',
+})
+
+test('extends adds records, replaces those with the same id, and overrides how many are generated', async () => {
+  const path = written({
+    'top.json': {
+      extends: 'middle.json',
+      collections: { pages: [page('b', 'B of top'), page('c', 'C of top')] },
+    },
+    'middle.json': {
+      extends: './base.json',
+      generate: { pages: 3 },
+      collections: { pages: [page('a', 'A of middle')] },
+    },
+    'base.json': {
+      extends: 'empty',
+      generate: { pages: 50, agents: 2 },
+      collections: { pages: [page('a', 'A of base'), page('b', 'B of base')] },
+    },
+  })
+  const document = await documentOf(path)
+  const names = new Map(records(document, 'pages').map(({ id, name }) => [id, name]))
+  expect(names.size).toBe(3 + 3)
+  expect([names.get('a'), names.get('b'), names.get('c')]).toEqual(['A of middle', 'B of top', 'C of top'])
+  expect(records(document, 'agents')).toHaveLength(2)
+  expect(records(document, 'api_keys')).toHaveLength(2)
+})
+
+test('extends never loses or doubles an id', async () => {
+  const ids = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'constructor', '__proto__', 'toString'))
+  await fc.assert(
+    fc.asyncProperty(ids, ids, async (below, above) => {
+      const from = (who: string, list: readonly string[]) => ({
+        collections: { pages: list.map((id) => ({ id, name: who })) },
+      })
+      const path = written({
+        'above.json': { extends: 'below.json', ...from('above', above) },
+        'below.json': from('below', below),
+      })
+      const { collections } = await readFixtures(path)
+      const merged = new Map((collections.pages as AnyRecord[]).map(({ id, name }) => [id, name]))
+      expect(merged.size).toBe((collections.pages as AnyRecord[]).length)
+      expect(new Set(merged.keys())).toEqual(new Set([...below, ...above]))
+      for (const [id, name] of merged) expect(name).toBe(above.includes(id) ? 'above' : 'below')
+    }),
+    { numRuns: 30 },
+  )
+})
+
+test.for([
+  ['itself', { 'a.json': { extends: 'a.json' } }],
+  ['another that extends it', { 'a.json': { extends: 'b.json' }, 'b.json': { extends: './a.json' } }],
+] as const)('a document that extends %s is refused', async ([, files]) => {
+  await expect(readFixtures(written(files))).rejects.toThrow(/\/extends: leads back to .*a\.json/)
+})
+
+test('a document that extends a file that is not there is refused by the name of the file', async () => {
+  const reading = readFixtures(written({ 'a.json': { extends: 'demmo' } }))
+  await expect(reading).rejects.toThrow(/demmo: .*cannot be read.*empty, demo, large/)
+})
+
+test.for([
+  [{ extend: 'demo' }, '/extend: is not part of a fixtures document. Did you mean "extends"?'],
+  [{ colections: {} }, '/colections: is not part of a fixtures document. Did you mean "collections"?'],
+  [{ collections: [] }, '/collections: must be an object'],
+  [{ generate: 5 }, '/generate: must be an object'],
+  [{ organization: 'Larkmoor' }, '/organization: must be an object'],
+] as const)('the document %j is refused', async ([document, message]) => {
+  await expect(readFixtures(document)).rejects.toThrow(message)
+})
+
+test.for([
+  ['{"collections": ', /a\.json: \/: is not JSON/],
+  ['[]', /a\.json: \/: must be a JSON object/],
+] as const)('a file that holds %s is refused by its name', async ([text, message]) => {
+  await expect(readFixtures(written({ 'a.json': text }))).rejects.toThrow(message)
+})
+
+test.for([
+  [{ collections: { page: [] } }, '/collections/page', 'There is no such collection. Did you mean "pages"?'],
+  [{ generate: { skill: 1 } }, '/generate/skill', 'There is no such collection. Did you mean "skills"?'],
+  [{ generate: { pages: -1 } }, '/generate/pages', 'must be an integer from 0 to 1000000'],
+  [{ generate: { pages: 1.5 } }, '/generate/pages', 'must be an integer from 0 to 1000000'],
+  [{ generate: { pages: '7' } }, '/generate/pages', 'must be an integer from 0 to 1000000'],
+  [
+    { generate: { connections: 1 } },
+    '/generate/connections',
+    'cannot be generated; write them under /collections',
+  ],
+  [{ collections: { pages: {} } }, '/collections/pages', 'must be an array of records'],
+  [{ collections: { pages: [7] } }, '/collections/pages/0', 'must be of the type object, not number'],
+  [
+    { collections: { pages: [page('a', 'A'), page('a', 'B')] } },
+    '/collections/pages/1/id',
+    '"a" stands twice',
+  ],
+  [
+    { collections: { pages: [{ ...page('a', 'A'), colour: 1 }] } },
+    '/collections/pages/0/colour',
+    'not a known member',
+  ],
+] as const)('the world %j is refused at %s', async ([document, pointer, detail]) => {
+  const [issue, ...others] = await issuesOf({ extends: 'empty', ...document } as unknown as JsonObject)
+  expect(issue?.pointer).toBe(pointer)
+  expect(issue?.detail).toContain(detail)
+  expect(others).toEqual([])
+})
+
+test.for([
+  ['-30d', '2026-01-30T12:00:00.000Z'],
+  ['-90s', '2026-03-01T11:58:30.000Z'],
+  ['-PT24H', '2026-02-28T12:00:00.000Z'],
+  ['+250ms', '2026-03-01T12:00:00.250Z'],
+  ['2025-01-31T09:30:00+02:00', '2025-01-31T09:30:00+02:00'],
+] as const)('the time %s of a record is %s', async ([given, instant]) => {
+  const document = await documentOf({
+    extends: 'empty',
+    collections: { pages: [{ ...page('a', 'A'), created_at: given }] },
+  })
+  expect(records(document, 'pages')).toMatchObject([{ created_at: instant }])
+})
+
+test.for(['-30', '-30 days', '-', 'yesterday', '30d', '2026-02-30T00:00:00Z'])(
+  'the time %j of a record is refused',
+  async (created_at) => {
+    const issues = await issuesOf({
+      extends: 'empty',
+      collections: { pages: [{ ...page('a', 'A'), created_at }] },
+    })
+    expect(issues.map(({ pointer }) => pointer)).toEqual(['/collections/pages/0/created_at'])
+    expect(issues[0]?.detail).toContain('must be an ISO 8601 date-time with a zone')
+  },
+)
+
+test('what a generator lacks is said in words', async () => {
+  const building = documentOf({ extends: 'empty', generate: { messages: 1 } })
+  await expect(building).rejects.toThrow('To generate messages, the world needs at least one conversation')
+})

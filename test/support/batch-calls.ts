@@ -1,0 +1,32 @@
+import type { Call } from '../../src/kernel/exchange.ts'
+import type { JsonObject } from '../../src/kernel/json.ts'
+import type { Sandbox } from '../../src/kernel/sandbox.ts'
+import { KEYS } from './base-world.ts'
+
+export interface CallOptions {
+  readonly id?: string
+  readonly body?: object
+  readonly idempotencyKey?: string
+}
+
+/** Calls one of the batch operations in process, as KU, and reads the answer to its end. */
+export function callBatches(
+  sandbox: Sandbox,
+  name: string,
+  { id = '', body, idempotencyKey }: CallOptions = {},
+) {
+  const operation = sandbox.service.operations.get(`batch-predictions.${name}`)
+  if (operation === undefined) throw new Error(`there is no operation ${name}`)
+  const call: Call = {
+    operation,
+    method: operation.method,
+    path: `/v1${operation.path}`,
+    pathPrefix: '',
+    params: { batch_prediction_id: id },
+    query: {},
+    headers: { authorization: `Bearer ${KEYS.KU}`, 'idempotency-key': idempotencyKey },
+    body: body === undefined ? { kind: 'none' } : { kind: 'json', value: body as JsonObject },
+  }
+  const { status, text = '{}', lines } = sandbox.perform(call)
+  return { status, text, body: JSON.parse(text), lines: [...(lines ?? [])].map((line) => JSON.parse(line)) }
+}
