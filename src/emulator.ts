@@ -1,11 +1,11 @@
+import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { CONTRACT_VERSION, packageVersion } from './doors/cli/version.ts'
 import type { ControlHost, GuardVerdict, ResetOptions } from './doors/control/host.ts'
-import { controlRouter } from './doors/control/router.ts'
 import { type OnNotice, openPersistence, type Persistence } from './doors/disk/index.ts'
 import { FixturesError, readFixtures } from './doors/fixtures.ts'
 import { Api } from './doors/http/api.ts'
-import { createApp, createServer } from './doors/http/app.ts'
+import { createServer } from './doors/http/front.ts'
 import { type AllowedHosts, allowHosts, checkHost, isCrossSiteOrigin } from './doors/http/guard.ts'
 import { headerValues } from './doors/http/headers.ts'
 import { listen } from './doors/http/listen.ts'
@@ -133,8 +133,15 @@ async function serve(
     hosts: () => hosts,
     corsOrigins: options.corsOrigins ?? [],
   })
-  const control = controlRouter(controlHost(options, sandbox, () => hosts))
-  const server = createServer(api, createApp(api, control))
+  let app: Promise<RequestListener> | undefined
+  const loadApp = () => {
+    app ??= expressApp(
+      api,
+      controlHost(options, sandbox, () => hosts),
+    )
+    return app
+  }
+  const server = createServer(api, loadApp)
   const address = await listen(server, { host, port })
   hosts = allowHosts({ port: address.port, bound: host, hosts: options.allowHosts ?? [] })
   const stopWaking = keepAwake(sandbox)
@@ -150,6 +157,15 @@ async function serve(
       await files?.close()
     },
   }
+}
+
+// Express and the control interface are two thirds of the code, and no request of the API needs them.
+async function expressApp(api: Api, host: ControlHost): Promise<RequestListener> {
+  const [{ createApp }, { controlRouter }] = await Promise.all([
+    import('./doors/http/app.ts'),
+    import('./doors/control/router.ts'),
+  ])
+  return createApp(api, controlRouter(host))
 }
 
 async function startingWorld(options: EmulatorOptions, anew: ResetOptions = {}): Promise<WorldState> {

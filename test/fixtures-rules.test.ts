@@ -7,17 +7,9 @@ import { FixturesError, readFixtures } from '../src/doors/fixtures.ts'
 import { startEmulator } from '../src/emulator.ts'
 import type { JsonObject } from '../src/kernel/json.ts'
 import { skillCategories } from '../src/resources/skills.ts'
-import { type AnyRecord, documentOf, issuesOf, records, shipped } from './support/starting-worlds.ts'
+import { type AnyRecord, demoWith, documentOf, issuesOf, records } from './support/starting-worlds.ts'
 
-/** The demo world with one of its records changed. */
-function demoWith(collection: string, id: string, change: (record: AnyRecord) => object): AnyRecord {
-  const document = shipped('demo')
-  const rows: AnyRecord[] = document.collections[collection]
-  const changed = rows.map((row) => (row.id === id ? { ...row, ...change(row) } : row))
-  return { ...document, generate: {}, collections: { ...document.collections, [collection]: changed } }
-}
-
-test.for(['not-an-email', '', 'a@', '@example.com', 'a b@example.com', 'a@b@example.com'])(
+test.for(['not-an-email', '', 'a@', '@example.com', 'a b@example.com', 'a@b@example.com', 7, true])(
   'R029 the e-mail address %j is refused by the place where it stands',
   async (email) => {
     const [issue, ...others] = await issuesOf(demoWith('users', 'user-ines', () => ({ email })))
@@ -45,124 +37,6 @@ test('R035 a twelfth category is refused, and the eleven are named', async () =>
   expect(issue?.pointer).toBe('/collections/skills/0/category')
   for (const category of skillCategories) expect(issue?.detail).toContain(category)
   expect(others).toEqual([])
-})
-
-/** One bound of a stored member: a value of a given size there, and the issue that names the bound. */
-interface Bound {
-  readonly says: string
-  readonly bound: number
-  readonly at: string
-  readonly document: (size: number) => AnyRecord
-}
-
-const member = (collection: string, id: string, name: string, bound: number, make = x): Bound => ({
-  says: `${name} of ${collection}`,
-  bound,
-  at: `/${name}`,
-  document: (size) => demoWith(collection, id, () => ({ [name]: make(size) })),
-})
-
-function x(size: number): string {
-  return 'x'.repeat(size)
-}
-
-// An emoji of two UTF-16 units is one character (T02).
-function emoji(size: number): string {
-  return '🌉'.repeat(size)
-}
-
-function event(size: number): string {
-  return `A:${x(size - 2)}`
-}
-
-function address(size: number): string {
-  return `https://app.example.com/${x(size - 24)}`
-}
-
-const batch = (change: (size: number) => JsonObject, request: (size: number) => JsonObject = () => ({})) => {
-  const items = [{ custom_id: 'one', file_id: 'file-invoice-1' }]
-  const output_schema = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] }
-  return (size: number): AnyRecord => ({
-    extends: 'demo',
-    collections: {
-      batch_predictions: [
-        {
-          id: 'batch-1',
-          status: 'validating',
-          model: 'standard',
-          created_at: '-1s',
-          ...change(size),
-          _emulator: {
-            teamspace_id: 'teamspace-harbor',
-            organization_id: 'org-larkmoor',
-            request: { prompt: 'Read the total.', output_schema, items, ...request(size) },
-          },
-        },
-      ],
-    },
-  })
-}
-
-const named = (size: number) => ({ items: [{ custom_id: x(size), file_id: 'file-invoice-1' }] })
-const many = (size: number) => ({
-  items: Array.from({ length: size }, (_, n) => ({ custom_id: `${n}`, file_id: 'file-invoice-1' })),
-})
-const pairs = (size: number) => ({
-  metadata: Object.fromEntries(Array.from({ length: size }, (_, n) => [`key ${n}`, 'v'])),
-})
-
-const bounds: readonly Bound[] = [
-  member('teamspaces', 'teamspace-harbor', 'name', 300),
-  member('teamspaces', 'teamspace-harbor', 'name', 300, emoji),
-  member('event_triggers', 'trigger-photo-added', 'trigger_event', 255, event),
-  member('event_triggers', 'trigger-photo-added', 'name', 255),
-  member('event_triggers', 'trigger-photo-added', 'name', 255, emoji),
-  member('event_triggers', 'trigger-photo-added', 'description', 1000),
-  member('event_triggers', 'trigger-photo-added', 'run_conditions', 3000),
-  member('oauth_flows', 'flow-drawings', 'code', 4096),
-  member('oauth_flows', 'flow-drawings', 'state', 512),
-  member('oauth_flows', 'flow-drawings', 'redirect_uri', 2048, address),
-  { says: 'custom_id', bound: 128, at: '/items/0/custom_id', document: batch(() => ({}), named) },
-  { says: 'items of a batch', bound: 5000, at: '/items', document: batch(() => ({}), many) },
-  { says: 'metadata pairs', bound: 16, at: '/metadata', document: batch(pairs) },
-  {
-    says: 'a metadata key',
-    bound: 64,
-    at: '/metadata',
-    document: batch((size) => ({ metadata: { [x(size)]: '' } })),
-  },
-  {
-    says: 'a metadata value',
-    bound: 512,
-    at: '/metadata/key',
-    document: batch((size) => ({ metadata: { key: x(size) } })),
-  },
-]
-
-test.for(bounds)('R284 $says may have the size $bound in fixtures', async ({ bound, document }) => {
-  expect(await issuesOf(document(bound))).toEqual([])
-})
-
-test.for(bounds)('R284 $says of one more than $bound is refused by its bound', async (row) => {
-  const [issue, ...others] = await issuesOf(row.document(row.bound + 1))
-  expect(issue?.pointer).toContain(row.at)
-  expect(issue?.detail.replace(',', '')).toContain(String(row.bound))
-  expect(others).toEqual([])
-})
-
-// Page sizes are in no record, but a setting holds one.
-test.for([
-  [0, false],
-  [1, true],
-  [100, true],
-  [101, false],
-] as const)('R284 a page size of %i from the settings: %s', async ([size, good]) => {
-  const issues = await issuesOf({ extends: 'empty' }, { 'lists.default_limit': size })
-  if (good) expect(issues).toEqual([])
-  else {
-    expect(issues).toMatchObject([{ pointer: '/settings/lists.default_limit' }])
-    expect(issues[0]?.detail).toContain('from 1 to 100')
-  }
 })
 
 /** Writes JSON files into a folder that is gone at the end of the test; hands back the path of the first. */
@@ -238,6 +112,17 @@ test.for([
   await expect(readFixtures(written(files))).rejects.toThrow(/\/extends: leads back to .*a\.json/)
 })
 
+test('a pointer into a document that extends another counts the records of that document', async () => {
+  const pages = [page('a', 'A'), { ...page('b', 'B'), scope: 'world' }]
+  const issues = await issuesOf({ extends: 'demo', collections: { pages } })
+  expect(issues.map(({ pointer }) => pointer)).toEqual(['/collections/pages/1/scope'])
+})
+
+test('X4 a collection called __proto__ is unknown in a document that extends another too', async () => {
+  const document = JSON.parse('{"extends": "empty", "collections": {"__proto__": []}}')
+  expect((await issuesOf(document)).map(({ pointer }) => pointer)).toEqual(['/collections/__proto__'])
+})
+
 test('a document that extends a file that is not there is refused by the name of the file', async () => {
   const reading = readFixtures(written({ 'a.json': { extends: 'demmo' } }))
   await expect(reading).rejects.toThrow(/demmo: .*cannot be read.*empty, demo, large/)
@@ -248,6 +133,9 @@ test.for([
   [{ colections: {} }, '/colections: is not part of a fixtures document. Did you mean "collections"?'],
   [{ collections: [] }, '/collections: must be an object'],
   [{ generate: 5 }, '/generate: must be an object'],
+  [{ extends: 5 }, '/extends: must be a string'],
+  [{ extends: ['demo'] }, '/extends: must be a string'],
+  [{ description: {} }, '/description: must be a string'],
   [{ organization: 'Larkmoor' }, '/organization: must be an object'],
 ] as const)('the document %j is refused', async ([document, message]) => {
   await expect(readFixtures(document)).rejects.toThrow(message)

@@ -48,9 +48,9 @@ test.for(['demo', 'large'])('R296 another seed gives other records in %s', async
 })
 
 test('R296 worlds that are built at the same time do not share their chance', async () => {
-  const alone = [await documentOf('demo', { seed: 1 }), await documentOf('demo', { seed: 2 })]
-  const together = [documentOf('demo', { seed: 1 }), documentOf('demo', { seed: 2 })]
-  expect(await Promise.all(together)).toEqual(alone)
+  const [demo, seeds] = [shipped('demo'), [{ seed: 1 }, { seed: 2 }]]
+  const alone = [await documentOf(demo, seeds[0]), await documentOf(demo, seeds[1])]
+  expect(await Promise.all(seeds.map((seed) => documentOf(demo, seed)))).toEqual(alone)
 })
 
 test('what is written in demo does not depend on the seed, and large has all of it', async () => {

@@ -81,7 +81,11 @@ function checkShape(document: JsonObject): Issue[] {
   const shapes = ['organization', 'generate', 'collections'].filter(
     (key) => document[key] !== undefined && !isObject(document[key]),
   )
+  const texts = ['extends', 'description'].filter(
+    (key) => document[key] !== undefined && typeof document[key] !== 'string',
+  )
   return [
+    ...texts.map((key) => ({ pointer: pointer(key), detail: 'must be a string' })),
     ...unknown.map((key) => ({
       pointer: pointer(key),
       detail: `is not part of a fixtures document.${didYouMean(key, KEYS)}`,
@@ -102,17 +106,19 @@ function relativeTo(file: string, target: string): string {
 }
 
 function merge(base: Fixtures, own: Fixtures): Fixtures {
-  const collections = { ...base.collections }
+  const collections = new Map(Object.entries(base.collections))
   for (const [name, records] of Object.entries(own.collections)) {
-    const below = collections[name]
-    collections[name] =
-      Array.isArray(below) && Array.isArray(records) ? mergeRecords(below, records) : records
+    const below = collections.get(name)
+    const both = Array.isArray(below) && Array.isArray(records)
+    collections.set(name, both ? mergeRecords(below, records) : records)
   }
-  return { collections, generate: { ...base.generate, ...own.generate } }
+  const generate = { ...base.generate, ...own.generate }
+  return { collections: Object.fromEntries(collections), generate }
 }
 
+// Own records come first, so that a pointer to one of them holds in the document that it stands in.
 function mergeRecords(base: readonly unknown[], own: readonly unknown[]): unknown[] {
   const idOf = (record: unknown): unknown => (isObject(record) ? record.id : undefined)
   const replaced = new Set(own.map(idOf))
-  return [...base.filter((record) => !replaced.has(idOf(record))), ...own]
+  return [...own, ...base.filter((record) => !replaced.has(idOf(record)))]
 }

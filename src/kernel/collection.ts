@@ -18,6 +18,8 @@ export interface Maker {
   newUuid(): string
   /** A timestamp this long (milliseconds) before the start. */
   ago(ms: number): string
+  /** The records that the world already has, in the order in which they were made. */
+  all<T extends Row>(collection: Collection<T>): readonly T[]
   /** One of the records that the world already has; refused with a clear message when there is none. */
   any<T extends Row>(collection: Collection<T>, keep?: (record: T) => boolean): T
 }

@@ -36,6 +36,7 @@ export function acceptRecords(
     issues.push({ pointer: at, detail: 'must be an array of records' })
     return []
   }
+  if (raw.length === 0) return []
   const seen = new Set<string>()
   const schema = collection.schema(settings)
   const rows: Row[] = []

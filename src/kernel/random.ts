@@ -1,3 +1,5 @@
+import type { Faker } from '@faker-js/faker'
+
 /** Anything that a draw can be named by. */
 export type Label = string | number
 
@@ -64,10 +66,12 @@ export function uuid(seed: number, n: number): string {
   return `${parts.slice(0, 8)}-${parts.slice(8, 12)}-4${parts.slice(13, 16)}-${variant}${parts.slice(17, 20)}-${parts.slice(20, 32)}`
 }
 
-/** The seeded faker, for worlds that are generated. Loading it takes longer than starting, so it is loaded when first asked for. */
-export async function seededFaker(seed: number) {
+/**
+ * The faker, for worlds that are generated. Loading it takes longer than starting, so it is loaded when first asked for.
+ * There is one for all worlds: whoever draws from it seeds it first, with no `await` between.
+ */
+export async function loadFaker(): Promise<Faker> {
   const { faker } = await import('@faker-js/faker/locale/en')
-  faker.seed(seed)
   return faker
 }
 

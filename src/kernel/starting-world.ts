@@ -8,7 +8,7 @@ import { formatInstant } from './instant.ts'
 import { acceptRecord, acceptRecords, checkWorld } from './intake.ts'
 import { type Issue, isObject, type Json, type JsonObject, pointer } from './json.ts'
 import type { Service } from './operation.ts'
-import { Chance, objectId, seededFaker, uuid } from './random.ts'
+import { Chance, loadFaker, objectId, uuid } from './random.ts'
 import { COUNTERS, ORIGIN, SETTINGS, WORLD, type WorldState } from './state.ts'
 import { Store } from './store.ts'
 
@@ -54,7 +54,9 @@ export async function buildWorld(
   const store = new Store()
   const counters = { ids: 0, uuids: 0 }
   const wanted = Object.values(fixtures.generate).some((count) => Number(count) > 0)
-  const faker = wanted ? await seededFaker(start.seed) : undefined
+  const faker = wanted ? await loadFaker() : undefined
+  faker?.seed(start.seed)
+  const all = lists(store)
   for (const [name, collection] of service.collections) {
     const at = pointer('collections', name)
     const given = placeInTime(fixtures.collections[name] ?? [], start.now) as Json
@@ -64,7 +66,7 @@ export async function buildWorld(
     if (faker === undefined || count === 0 || issues.length > 0) continue
     store.load(name, [
       ...rows,
-      ...generate(collection, count, { faker, start, store, counters, settings }, issues),
+      ...generate(collection, count, { faker, start, all, counters, settings }, issues),
     ])
   }
   if (issues.length === 0) issues.push(...checkWorld(store, service))
@@ -112,7 +114,7 @@ function checkNames({ collections, generate }: Fixtures, service: Service): Issu
 interface Workshop {
   readonly faker: Faker
   readonly start: Start
-  readonly store: Store
+  readonly all: Maker['all']
   readonly counters: { ids: number; uuids: number }
   readonly settings: Settings
 }
@@ -128,7 +130,7 @@ function generate(collection: AnyCollection, count: number, shop: Workshop, issu
   return rows
 }
 
-function maker(name: string, n: number, { faker, start, store, counters }: Workshop): Maker {
+function maker(name: string, n: number, { faker, start, all, counters }: Workshop): Maker {
   const chance = new Chance(start.seed, 'generate', name, n)
   return {
     faker,
@@ -138,17 +140,40 @@ function maker(name: string, n: number, { faker, start, store, counters }: Works
     newId: () => objectId(start.seed, ++counters.ids),
     newUuid: () => uuid(start.seed, ++counters.uuids),
     ago: (ms) => formatInstant(start.now - ms),
-    any: <T extends Row>(collection: Collection<T>, keep?: (record: T) => boolean): T => {
-      const all = [...store.rows(collection.name).values()] as T[]
-      const [first, ...rest] = keep === undefined ? all : all.filter(keep)
-      if (first === undefined) {
-        throw new Error(
-          `To generate ${name}, the world needs at least one ${collection.label}: give one in the fixtures.`,
-        )
-      }
-      return chance.pick([first, ...rest])
+    all,
+    any: <T extends Row>(collection: Collection<T>, keep: (record: T) => boolean = () => true): T => {
+      const record = draw(all(collection), keep, chance)
+      if (record !== undefined) return record
+      throw new Error(
+        `To generate ${name}, the world needs at least one ${collection.label}: give one in the fixtures.`,
+      )
     },
   }
+}
+
+/** The records of each collection as a list that is made once: a copy for every draw would take quadratic time. */
+function lists(store: Store): Maker['all'] {
+  const made = new Map<string, { readonly version: number; readonly rows: readonly Row[] }>()
+  return <T extends Row>({ name }: Collection<T>): readonly T[] => {
+    const version = store.version(name)
+    const known = made.get(name)
+    if (known?.version === version) return known.rows as readonly T[]
+    const rows = [...store.rows(name).values()]
+    made.set(name, { version, rows })
+    return rows as readonly Row[] as readonly T[]
+  }
+}
+
+const TRIES = 20
+
+/** A record at random. Where most will do, a few tries find one; only otherwise are all of them looked at. */
+function draw<T>(records: readonly T[], keep: (record: T) => boolean, chance: Chance): T | undefined {
+  for (let n = 0; n < TRIES; n++) {
+    const record = records[chance.int(0, records.length - 1)]
+    if (record === undefined || keep(record)) return record
+  }
+  const kept = records.filter(keep)
+  return kept[chance.int(0, kept.length - 1)]
 }
 
 /** Replaces relative timestamps (`"-30d"`, `"+1h"`, in members that end in `_at`) by instants. */

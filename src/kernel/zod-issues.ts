@@ -11,12 +11,12 @@ export function zodIssues(error: z.ZodError, at: string): Issue[] {
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({ pointer: where + pointer(key), detail: 'is not a known member' }))
     }
-    if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) {
-      return [{ pointer: where, detail: REQUIRED }]
-    }
-    if (issue.code === 'invalid_type') {
-      const received = /received (\w+)$/.exec(issue.message)?.[1] ?? 'something else'
-      return [{ pointer: where, detail: `must be of the type ${issue.expected}, not ${received}` }]
+    // Only zod's own sentence is replaced: where a schema says in its own words what it wants, those stand.
+    const received = issue.code === 'invalid_type' ? /received (\w+)$/.exec(issue.message)?.[1] : undefined
+    if (issue.code === 'invalid_type' && received !== undefined) {
+      const detail =
+        received === 'undefined' ? REQUIRED : `must be of the type ${issue.expected}, not ${received}`
+      return [{ pointer: where, detail }]
     }
     const item = issue.code === 'custom' ? issue.params?.custom_id : undefined
     return [

@@ -15,8 +15,6 @@ const users = Array.from({ length: 100 }, (_, n) => ({
 }))
 let ids = 0
 
-app.get('/__emulator/ready', (_req, res) => res.json({ status: 'ok' }))
-
 app.post('/v1/pages', (req, res) => {
   const page = {
     object: 'page',

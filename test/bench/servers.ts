@@ -98,8 +98,13 @@ async function start(script: string, flags: readonly string[]): Promise<Running>
   const child = spawn(process.execPath, [script, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
   const port = await announcedPort(child)
   const agent = new Agent()
-  const { status } = await shoot(agent, { port, method: 'GET', path: '/__emulator/ready', key: KEY })
-  if (status !== 200) throw new Error(`${script} answered ${status} when it was to be ready`)
+  const { status } = await shoot(agent, {
+    port,
+    method: 'GET',
+    path: '/v1/organization/teamspaces/ts-a/users',
+    key: KEY,
+  })
+  if (status !== 200) throw new Error(`${script} answered ${status} to its first request`)
   const started = performance.now() - begin
   return {
     port,

@@ -19,7 +19,7 @@ test('the tour of the README works line by line', async () => {
       'this test runs the curl commands of the README: install curl (on Debian: apt-get install curl)',
     )
   }
-  const emulator = await startEmulator({ port: 0, rate: 1 })
+  const emulator = await startEmulator({ port: 0, rate: 1, ephemeral: true })
   const folder = mkdtempSync(join(tmpdir(), 'workspace-tour-'))
   onTestFinished(async () => {
     rmSync(folder, { recursive: true })

@@ -43,6 +43,24 @@ test('a batch shows its plan, its counts now and what is ahead of it, in words',
   ])
 })
 
+test('interventions are routes of the control API, with and without a body', async () => {
+  const world = await batchWorld()
+  const { id } = await createBatch(world)
+  const control = async (method: string, path: string, body?: object) => {
+    const json = { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    const response = await fetch(`${world.emulator.controlUrl}/batches/${id}${path}`, {
+      method,
+      ...(body === undefined ? {} : json),
+    })
+    return [response.status, await response.json()]
+  }
+  expect(await control('GET', '')).toEqual([200, intervene(world, 'show', id)])
+  expect(await control('PATCH', '', { hold: true })).toMatchObject([200, { progress: { held: true } }])
+  expect(await control('POST', '/complete')).toMatchObject([200, { batch: { status: 'completed' } }])
+  expect(await control('POST', '/fail', { detail: 'x' })).toMatchObject([409, { error: 'conflict' }])
+  expect(await control('POST', '/cleanup')).toMatchObject([200, { batch: { results_url: null } }])
+})
+
 test('an unknown batch is not found', async () => {
   const world = await batchWorld()
   expect(refusal(() => intervene(world, 'show', 'nobody'))).toMatch(/^not_found: .*"nobody"/)

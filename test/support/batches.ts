@@ -68,10 +68,9 @@ export function intervene(
   id: string,
   body: object = {},
 ): JsonObject {
-  const control = world.sandbox.service.resources
-    .flatMap((room) => room.controls ?? [])
-    .find((each) => each.name === `batches.${name}`)
-  if (control === undefined) throw new Error(`there is no control batches.${name}`)
+  const room = world.sandbox.service.resources.find((each) => each.name === 'batch-predictions')
+  const control = room?.controls?.find((each) => each.name === name)
+  if (control === undefined) throw new Error(`batches have no intervention ${name}`)
   const read = bodyOf(control, world)?.safeParse(body)
   if (read?.success === false) refuseInvalid(zodIssues(read.error, ''))
   return world.sandbox.change((scope) => control.handle(scope, { params: { id }, body: read?.data })).result

@@ -66,6 +66,14 @@ export function shipped(name: string): AnyRecord {
   return JSON.parse(readFileSync(shippedFile('fixtures', `${name}.json`), 'utf8'))
 }
 
+/** The demo world with one of its records changed and none generated. */
+export function demoWith(collection: string, id: string, change: (record: AnyRecord) => object): AnyRecord {
+  const document = shipped('demo')
+  const rows: AnyRecord[] = document.collections[collection]
+  const changed = rows.map((row) => (row.id === id ? { ...row, ...change(row) } : row))
+  return { ...document, generate: {}, collections: { ...document.collections, [collection]: changed } }
+}
+
 /** An answer of a world behind a real server. */
 export interface Reply {
   readonly status: number

@@ -104,7 +104,7 @@ function gap(last: number, next: number): string {
   return `revision ${next} follows revision ${last}; the commits between them are missing`
 }
 
-const CHUNK = 1024 * 1024
+const CHUNK = 256 * 1024
 const NEWLINE = 0x0a
 
 // Reads in pieces: a log may be larger than what fits into one buffer.

@@ -1,8 +1,6 @@
-import type { Server } from 'node:http'
 import express, { type Express, type Router } from 'express'
 import { Refusal } from '../../kernel/errors.ts'
 import type { Api } from './api.ts'
-import { createHttpServer } from './server.ts'
 
 /** The Express application: the API, the control interface, and an answer in the API's form for everything else. */
 export function createApp(api: Api, control: Router): Express {
@@ -21,25 +19,4 @@ export function createApp(api: Api, control: Router): Express {
     void api.turnAway(req, res, new Refusal('route_not_found', { detail }))
   })
   return app
-}
-
-/**
- * The server. Requests of the API go to it directly; Express would hand them on unchanged and cost four times the time
- * of the whole answer (`npm run bench` measures both ways).
- */
-export function createServer(api: Api, app: Express): Server {
-  return createHttpServer(
-    (req, res) => {
-      if (api.owns(req.url ?? '')) void api.answer(req, res)
-      else app(req, res)
-    },
-    {
-      renderParserError: (problem) => {
-        const { headers, text } = api.wireAnswer(problem)
-        return { headers, body: text ?? '' }
-      },
-      refuse: (req, res, { status, detail }) =>
-        void api.turnAway(req, res, new Refusal('expectation_failed', { detail, status })),
-    },
-  )
 }

@@ -1,6 +1,6 @@
 import { HOUR } from '../../kernel/duration.ts'
 import { formatInstant, parseInstant } from '../../kernel/instant.ts'
-import { isObject } from '../../kernel/json.ts'
+import { isObject, type Json, type JsonObject } from '../../kernel/json.ts'
 import type { Batch, End } from './batch.ts'
 import type { Complain } from './items.ts'
 import { type BatchStatus, batchStatuses, isTerminal } from './states.ts'
@@ -33,8 +33,7 @@ const ENDS: Readonly<Partial<Record<BatchStatus, End>>> = {
 /** Adds to a batch from a fixture or a hand edit what follows from the rest and was left out. */
 export function withDefaults(raw: unknown): unknown {
   if (!isObject(raw) || !isObject(raw._emulator)) return raw
-  const status = batchStatuses.find((each) => each === raw.status)
-  if (status === undefined) return raw
+  const status = batchStatuses.find((each) => each === raw.status) ?? 'validating'
   const { _emulator: facts, created_at } = raw
   const created = typeof created_at === 'string' ? parseInstant(created_at) : undefined
   const end = ENDS[status] ?? null
@@ -47,16 +46,17 @@ export function withDefaults(raw: unknown): unknown {
       plan: {},
       ended: end === null ? null : { ...end },
       ...facts,
-      request: isObject(facts.request)
-        ? { effective_model: raw.model ?? '', ...facts.request }
-        : (facts.request ?? null),
-      progress: {
+      request: filled(facts.request, { effective_model: raw.model ?? '' }),
+      progress: filled(facts.progress ?? {}, {
         since: raw.finalizing_at ?? raw.in_progress_at ?? created_at ?? null,
         done: ['finalizing', 'completed'].includes(status) ? itemCount(facts.request) : 0,
-        ...(isObject(facts.progress) ? facts.progress : {}),
-      },
+      }),
     },
   }
+}
+
+function filled(value: Json | undefined, defaults: JsonObject): Json | undefined {
+  return isObject(value) ? { ...defaults, ...value } : value
 }
 
 /** The path of the result stream from the root of the server (T29). */

@@ -46,14 +46,14 @@ const nothing = (): z.ZodType => z.strictObject({}).prefault({})
 /** Interventions that the control API offers on batches. */
 export const batchControls: readonly Control[] = [
   {
-    name: 'batches.show',
+    name: 'show',
     method: 'GET',
     path: '/batches/{id}',
     summary: 'The plan behind a batch, its counts now and the events ahead of it',
     handle: (scope, { params }) => view(scope, batchOf(scope, params)),
   },
   {
-    name: 'batches.change',
+    name: 'change',
     method: 'PATCH',
     path: '/batches/{id}',
     summary: 'Changes the pace or the outcomes of what is still to come, holds a batch or lets it go on',
@@ -62,7 +62,7 @@ export const batchControls: readonly Control[] = [
       view(scope, change(scope, batchOf(scope, params), body as PlanChange)),
   },
   {
-    name: 'batches.fail',
+    name: 'fail',
     method: 'POST',
     path: '/batches/{id}/fail',
     summary: 'Fails a batch that is validating or in progress, with a detail or an error object of your own',
@@ -73,7 +73,7 @@ export const batchControls: readonly Control[] = [
     },
   },
   {
-    name: 'batches.expire',
+    name: 'expire',
     method: 'POST',
     path: '/batches/{id}/expire',
     summary: 'Ends the completion window of a batch that is validating or in progress',
@@ -81,7 +81,7 @@ export const batchControls: readonly Control[] = [
     handle: (scope, { params }) => view(scope, expire(scope, batchOf(scope, params))),
   },
   {
-    name: 'batches.complete',
+    name: 'complete',
     method: 'POST',
     path: '/batches/{id}/complete',
     summary: 'Takes a batch through the phases that are left, at once; it fails if its items do not validate',
@@ -89,7 +89,7 @@ export const batchControls: readonly Control[] = [
     handle: (scope, { params }) => view(scope, completeNow(scope, batchOf(scope, params))),
   },
   {
-    name: 'batches.cleanup',
+    name: 'cleanup',
     method: 'POST',
     path: '/batches/{id}/cleanup',
     summary: 'Removes the results of a terminal batch, however young they are',

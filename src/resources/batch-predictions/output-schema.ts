@@ -2,7 +2,7 @@ import { type Issue, isObject, type Json, type JsonObject, pointer } from '../..
 import { CannotSatisfy, outputGenerator } from './generate-output.ts'
 import { validatorOfSchema } from './output/ajv.ts'
 import { contradictions } from './output/contradictions.ts'
-import { DIALECT, dialectIssues } from './output/dialect.ts'
+import { DIALECT, dialectIssues, placesAround } from './output/dialect.ts'
 import { subschemas } from './output/keywords.ts'
 import { attempt } from './output/maker.ts'
 import { perSchema } from './output/memo.ts'
@@ -26,6 +26,7 @@ const MAX_NESTING = 64
 const MAX_SCHEMAS = 5_000
 const MAX_VALUES = 200_000
 const MAX_DEPTH = 200
+const MAX_ISSUES = 1_000
 
 /**
  * Everything that keeps a schema from being the `output_schema` of a batch: not valid JSON Schema 2020-12, a
@@ -58,8 +59,6 @@ export function validateOutput(schema: JsonObject, value: unknown): Issue[] {
     })
 }
 
-const MAX_ISSUES = 100
-
 /** Refused before anything walks it by recursion: a schema that is too deep or too large to do so. */
 function sizeIssue(schema: JsonObject): Issue | undefined {
   const pending: { value: Json; depth: number }[] = [{ value: schema, depth: 1 }]
@@ -78,17 +77,47 @@ function sizeIssue(schema: JsonObject): Issue | undefined {
 }
 
 const issuesOf = perSchema((schema): Issue[] => {
+  const positions = positionsOf(schema)
+  if (!Array.isArray(positions)) return [positions]
   const found = new Map<string, Issue>()
-  const add = (issue: Issue): void => void (found.has(issue.pointer) || found.set(issue.pointer, issue))
-  for (const issue of [...rootIssues(schema), ...positionIssues(schema)]) add(issue)
-  const explained = [...found.keys()]
-  for (const issue of dialectIssues(schema)) {
-    if (!explained.some((place) => issue.pointer.startsWith(`${place}/`))) add(issue)
+  const add = (issue: Issue): void => {
+    if (!found.has(issue.pointer)) found.set(issue.pointer, issue)
   }
-  if (found.size > 0) return [...found.values()]
+  for (const issue of rootIssues(schema)) add(issue)
+  for (const { schema: inner, at } of positions) {
+    for (const issue of [
+      ...keywordIssues(inner, at),
+      ...patternIssues(inner, at),
+      ...contradictions(inner, at),
+    ])
+      add(issue)
+  }
+  const explained = new Set(found.keys())
+  for (const issue of dialectIssues(schema)) {
+    if (!placesAround(issue.pointer).some((place) => explained.has(place))) add(issue)
+  }
+  if (found.size > 0) return [...found.values()].slice(0, MAX_ISSUES)
   const generator = attempt(() => outputGenerator(schema))
   return generator instanceof CannotSatisfy ? [generator.issue] : []
 })
+
+/** Every schema object in a schema, the root first. Names of properties and plain values are no schemas. */
+function positionsOf(root: JsonObject): { schema: JsonObject; at: string }[] | Issue {
+  const positions = [{ schema: root, at: '', nesting: 0 }]
+  for (const { schema, at, nesting } of positions) {
+    if (nesting > MAX_NESTING)
+      return {
+        pointer: at,
+        detail: `schemas are nested more than ${MAX_NESTING} levels deep here; flatten them`,
+      }
+    for (const inner of subschemas(schema, at)) {
+      if (isObject(inner.schema)) positions.push({ schema: inner.schema, at: inner.at, nesting: nesting + 1 })
+    }
+    if (positions.length > MAX_SCHEMAS)
+      return { pointer: '', detail: `output_schema holds more than ${MAX_SCHEMAS} schemas; make it smaller` }
+  }
+  return positions
+}
 
 function rootIssues(schema: JsonObject): Issue[] {
   const issues: Issue[] = []
@@ -103,29 +132,6 @@ function rootIssues(schema: JsonObject): Issue[] {
       pointer: '/$schema',
       detail: `$schema has to be ${DIALECT}, the only supported dialect, or left out`,
     })
-  return issues
-}
-
-/** The issues of each schema position, the root first. Names of properties and plain values are no positions. */
-function positionIssues(root: JsonObject): Issue[] {
-  const issues: Issue[] = []
-  const pending = [{ schema: root as JsonObject | boolean, at: '', nesting: 0 }]
-  let seen = 0
-  for (const { schema, at, nesting } of pending) {
-    if (typeof schema === 'boolean') continue
-    if (++seen > MAX_SCHEMAS)
-      return [
-        ...issues,
-        { pointer: '', detail: `output_schema holds more than ${MAX_SCHEMAS} schemas; make it smaller` },
-      ]
-    if (nesting > MAX_NESTING)
-      return [
-        ...issues,
-        { pointer: at, detail: `schemas are nested more than ${MAX_NESTING} levels deep here; flatten them` },
-      ]
-    issues.push(...keywordIssues(schema, at), ...patternIssues(schema, at), ...contradictions(schema, at))
-    for (const inner of subschemas(schema, at)) pending.push({ ...inner, nesting: nesting + 1 })
-  }
   return issues
 }
 

@@ -95,6 +95,7 @@ const batchRecord = () =>
     cancelling_at: moment(),
     cancelled_at: moment(),
     expired_at: moment(),
+    request_counts: z.never({ error: 'follows from the items and the plan; leave it out' }).optional(),
     metadata: metadataSchema().default({}),
     error: z.custom<JsonObject>(isObject, { error: 'must be an object or null' }).nullable(),
     results_url: z.string().nullable(),

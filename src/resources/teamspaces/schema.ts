@@ -142,15 +142,18 @@ export const memberships = collection<Membership>({
   label: 'membership',
   schema: membershipRecord,
   check: checkMembership,
-  generate: ({ chance, newId, ago, any }) => {
-    const user = any(users)
+  // The newest user first, then the one before: generated memberships go to generated users, one each, and given users
+  // keep to the memberships that the fixtures give them.
+  generate: ({ chance, n, start, newId, ago, all, any }) => {
+    const everyone = all(users)
+    const user = everyone.at(-1 - (n % everyone.length)) ?? any(users)
     return {
       id: newId(),
       teamspace_id: any(teamspaces, ({ _emulator }) => _emulator.organization_id === user.organization_id).id,
       user_id: user.id,
       role: 'member',
       agent_ids: [],
-      created_at: ago(chance.int(1, 300) * DAY),
+      created_at: ago(chance.int(0, Math.max(0, start - Date.parse(user.created_at)))),
       removed_at: null,
       self_joined: false,
     }

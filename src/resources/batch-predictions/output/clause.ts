@@ -13,7 +13,7 @@ export interface Clause {
   readonly settled: readonly string[]
 }
 
-/** Every clause that one value has to satisfy; `false` where one of them allows nothing. */
+/** Every clause that one value has to satisfy. */
 export type Conjunction = readonly Clause[]
 
 /** Compiles the makers of inner values; `depth` counts the arrays around a value. */
@@ -60,7 +60,7 @@ export function given(clauses: Conjunction, keyword: string): { clause: Clause; 
   })
 }
 
-/** The strictest lower bound that the clauses set, with the clause that sets it. */
+/** The strictest lower bound that the clauses set. */
 export function greatest(clauses: Conjunction, keyword: string, otherwise: number): number {
   return Math.max(otherwise, ...numbers(clauses, keyword))
 }

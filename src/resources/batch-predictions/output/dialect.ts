@@ -52,15 +52,19 @@ const EXPECTED: ReadonlyMap<string, string> = new Map([
   ],
 ])
 
-/** Where a schema is not valid JSON Schema Draft 2020-12, and what belongs there. */
+/** Where a schema is not valid JSON Schema Draft 2020-12, and what belongs there: the innermost places only. */
 export function dialectIssues(schema: JsonObject): Issue[] {
   const places = new Map(
     metaSchemaErrors(schema).map(({ instancePath, message }) => [instancePath, message ?? 'is not valid']),
   )
-  const deepest = [...places].filter(
-    ([place]) => ![...places.keys()].some((other) => other.startsWith(`${place}/`)),
-  )
-  return deepest.map(([place, message]) => describe(place, message))
+  const outer = new Set([...places.keys()].flatMap(placesAround))
+  return [...places].flatMap(([place, message]) => (outer.has(place) ? [] : [describe(place, message)]))
+}
+
+/** The JSON Pointers of everything that a place lies in, outermost first. */
+export function placesAround(place: string): string[] {
+  const parts = place.split('/')
+  return parts.slice(0, -1).map((_, index) => parts.slice(0, index + 1).join('/'))
 }
 
 function describe(place: string, message: string): Issue {

@@ -1,19 +1,16 @@
-import { isObject, type Json, type JsonObject, pointer } from '../../../kernel/json.ts'
+import { pointer } from '../../../kernel/json.ts'
 import {
   type Clause,
   type Compiler,
   type Conjunction,
   given,
-  greatest,
   helper,
   inner,
   isNever,
-  least,
-  numbers,
   place,
 } from './clause.ts'
+import { lengthOf, negationsOf, type Wish, wishesOf } from './contains.ts'
 import { attempt, CannotSatisfy, MAX_WEIGHT, type Maker } from './maker.ts'
-import { negations } from './negation.ts'
 
 /** The most items that an array is given to reach `minItems`. */
 export const MAX_ITEMS = 100_000
@@ -22,13 +19,6 @@ export const MAX_ITEMS = 100_000
 export interface Length {
   readonly from: number
   readonly to: number
-}
-
-/** One `contains`: how many items have to match it, and how many may. */
-interface Wish {
-  readonly clause: Clause
-  readonly min: number
-  readonly max: number
 }
 
 /**
@@ -251,34 +241,4 @@ export class Places {
   private at(keyword: string, why: string): CannotSatisfy {
     return new CannotSatisfy(place(this.clauses, keyword), keyword, `${keyword} ${why}`)
   }
-}
-
-/** Every `contains`; one that any item matches only bounds the length, which `lengthOf` takes care of. */
-function wishesOf(clauses: Conjunction): Wish[] {
-  return given(clauses, 'contains').flatMap(({ clause, value }) => (isAnything(value) ? [] : wishOf(clause)))
-}
-
-function wishOf(clause: Clause): Wish {
-  const min = numbers([clause], 'minContains')[0] ?? 1
-  return { clause, min, max: least([clause], 'maxContains', Infinity) }
-}
-
-function isAnything(schema: Json): boolean {
-  return schema === true || (isObject(schema) && Object.keys(schema).length === 0)
-}
-
-function lengthOf(clauses: Conjunction): { min: number; max: number } {
-  const loose = given(clauses, 'contains').flatMap(({ clause, value }) =>
-    isAnything(value) ? wishOf(clause) : [],
-  )
-  const min = Math.max(greatest(clauses, 'minItems', 0), ...loose.map((wish) => wish.min))
-  return {
-    min,
-    max: Math.max(0, Math.min(least(clauses, 'maxItems', Infinity), ...loose.map((wish) => wish.max))),
-  }
-}
-
-function negationsOf({ schema }: Clause): JsonObject[] {
-  const { contains } = schema
-  return typeof contains === 'boolean' || isObject(contains) ? negations(contains) : []
 }

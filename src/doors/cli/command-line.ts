@@ -1,0 +1,166 @@
+import { Command, CommanderError, Option } from 'commander'
+import { didYouMean } from '../../kernel/assumptions.ts'
+import { type CommandDeclaration, commands, DEFAULT_COMMAND, type Terminal } from './commands.ts'
+import {
+  type Environment,
+  type Flags,
+  flagOf,
+  type OptionName,
+  optionOf,
+  resolveOptions,
+  shownDefault,
+} from './options.ts'
+import { CommandFailed, FAILED, MISUSED, OK, UsageError } from './usage.ts'
+import { packageVersion } from './version.ts'
+
+const NAME = 'workspace-emulator'
+
+const FOOTER = `
+Every flag is an environment variable too: --skip-on-poll is WORKSPACE_EMULATOR_SKIP_ON_POLL. A flag wins.`
+
+/**
+ * Obeys a command line and resolves with the exit code: 0, 1 when the command failed, 2 when it was misused.
+ * @param argv what follows the name of the program
+ */
+export async function run(argv: readonly string[], env: Environment, terminal: Terminal): Promise<number> {
+  let code = OK
+  const program = programOf(terminal, async (declaration, command) => {
+    const options = resolveOptions(declaration.options, flagsOf(command, declaration), env)
+    const action = await declaration.load()
+    // Options that the action does not declare are not in its type either.
+    code = await action({ args: command.args, options: options as never, terminal })
+  })
+  try {
+    await program.parseAsync(argv, { from: 'user' })
+    return code
+  } catch (error) {
+    return explained(error, terminal)
+  }
+}
+
+function explained(error: unknown, terminal: Terminal): number {
+  // What is left of commander's errors is how it ends after a help text.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? OK : MISUSED
+  if (!(error instanceof UsageError || error instanceof CommandFailed)) throw error
+  terminal.err(error.message)
+  return error instanceof UsageError ? MISUSED : FAILED
+}
+
+type Act = (declaration: CommandDeclaration, command: Command) => Promise<void>
+
+function programOf(terminal: Terminal, act: Act): Command {
+  const program = new Command(NAME)
+    .description('A local emulator of the Agent Workspace Service.')
+    .usage('[command] [flags]')
+    .helpCommand('help [command]', 'print the help of a command')
+    .configureOutput({ writeOut: (text) => terminal.out(text.trimEnd()), writeErr: () => {} })
+    .addHelpText(
+      'after',
+      `\nWithout a command, ${DEFAULT_COMMAND} runs. Its flags: ${NAME} ${DEFAULT_COMMAND} --help`,
+    )
+    .option('-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+  program.exitOverride((error) => misuse(error, program))
+  program.on('option:version', () => {
+    terminal.out(packageVersion())
+    throw new CommanderError(OK, 'commander.version', '')
+  })
+  for (const declaration of commands) addCommand(program, declaration, act)
+  return program
+}
+
+function addCommand(program: Command, declaration: CommandDeclaration, act: Act): void {
+  const words = declaration.name.split(' ')
+  const parent = words.length === 1 ? program : program.commands.find((each) => each.name() === words[0])
+  const name = words.at(-1) ?? ''
+  const command = (parent ?? program)
+    .command(name, { isDefault: name === DEFAULT_COMMAND })
+    .description(declaration.says)
+    .summary(declaration.says)
+    .helpCommand(false)
+    .helpOption('-h, --help', 'print this help')
+    .addHelpText('after', FOOTER)
+    .action(() => act(declaration, command))
+  for (const { name, says } of declaration.args) command.argument(name, says)
+  for (const option of declaration.options) command.addOption(commanderOption(option))
+  command.exitOverride((error) => misuse(error, command))
+}
+
+function commanderOption(name: OptionName): Option {
+  const { kind, short, placeholder, says } = optionOf(name)
+  const flags = [short, flagOf(name)].filter((each) => each !== undefined).join(', ')
+  const hint = kind === 'switch' ? says : `${says} (default: ${shownDefault(name)})`
+  const option = new Option(placeholder === undefined ? flags : `${flags} <${placeholder}>`, hint)
+  if (kind === 'switch') return option
+  // Only gathered here: values are parsed where those of the environment are, by the same rules.
+  return option.argParser((text, before: readonly string[] | undefined) => [...(before ?? []), text])
+}
+
+function flagsOf(command: Command, { options }: CommandDeclaration): Flags {
+  const flags = new Map<OptionName, readonly string[]>()
+  for (const name of options) {
+    const given = givenTo(command, name)
+    if (given !== undefined) flags.set(name, given)
+  }
+  return flags
+}
+
+// `clock --json advance 1h` gives the flag to `clock`, which shares it with `advance`.
+function givenTo(command: Command, name: OptionName): readonly string[] | undefined {
+  const option = command.options.find(({ long }) => long === flagOf(name))
+  const attribute = option?.attributeName() ?? ''
+  if (command.getOptionValueSource(attribute) === 'cli') {
+    const value: unknown = command.getOptionValue(attribute)
+    return Array.isArray(value) ? value : ['true']
+  }
+  return command.parent ? givenTo(command.parent, name) : undefined
+}
+
+/** Says in our words what commander found wrong. */
+function misuse(error: CommanderError, command: Command): never {
+  if (error.exitCode === 0) throw error
+  const full = command.parent === null || command.parent === undefined ? NAME : pathOf(command)
+  throw new UsageError([problemOf(error, command), `Run "${full} --help" for what it takes.`])
+}
+
+function problemOf(error: CommanderError, command: Command): string {
+  const quoted = /'([^']*)'/.exec(error.message)?.[1] ?? ''
+  switch (error.code) {
+    case 'commander.unknownOption':
+      return `There is no flag ${quoted}.${didYouMean(quoted, longFlags(command))}`
+    case 'commander.excessArguments':
+      return excess(command)
+    case 'commander.unknownCommand':
+      return `There is no command "${quoted}".${didYouMean(quoted, commandNames())}`
+    case 'commander.optionMissingArgument':
+      return `${quoted.split(' ').find((word) => word.startsWith('--'))} needs a value: ${quoted.replace(/^-\w, /, '')}.`
+    case 'commander.missingArgument':
+      return `${pathOf(command)} needs a ${quoted}, ${command.registeredArguments[0]?.description}.`
+    default:
+      return `${error.message.replace(/^error: /, '')}.`
+  }
+}
+
+// What stands where a command is expected reaches the default command as its argument.
+function excess(command: Command): string {
+  const [first = ''] = command.args.slice(command.registeredArguments.length)
+  if (command.name() !== DEFAULT_COMMAND && command.commands.length === 0) {
+    return `${pathOf(command)} does not take "${first}".`
+  }
+  if (commandNames().includes(first)) return `Put the command first: ${NAME} ${first} [flags].`
+  const known = command.commands.length > 0 ? command.commands.map((each) => each.name()) : commandNames()
+  const path = command.name() === DEFAULT_COMMAND ? first : `${command.name()} ${first}`
+  return `There is no command "${path}".${didYouMean(first, known)}`
+}
+
+function longFlags(command: Command): string[] {
+  return ['--help', ...command.options.flatMap(({ long }) => long ?? [])]
+}
+
+function commandNames(): string[] {
+  return commands.map(({ name }) => name).filter((name) => !name.includes(' '))
+}
+
+function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
+}

@@ -1,0 +1,103 @@
+import { isObject, type Json, type JsonObject } from '../../kernel/json.ts'
+import { CommandFailed } from './usage.ts'
+
+/** Where an emulator is, and the token of its control interface. */
+export interface ControlAddress {
+  /** Without a slash at the end. */
+  readonly url: string
+  readonly controlToken?: string | undefined
+}
+
+/** An answer of the control interface, read to its end. */
+export interface ControlAnswer {
+  readonly status: number
+  /** Undefined when the answer was no JSON object, which an emulator never gives. */
+  readonly body: JsonObject | undefined
+  /** Whether a control token is missing or wrong. */
+  readonly locked: boolean
+}
+
+/** Why there is no answer, in the words of the operating system: `ECONNREFUSED`, `TimeoutError`. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer'
+}
+
+/** How long one request may take, in milliseconds, where nothing else is said. */
+const PATIENCE = 300_000
+
+/** Sends one request to the control interface. Throws {@link NoAnswer}. */
+export async function send(
+  { url, controlToken }: ControlAddress,
+  method: 'GET' | 'POST',
+  path: string,
+  { body, patience = PATIENCE }: { readonly body?: Json; readonly patience?: number } = {},
+): Promise<ControlAnswer> {
+  const headers: Record<string, string> = {}
+  if (controlToken !== undefined) headers.authorization = `Bearer ${controlToken}`
+  if (body !== undefined) headers['content-type'] = 'application/json'
+  try {
+    const response = await fetch(`${url}/__emulator${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(patience),
+    })
+    const locked = response.headers.get('www-authenticate')?.includes('realm="control"') === true
+    return { status: response.status, body: objectOf(await response.text()), locked }
+  } catch (error) {
+    throw new NoAnswer(reasonOf(error))
+  }
+}
+
+/** The body of a successful answer. Throws {@link CommandFailed} with the way out otherwise. */
+export async function ask(
+  address: ControlAddress,
+  method: 'GET' | 'POST',
+  path: string,
+  body?: Json,
+): Promise<JsonObject> {
+  const answer = await send(address, method, path, body === undefined ? {} : { body }).catch(
+    (error: unknown) => {
+      throw error instanceof NoAnswer ? new CommandFailed(silence(address, error)) : error
+    },
+  )
+  if (answer.status < 300 && answer.body !== undefined) return answer.body
+  throw new CommandFailed(refusal(address, `${method} /__emulator${path}`, answer))
+}
+
+/** That nothing answers at an address, and what to do. */
+export function silence({ url }: ControlAddress, { message }: NoAnswer): string {
+  return message === 'ECONNREFUSED'
+    ? `Nothing listens at ${url}. Start an emulator with "workspace-emulator start", or name another with --url.`
+    : `No answer from ${url} (${message}). Name another emulator with --url.`
+}
+
+/** Why an answer is no success, and what to do. */
+export function refusal({ url, controlToken }: ControlAddress, asked: string, answer: ControlAnswer): string {
+  const { status, body, locked } = answer
+  if (locked) {
+    const token = controlToken === undefined ? 'demands a control token' : 'does not know this control token'
+    return `${url} ${token}. Give the one that it was started with or printed: --control-token or WORKSPACE_EMULATOR_CONTROL_TOKEN.`
+  }
+  if (typeof body?.message !== 'string') {
+    return `${url} answers, but is no workspace emulator (${asked}: ${status}). Name another with --url.`
+  }
+  return [body.message, body.mitigation].filter((each) => typeof each === 'string').join(' ')
+}
+
+function objectOf(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+// fetch hides what the operating system said inside the cause, for hosts with several addresses one level deeper.
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const inner = error.cause instanceof AggregateError ? error.cause.errors[0] : error.cause
+  if (inner instanceof Error) return 'code' in inner ? String(inner.code) : inner.message
+  return error.name
+}

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { Settings } from '../../kernel/assumptions.ts'
+import { buildWorld } from '../../kernel/starting-world.ts'
+import type { File } from '../files.ts'
+import { ledger, workspaceService } from '../index.ts'
+import type { Batch } from './batch.ts'
+import { countsAt } from './plan.ts'
+import { resultLines } from './results.ts'
+
+const NOW = Date.parse('2026-03-01T12:00:00.000Z')
+const START = {
+  seed: 1,
+  now: NOW,
+  rate: 0,
+  skip_on_poll: false,
+  settings: {},
+  strict: false,
+  host: () => NOW,
+}
+
+/** A world of two teamspaces, with so many generated files and batches. */
+function generated(files: number, batches: number) {
+  const teamspace = {
+    name: 'T',
+    access: 'closed',
+    created_at: '-1d',
+    _emulator: { organization_id: 'org-1' },
+  }
+  const collections = {
+    organizations: [{ id: 'org-1', name: 'O' }],
+    teamspaces: ['ts-a', 'ts-b'].map((id) => ({ id, cloud_provider: 'cloud_b', ...teamspace })),
+  }
+  const generate = { files, batch_predictions: batches }
+  return buildWorld({ collections, generate }, START, workspaceService, ledger)
+}
+
+test('generated files and batches are records that fixtures could hold, and fit together', async () => {
+  const built = await generated(40, 30)
+  if ('issues' in built) throw new Error(JSON.stringify(built.issues))
+  const files = built.world.store.rows('files') as ReadonlyMap<string, File>
+  const batches = [...built.world.store.rows('batch_predictions').values()] as Batch[]
+  expect([files.size, batches.length]).toEqual([40, 30])
+  expect(new Set([...files.values()].map(({ pages }) => pages === null)).size).toBe(2)
+  for (const batch of batches) {
+    const { teamspace_id, request } = batch._emulator
+    for (const { file_id } of request.items) expect(files.get(file_id)?.teamspace_id).toBe(teamspace_id)
+    const { total, succeeded } = countsAt(batch, NOW)
+    expect([succeeded, [...resultLines(batch, new Settings())].length]).toEqual([total, total])
+    expect(Date.parse(batch.completed_at ?? '')).toBeLessThan(NOW)
+    expect(Date.parse(batch.created_at)).toBeGreaterThan(NOW - 29 * 86_400_000)
+  }
+})
+
+test('batches cannot be generated without files, and the message says so', async () => {
+  await expect(generated(0, 1)).rejects.toThrow(/at least one file/)
+})

@@ -1,0 +1,356 @@
+// biome-ignore-all lint/suspicious/noThenProperty: `then` is a keyword of JSON Schema here, and nothing awaits it
+import { expect, test } from 'vitest'
+import type { JsonObject } from '../../kernel/json.ts'
+import { checkOutputSchema, validateOutput } from './output-schema.ts'
+
+const check = (schema: unknown) => checkOutputSchema(schema, '/output_schema')
+const places = (schema: unknown) => check(schema).map(({ pointer }) => pointer)
+const object = (properties: object, more: object = {}) =>
+  ({ type: 'object', properties, ...more }) as JsonObject
+const read = (text: string): JsonObject => JSON.parse(text)
+
+const KEYWORDS: [string, unknown][] = [
+  ['$defs', { a: { type: 'string' } }],
+  ['$ref', '#/properties/a'],
+  ['allOf', [{ type: 'object' }]],
+  ['anyOf', [{ type: 'object' }]],
+  ['not', { type: 'null' }],
+  ['oneOf', [{ type: 'object' }]],
+  ['patternProperties', { '^a': { type: 'string' } }],
+]
+
+const POSITIONS: [string, string, (schema: object) => object][] = [
+  ['the root', '', (schema) => ({ type: 'object', ...schema })],
+  ['a property', '/properties/a', (schema) => object({ a: schema })],
+  ['items', '/properties/a/items', (schema) => object({ a: { items: schema } })],
+  ['prefixItems', '/properties/a/prefixItems/1', (schema) => object({ a: { prefixItems: [true, schema] } })],
+  ['additionalProperties', '/additionalProperties', (schema) => object({}, { additionalProperties: schema })],
+  ['contains', '/properties/a/contains', (schema) => object({ a: { contains: schema } })],
+  ['propertyNames', '/propertyNames', (schema) => object({}, { propertyNames: schema })],
+  [
+    'dependentSchemas',
+    '/dependentSchemas/a~1b',
+    (schema) => object({}, { dependentSchemas: { 'a/b': schema } }),
+  ],
+  ['if', '/if', (schema) => object({}, { if: schema, else: true })],
+  ['then', '/then', (schema) => object({}, { if: true, then: schema })],
+  ['else', '/else', (schema) => object({}, { if: true, else: schema })],
+  [
+    'unevaluatedItems',
+    '/properties/a/unevaluatedItems',
+    (schema) => object({ a: { unevaluatedItems: schema } }),
+  ],
+  [
+    'unevaluatedProperties',
+    '/unevaluatedProperties',
+    (schema) => object({}, { unevaluatedProperties: schema }),
+  ],
+  ['contentSchema', '/properties/a/contentSchema', (schema) => object({ a: { contentSchema: schema } })],
+  [
+    'a property of a property',
+    '/properties/a/properties/b',
+    (schema) => object({ a: object({ b: schema }) }),
+  ],
+]
+
+for (const [position, at, wrap] of POSITIONS) {
+  test.for(KEYWORDS)(`R274 %s is refused in ${position}`, ([keyword, value]) => {
+    expect(check(wrap({ [keyword]: value }))).toEqual([
+      { pointer: `/output_schema${at}/${keyword}`, detail: expect.stringMatching(/not supported.*; \w/) },
+    ])
+  })
+}
+
+test.for(KEYWORDS)('R274 a property may be called %s', ([keyword]) => {
+  expect(check(object({ [keyword]: { type: 'string' } }, { required: [keyword] }))).toEqual([])
+})
+
+test.for(KEYWORDS)('R274 a plain value may hold the word %s', ([keyword, value]) => {
+  const schema = object({
+    a: { enum: [{ [keyword]: value }, keyword] },
+    b: { const: { [keyword]: value } },
+    c: { default: { [keyword]: value }, examples: [{ [keyword]: value }] },
+    d: { type: 'object', dependentRequired: { [keyword]: [keyword] } },
+  })
+  expect(check(schema)).toEqual([])
+})
+
+test.for([
+  ['an array', { type: 'array' }],
+  ['absent', { properties: {} }],
+  ['a list', { type: ['object'] }],
+  ['true', { type: true }],
+  ['misspelt', { type: 'objekt' }],
+  ['null', { type: null }],
+])('R200 R274 a root type that is %s is refused once, at type', ([, schema]) => {
+  expect(check(schema)).toEqual([
+    {
+      pointer: '/output_schema/type',
+      detail: 'type has to be exactly "object" at the root of an output schema',
+    },
+  ])
+})
+
+test.for([[true], [false], [null], [[]], ['object'], [1], [undefined]])(
+  'R200 %j is no output schema',
+  ([schema]) => {
+    expect(check(schema)).toEqual([
+      { pointer: '/output_schema', detail: expect.stringContaining('"type": "object"') },
+    ])
+  },
+)
+
+test.for([
+  ['type', 'objekt'],
+  ['type', []],
+  ['type', ['string', 'string']],
+  ['minimum', '1'],
+  ['multipleOf', 0],
+  ['minLength', -1],
+  ['maxItems', 1.5],
+  ['uniqueItems', 'yes'],
+  ['required', 'a'],
+  ['required', ['a', 'a']],
+  ['enum', 'a'],
+  ['properties', []],
+  ['items', [{ type: 'string' }]],
+  ['prefixItems', []],
+  ['additionalProperties', 'no'],
+  ['dependentRequired', { a: 'b' }],
+  ['pattern', 1],
+  ['format', 1],
+  ['description', 1],
+])('R200 %s: %j is not valid JSON Schema 2020-12', ([keyword, value]) => {
+  const found = check(object({ a: { [String(keyword)]: value } }))
+  expect(found).toHaveLength(1)
+  expect(found[0]?.pointer).toMatch(new RegExp(`^/output_schema/properties/a/${keyword}(/|$)`))
+  expect(found[0]?.detail).toMatch(new RegExp(`^${keyword} has to `))
+})
+
+test('R200 a list of schemas in items is sent to prefixItems', () => {
+  expect(check(object({ a: { items: [true] } }))[0]?.detail).toContain('prefixItems')
+})
+
+test('R200 a place in a map or a list that has to hold a schema is named by its own pointer', () => {
+  expect(places(object({ 'a/b': 1 }))).toEqual(['/output_schema/properties/a~1b'])
+  expect(places(object({ a: { prefixItems: [true, 'x'] } }))).toEqual([
+    '/output_schema/properties/a/prefixItems/1',
+  ])
+  expect(places(object({ a: { type: ['string', 'strin'] } }))).toEqual(['/output_schema/properties/a/type/1'])
+})
+
+test('R200 every fault is told at once', () => {
+  const schema = object(
+    {
+      a: { $ref: '#' },
+      b: { minimum: 'x' },
+      c: { pattern: '(' },
+      d: { type: 'string', minLength: 2, maxLength: 1 },
+    },
+    { type: 'array', anyOf: [], $schema: 'http://json-schema.org/draft-07/schema#' },
+  )
+  expect(places(schema).toSorted()).toEqual(
+    [
+      '/$schema',
+      '/anyOf',
+      '/properties/a/$ref',
+      '/properties/b/minimum',
+      '/properties/c/pattern',
+      '/properties/d/minLength',
+      '/type',
+    ].map((place) => `/output_schema${place}`),
+  )
+})
+
+test('R200 the dialect may be named, as long as it is 2020-12', () => {
+  expect(check({ $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' })).toEqual([])
+  expect(places({ $schema: 'https://json-schema.org/draft/2019-09/schema', type: 'object' })).toEqual([
+    '/output_schema/$schema',
+  ])
+})
+
+test.for(['$dynamicRef', '$recursiveRef'])('R274 %s is a reference like $ref', (keyword) => {
+  expect(places(object({ a: { [keyword]: '#' } }))).toEqual([`/output_schema/properties/a/${keyword}`])
+})
+
+test.for<[string, object]>([
+  ['/minimum', { type: 'integer', minimum: 2, maximum: 1 }],
+  ['/exclusiveMinimum', { type: 'number', exclusiveMinimum: 1, maximum: 1 }],
+  ['/minimum', { type: 'number', minimum: 1, exclusiveMaximum: 1 }],
+  ['/exclusiveMinimum', { type: 'integer', exclusiveMinimum: 1, exclusiveMaximum: 2 }],
+  ['/multipleOf', { type: 'number', multipleOf: 10, minimum: 11, maximum: 19 }],
+  ['/minLength', { type: 'string', minLength: 2, maxLength: 1 }],
+  ['/minItems', { type: 'array', minItems: 2, maxItems: 1 }],
+  ['/minContains', { type: 'array', contains: true, minContains: 3, maxContains: 2 }],
+  ['/maxContains', { type: 'array', contains: true, maxContains: 0 }],
+  ['/minItems', { type: 'array', prefixItems: [true], items: false, minItems: 2 }],
+  ['/uniqueItems', { type: 'array', items: { type: 'boolean' }, minItems: 3, uniqueItems: true }],
+  ['/contains', { type: 'array', items: { type: 'string' }, contains: { type: 'number' } }],
+  ['/minProperties', { type: 'object', minProperties: 2, maxProperties: 1 }],
+  ['/minProperties', { type: 'object', minProperties: 1, additionalProperties: false }],
+  ['/required/0', { type: 'object', properties: { b: false }, required: ['b'] }],
+  ['/required/0', { type: 'object', required: ['b'], additionalProperties: false }],
+  ['/required', { type: 'object', required: ['b', 'c'], maxProperties: 1 }],
+  ['/required', { type: 'object', required: ['b'], propertyNames: { minLength: 2 } }],
+  ['/enum', { enum: [] }],
+  ['/enum', { type: 'string', enum: [1, null] }],
+  ['/enum', { enum: ['a', 'b'], minLength: 2 }],
+  ['/const', { type: 'integer', const: 1.5 }],
+  ['/pattern', { type: 'string', pattern: '^a{5}$', maxLength: 4 }],
+  ['/format', { type: 'string', format: 'date', maxLength: 9 }],
+  ['/pattern', { type: 'string', format: 'date', pattern: '^[a-z]+$' }],
+])('R200 what no output can satisfy is refused at %s: %j', ([at, schema]) => {
+  const found = check(object({ a: schema }, { required: ['a'] }))
+  expect(found).toEqual([
+    { pointer: `/output_schema/properties/a${at}`, detail: expect.stringMatching(/\w{3}/) },
+  ])
+})
+
+test.for([
+  { type: ['string', 'null'], minLength: 2, maxLength: 1 },
+  { type: 'integer', minimum: 1, maximum: 1 },
+  { type: ['string', 'null'], enum: ['a', 1] },
+  { minimum: 2, maximum: 1 },
+  { type: 'array', contains: { type: 'null' }, minContains: 0, maxContains: 0 },
+  { type: 'array', items: false },
+  { type: 'array', minContains: 3, maxItems: 1 },
+  { type: 'string', format: 'no-such-format' },
+  { type: 'string', pattern: '^\\d{3}\\-\\d{2}$' },
+  { type: 'object', properties: { b: false } },
+  true,
+  {},
+])('R200 what some output can satisfy is accepted: %j', (schema) => {
+  expect(check(object({ a: schema }, { required: ['a'] }))).toEqual([])
+})
+
+test.for<[string, object]>([
+  ['minItems', { type: 'array', minItems: 1e9 }],
+  ['minContains', { type: 'array', contains: { type: 'null' }, minContains: 1e9 }],
+  ['minLength', { type: 'string', minLength: 1e9 }],
+  ['minProperties', { type: 'object', minProperties: 1e9 }],
+  ['pattern', { type: 'string', pattern: '^a{2000000}$' }],
+  ['minItems', { type: 'array', items: { type: 'string', minLength: 10_000 }, minItems: 1_000 }],
+])('R200 an output that would be too large is refused at %s: %j', ([keyword, schema]) => {
+  expect(check(object({ a: schema }))).toEqual([
+    {
+      pointer: `/output_schema/properties/a/${keyword}`,
+      detail: expect.stringMatching(/large|more than|most/),
+    },
+  ])
+})
+
+test.for<[string, string]>([
+  ['(', 'regular expression'],
+  ['(a)\\1', 'refers back'],
+  ['(?<=a)b', 'looks behind'],
+  [`${'('.repeat(60)}${')'.repeat(60)}`, 'nests'],
+  ['(?:(?:a|b){90}){90}', 'lower its counts'],
+])('R200 a pattern that cannot be honoured says why: %s', ([pattern, why]) => {
+  expect(check(object({ a: { pattern } }))).toEqual([
+    { pointer: '/output_schema/properties/a/pattern', detail: expect.stringContaining(why) },
+  ])
+})
+
+test('R200 a schema that is nested too deeply or holds too much is refused before it is walked', () => {
+  const deep = (levels: number, wrap: (inner: unknown) => unknown): unknown => {
+    let schema: unknown = true
+    for (let level = 0; level < levels; level++) schema = wrap(schema)
+    return schema
+  }
+  expect(check(deep(50_000, (inner) => object({ a: inner })))[0]?.detail).toContain('levels deep')
+  expect(check(object({ a: { const: deep(50_000, (inner) => [inner]) } }))[0]?.detail).toContain(
+    'levels deep',
+  )
+  expect(check(deep(70, (inner) => object({ a: inner })))[0]?.detail).toContain('64 levels')
+  expect(check(deep(60, (inner) => object({ a: inner })))).toEqual([])
+  const wide = (size: number) =>
+    object(Object.fromEntries(Array.from({ length: size }, (_, n) => [`p${n}`, {}])))
+  expect(places(wide(6_000))).toEqual(['/output_schema'])
+  expect(places(wide(300_000))).toEqual(['/output_schema'])
+  expect(check(wide(500))).toEqual([])
+})
+
+test('R200 conditions that combine in too many ways are refused instead of being tried for ever', () => {
+  let schema: object = { type: 'object' }
+  for (let level = 0; level < 30; level++)
+    schema = object(
+      { a: schema, kind: { enum: ['x', 'y'] } },
+      {
+        required: ['a'],
+        if: { properties: { kind: { const: 'x' } } },
+        then: { required: ['b'] },
+        else: { properties: { a: { required: ['c'] } } },
+      },
+    )
+  expect(check(schema)[0]?.detail).toContain('too many ways')
+})
+
+test('R200 identifiers and extensions of other tools neither collide nor act', () => {
+  const schema = (title: string): JsonObject => ({
+    ...object({ a: { type: 'string', nullable: true, $anchor: 'x' } }),
+    $id: 'https://example.com/one',
+    $async: true,
+    title,
+  })
+  expect([check(schema('a')), check(schema('b')), check(schema('a'))]).toEqual([[], [], []])
+  expect(validateOutput(schema('a'), { a: null })).toHaveLength(1)
+})
+
+test('R200 the pointer starts with the place of the schema', () => {
+  expect(checkOutputSchema({ type: 'array' }, '')[0]?.pointer).toBe('/type')
+  expect(checkOutputSchema({ type: 'array' }, '/a/0')[0]?.pointer).toBe('/a/0/type')
+})
+
+test('R100 an output is checked by pointer, every fault at once', () => {
+  const schema = object(
+    { 'a/b': { type: 'integer', minimum: 3 }, list: { items: { type: 'string', format: 'date' } } },
+    { required: ['c'], additionalProperties: false },
+  )
+  expect(
+    validateOutput(schema, { 'a/b': 1, list: ['2024-02-30', 1], x: 1 }).map(({ pointer }) => pointer),
+  ).toEqual(expect.arrayContaining(['', '/a~1b', '/list/0', '/list/1', '/x']))
+  expect(validateOutput(schema, 'text')).toEqual([{ pointer: '', detail: expect.stringContaining('object') }])
+  expect(validateOutput(object({ a: true }), { a: 1, b: 2 })).toEqual([])
+})
+
+test('R100 names of inherited members are ordinary names in schemas and outputs', () => {
+  const schema =
+    read(`{"type": "object", "additionalProperties": false, "required": ["toString", "__proto__"],
+    "properties": {"__proto__": {"type": "string"}, "toString": {"const": {"toString": 1}}, "constructor": {"type": "null"}},
+    "dependentRequired": {"__proto__": ["constructor"]}}`)
+  expect(check(schema)).toEqual([])
+  expect(
+    validateOutput(schema, read('{"__proto__": "x", "toString": {"toString": 1}, "constructor": null}')),
+  ).toEqual([])
+  expect(
+    validateOutput(schema, read('{"__proto__": 1, "toString": {"toString": 2}, "constructor": null}')),
+  ).toHaveLength(2)
+  expect(validateOutput(schema, read('{"__proto__": "x", "toString": {"toString": 1}}'))).not.toEqual([])
+  expect(validateOutput(schema, {})).toHaveLength(2)
+  expect(Object.keys({})).toEqual([])
+})
+
+test('R100 a catastrophic pattern does not hold up the process', () => {
+  const schema = object({
+    a: { type: 'string', pattern: '^(([a-z])+.)+[A-Z]([a-z])+$' },
+    b: { pattern: '^(a|a)*b$' },
+  })
+  expect(check(schema)).toEqual([])
+  const started = performance.now()
+  expect(validateOutput(schema, { a: 'a'.repeat(5_000), b: 'a'.repeat(5_000) })).toHaveLength(2)
+  expect(performance.now() - started).toBeLessThan(2_000)
+})
+
+test('R100 items are compared as values, in any number', () => {
+  const schema = object({ a: { type: 'array', uniqueItems: true } })
+  expect(
+    validateOutput(schema, {
+      a: [
+        { x: 1, y: 2 },
+        { y: 2, x: 1 },
+      ],
+    }),
+  ).toHaveLength(1)
+  expect(validateOutput(schema, { a: [1, '1', [1], { 1: 1 }, null, 'null'] })).toEqual([])
+  expect(validateOutput(schema, { a: Array.from({ length: 100_000 }, (_, n) => ({ n })) })).toEqual([])
+})

@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest'
+import type { JsonObject } from '../src/kernel/json.ts'
+import { type AnyRecord, demoWith, issuesOf } from './support/starting-worlds.ts'
+
+/** One bound of a stored member: a value of a given size there, and the issue that names the bound. */
+interface Bound {
+  readonly says: string
+  readonly bound: number
+  readonly at: string
+  readonly document: (size: number) => AnyRecord
+}
+
+const member = (collection: string, id: string, name: string, bound: number, make = x): Bound => ({
+  says: `${name} of ${collection}`,
+  bound,
+  at: `/${name}`,
+  document: (size) => demoWith(collection, id, () => ({ [name]: make(size) })),
+})
+
+function x(size: number): string {
+  return 'x'.repeat(size)
+}
+
+// An emoji of two UTF-16 units is one character (T02).
+function emoji(size: number): string {
+  return '🌉'.repeat(size)
+}
+
+function event(size: number): string {
+  return `A:${x(size - 2)}`
+}
+
+function address(size: number): string {
+  return `https://app.example.com/${x(size - 24)}`
+}
+
+const batch = (change: (size: number) => JsonObject, request: (size: number) => JsonObject = () => ({})) => {
+  const items = [{ custom_id: 'one', file_id: 'file-invoice-1' }]
+  const output_schema = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] }
+  return (size: number): AnyRecord => ({
+    extends: 'demo',
+    collections: {
+      batch_predictions: [
+        {
+          id: 'batch-1',
+          status: 'validating',
+          model: 'standard',
+          created_at: '-1s',
+          ...change(size),
+          _emulator: {
+            teamspace_id: 'teamspace-harbor',
+            organization_id: 'org-larkmoor',
+            request: { prompt: 'Read the total.', output_schema, items, ...request(size) },
+          },
+        },
+      ],
+    },
+  })
+}
+
+const named = (size: number) => ({ items: [{ custom_id: x(size), file_id: 'file-invoice-1' }] })
+const many = (size: number) => ({
+  items: Array.from({ length: size }, (_, n) => ({ custom_id: `${n}`, file_id: 'file-invoice-1' })),
+})
+const pairs = (size: number) => ({
+  metadata: Object.fromEntries(Array.from({ length: size }, (_, n) => [`key ${n}`, 'v'])),
+})
+
+const bounds: readonly Bound[] = [
+  member('teamspaces', 'teamspace-harbor', 'name', 300),
+  member('teamspaces', 'teamspace-harbor', 'name', 300, emoji),
+  member('event_triggers', 'trigger-photo-added', 'trigger_event', 255, event),
+  member('event_triggers', 'trigger-photo-added', 'name', 255),
+  member('event_triggers', 'trigger-photo-added', 'name', 255, emoji),
+  member('event_triggers', 'trigger-photo-added', 'description', 1000),
+  member('event_triggers', 'trigger-photo-added', 'run_conditions', 3000),
+  member('oauth_flows', 'flow-drawings', 'code', 4096),
+  member('oauth_flows', 'flow-drawings', 'state', 512),
+  member('oauth_flows', 'flow-drawings', 'redirect_uri', 2048, address),
+  { says: 'custom_id', bound: 128, at: '/items/0/custom_id', document: batch(() => ({}), named) },
+  { says: 'items of a batch', bound: 5000, at: '/items', document: batch(() => ({}), many) },
+  { says: 'metadata pairs', bound: 16, at: '/metadata', document: batch(pairs) },
+  {
+    says: 'a metadata key',
+    bound: 64,
+    at: '/metadata',
+    document: batch((size) => ({ metadata: { [x(size)]: '' } })),
+  },
+  {
+    says: 'a metadata value',
+    bound: 512,
+    at: '/metadata/key',
+    document: batch((size) => ({ metadata: { key: x(size) } })),
+  },
+]
+
+test.for(bounds)('R284 $says may have the size $bound in fixtures', async ({ bound, document }) => {
+  expect(await issuesOf(document(bound))).toEqual([])
+})
+
+test.for(bounds)('R284 $says of one more than $bound is refused by its bound', async (row) => {
+  const [issue, ...others] = await issuesOf(row.document(row.bound + 1))
+  expect(issue?.pointer).toContain(row.at)
+  expect(issue?.detail.replace(',', '')).toContain(String(row.bound))
+  expect(others).toEqual([])
+})
+
+// Page sizes are in no record, but a setting holds one.
+test.for([
+  [0, false],
+  [1, true],
+  [100, true],
+  [101, false],
+] as const)('R284 a page size of %i from the settings: %s', async ([size, good]) => {
+  const issues = await issuesOf({ extends: 'empty' }, { 'lists.default_limit': size })
+  if (good) expect(issues).toEqual([])
+  else {
+    expect(issues).toMatchObject([{ pointer: '/settings/lists.default_limit' }])
+    expect(issues[0]?.detail).toContain('from 1 to 100')
+  }
+})
