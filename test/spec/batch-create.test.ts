@@ -102,6 +102,14 @@ test('R204 R272 page 1 and a left out page are accepted', async () => {
   await createBatch(world, { items: [{ custom_id: 'a', file_id: 'file-pdf', page: 1 }, ...someItems(1)] })
 })
 
+test('U015 what is missing is said to be required, and the answer is marked', async () => {
+  const world = await batchWorld({ 'required.batch-predictions.create.completion_window': true })
+  const answer = await refusedProblem(world, () => world.post(CREATE, {}), 400)
+  expect(pointersOf(answer)).toEqual(['/prompt', '/output_schema', '/model', '/completion_window', '/items'])
+  for (const { detail } of answer.body.errors) expect(detail).toBe('is required')
+  expect(answer.assumed).toContain('U015')
+})
+
 test('every fault of a request is named at once, with the item that it lies in', async () => {
   const world = await batchWorld()
   const items = [{ custom_id: 'x' }, { custom_id: 'x', file_id: 'file-pdf', page: 0 }]

@@ -454,6 +454,34 @@ test('U056 cleanup can be delayed, or left to the control API', async () => {
   expect((await manual.get(`/batch-predictions/${two.id}/results`)).status).toBe(410)
 })
 
+test('every event says in a sentence what it will do, and a batch has at most one of each kind', async () => {
+  const world = await batchWorld()
+  const { id } = await createBatch(world, { items: 100 })
+  const seen = new Set<string>()
+  for (const by of ['0s', '2s', '400ms', '1s']) {
+    world.advance(by)
+    const ahead = world.sandbox.scheduler.horizon().filter(({ ref }) => ref.endsWith(id))
+    expect(new Set(ahead.map(({ kind }) => kind)).size).toBe(ahead.length)
+    for (const { kind, says } of ahead) seen.add(`${kind} ${/^[A-Z].{20,}\.$/.test(says)}`)
+  }
+  expect([...seen].sort()).toEqual([
+    'batch.cleanup true',
+    'batch.complete true',
+    'batch.expire true',
+    'batch.finalize true',
+    'batch.start true',
+  ])
+  const kinds = [
+    'batch.start',
+    'batch.finalize',
+    'batch.complete',
+    'batch.cancelled',
+    'batch.expire',
+    'batch.cleanup',
+  ]
+  for (const kind of kinds) expect(world.sandbox.service.events.get(kind)?.says).toMatch(/^[A-Z].{20,}\.$/)
+})
+
 test('everything about a batch survives a restart in every phase', async () => {
   let world = await batchWorld({ 'batch.outcomes': [{ probability: 0.5, status: 'errored' }] })
   const straight = await batchWorld({ 'batch.outcomes': [{ probability: 0.5, status: 'errored' }] })

@@ -4,7 +4,9 @@ import { expect, test } from 'vitest'
 import type { Answer } from '../../src/kernel/perform.ts'
 import { batchStatuses } from '../../src/resources/batch-predictions/states.ts'
 import { KEYS } from '../support/base-world.ts'
+import { callBatches } from '../support/batch-calls.ts'
 import {
+  aBatch,
   batchWorld,
   bring,
   cancel,
@@ -275,6 +277,13 @@ test('R092 T29 U047 results_url leads to the results from the address of any req
     const answer = await fetch(url, { headers: { authorization: `Bearer ${KEYS.KU}` } })
     expect([answer.status, (await answer.text()).split('\n')]).toEqual([200, expect.any(Array)])
   }
+})
+
+test('T29 where the path selects the sandbox, results_url stays in it', async () => {
+  const world = await batchWorld()
+  const created = callBatches(world.sandbox, 'create', { body: aBatch(), pathPrefix: '/@w3' })
+  const { results_url } = await bring(world, created.body.id, 'completed')
+  expect(results_url).toBe(`/@w3/v1/batch-predictions/${created.body.id}/results`)
 })
 
 test('U047 a setting makes results_url relative to the base URL', async () => {

@@ -41,7 +41,7 @@ test('R223 no parameter of converse or search is read: whatever they hold, the a
   expect(searches.map(({ status }) => status)).toEqual([501, 501, 501])
 })
 
-test('R292 a record that holds citations is passed through with every member of them', async () => {
+test('R101 R292 a record that holds citations is passed through with every member of them', async () => {
   const citations = [{ source: { fields: ['a'], status: 'ok', item_type: 'page', later: { added: [null] } } }]
   const agent = { id: 'a1', citations, _emulator: { teamspace_id: 'ts-a' } }
   const world = await testWorld({ collections: { agents: [agent] } })

@@ -7,21 +7,23 @@ export interface CallOptions {
   readonly id?: string
   readonly body?: object
   readonly idempotencyKey?: string
+  /** What stands before `/v1` in the path; empty when left out. */
+  readonly pathPrefix?: string
 }
 
 /** Calls one of the batch operations in process, as KU, and reads the answer to its end. */
 export function callBatches(
   sandbox: Sandbox,
   name: string,
-  { id = '', body, idempotencyKey }: CallOptions = {},
+  { id = '', body, idempotencyKey, pathPrefix = '' }: CallOptions = {},
 ) {
   const operation = sandbox.service.operations.get(`batch-predictions.${name}`)
   if (operation === undefined) throw new Error(`there is no operation ${name}`)
   const call: Call = {
     operation,
     method: operation.method,
-    path: `/v1${operation.path}`,
-    pathPrefix: '',
+    path: `${pathPrefix}/v1${operation.path}`,
+    pathPrefix,
     params: { batch_prediction_id: id },
     query: {},
     headers: { authorization: `Bearer ${KEYS.KU}`, 'idempotency-key': idempotencyKey },

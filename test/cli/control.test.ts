@@ -1,0 +1,142 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator.ts'
+import { command } from './in-process.ts'
+
+const START = '2026-03-01T12:00:00.000Z'
+
+async function running(options: EmulatorOptions = {}): Promise<{ emulator: Emulator; url: string }> {
+  const emulator = await startEmulator({ port: 0, fixtures: {}, clock: START, rate: 0, ...options })
+  onTestFinished(() => emulator.close())
+  return { emulator, url: `http://127.0.0.1:${emulator.port}` }
+}
+
+/** A port at which nothing listens: one that was just given back. */
+async function silentUrl(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return `http://127.0.0.1:${port}`
+}
+
+async function stranger(): Promise<string> {
+  const server = createServer((_req, res) => res.end('<html>hello</html>')).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test('status shows version and clock', async () => {
+  const { url } = await running()
+  const { code, out } = await command(['status', '--url', url])
+  expect(code).toBe(0)
+  expect(out.replace(/version \S+,/, 'version V,')).toBe(
+    `${url}: version V, contract 0.1.1\n  clock  ${START}, frozen\n  next   nothing is due`,
+  )
+})
+
+test('status --json prints one line of data', async () => {
+  const { url } = await running()
+  const { out } = await command(['status', '--url', url, '--json'])
+  expect(JSON.parse(out)).toMatchObject({ url, status: 'ok', ready: true, clock: { now: START, rate: 0 } })
+})
+
+test('clock advance moves the clock, clock shows it, reset takes it back', async () => {
+  const { url } = await running()
+  const advanced = await command(['clock', 'advance', '24h', '--url', url])
+  expect(advanced).toEqual({ code: 0, out: `${START} to 2026-03-02T12:00:00.000Z`, err: '' })
+  expect((await command(['clock', '--url', url])).out).toBe(
+    '2026-03-02T12:00:00.000Z, frozen\nnext: nothing is due',
+  )
+  expect(await command(['reset', '--url', url])).toEqual({
+    code: 0,
+    out: `The world of ${url} starts again.`,
+    err: '',
+  })
+  const { out } = await command(['clock', '--url', url, '--json'])
+  expect(JSON.parse(out).now).toBe(START)
+})
+
+test('flags of clock reach the command below it', async () => {
+  const { url } = await running()
+  const { out } = await command(['clock', '--json', '--url', url, 'advance', 'PT1H'])
+  expect(JSON.parse(out)).toMatchObject({ from: START, to: '2026-03-01T13:00:00.000Z', events: [] })
+})
+
+test('the address comes from the environment as well, also that of the API', async () => {
+  const { url } = await running()
+  const { code } = await command(['clock'], { WORKSPACE_EMULATOR_URL: `${url}/v1` })
+  expect(code).toBe(0)
+})
+
+test('what the emulator refuses is said with its way out', async () => {
+  const { url } = await running()
+  const { code, err } = await command(['clock', 'advance', '9999999d', '--url', url])
+  expect(code).toBe(1)
+  expect(err).toContain('leads past the last instant there is')
+})
+
+test('nothing listens', async () => {
+  const url = await silentUrl()
+  expect(await command(['status', '--url', url])).toEqual({
+    code: 1,
+    out: '',
+    err: `Nothing listens at ${url}. Start an emulator with "workspace-emulator start", or name another with --url.`,
+  })
+})
+
+test('another program listens', async () => {
+  const url = await stranger()
+  const { code, err } = await command(['status', '--url', url])
+  expect([code, err]).toEqual([
+    1,
+    `${url} answers, but is no workspace emulator (GET /__emulator/health: 200). Name another with --url.`,
+  ])
+})
+
+test('the control token is asked for, refused and accepted', async () => {
+  const { url } = await running({ controlToken: 'canary-token' })
+  const wayOut =
+    'Give the one that it was started with or printed: --control-token or WORKSPACE_EMULATOR_CONTROL_TOKEN.'
+  expect((await command(['clock', '--url', url])).err).toBe(`${url} demands a control token. ${wayOut}`)
+  expect((await command(['clock', '--url', url, '--control-token', 'wrong'])).err).toBe(
+    `${url} does not know this control token. ${wayOut}`,
+  )
+  const { code } = await command(['clock', '--url', url], {
+    WORKSPACE_EMULATOR_CONTROL_TOKEN: 'canary-token',
+  })
+  expect(code).toBe(0)
+})
+
+test('wait is over when the emulator is ready', async () => {
+  const { url } = await running()
+  expect(await command(['wait', '--url', url])).toEqual({ code: 0, out: `Ready: ${url}`, err: '' })
+  const { out } = await command(['wait', '--url', url, '--json'])
+  expect(JSON.parse(out)).toEqual({ ready: true, url })
+})
+
+test('wait needs no token: a health check inside a container cannot know one that was made there', async () => {
+  const { url } = await running({ controlToken: 'canary-token' })
+  expect((await command(['wait', '--url', url])).code).toBe(0)
+  expect((await command(['wait', '--url', url, '--control-token', 'wrong', '--timeout', '60ms'])).code).toBe(
+    1,
+  )
+})
+
+test('wait gives up when the time is up and says what it has seen', async () => {
+  const url = await silentUrl()
+  const { code, err } = await command(['wait', '--url', url, '--timeout', '120ms'])
+  expect([code, err]).toEqual([
+    1,
+    `Not ready after 120ms: Nothing listens at ${url}. Start an emulator with "workspace-emulator start", or name another with --url.`,
+  ])
+})
+
+test('wait sees an emulator that comes later', async () => {
+  const url = await silentUrl()
+  const waiting = command(['wait', '--url', url, '--timeout', '10s'])
+  await running({ port: Number(new URL(url).port) })
+  expect((await waiting).code).toBe(0)
+})

@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { run } from '../../src/doors/cli/command-line.ts'
+import type { Environment } from '../../src/doors/cli/options.ts'
+
+/** What a command has written, and its exit code. */
+export interface Outcome {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs a command in this process. */
+export async function command(argv: readonly string[], env: Environment = {}): Promise<Outcome> {
+  const out: string[] = []
+  const err: string[] = []
+  const terminal = {
+    out: (text: string) => void out.push(text),
+    err: (text: string) => void err.push(text),
+    colours: false,
+  }
+  const code = await run(argv, env, terminal)
+  return { code, out: out.join('\n'), err: err.join('\n') }
+}
+
+/** A directory that is gone after the test. */
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'workspace-emulator-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** A file that is gone after the test. */
+export function temporaryFile(name: string, content: string): string {
+  const file = join(temporaryDirectory(), name)
+  writeFileSync(file, content)
+  return file
+}

@@ -1,0 +1,136 @@
+import { expect, test } from 'vitest'
+import { command, temporaryFile } from './in-process.ts'
+
+test.for([
+  [
+    ['--prot', '1'],
+    'There is no flag --prot. Did you mean "--port"?\nRun "workspace-emulator start --help" for what it takes.',
+  ],
+  [
+    ['stat'],
+    'There is no command "stat". Did you mean "start"?\nRun "workspace-emulator start --help" for what it takes.',
+  ],
+  [
+    ['--port', '5', 'status'],
+    'Put the command first: workspace-emulator status [flags].\nRun "workspace-emulator start --help" for what it takes.',
+  ],
+  [
+    ['start', '--port'],
+    '--port needs a value: --port <number>.\nRun "workspace-emulator start --help" for what it takes.',
+  ],
+  [
+    ['status', '--urll', 'x'],
+    'There is no flag --urll. Did you mean "--url"?\nRun "workspace-emulator status --help" for what it takes.',
+  ],
+  [
+    ['status', 'x'],
+    'workspace-emulator status does not take "x".\nRun "workspace-emulator status --help" for what it takes.',
+  ],
+  [
+    ['clock', 'advence', '1h'],
+    'There is no command "clock advence". Did you mean "advance"?\nRun "workspace-emulator clock --help" for what it takes.',
+  ],
+  [
+    ['clock', 'advance'],
+    'workspace-emulator clock advance needs a duration, such as 90s, 10m, 24h, 29d or PT24H.\nRun "workspace-emulator clock advance --help" for what it takes.',
+  ],
+  [
+    ['clock', 'advance', 'tomorrow'],
+    'clock advance: "tomorrow" is not a duration. Give one such as 90s, 10m, 24h, 29d or PT24H.',
+  ],
+  [
+    ['start', '--port', 'abc', '--durability', 'full', '--clock', 'noon'],
+    [
+      '--port: "abc" is not a port. Give a whole number from 0 (any free one) to 65535.',
+      '--clock: "noon" is not an instant. Give an ISO 8601 one, such as 2026-03-01T12:00:00Z.',
+      '--durability: "full" is unknown. Give process or power.',
+    ].join('\n'),
+  ],
+] as const)('%j is misuse', async ([argv, err]) => {
+  expect(await command(argv)).toEqual({ code: 2, out: '', err })
+})
+
+test('an unknown variable stops every command', async () => {
+  const { code, err } = await command(['status'], { WORKSPACE_EMULATOR_SEEDS: '1' })
+  expect([code, err]).toEqual([
+    2,
+    'There is no environment variable WORKSPACE_EMULATOR_SEEDS. Did you mean "WORKSPACE_EMULATOR_SEED"?',
+  ])
+})
+
+test.for([
+  [['--help'], 'Usage: workspace-emulator [command] [flags]'],
+  [['-h'], 'Usage: workspace-emulator [command] [flags]'],
+  [['start', '--help'], 'Usage: workspace-emulator start [options]'],
+  [['clock', 'advance', '-h'], 'Usage: workspace-emulator clock advance [options] <duration>'],
+  [['help', 'doctor'], 'Usage: workspace-emulator doctor [options]'],
+] as const)('%j prints help and is no error', async ([argv, usage]) => {
+  const { code, out, err } = await command(argv)
+  expect([code, out.split('\n')[0], err]).toEqual([0, usage, ''])
+})
+
+test('the help of start shows each flag with its default', async () => {
+  const { out } = await command(['start', '--help'])
+  expect(out).toMatch(/-p, --port <number>.*\(default:\s+4010\)/s)
+  expect(out).toMatch(/--skip-on-poll/)
+  expect(out).toContain('WORKSPACE_EMULATOR_SKIP_ON_POLL')
+})
+
+test('--version prints the version of the package', async () => {
+  expect(await command(['--version'])).toEqual({
+    code: 0,
+    out: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+    err: '',
+  })
+})
+
+test('start names the file, the line and the member of fixtures that cannot be used', async () => {
+  const file = temporaryFile('world.json', '{\n  "collections": {\n    "pagees": []\n  }\n}\n')
+  expect(await command(['start', '--port', '0', '--ephemeral', '--fixtures', file])).toEqual({
+    code: 1,
+    out: '',
+    err: `The fixtures cannot be used:\n  ${file}:3: /collections/pagees: There is no such collection. Did you mean "pages"?`,
+  })
+})
+
+test('start names the file, the line and the key of settings that cannot be used', async () => {
+  const file = temporaryFile('settings.json', '{\n  "status.conflict": 409,\n  "status.not_fond": 404\n}\n')
+  const world = temporaryFile('world.json', '{}')
+  const argv = ['start', '--port', '0', '--ephemeral', '--fixtures', world, '--settings', file]
+  expect(await command(argv)).toEqual({
+    code: 1,
+    out: '',
+    err: `The settings cannot be used:\n  ${file}:3: /status.not_fond: There is no setting "status.not_fond". Did you mean "status.not_found"?`,
+  })
+})
+
+test.for([
+  ['{', /settings\.json:1: is not JSON: /],
+  ['[]', /settings\.json:1: must be a JSON object$/],
+] as const)('start refuses settings that are no JSON object: %s', async ([content, message]) => {
+  const file = temporaryFile('settings.json', content)
+  const { code, err } = await command(['start', '--port', '0', '--ephemeral', '--settings', file])
+  expect(code).toBe(1)
+  expect(err).toMatch(message)
+})
+
+test('start says that a settings file is missing', async () => {
+  const { code, err } = await command(['start', '--settings', '/nowhere/settings.json'])
+  expect([code, err]).toEqual([
+    1,
+    '/nowhere/settings.json: there is no such file; the path is relative to the working directory',
+  ])
+})
+
+test('start says that a fixtures file is missing', async () => {
+  const { code, err } = await command([
+    'start',
+    '--port',
+    '0',
+    '--ephemeral',
+    '--fixtures',
+    '/nowhere/world.json',
+  ])
+  expect(code).toBe(1)
+  expect(err).toContain('/nowhere/world.json: ')
+})
