@@ -60,9 +60,7 @@ export function rememberAnswer(
 
 /** A digest of the parsed body: equal for bodies that differ only in white space and the order of members (T10). */
 export function fingerprint(body: Json): string {
-  const digest = createHash('sha256')
-  feed(body, (piece) => digest.update(piece))
-  return digest.digest('hex')
+  return createHash('sha256').update(canonical(body)).digest('hex')
 }
 
 /** A digest of the body as it came, for the setting that compares bytes. */
@@ -70,19 +68,15 @@ export function fingerprintBytes(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-function feed(value: Json, write: (piece: string) => void): void {
+function canonical(value: Json): string {
   if (Array.isArray(value)) {
-    write('[')
-    for (const each of value) feed(each, write)
-    write(']')
-  } else if (isObject(value)) {
-    write('{')
-    for (const key of Object.keys(value).sort()) {
-      write(JSON.stringify(key))
-      feed(value[key] as Json, write)
-    }
-    write('}')
-  } else {
-    write(`${JSON.stringify(value)},`)
+    let text = '['
+    for (const each of value) text += `${canonical(each)},`
+    return `${text}]`
   }
+  if (!isObject(value)) return JSON.stringify(value)
+  let text = '{'
+  for (const key of Object.keys(value).sort())
+    text += `${JSON.stringify(key)}:${canonical(value[key] as Json)},`
+  return `${text}}`
 }

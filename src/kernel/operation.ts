@@ -148,6 +148,11 @@ export interface Resource {
   readonly collections: readonly AnyCollection[]
   readonly events?: readonly EventHandler[]
   readonly assumptions?: Assumptions
+  /**
+   * Puts into the schedule what a record calls for that has come into the world from outside the API: a fixture, a hand
+   * edit, the control interface. Called for every record written that way; the same record may come again.
+   */
+  readonly arm?: (scope: Scope, table: string, record: Row) => void
   /** Refuses callers who have no business in the teamspace of their key. Runs in `identify`, for every operation. */
   readonly authorize?: (request: AuthorizeRequest) => void
   /** Interventions that the control API offers on records of this room: `POST /{collection}/{id}/{name}`. */
@@ -202,6 +207,11 @@ export function service(resources: readonly Resource[]): Service {
       (each) => each.kind,
     ),
   }
+}
+
+/** Tells every room of a record that has come into the world from outside the API. */
+export function armRecord(service: Service, scope: Scope, table: string, record: Row): void {
+  for (const room of service.resources) room.arm?.(scope, table, record)
 }
 
 /** The `collection/id` under which events refer to a record. */

@@ -4,10 +4,11 @@ import { clockRow, type HostTime } from './clock.ts'
 import type { AnyCollection, Collection, Maker } from './collection.ts'
 import type { Row } from './commit.ts'
 import { parseDuration } from './duration.ts'
+import { HandlerScope } from './exchange.ts'
 import { formatInstant } from './instant.ts'
 import { acceptRecord, acceptRecords, checkWorld } from './intake.ts'
 import { type Issue, isObject, type Json, type JsonObject, pointer } from './json.ts'
-import type { Service } from './operation.ts'
+import { armRecord, type Service } from './operation.ts'
 import { Chance, loadFaker, objectId, uuid } from './random.ts'
 import { COUNTERS, ORIGIN, SETTINGS, WORLD, type WorldState } from './state.ts'
 import { Store } from './store.ts'
@@ -77,7 +78,17 @@ export async function buildWorld(
     { id: SETTINGS, values: start.settings } as Row,
     { id: ORIGIN, seed: start.seed } as Row,
   ])
+  armAll(store, service, new HandlerScope(store.begin(), start.now, start.seed, settings))
   return { world: { store, limits: [] } }
+}
+
+// What the records call for is part of the starting world: its history begins after it.
+function armAll(store: Store, service: Service, scope: HandlerScope): void {
+  for (const name of service.collections.keys()) {
+    for (const record of store.rows(name).values()) armRecord(service, scope, name, record)
+  }
+  store.commit(scope.tx, scope.at)
+  store.startAt(0)
 }
 
 function checkNames({ collections, generate }: Fixtures, service: Service): Issue[] {

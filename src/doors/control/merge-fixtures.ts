@@ -1,5 +1,6 @@
 import { refuse, refuseInvalid } from '../../kernel/errors.ts'
 import { type Issue, isObject, type JsonObject, pointer } from '../../kernel/json.ts'
+import { armRecord } from '../../kernel/operation.ts'
 import { hash } from '../../kernel/random.ts'
 import type { Sandbox } from '../../kernel/sandbox.ts'
 import { buildWorld, type Fixtures } from '../../kernel/starting-world.ts'
@@ -28,12 +29,14 @@ export async function mergeFixtures(
 ): Promise<Readonly<Record<string, number>>> {
   const joined = join(sandbox, fixtures)
   const store = await build(sandbox, fixtures.generate, joined)
-  const { result } = sandbox.change(({ tx }) => {
+  const { result } = sandbox.change((scope) => {
+    const { tx } = scope
     const written = new Map<string, number>()
     for (const [name, { given }] of joined) {
       for (const row of store.rows(name).values()) {
         if (!given.has(row.id) && tx.get(name, row.id) !== undefined) continue
         tx.put(name, row)
+        armRecord(sandbox.service, scope, name, row)
         written.set(name, (written.get(name) ?? 0) + 1)
       }
     }

@@ -1,28 +1,17 @@
-import * as z from 'zod'
 import { refuse } from '../../kernel/errors.ts'
 import { formatInstant } from '../../kernel/instant.ts'
-import { requiredIf, successCreate, unknownFields } from '../../kernel/open-items.ts'
+import { successCreate } from '../../kernel/open-items.ts'
 import { type Finder, operation, type Scope } from '../../kernel/operation.ts'
 import { hash } from '../../kernel/random.ts'
 import { admitBatch } from './admission.ts'
 import { batchAnswer, noteBatch, shownBatch } from './answer.ts'
-import type { Batch, Plan } from './batch.ts'
-import { checked } from './checked.ts'
+import type { Plan } from './batch.ts'
 import { WINDOW } from './consistency.ts'
-import { MOST_ITEMS, readItems } from './items.ts'
+import { createBody } from './create-input.ts'
 import { put } from './lifecycle.ts'
-import { chooseModel, unknownModel } from './models.ts'
+import { chooseModel } from './models.ts'
 import { changePace, DEFAULT_PACE } from './pace.ts'
-import { metadataSchema, outputSchemaSchema } from './schema.ts'
-import {
-  defaultOutcomes,
-  defaultPace,
-  emptyCustomIds,
-  fileRefName,
-  itemsName,
-  models,
-  windowRequired,
-} from './settings.ts'
+import { defaultOutcomes, defaultPace, fileRefName, itemsName } from './settings.ts'
 
 /** 100 MiB of the decoded body. Specification: Limits / Batch predictions. */
 export const BODY_LIMIT = 104_857_600
@@ -40,40 +29,13 @@ export const createBatch = operation({
   idempotent: true,
   success: successCreate,
   answer: batchAnswer,
-  input: ({ object }, settings) => {
-    const form = {
-      file: settings.get(fileRefName) ?? 'file_id',
-      emptyIds: settings.get(emptyCustomIds) === 'accept',
-      refuseUnknown: settings.get(unknownFields) === 'reject',
-    }
-    const list = settings.get(models)
-    const common = {
-      prompt: z.string(),
-      output_schema: outputSchemaSchema(),
-      model: z
-        .string()
-        .min(1, { error: 'must not be empty' })
-        .superRefine((id, context) => {
-          const message = unknownModel(id, list)
-          if (message !== undefined) context.addIssue({ code: 'custom', message })
-        }),
-      completion_window: requiredIf(settings.get(windowRequired), z.literal('24h')),
-      metadata: metadataSchema().optional(),
-    }
-    const items = checked((value, complain) => readItems(value, form, complain), itemsShape(form.file))
-    const members = { ...common, [settings.get(itemsName) ?? 'items']: items }
-    // The list goes by a name that a setting gives, and by `items` from here on.
-    const body = object(members).transform((read) => {
-      const { [settings.get(itemsName) ?? 'items']: list, ...rest } = read as Record<string, unknown>
-      return { ...rest, items: list } as z.output<z.ZodObject<typeof common & { items: typeof items }>>
-    })
-    return { body }
-  },
+  input: (fields, settings) => ({ body: createBody(fields, settings) }),
   find: requireNames,
   handle: (request) => {
     const { body, caller, newId, now, at, note, pathPrefix } = request
+    const { prompt, output_schema, items, metadata = {} } = body
     const model = chooseModel(body.model, request)
-    admitBatch(request, body.items.length)
+    admitBatch(request, items.length)
     const id = newId()
     const batch = put(request, {
       object: 'batch_prediction',
@@ -90,30 +52,25 @@ export const createBatch = operation({
       cancelling_at: null,
       cancelled_at: null,
       expired_at: null,
-      metadata: body.metadata ?? {},
+      metadata,
       error: null,
       results_url: null,
       _emulator: {
         teamspace_id: caller.teamspace_id,
         organization_id: caller.organization_id,
         prefix: pathPrefix,
-        request: {
-          prompt: body.prompt,
-          output_schema: body.output_schema,
-          items: body.items,
-          effective_model: model.effective,
-        },
+        request: { prompt, output_schema, items, effective_model: model.effective },
         plan: newPlan(request, id),
         progress: { since: at, done: 0, most: null, polls: 0, held: false },
         ended: null,
       },
-    } satisfies Batch)
+    })
     noteBatch(batch, note)
     return { body: shownBatch(batch, now) }
   },
 })
 
-/** Pace and outcome rules are copied: a later change of the settings leaves the batches that exist alone. */
+// Pace and outcome rules are copied: a later change of the settings leaves the batches that exist alone.
 function newPlan({ settings, seed }: Pick<Scope, 'settings' | 'seed'>, id: string): Plan {
   return {
     seed: hash(seed, 'batch', id),
@@ -131,17 +88,4 @@ function requireNames({ assume }: Finder): void {
     detail: 'The specification shows neither the name of the item list nor that of the file reference.',
     mitigation: `Give them in the settings: ${missing.map((key) => `"${key}"`).join(' and ')}.`,
   })
-}
-
-function itemsShape(file: string) {
-  const item = {
-    type: 'object',
-    properties: {
-      custom_id: { type: 'string', minLength: 1, maxLength: 128 },
-      [file]: { type: 'string', minLength: 1 },
-      page: { type: 'integer', minimum: 1 },
-    },
-    required: ['custom_id', file],
-  }
-  return { type: 'array', minItems: 1, maxItems: MOST_ITEMS, items: item }
 }

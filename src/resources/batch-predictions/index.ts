@@ -1,9 +1,11 @@
 import type { Resource } from '../../kernel/operation.ts'
 import { batchAssumptions } from './assumptions.ts'
+import type { Batch } from './batch.ts'
 import { batchControls } from './controls.ts'
 import { createBatch } from './create.ts'
 import { batchEvents } from './events.ts'
 import { cancelBatch, retrieveBatch, retrieveResults } from './operations.ts'
+import { arm } from './schedule.ts'
 import { batches } from './schema.ts'
 
 /** Batch predictions: creation, a lifecycle in virtual time, results and cancelling. */
@@ -14,4 +16,7 @@ export const batchPredictionsRoom: Resource = {
   events: batchEvents,
   controls: batchControls,
   assumptions: batchAssumptions,
+  arm: (scope, table, record) => {
+    if (table === batches.name) arm(scope, record as Batch)
+  },
 }

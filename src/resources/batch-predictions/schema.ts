@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { collection } from '../../kernel/collection.ts'
 import { nonEmptyText, timestamp } from '../../kernel/fields.ts'
 import { isObject, type JsonObject } from '../../kernel/json.ts'
+import { REQUIRED } from '../../kernel/zod-issues.ts'
 import { teamspaces } from '../teamspaces/schema.ts'
 import type { Batch, BatchRequest, End, Plan, Progress } from './batch.ts'
 import { checked, complainAll } from './checked.ts'
@@ -34,7 +35,8 @@ export function metadataSchema() {
 /** `output_schema` of a request or a record. Specification: Limits / Batch predictions. */
 export function outputSchemaSchema() {
   const check = (value: unknown, complain: Complain): JsonObject => {
-    complainAll(checkOutputSchema(value, ''), complain)
+    if (value === undefined) complain([], REQUIRED)
+    else complainAll(checkOutputSchema(value, ''), complain)
     return isObject(value) ? value : {}
   }
   return checked(check, { type: 'object', properties: { type: { const: 'object' } }, required: ['type'] })

@@ -4,6 +4,7 @@ import type { Row } from '../../../kernel/commit.ts'
 import { refuse, refuseInvalid } from '../../../kernel/errors.ts'
 import { acceptRecord } from '../../../kernel/intake.ts'
 import { type Issue, isObject, type Json } from '../../../kernel/json.ts'
+import { armRecord, type Scope } from '../../../kernel/operation.ts'
 import type { Sandbox } from '../../../kernel/sandbox.ts'
 import { SCHEDULE, type ScheduledEvent } from '../../../kernel/scheduler.ts'
 import type { Transaction } from '../../../kernel/store.ts'
@@ -48,9 +49,9 @@ export const recordRoutes: readonly AnyRoute[] = [
     body: jsonObject,
     handle: ({ sandbox, params, body }) => {
       const collection = collectionOf(sandbox, params.collection)
-      const { result } = sandbox.change(({ tx }) => {
-        const status = tx.get(collection.name, params.id) === undefined ? 201 : 200
-        return { status, body: write(sandbox, tx, collection, { id: params.id, ...body }, params.id) }
+      const { result } = sandbox.change((scope) => {
+        const status = scope.tx.get(collection.name, params.id) === undefined ? 201 : 200
+        return { status, body: write(sandbox, scope, collection, { id: params.id, ...body }, params.id) }
       })
       return result
     },
@@ -65,11 +66,11 @@ export const recordRoutes: readonly AnyRoute[] = [
     body: jsonObject,
     handle: ({ sandbox, params, body }) => {
       const collection = collectionOf(sandbox, params.collection)
-      const { result } = sandbox.change(({ tx }) => {
-        const before = tx.in(collection).require(params.id) as Row
+      const { result } = sandbox.change((scope) => {
+        const before = scope.tx.in(collection).require(params.id) as Row
         const patch = body as Json
         const after = mergePatch(before as unknown as Json, patch)
-        return { body: write(sandbox, tx, collection, after, params.id, patch) }
+        return { body: write(sandbox, scope, collection, after, params.id, patch) }
       })
       return result
     },
@@ -108,7 +109,7 @@ function collectionOf(sandbox: Sandbox, name: string): AnyCollection {
 // Puts a record that has passed every check of its collection and left no reference behind that leads nowhere.
 function write(
   sandbox: Sandbox,
-  tx: Transaction,
+  scope: Scope,
   collection: AnyCollection,
   raw: unknown,
   id: string,
@@ -121,8 +122,9 @@ function write(
   }
   refuseInvalid(issues.map((issue) => explainRemoval(issue, patch)))
   const accepted = row as Row // without a row there was an issue
-  tx.put(collection.name, accepted)
-  refuseBrokenWrite(sandbox, tx, `${collection.name}/${id}`)
+  scope.tx.put(collection.name, accepted)
+  armRecord(sandbox.service, scope, collection.name, accepted)
+  refuseBrokenWrite(sandbox, scope.tx, `${collection.name}/${id}`)
   return accepted
 }
 

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { buildWorld } from '../kernel/starting-world.ts'
+import { ledger, workspaceService } from './index.ts'
+
+const NOW = Date.parse('2026-03-01T12:00:00.000Z')
+const START = {
+  seed: 1,
+  now: NOW,
+  rate: 0,
+  skip_on_poll: false,
+  settings: {},
+  strict: false,
+  host: () => NOW,
+}
+
+const teamspace = {
+  id: 'ts-a',
+  cloud_provider: 'cloud_b',
+  name: 'T',
+  access: 'closed',
+  created_at: '-1d',
+  _emulator: { organization_id: 'org-1' },
+}
+
+/** What is wrong with a world that has this one file. */
+async function issuesWith(file: object): Promise<string[]> {
+  const collections = { organizations: [{ id: 'org-1', name: 'O' }], teamspaces: [teamspace], files: [file] }
+  const built = await buildWorld({ collections, generate: {} }, START, workspaceService, ledger)
+  return 'issues' in built ? built.issues.map(({ pointer }) => pointer) : []
+}
+
+const file = { id: 'f', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf' }
+
+test('a file needs no more than id, teamspace, name and kind', async () => {
+  expect(await issuesWith(file)).toEqual([])
+})
+
+test.for<[string, object, string]>([
+  ['of an unknown teamspace', { teamspace_id: 'ts-z' }, '/collections/files/0/teamspace_id'],
+  ['without pages but paged', { pages: 0 }, '/collections/files/0/pages'],
+  ['with half a page', { pages: 1.5 }, '/collections/files/0/pages'],
+  ['without a kind', { kind: '' }, '/collections/files/0/kind'],
+  ['with an unknown member', { size: 3 }, '/collections/files/0/size'],
+])('a file %s is refused', async ([, change, pointer]) => {
+  expect(await issuesWith({ ...file, ...change })).toEqual([pointer])
+})

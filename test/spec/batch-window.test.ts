@@ -1,0 +1,110 @@
+import { expect, test } from 'vitest'
+import { batchLifecycle, batchStatuses } from '../../src/resources/batch-predictions/states.ts'
+import { batchWorld, cancel, counts, createBatch, intervene, linesOf, retrieve } from '../support/batches.ts'
+
+test('R107 T16 in progress at the end of the window expires to the millisecond, and finished items stay', async () => {
+  const world = await batchWorld({ 'batch.pace': { in_progress: { per_item: '10h', concurrency: 2 } } })
+  const { id } = await createBatch(world, { items: 5 })
+  world.advance('86399999ms')
+  expect((await retrieve(world, id)).status).toBe('in_progress')
+  world.advance('1ms')
+  const batch = await retrieve(world, id)
+  expect([batch.status, batch.expired_at]).toEqual(['expired', batch.expires_at])
+  expect(counts(batch)).toEqual({ total: 5, succeeded: 4, expired: 1 })
+  expect((await linesOf(world, id)).map((line) => line.status)).toEqual([
+    'succeeded',
+    'succeeded',
+    'succeeded',
+    'succeeded',
+    'expired',
+  ])
+})
+
+test('R108 T13 all items finished in time completes, though finalizing reaches past the window', async () => {
+  const pace = { validating: 'immediate', in_progress: '86399s', finalizing: '2s' }
+  const world = await batchWorld({ 'batch.pace': pace })
+  const { id } = await createBatch(world)
+  world.advance('24h')
+  expect((await retrieve(world, id)).status).toBe('finalizing')
+  world.advance('1s')
+  const batch = await retrieve(world, id)
+  expect([batch.status, batch.expired_at]).toEqual(['completed', null])
+})
+
+test('T14 items that finish at the very end of the window are finished', async () => {
+  const pace = { validating: 'immediate', in_progress: '24h', finalizing: '1s' }
+  const world = await batchWorld({ 'batch.pace': pace })
+  const { id } = await createBatch(world)
+  const { events } = world.advance('24h')
+  expect(events.map(({ to }) => to)).toEqual(['in_progress', 'finalizing'])
+  world.advance('1s')
+  expect((await retrieve(world, id)).status).toBe('completed')
+})
+
+test('T14 validation that ends with the window starts the items first, whatever the order of scheduling', async () => {
+  const world = await batchWorld({ 'batch.pace': { validating: '24h', in_progress: 'immediate' } })
+  const { id } = await createBatch(world)
+  const { id: moved } = await createBatch(world, { items: 2 })
+  intervene(world, 'change', moved, { pace: { validating: '23h' } })
+  intervene(world, 'change', moved, { pace: { validating: '24h' } })
+  world.advance('24h')
+  for (const each of [id, moved]) expect((await retrieve(world, each)).status).toBe('finalizing')
+})
+
+test('T14 a window that ends at the instant of a cancel has ended', async () => {
+  const world = await batchWorld({ 'batch.pace': { in_progress: 'hold' } })
+  const { id } = await createBatch(world)
+  world.advance('24h')
+  const { status } = await cancel(world, id)
+  expect([status, (await retrieve(world, id)).status]).toEqual([409, 'expired'])
+})
+
+test.for([
+  ['expire', 'expired', { expired: 3 }],
+  ['fail', 'failed', { errored: 3 }],
+  ['wait', 'validating', { processing: 3 }],
+] as const)('T13 the window ends while validating: %s', async ([reading, status, rest]) => {
+  const world = await batchWorld({
+    'batch.expire_in_validating': reading,
+    'batch.pace': { validating: '25h', in_progress: '1h' },
+  })
+  const { id } = await createBatch(world)
+  world.advance('24h')
+  const batch = await retrieve(world, id)
+  expect([batch.status, batch.in_progress_at]).toEqual([status, null])
+  expect(counts(batch)).toEqual({ total: 3, ...rest })
+  world.advance('2h')
+  if (reading === 'wait') expect((await retrieve(world, id)).status).toBe('expired')
+  else expect(await retrieve(world, id)).toEqual(batch)
+})
+
+test('T13 the window ends while cancelling: the batch is cancelled', async () => {
+  const world = await batchWorld({ 'batch.cancel_delay': '2h', 'batch.pace': { in_progress: 'hold' } })
+  const { id } = await createBatch(world)
+  world.advance('23h')
+  await cancel(world, id)
+  world.advance('1h')
+  expect((await retrieve(world, id)).status).toBe('cancelling')
+  world.advance('1h')
+  expect((await retrieve(world, id)).status).toBe('cancelled')
+})
+
+test('R114 the table of moves is that of the specification, and the other moves name what they rest on', () => {
+  const rows = batchLifecycle.arrows.map(({ from, on, to, because }) => `${from} ${on} ${to} ${because}`)
+  expect(rows.sort()).toEqual([
+    'cancelled cancel cancelled spec',
+    'cancelling cancel cancelling spec',
+    'cancelling stop cancelled U054',
+    'finalizing complete completed U054',
+    'in_progress cancel cancelling spec',
+    'in_progress expire expired spec',
+    'in_progress fail failed spec',
+    'in_progress finish finalizing U054',
+    'validating cancel cancelling spec',
+    'validating expire expired T13',
+    'validating fail failed spec',
+    'validating start in_progress U054',
+  ])
+  const terminal = batchStatuses.filter((status) => batchLifecycle.terminal(status))
+  expect(terminal.sort()).toEqual(['cancelled', 'completed', 'expired', 'failed'])
+})
