@@ -141,6 +141,15 @@ export interface EventHandler {
   readonly handle: (scope: Scope, event: ScheduledEvent) => void
 }
 
+/** A problem that stands inside an answer: the error of a record or of a line, not of the request. */
+export interface EmbeddedProblem {
+  readonly code: string
+  readonly title: string
+  readonly status: number
+  /** One sentence for whoever follows its type. */
+  readonly says: string
+}
+
 /** One room of the service: what it declares is all that doors and kernel know of it. */
 export interface Resource {
   readonly name: string
@@ -148,6 +157,7 @@ export interface Resource {
   readonly collections: readonly AnyCollection[]
   readonly events?: readonly EventHandler[]
   readonly assumptions?: Assumptions
+  readonly problems?: (settings: Settings) => readonly EmbeddedProblem[]
   /**
    * Puts into the schedule what a record calls for that has come into the world from outside the API: a fixture, a hand
    * edit, the control interface. Called for every record written that way; the same record may come again.

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { controlWorld } from '../support/control-world.ts'
 import { libraryWorld } from '../support/library.ts'
+import { testWorld } from '../support/world.ts'
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
 
@@ -184,4 +185,13 @@ test('reset takes merged records away again', async () => {
   await world.call('POST', '/fixtures', libraryWorld)
   await world.call('POST', '/reset', {})
   expect((await world.call('GET', '/state')).body.collections).toEqual(saved.collections)
+})
+
+test('R251 the type of a problem inside a result line or a batch leads to its explanation too', async () => {
+  const world = await testWorld()
+  for (const code of ['prediction_failed', 'batch_expired', 'canceled']) {
+    const answer = await fetch(`${world.emulator.controlUrl}/problems/${code}`)
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toMatchObject({ code, status: 422, meaning: expect.stringMatching(/\.$/) })
+  }
 })

@@ -5,6 +5,7 @@ import { batchControls } from './controls.ts'
 import { createBatch } from './create.ts'
 import { batchEvents } from './events.ts'
 import { cancelBatch, retrieveBatch, retrieveResults } from './operations.ts'
+import { batchProblems } from './problems.ts'
 import { arm } from './schedule.ts'
 import { batches } from './schema.ts'
 
@@ -16,6 +17,7 @@ export const batchPredictionsRoom: Resource = {
   events: batchEvents,
   controls: batchControls,
   assumptions: batchAssumptions,
+  problems: batchProblems,
   arm: (scope, table, record) => {
     if (table === batches.name) arm(scope, record as Batch)
   },

@@ -1,10 +1,11 @@
 import { problem } from '../../kernel/errors.ts'
 import type { JsonObject } from '../../kernel/json.ts'
-import type { Scope } from '../../kernel/operation.ts'
+import type { EmbeddedProblem, Scope } from '../../kernel/operation.ts'
 import type { Batch, End, Progress } from './batch.ts'
 import { resultsPath } from './consistency.ts'
 import { beatOf, inFlight } from './pace.ts'
 import { finishedItems, itemBeat } from './plan.ts'
+import { BATCH_CANCELLED, BATCH_EXPIRED, BATCH_FAILED } from './problems.ts'
 import { arm } from './schedule.ts'
 import { batches } from './schema.ts'
 import {
@@ -51,7 +52,7 @@ export function cancel(scope: Scope, batch: Batch): Batch {
 /** Cancelling has come to its end. */
 export function stop(scope: Scope, batch: Batch): Batch {
   const cause = `The batch was cancelled${before(scope, batch)}.`
-  const error = errorOf(scope, 'batch_cancelled', 'Batch Cancelled', cause)
+  const error = errorOf(scope, BATCH_CANCELLED, cause)
   return terminate(scope, batch, 'stop', { rest: 'canceled', cause }, error)
 }
 
@@ -61,7 +62,7 @@ export function fail(
   batch: Batch,
   { cause, error }: { readonly cause: string; readonly error?: JsonObject | undefined },
 ): Batch {
-  const shown = error ?? errorOf(scope, 'batch_failed', 'Batch Failed', cause)
+  const shown = error ?? errorOf(scope, BATCH_FAILED, cause)
   return terminate(scope, batch, 'fail', { rest: scope.settings.get(failedItems), cause }, shown)
 }
 
@@ -70,7 +71,7 @@ export function expire(scope: Scope, batch: Batch): Batch {
   const cause = `The completion window ended${before(scope, batch)}.`
   if (batch.status === 'validating' && scope.settings.get(expireInValidating) === 'fail')
     return fail(scope, batch, { cause })
-  const error = errorOf(scope, 'batch_expired', 'Batch Expired', cause)
+  const error = errorOf(scope, BATCH_EXPIRED, cause)
   return terminate(scope, batch, 'expire', { rest: 'expired', cause }, error)
 }
 
@@ -151,8 +152,8 @@ function move(
   return put(scope, { ...batch, ...shown, status, [`${status}_at`]: scope.at, _emulator })
 }
 
-function errorOf({ settings }: Scope, code: string, title: string, detail: string): JsonObject {
-  return settings.get(batchError) === 'empty' ? {} : problem(settings, code, title, 422, detail)
+function errorOf({ settings }: Scope, { code, title, status }: EmbeddedProblem, detail: string): JsonObject {
+  return settings.get(batchError) === 'empty' ? {} : problem(settings, code, title, status, detail)
 }
 
 function before({ now }: Scope, batch: Batch): string {

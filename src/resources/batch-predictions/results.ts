@@ -4,10 +4,8 @@ import { Chance } from '../../kernel/random.ts'
 import type { Batch, End } from './batch.ts'
 import { outputGenerator } from './generate-output.ts'
 import { type Outcome, outcomesOf } from './outcomes.ts'
+import { PREDICTION_FAILED } from './problems.ts'
 import { canceledProblem, expiredProblem, type ItemProblem, resultsOrder } from './settings.ts'
-
-/** The problem of an errored item. Specification: Errors / Conditions. */
-const PREDICTION_FAILED: ItemProblem = { code: 'prediction_failed', title: 'Prediction Failed', status: 422 }
 
 /**
  * The result stream of a terminal batch: one line for each item, line break included, each made when it is asked for. The

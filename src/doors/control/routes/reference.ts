@@ -41,7 +41,7 @@ export const referenceRoutes: readonly AnyRoute[] = [
     summary: 'List every error code of the emulated API',
     answers: 'Code, title, status and meaning of each.',
     handle: ({ sandbox }) => ({
-      body: { object: 'list', data: CODES.map((code) => problemOf(sandbox, code)) },
+      body: { object: 'list', data: problemsOf(sandbox) },
     }),
   }),
   route({
@@ -51,10 +51,12 @@ export const referenceRoutes: readonly AnyRoute[] = [
     summary: 'Explain one error code; the type of a problem leads here',
     answers: 'Code, title, status and meaning.',
     handle: ({ sandbox, params }) => {
-      const code = CODES.find((each) => each === params.code)
-      if (code !== undefined) return { body: problemOf(sandbox, code) }
+      const problems = problemsOf(sandbox)
+      const found = problems.find(({ code }) => code === params.code)
+      if (found !== undefined) return { body: found }
+      const codes = problems.map(({ code }) => code)
       return refuse('not_found', {
-        detail: `There is no error code "${params.code}".${didYouMean(params.code, CODES)}`,
+        detail: `There is no error code "${params.code}".${didYouMean(params.code, codes)}`,
         mitigation: 'GET /__emulator/problems lists every code.',
       })
     },
@@ -62,6 +64,24 @@ export const referenceRoutes: readonly AnyRoute[] = [
 ]
 
 const CODES = Object.keys(catalog) as ErrorCode[]
+
+function problemsOf(sandbox: Sandbox) {
+  const { service, settings } = sandbox
+  const embedded = service.resources.flatMap((room) => room.problems?.(settings) ?? [])
+  return [
+    ...CODES.map((code) => problemOf(sandbox, code)),
+    ...embedded.map(({ code, title, status, says }) => ({
+      code,
+      type: `${settings.get(errorTypeBase)}/${code}`,
+      title,
+      status,
+      status_setting: null,
+      retryable: false,
+      meaning: says,
+      mitigation: null,
+    })),
+  ]
+}
 
 function problemOf({ settings }: Sandbox, code: ErrorCode) {
   const { status, title, retryable, mitigation }: ErrorKind = catalog[code]
