@@ -110,7 +110,8 @@ async function openSandbox(options: EmulatorOptions, files: Persistence | undefi
   if (loaded === undefined) return sandbox
   const { rate, skipOnPoll, settings } = options
   if (settings !== undefined) sandbox.setSettings(settings)
-  if (rate !== undefined || skipOnPoll !== undefined) {
+  const { rate: present } = sandbox.clock
+  if ((rate ?? present) !== present || (skipOnPoll ?? sandbox.skipsOnPoll) !== sandbox.skipsOnPoll) {
     sandbox.catchUp()
     sandbox.setClock({
       ...(rate === undefined ? {} : { rate }),

@@ -20,7 +20,11 @@ export interface Commit {
   /** Virtual instant, ISO 8601. */
   readonly at: string
   readonly changes: readonly Change[]
+  readonly order?: readonly TableOrder[]
 }
+
+/** The ids of a table in the order in which its records stand, where the changes alone would leave them in another. */
+export type TableOrder = readonly [table: string, ids: readonly string[]]
 
 /**
  * A change as it stands in a log line: the whole record, the difference to the record before, or a removal.
@@ -36,6 +40,7 @@ export interface LoggedCommit {
   readonly revision: number
   readonly at: string
   readonly changes: readonly LoggedChange[]
+  readonly order?: readonly TableOrder[]
 }
 
 /** Where commits become durable. `append` returns only when the line is with the operating system; it throws when it is not. */
@@ -47,7 +52,8 @@ export interface Journal {
 
 /** Turns a commit into what its log line says. */
 export function logged(commit: Commit): LoggedCommit {
-  return { revision: commit.revision, at: commit.at, changes: commit.changes.map(loggedChange) }
+  const { revision, at, changes, order } = commit
+  return { revision, at, changes: changes.map(loggedChange), ...(order === undefined ? {} : { order }) }
 }
 
 function loggedChange({ table, id, before, after }: Change): LoggedChange {

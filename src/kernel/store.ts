@@ -5,6 +5,7 @@ import {
   type LoggedCommit,
   type Row,
   replayed,
+  type TableOrder,
   target,
 } from './commit.ts'
 import { refuse } from './errors.ts'
@@ -62,10 +63,10 @@ export class Store {
   }
 
   /** Makes a transaction's writes durable, then visible. Returns what changed, undefined when it wrote nothing. */
-  commit(tx: Transaction, at: string): Commit | undefined {
+  commit(tx: Transaction, at: string, order?: readonly TableOrder[]): Commit | undefined {
     const changes = tx.changes()
     if (changes.length === 0) return undefined
-    const commit: Commit = { revision: this.#revision + 1, at, changes }
+    const commit: Commit = { revision: this.#revision + 1, at, changes, ...(order && { order }) }
     this.journal?.append(commit)
     this.#revision = commit.revision
     for (const { table, id, after } of changes) this.#write(table, id, after)
@@ -83,6 +84,7 @@ export class Store {
       const [table, id] = target(change)
       this.#write(table, id, replayed(change, this.get(table, id)))
     }
+    for (const [table, ids] of commit.order ?? []) this.#arrange(table, ids)
     this.#revision = commit.revision
   }
 
@@ -116,7 +118,7 @@ export class Store {
       for (const row of next.values()) if (this.get(table, row.id) !== row) tx.put(table, row)
     }
     for (const [table, row] of besides) tx.put(table, row)
-    const commit = this.commit(tx, at)
+    const commit = this.commit(tx, at, this.#ordersLost(other))
     this.adopt(other)
     for (const [table, row] of besides) this.#write(table, row.id, row)
     return commit
@@ -128,6 +130,29 @@ export class Store {
     store.adopt(other)
     store.#revision = other.#revision
     return store
+  }
+
+  // A replay of deletions and insertions puts what comes back at the end: where it stood elsewhere, the log has to say so.
+  #ordersLost(other: Store): readonly TableOrder[] | undefined {
+    const lost: TableOrder[] = []
+    for (const [table, next] of other.#tables) {
+      const present = this.rows(table)
+      const ids = [...next.keys()]
+      const replayed = [
+        ...[...present.keys()].filter((id) => next.has(id)),
+        ...ids.filter((id) => !present.has(id)),
+      ]
+      if (replayed.some((id, n) => id !== ids[n])) lost.push([table, ids])
+    }
+    return lost.length === 0 ? undefined : lost
+  }
+
+  #arrange(table: string, ids: readonly string[]): void {
+    const rows = this.rows(table)
+    this.load(
+      table,
+      ids.map((id) => rows.get(id)).filter((row) => row !== undefined),
+    )
   }
 
   private adopt(other: Store): void {

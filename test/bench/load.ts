@@ -118,7 +118,7 @@ class Line {
       this.#seen = this.#seen.length === 0 ? chunk : Buffer.concat([this.#seen, chunk])
       const end = this.#seen.indexOf('\r\n\r\n')
       if (end === -1) return
-      const head = this.#seen.latin1Slice(0, end)
+      const head = this.#seen.toString('latin1', 0, end)
       if (!/^HTTP\/1\.1 20[04] /.test(head)) throw new Error(`unexpected answer: ${head}`)
       const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
       const body = this.#seen.subarray(end + 4)

@@ -2,11 +2,11 @@ import { lstatSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
+import { folder } from '../../../test/support/disk-world.ts'
 import type { Document } from '../../kernel/state.ts'
 import { type Placing, StateFileAdapter, sha256, type Written } from './adapter.ts'
 import { type Files, nodeFiles } from './files.ts'
 import { prettyPieces } from './pretty.ts'
-import { folder } from './test-world.ts'
 
 function stateFile(files: Files = nodeFiles, placing: Partial<Placing> = {}) {
   const path = join(folder(onTestFinished), 'world.json')

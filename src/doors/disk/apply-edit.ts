@@ -2,6 +2,7 @@ import { type ClockRow, clockRow } from '../../kernel/clock.ts'
 import type { Row } from '../../kernel/commit.ts'
 import { checkDocument } from '../../kernel/document.ts'
 import { type Issue, pointer } from '../../kernel/json.ts'
+import { armRecord } from '../../kernel/operation.ts'
 import type { Sandbox } from '../../kernel/sandbox.ts'
 import {
   CLOCK,
@@ -64,7 +65,8 @@ export class EditRefused extends Error {
 
 /** Takes an edit into the world, in one transaction. Throws {@link EditRefused}, or what the journal throws. */
 export function applyEdit(sandbox: Sandbox, edit: Edit): EditOutcome {
-  const { result } = sandbox.change(({ tx }) => {
+  const { result } = sandbox.change((scope) => {
+    const { tx } = scope
     const tables = mergedTables(sandbox, edit, tx)
     const facts = mergedFacts(sandbox, edit, tx)
     const replaced = [
@@ -77,6 +79,9 @@ export function applyEdit(sandbox: Sandbox, edit: Edit): EditOutcome {
       for (const id of deletes) tx.delete(table, id)
     }
     for (const row of facts.puts) tx.put(WORLD, row)
+    // After the counters, from which new events take their numbers.
+    for (const { table, puts } of tables)
+      for (const row of puts) armRecord(sandbox.service, scope, table, row)
     refuseContradictions(sandbox, tx)
     const written = tables.reduce((sum, { puts }) => sum + puts.length, facts.puts.length)
     const removed = tables.reduce((sum, { deletes }) => sum + deletes.length, 0)

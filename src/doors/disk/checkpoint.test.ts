@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { HandTimers } from '../../../test/support/disk-world.ts'
 import { Checkpointer } from './checkpoint.ts'
-import { HandTimers } from './test-world.ts'
 
 /** A checkpointer whose checkpoints end when the test ends them. */
 function checkpointer(size = 0) {
@@ -24,7 +24,7 @@ function checkpointer(size = 0) {
 test('changes that come together share one checkpoint, soon after the first', async () => {
   const { subject, timers, writes, waits } = checkpointer()
   for (let n = 0; n < 5; n++) subject.changed()
-  expect(waits()).toEqual([100])
+  expect(waits()).toEqual([50])
   timers.fire()
   await expect.poll(() => writes.length).toBe(1)
   writes[0]?.end()
@@ -48,7 +48,7 @@ test('a change during a checkpoint gets one of its own, after a rest of nine tim
 test('the first checkpoint of a large file is not in a hurry', () => {
   const { subject, waits } = checkpointer(50_000_000)
   subject.changed()
-  expect(waits()[0]).toBeGreaterThan(22_000)
+  expect(waits()[0]).toBeGreaterThan(4400)
 })
 
 test('a checkpoint that is asked for begins after the one under way, and serves all who ask', async () => {

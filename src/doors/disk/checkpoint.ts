@@ -3,13 +3,13 @@ import { reasonOf } from './files.ts'
 import type { Later } from './notice.ts'
 
 /** The least time between the first change and its checkpoint, in milliseconds: changes that come together share one. */
-const QUIET = 100
+const QUIET = 50
 /** A checkpoint that took so long may come again after this many times as long: a tenth of the time at most. */
 const REST = 9
 const FIRST_RETRY = 1000
 const LAST_RETRY = 60_000
 /** How many bytes a checkpoint is expected to write in a millisecond, before the first one has been measured. */
-const EXPECTED_SPEED = 20_000
+const EXPECTED_SPEED = 100_000
 
 export interface CheckpointerOptions {
   /** Writes one checkpoint of the present state; the milliseconds that it was busy. */

@@ -1,8 +1,8 @@
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { folder, type Opened, open, put, texts } from '../../../test/support/disk-world.ts'
 import { type Files, nodeFiles } from './files.ts'
-import { folder, type Opened, open, put, texts } from './test-world.ts'
 
 class Killed extends Error {}
 

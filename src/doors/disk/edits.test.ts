@@ -11,11 +11,19 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import {
+  folder,
+  type Opened,
+  type OpenOptions,
+  open,
+  put,
+  START,
+  texts,
+} from '../../../test/support/disk-world.ts'
 import { apiKeys } from '../../kernel/auth.ts'
 import type { Json } from '../../kernel/json.ts'
 import { seal } from '../../kernel/secrets.ts'
 import { type Files, nodeFiles } from './files.ts'
-import { folder, type Opened, type OpenOptions, open, put, START, texts } from './test-world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests reach into documents of every shape, also wrong ones.
 type Loose = any
@@ -93,27 +101,32 @@ test('an edit that the watch has not noticed yet is not overwritten by a checkpo
   expect(world.notices[0]?.message).toContain('records: 2 written, 1 removed')
 })
 
-test('an edit that comes while a checkpoint is being written is not overwritten', async () => {
-  let during: () => void = () => {}
-  const files: Files = {
-    ...nodeFiles,
-    sync: async (file) => {
-      during()
-      await nodeFiles.sync(file)
-    },
-  }
-  const world = await opened({ files })
-  during = () => {
-    during = () => {}
-    world.edit((document) => {
-      note(document, 'a').text = 'edited'
-    })
-  }
-  put(world.sandbox, 'b', 'by the API')
-  await world.persistence.checkpointNow()
-  expect(texts(world.sandbox)).toEqual({ a: 'edited', b: 'by the API', c: 'three' })
-  expect(note(world.read(), 'a').text).toBe('edited')
-})
+test.each(['in place', 'by renaming'])(
+  'an edit that comes %s while a checkpoint is being written is not overwritten',
+  async (how) => {
+    let during: () => void = () => {}
+    const files: Files = {
+      ...nodeFiles,
+      sync: async (file) => {
+        during()
+        await nodeFiles.sync(file)
+      },
+    }
+    const world = await opened({ files })
+    await world.persistence.watching()
+    during = () => {
+      during = () => {}
+      const text = readFileSync(world.file, 'utf8').replace('"one"', '"edited"')
+      if (how === 'in place') return world.save(text)
+      writeFileSync(`${world.file}~`, text)
+      renameSync(`${world.file}~`, world.file)
+    }
+    put(world.sandbox, 'b', 'by the API')
+    await world.persistence.checkpointNow()
+    expect(texts(world.sandbox)).toEqual({ a: 'edited', b: 'by the API', c: 'three' })
+    expect(note(world.read(), 'a').text).toBe('edited')
+  },
+)
 
 test('what an editor writes into a file that a checkpoint has just replaced is taken, too', async () => {
   const world = await opened()
@@ -125,6 +138,39 @@ test('what an editor writes into a file that a checkpoint has just replaced is t
   world.timers.fire()
   expect(texts(world.sandbox)).toEqual({ a: 'late', b: 'by the API', c: 'three' })
   await expect.poll(() => note(world.read(), 'a').text).toBe('late')
+})
+
+test('what an editor writes into a file that the last checkpoint has just replaced is taken, too', async () => {
+  let replaced: () => void = () => {}
+  const files: Files = {
+    ...nodeFiles,
+    syncDirectory: async (path) => {
+      replaced()
+      await nodeFiles.syncDirectory(path)
+    },
+  }
+  const world = await opened({ files })
+  const text = readFileSync(world.file, 'utf8').replace('"one"', '"late"')
+  const editor = openSync(world.file, 'r+')
+  // The log is brought to the disk first, then the new file takes the old one's place.
+  replaced = () => {
+    if (note(world.read(), 'b').text === 'by the API') writeSync(editor, text, 0)
+  }
+  put(world.sandbox, 'b', 'by the API')
+  await world.persistence.close()
+  expect(world.read().collections.notes.slice(0, 2)).toEqual([
+    { id: 'a', text: 'late' },
+    { id: 'b', text: 'by the API' },
+  ])
+})
+
+test('a file that was only touched, or saved as it was, is no edit', async () => {
+  const world = await opened()
+  utimesSync(world.file, 1, 1)
+  await world.persistence.checkpointNow()
+  world.save(readFileSync(world.file, 'utf8'))
+  await world.persistence.checkpointNow()
+  expect(events(world)).toEqual([])
 })
 
 test('where both have changed a record the edit wins, and what it replaced is named and kept', async () => {
@@ -180,16 +226,22 @@ test('a file from elsewhere is compared with the last checkpoint, and everything
   expect(world.sandbox.store.revision).toBeLessThan(10)
 })
 
-test('an edit and its taking back are both taken', async () => {
-  const world = await opened()
+test('an edit that is taken back before a checkpoint has followed it is taken back', async () => {
+  let full = false
+  const files: Files = {
+    ...nodeFiles,
+    writeSoon: (...args) => (full ? Promise.reject(new Error('ENOSPC')) : nodeFiles.writeSoon(...args)),
+  }
+  const world = await opened({ files })
   const original = readFileSync(world.file, 'utf8')
   world.edit((document) => {
     note(document, 'a').text = 'edited'
   })
-  world.timers.waiting.splice(0)
-  const looking = world.persistence.checkpointNow()
+  full = true
+  await expect(world.persistence.checkpointNow()).rejects.toThrow('ENOSPC')
+  expect(texts(world.sandbox).a).toBe('edited')
+  full = false
   world.save(original)
-  await looking
   await world.persistence.checkpointNow()
   expect(texts(world.sandbox).a).toBe('one')
 })

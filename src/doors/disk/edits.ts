@@ -86,7 +86,7 @@ export class Edits {
       tries = digest === before ? tries + 1 : 0
       before = digest
       const last = this.#closing || tries >= TRIES
-      const outcome = digest === own.base?.sha256 ? 'known' : this.#deal(bytes, last, stat)
+      const outcome = own.says(digest) ? 'known' : this.#deal(bytes, last, { stat, digest })
       if (outcome === 'known' || outcome === 'refused') own.seen(stat)
       if (outcome === 'taken' || outcome === 'refused') {
         this.#dealtWith += 1
@@ -99,15 +99,17 @@ export class Edits {
     }
   }
 
-  // Without a stat the bytes are not the file's any more: they come from one that a checkpoint has replaced.
-  #deal(bytes: Buffer, last: boolean, stat?: FileStat): Outcome {
+  // Not found in the file itself, the bytes come from one that a checkpoint has replaced.
+  #deal(bytes: Buffer, last: boolean, found?: { stat: FileStat; digest: string }): Outcome {
     const { own, sandbox } = this.#options
     try {
       const text = textOf(bytes, own.path)
       const edited = parseState(text, own.path)
       const checked = checkDocument(edited, sandbox.service, sandbox.ledger, sandbox.options.strict)
       if ('issues' in checked) return this.#refuseIssues(bytes, text, checked.issues)
-      return this.#take(edited as Document, checked.world, stat)
+      this.#take(edited as Document, checked.world)
+      if (found !== undefined) own.taken(found.stat, edited as Document, found.digest)
+      return 'taken'
     } catch (error) {
       if (error instanceof EditRefused) return this.#refuse(bytes, `${own.path}: ${error.message}`)
       if (error instanceof StateFileSyntax)
@@ -117,15 +119,13 @@ export class Edits {
     }
   }
 
-  #take(edited: Document, checked: WorldState, stat: FileStat | undefined): Outcome {
+  #take(edited: Document, checked: WorldState): void {
     const { sandbox, own } = this.#options
     const known = own.documentAt(edited.revision)
     if (known === undefined) throw new Error('the edit came before the first checkpoint')
     const keep = (records: readonly Replaced[]): string => this.#keepReplaced(records)
     const edit = { edited, checked, base: known.document, exact: known.exact, keep }
     this.#report(applyEdit(sandbox, edit), edited, known.exact)
-    if (stat !== undefined) own.taken(stat, edited)
-    return 'taken'
   }
 
   #report(

@@ -4,9 +4,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { expect, onTestFinished, test } from 'vitest'
+import { folder } from '../../../test/support/disk-world.ts'
 import { type Files, nodeFiles } from './files.ts'
 import { Lock } from './lock.ts'
-import { folder } from './test-world.ts'
 
 /** A program that takes the lock of the file that it is given, once told to, and says how that went; it ends with its input. */
 async function contender(directory: string): Promise<string> {
@@ -111,6 +111,23 @@ test('a process that was killed while it took over a lock does not keep others f
   writeFileSync(`${file}.lock.left-over.tmp`, JSON.stringify({ pid: 2 ** 22 + 3, started: '1', id: 'third' }))
   Lock.take(nodeFiles, file)
   expect(readdirSync(directory)).toEqual(['world.json.lock'])
+})
+
+test('a lock that a faster process has taken over meanwhile is left to it', () => {
+  const file = join(folder(onTestFinished), 'world.json')
+  writeFileSync(`${file}.lock`, JSON.stringify({ pid: 2 ** 22 + 1, started: '1', id: 'gone' }))
+  let other: Lock | undefined
+  const slow: Files = {
+    ...nodeFiles,
+    link: (from, to) => {
+      if (to.includes('.evict-')) other ??= Lock.take(nodeFiles, file)
+      nodeFiles.link(from, to)
+    },
+  }
+  expect(() => Lock.take(slow, file)).toThrow(`in use by process ${process.pid}`)
+  const held = readFileSync(`${file}.lock`, 'utf8')
+  other?.confirm()
+  expect(readFileSync(`${file}.lock`, 'utf8')).toBe(held)
 })
 
 test('a lock that somebody removes is taken again, one that somebody has taken over is not', () => {

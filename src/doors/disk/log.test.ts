@@ -2,14 +2,15 @@ import { copyFileSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
+import { folder } from '../../../test/support/disk-world.ts'
 import type { Commit, Row } from '../../kernel/commit.ts'
 import { Refusal } from '../../kernel/errors.ts'
 import { WORLD } from '../../kernel/state.ts'
 import { type Files, nodeFiles } from './files.ts'
+import { Generation } from './generation.ts'
 import { Log } from './log.ts'
 import { commitLine, decodeLine, encodeLine } from './log-format.ts'
 import { follow, type GenerationContents, readGeneration } from './log-reader.ts'
-import { folder } from './test-world.ts'
 
 const AT = '2026-03-01T12:00:00.000Z'
 
@@ -113,6 +114,8 @@ test('a log is not followed from a generation that begins too late', () => {
   const log = new Log(nodeFiles, path, 'process', async () => {})
   onTestFinished(() => log.close())
   log.begin(7, undefined)
+  const empty = follow([readGeneration(nodeFiles, path)], 5)
+  expect([empty.commits, empty.corrupt?.offset]).toEqual([[], 0])
   log.append(commit(8, 'a'))
   expect(follow([readGeneration(nodeFiles, path)], 5).corrupt?.message).toContain(
     'revision 8 follows revision 5',
@@ -219,6 +222,46 @@ test('one sync at a time serves everybody who has written before it began', asyn
   expect(begun[1]?.size).toBe(all)
   begun[1]?.end()
   await expect.poll(() => done).toEqual([1, 2, 3])
+})
+
+test('never is more than one sync of a file under way', async () => {
+  let [running, most, syncs] = [0, 0, 0]
+  const watched: Files = {
+    ...nodeFiles,
+    datasync: async () => {
+      running += 1
+      syncs += 1
+      most = Math.max(most, running)
+      await new Promise((next) => setImmediate(next))
+      running -= 1
+    },
+  }
+  const path = join(folder(onTestFinished), 'world.json.log')
+  const generation = new Generation(watched, path, path)
+  onTestFinished(() => generation.close())
+  const write = (): Promise<void> => {
+    generation.write(encodeLine({ base: { revision: 1, sha256: 'x' } }))
+    return generation.sync()
+  }
+  const first = write().then(write)
+  await Promise.all([first, write(), write()])
+  expect([most, syncs]).toEqual([1, 2])
+})
+
+test('what was appended before a new generation is synced, too', async () => {
+  const synced = new Set<number>()
+  const watched: Files = {
+    ...nodeFiles,
+    datasync: async (file) => {
+      synced.add(nodeFiles.statOf(file).size)
+    },
+  }
+  const { log, path } = opened(watched)
+  log.append(commit(1, 'a', 'before'))
+  log.begin(1, undefined)
+  log.append(commit(2, 'a', 'after it'))
+  await log.durable()
+  expect(synced).toEqual(new Set([`${path}.1`, path].map((each) => statSync(each).size)))
 })
 
 test('a failed sync is never tried again: a checkpoint makes durable what it had to', async () => {

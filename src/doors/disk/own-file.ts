@@ -24,6 +24,7 @@ export class OwnFile {
   readonly #bases = new Map<number, { readonly document: Document; readonly size: number }>()
   #stat: FileStat | undefined
   #base: Base | undefined
+  #says = ''
   #file: number | undefined
   #formers: Former[] = []
 
@@ -49,12 +50,19 @@ export class OwnFile {
   read(stat: FileStat, base: Base, document: Document): void {
     this.#stat = stat
     this.#base = base
+    this.#says = base.sha256
     this.#hold()
     this.#remember(document, stat.size)
   }
 
+  /** Whether these are the bytes that the world has last been written to or taken from. */
+  says(sha256: string): boolean {
+    return this.#says === sha256
+  }
+
   /** An edit of the file has been taken: from now on this is what the file is known to say. */
-  taken(stat: FileStat, document: Document): void {
+  taken(stat: FileStat, document: Document, sha256: string): void {
+    this.#says = sha256
     this.seen(stat)
     this.#remember(document, stat.size)
   }
@@ -67,6 +75,7 @@ export class OwnFile {
     this.#file = file
     this.#stat = stat
     this.#base = { revision, sha256 }
+    this.#says = sha256
     this.#remember(document, stat.size)
   }
 
