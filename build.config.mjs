@@ -6,19 +6,21 @@ import { build } from 'esbuild'
 
 // Builds dist/: the command and the library in one script with every dependency inside, the large packages that not
 // every run needs as files of their own, and what V8 makes of the script. Says nothing when all is well.
+// All of it is CommonJS: Node starts it 7 ms sooner than modules, and gives scripts alone a cache of compiled code.
 
 const require = createRequire(import.meta.url)
 const shared = {
   bundle: true,
   platform: 'node',
   target: 'node20',
+  format: 'cjs',
   sourcemap: true,
   legalComments: 'linked',
   logLevel: 'warning',
 }
 
-// V8 tells a stale cache by the length of the script alone.
-rmSync('dist/emulator.cache', { force: true })
+// V8 tells a stale cache by the length of the script alone, so that none may outlive its script.
+rmSync('dist', { recursive: true, force: true })
 
 const lazy = {}
 await Promise.all([
@@ -27,11 +29,10 @@ await Promise.all([
     stdin: {
       contents: `export { main } from './src/doors/cli/main.ts'
                  export { run } from './src/doors/cli/command-line.ts'
-                 export const library = () => import('./src/index.ts')`,
+                 export const library = () => require('./src/index.ts')`,
       resolveDir: '.',
     },
     outfile: 'dist/emulator.cjs',
-    format: 'cjs',
     define: { 'import.meta.url': 'scriptUrl' },
     // Scripts that are run from a cache cannot import(); require() reads the lazy packages as well.
     supported: { 'dynamic-import': false },
@@ -40,48 +41,46 @@ await Promise.all([
     footer: { js: '})' },
     plugins: [lazyPackages(lazy), leanExpress()],
   }),
-  build({ ...shared, entryPoints: ['src/doors/cli/load.ts'], outdir: 'dist', format: 'esm' }),
+  build({
+    ...shared,
+    entryPoints: ['src/doors/cli/load.ts'],
+    outdir: 'dist',
+    define: { 'import.meta.dirname': '__dirname' },
+  }),
 ])
-await build({
-  ...shared,
-  entryPoints: lazy,
-  outdir: 'dist/lazy',
-  format: 'cjs',
-  outExtension: { '.js': '.cjs' },
-})
+await build({ ...shared, entryPoints: lazy, outdir: 'dist/lazy', outExtension: { '.js': '.cjs' } })
 
-const { bundle, compiled } = await import('./dist/load.js')
-const library = await bundle.library()
 writeFileSync(
-  'dist/cli.js',
-  "#!/usr/bin/env node\nimport { bundle } from './load.js'\n\nawait bundle.main()\n",
+  'dist/package.json',
+  `${JSON.stringify({ type: 'commonjs', version: require('./package.json').version })}\n`,
 )
-writeFileSync(
-  'dist/index.js',
-  `import { bundle } from './load.js'\n\nexport const { ${Object.keys(library).join(', ')} } = await bundle.library()\n`,
-)
+const { bundle, compiled } = require('./dist/load.js')
+// One assignment each, by which Node and bundlers tell the names without running the file.
+const names = Object.keys(bundle.library()).map((name) => `exports.${name} = library.${name}\n`)
+writeFileSync('dist/index.js', `const library = require('./load.js').bundle.library()\n\n${names.join('')}`)
+writeFileSync('dist/cli.js', "#!/usr/bin/env node\nrequire('./load.js').bundle.main()\n")
 chmodSync('dist/cli.js', 0o755)
 
 await warmUp(bundle)
 writeFileSync('dist/emulator.cache', compiled())
 
-/** Starts and asks once, since the cache holds what has run by now. Where that fails, it holds less and is good all the same. */
+/** Starts, asks and logs once, since the cache holds what has run by now. A bundle that cannot do that is no build. */
 async function warmUp({ run }) {
   const data = mkdtempSync(join(tmpdir(), 'workspace-emulator-build-'))
-  const flags = ['--json', '--port', '0', '--data', data, '--log-level', 'silent']
+  const said = []
   let out
   const announced = new Promise((resolve) => {
     out = resolve
   })
-  const stopped = run(['start', ...flags], {}, { out, err: () => {}, colours: false })
+  const terminal = { out, err: (text) => said.push(text), colours: false }
+  const stopped = run(['start', '--json', '--port', '0', '--data', data], {}, terminal)
   const line = await Promise.race([announced, stopped])
-  if (typeof line === 'string') {
-    const { base_url, control_url, keys } = JSON.parse(line)
-    await fetch(`${control_url}/ready`)
-    await fetch(`${base_url}/data-views`, { headers: { authorization: `Bearer ${keys.user}` } })
-    process.emit('SIGTERM')
-    await stopped
-  }
+  if (typeof line !== 'string') throw new Error(`The bundle does not start:\n${said.join('\n')}`)
+  const { base_url, control_url, keys } = JSON.parse(line)
+  await fetch(`${control_url}/ready`)
+  await fetch(`${base_url}/data-views`, { headers: { authorization: `Bearer ${keys.user}` } })
+  process.emit('SIGTERM')
+  await stopped
   rmSync(data, { recursive: true, force: true })
 }
 
@@ -91,7 +90,7 @@ function lazyPackages(found) {
     name: 'lazy-packages',
     setup({ onResolve }) {
       onResolve({ filter: /^[@a-z]/ }, ({ kind, path }) => {
-        if (kind !== 'dynamic-import') return undefined
+        if (kind !== 'dynamic-import' || path.startsWith('node:')) return undefined
         const name = path.replaceAll(/[^a-z0-9]+/g, '-').replace(/^-/, '')
         found[name] = path
         return { path: `./lazy/${name}.cjs`, external: true }
@@ -101,17 +100,17 @@ function lazyPackages(found) {
 }
 
 /**
- * Express loads its body parsers with tables of a hundred character sets, and a table of 2,500 media types: together two
- * fifths of the script and a fifth of its start. Bodies are read by src/doors/http/body.ts, and few types are served.
+ * Express loads its body parsers with tables of a hundred character sets, and a table of 2,500 media types: together a
+ * third of the script. Bodies are read by src/doors/http/body.ts, and few types are served.
  */
 function leanExpress() {
   const types = [
     'application/json',
+    'image/svg+xml',
     'text/css',
     'text/html',
     'text/javascript',
     'text/plain',
-    'image/svg+xml',
   ]
   const leftOut = `const leftOut = () => { throw new Error('The body parsers of Express are not in the bundle') }
     module.exports = { json: leftOut, raw: leftOut, text: leftOut, urlencoded: leftOut }`
@@ -120,10 +119,8 @@ function leanExpress() {
     setup({ onLoad }) {
       onLoad({ filter: /[\\/]mime-db[\\/]db\.json$/ }, () => {
         const all = require('mime-db')
-        return {
-          loader: 'json',
-          contents: JSON.stringify(Object.fromEntries(types.map((type) => [type, all[type]]))),
-        }
+        const served = Object.fromEntries(types.map((type) => [type, all[type]]))
+        return { loader: 'json', contents: JSON.stringify(served) }
       })
       onLoad({ filter: /[\\/]body-parser[\\/]index\.js$/ }, () => ({ loader: 'js', contents: leftOut }))
     },

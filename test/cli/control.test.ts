@@ -7,7 +7,14 @@ import { command } from './in-process.ts'
 const START = '2026-03-01T12:00:00.000Z'
 
 async function running(options: EmulatorOptions = {}): Promise<{ emulator: Emulator; url: string }> {
-  const emulator = await startEmulator({ port: 0, fixtures: {}, clock: START, rate: 0, ...options })
+  const emulator = await startEmulator({
+    port: 0,
+    ephemeral: true,
+    fixtures: {},
+    clock: START,
+    rate: 0,
+    ...options,
+  })
   onTestFinished(() => emulator.close())
   return { emulator, url: `http://127.0.0.1:${emulator.port}` }
 }
@@ -120,9 +127,6 @@ test('wait is over when the emulator is ready', async () => {
 test('wait needs no token: a health check inside a container cannot know one that was made there', async () => {
   const { url } = await running({ controlToken: 'canary-token' })
   expect((await command(['wait', '--url', url])).code).toBe(0)
-  expect((await command(['wait', '--url', url, '--control-token', 'wrong', '--timeout', '60ms'])).code).toBe(
-    1,
-  )
 })
 
 test('wait gives up when the time is up and says what it has seen', async () => {

@@ -1,10 +1,12 @@
 import { Command, CommanderError, Option } from 'commander'
 import { didYouMean } from '../../kernel/assumptions.ts'
-import { type CommandDeclaration, commands, DEFAULT_COMMAND, type Terminal } from './commands.ts'
+import { type CommandDeclaration, commands, DEFAULT_COMMAND } from './commands.ts'
+import type { Terminal } from './invocation.ts'
 import {
   type Environment,
   type Flags,
   flagOf,
+  givenOptions,
   type OptionName,
   optionOf,
   resolveOptions,
@@ -25,10 +27,12 @@ Every flag is an environment variable too: --skip-on-poll is WORKSPACE_EMULATOR_
 export async function run(argv: readonly string[], env: Environment, terminal: Terminal): Promise<number> {
   let code = OK
   const program = programOf(terminal, async (declaration, command) => {
-    const options = resolveOptions(declaration.options, flagsOf(command, declaration), env)
+    const flags = flagsOf(command, declaration)
+    const options = resolveOptions(declaration.options, flags, env)
+    const given = givenOptions(declaration.options, flags, env)
     const action = await declaration.load()
     // Options that the action does not declare are not in its type either.
-    code = await action({ args: command.args, options: options as never, terminal })
+    code = await action({ args: command.args, options: options as never, given, terminal })
   })
   try {
     await program.parseAsync(argv, { from: 'user' })

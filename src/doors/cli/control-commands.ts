@@ -1,7 +1,7 @@
 import { parseDuration } from '../../kernel/duration.ts'
 import { isObject, type Json, type JsonObject } from '../../kernel/json.ts'
-import type { Invocation } from './commands.ts'
 import { ask } from './control-client.ts'
+import type { Invocation } from './invocation.ts'
 import { OK, UsageError } from './usage.ts'
 
 type ClientInvocation = Invocation<'url' | 'controlToken' | 'json'>

@@ -5,7 +5,6 @@ import { hostTime } from '../../kernel/clock.ts'
 import { formatInstant } from '../../kernel/instant.ts'
 import { readFixtures, SHIPPED_WORLDS } from '../fixtures.ts'
 import { send } from './control-client.ts'
-import type { Finding } from './doctor.ts'
 import { readJsonFile } from './json-files.ts'
 
 const OLDEST_NODE = [20, 19] as const
@@ -13,6 +12,14 @@ const LEAST_SPACE = 64 * 1024 * 1024
 
 /** Nothing of this was written before; a host that says so has lost its time. */
 const EARLIEST = Date.parse('2025-01-01T00:00:00Z')
+
+/** What one check has found. A problem names the way out. */
+export interface Finding {
+  readonly check: string
+  readonly ok: boolean
+  readonly detail: string
+  readonly way_out?: string
+}
 
 export function nodeVersion(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number)

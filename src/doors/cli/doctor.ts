@@ -1,6 +1,6 @@
-import type { Invocation } from './commands.ts'
 import {
   dataDirectory,
+  type Finding,
   freeSpace,
   hostClock,
   lock,
@@ -8,15 +8,8 @@ import {
   port,
   shippedFixtures,
 } from './doctor-checks.ts'
+import type { Invocation } from './invocation.ts'
 import { FAILED, OK } from './usage.ts'
-
-/** What one check has found. A problem names the way out. */
-export interface Finding {
-  readonly check: string
-  readonly ok: boolean
-  readonly detail: string
-  readonly way_out?: string
-}
 
 /** `doctor`: everything that could keep `start` from starting with the same options, one line each. */
 export async function doctor({

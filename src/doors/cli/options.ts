@@ -158,6 +158,15 @@ export function resolveOptions<N extends OptionName>(
   return Object.fromEntries(entries) as OptionValues<N>
 }
 
+/** The options that a flag or a variable gives, whatever their values. */
+export function givenOptions(
+  names: readonly OptionName[],
+  flags: Flags,
+  env: Environment,
+): ReadonlySet<OptionName> {
+  return new Set(names.filter((name) => flags.has(name) || (env[variableOf(name)] ?? '') !== ''))
+}
+
 function valueInForce(name: OptionName, flags: Flags, env: Environment, problems: string[]): unknown {
   const option = optionOf(name)
   const given = flags.get(name)

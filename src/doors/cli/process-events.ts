@@ -1,4 +1,4 @@
-import type { Terminal } from './commands.ts'
+import type { Terminal } from './invocation.ts'
 import { FAILED } from './usage.ts'
 
 /** The terminal of this process. */

@@ -1,34 +1,28 @@
-import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type Emulator, type EmulatorOptions, startEmulator } from '../../emulator.ts'
+import { type Emulator, startEmulator } from '../../emulator.ts'
 import { formatInstant } from '../../kernel/instant.ts'
-import type { JsonObject } from '../../kernel/json.ts'
 import { banner, type Facts } from './banner.ts'
-import type { Invocation, START_OPTIONS, Terminal } from './commands.ts'
 import { plainKeys, readyKeys } from './demo-keys.ts'
-import { issueLine, readJsonFile } from './json-files.ts'
-import { type Logger, lazyLogger } from './logger.ts'
-import type { OptionValues } from './options.ts'
+import type { Invocation, Terminal } from './invocation.ts'
+import { launchOptions, madeToken, type StartOptions } from './launch.ts'
+import { type FlushableLogger, lazyLogger } from './lazy-logger.ts'
+import { flagOf, type OptionName } from './options.ts'
 import { startFailure } from './start-failure.ts'
 import { untilStopped } from './stop.ts'
 import { CommandFailed, OK } from './usage.ts'
 import { CONTRACT_VERSION, packageVersion } from './version.ts'
 
-type StartOptions = OptionValues<(typeof START_OPTIONS)[number]>
-
 /** `start`: runs the emulator until a signal ends it. */
-export async function start({ options, terminal }: Invocation<keyof StartOptions>): Promise<number> {
-  const logger = lazyLogger({
-    level: options.quiet && options.logLevel === 'info' ? 'warn' : options.logLevel,
-    format: options.logFormat,
-    colours: terminal.colours && !options.noColor,
-    write: (line) => terminal.err(line.trimEnd()),
-  })
-  const made = { controlToken: madeToken(options) }
+export async function start({ options, given, terminal }: Invocation<keyof StartOptions>): Promise<number> {
+  const logger = loggerOf(options, terminal)
+  const made = madeToken(options)
   const launch = await launchOptions(
-    { ...options, controlToken: options.controlToken ?? made.controlToken },
+    made === undefined ? options : { ...options, controlToken: made },
+    given,
     logger,
   )
+  const isOld = !options.ephemeral && existsSync(stateFile(options))
   const starting = startEmulator(launch)
   const stopped = untilStopped({
     logger,
@@ -37,73 +31,64 @@ export async function start({ options, terminal }: Invocation<keyof StartOptions
     exit: (code) => process.exit(code),
   })
   const emulator = await starting.catch(async (error: unknown) => {
+    await logger.flush()
     throw new CommandFailed(await startFailure(error, options.settings))
   })
-  if (made.controlToken !== undefined) warnOfToken(options.host, made.controlToken, terminal)
+  if (made !== undefined) terminal.err(tokenWarning(options.host, made))
+  if (isOld) warnOfOldWorld(options, given, logger)
   await announce(emulator, options, made, { terminal, logger })
   await stopped
   await logger.flush()
   return OK
 }
 
-async function launchOptions(options: StartOptions, logger: Logger) {
-  const {
-    settings,
-    clock,
-    controlToken,
-    json,
-    quiet,
-    noColor,
-    logLevel,
-    logFormat,
-    allowHost,
-    corsOrigin,
-    ...same
-  } = options
-  return {
-    ...same,
-    ...(settings === undefined ? {} : { settings: await readSettings(settings) }),
-    ...(clock === undefined ? {} : { clock }),
-    ...(controlToken === undefined ? {} : { controlToken }),
-    allowHosts: allowHost,
-    corsOrigins: corsOrigin,
-    logger,
-    onSurprise: (error: unknown) => logger.error('The emulator has a defect.', { error }),
-  } satisfies EmulatorOptions & Record<string, unknown>
+function loggerOf(
+  { quiet, logLevel, logFormat, noColor }: StartOptions,
+  terminal: Terminal,
+): FlushableLogger {
+  return lazyLogger({
+    level: quiet && logLevel === 'info' ? 'warn' : logLevel,
+    format: logFormat,
+    colours: terminal.colours && !noColor,
+    write: (line) => terminal.err(line.trimEnd()),
+  })
 }
 
-async function readSettings(file: string): Promise<JsonObject> {
-  const read = await readJsonFile(file)
-  if ('document' in read) return read.document
-  throw new CommandFailed(read.issues.map((issue) => issueLine(file, issue)).join('\n'))
+function stateFile({ data }: StartOptions): string {
+  return join(resolve(data), 'default.json')
 }
 
-/** A token for the control interface, where other machines can reach it and none is given. */
-function madeToken({ controlToken, host }: StartOptions): string | undefined {
-  const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.')
-  if (controlToken !== undefined || isLoopback) return undefined
-  // The one true secret of the emulator: what comes from the seed, anybody can compute.
-  return randomBytes(16).toString('base64url')
+function tokenWarning(host: string, token: string): string {
+  return [
+    `Warning: on ${host}, other machines can reach this emulator. Its control interface demands a token, made for this run: ${token}`,
+    'Give one of your own with --control-token or WORKSPACE_EMULATOR_CONTROL_TOKEN.',
+  ].join('\n')
 }
 
-function warnOfToken(host: string, token: string, terminal: Terminal): void {
-  terminal.err(
-    `Warning: on ${host}, other machines can reach this emulator. Its control interface demands a token, made for this run: ${token}\n` +
-      'Give one of your own with --control-token or WORKSPACE_EMULATOR_CONTROL_TOKEN.',
+/** What the user has said about new worlds has no effect on one that is there; not to say so would look like a defect. */
+function warnOfOldWorld(
+  options: StartOptions,
+  given: ReadonlySet<OptionName>,
+  logger: FlushableLogger,
+): void {
+  const idle = (['fixtures', 'seed', 'clock'] as const).filter((name) => given.has(name)).map(flagOf)
+  if (idle.length === 0) return
+  logger.warn(
+    `${stateFile(options)} holds a world already: ${idle.join(', ')} will count when it starts again ("workspace-emulator reset").`,
   )
 }
 
 async function announce(
   { baseUrl, controlUrl, port, sandbox }: Emulator,
   options: StartOptions,
-  made: { readonly controlToken: string | undefined },
-  { terminal, logger }: { readonly terminal: Terminal; readonly logger: Logger },
+  madeToken: string | undefined,
+  { terminal, logger }: { readonly terminal: Terminal; readonly logger: FlushableLogger },
 ): Promise<void> {
   if (options.quiet && !options.json) return
   const keys = await plainKeys(options.fixtures, sandbox.store)
   if (options.json) {
     const ready = { base_url: baseUrl, control_url: controlUrl, port, keys: readyKeys(keys) }
-    terminal.out(JSON.stringify({ ...ready, control_token: made.controlToken }))
+    terminal.out(JSON.stringify({ ...ready, control_token: madeToken }))
     return
   }
   const facts: Facts = {
@@ -111,8 +96,8 @@ async function announce(
     contract_version: CONTRACT_VERSION,
     base_url: baseUrl,
     control_url: controlUrl,
-    state_file: options.ephemeral ? null : join(resolve(options.data), 'default.json'),
-    now: formatInstant(sandbox.clock.now),
+    state_file: options.ephemeral ? null : stateFile(options),
+    now: formatInstant(sandbox.clock.due()),
     rate: sandbox.clock.rate,
     seed: sandbox.seed,
     assumptions: sandbox.ledger.items.size,

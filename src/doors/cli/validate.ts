@@ -3,8 +3,8 @@ import { didYouMean } from '../../kernel/assumptions.ts'
 import { Refusal } from '../../kernel/errors.ts'
 import { isObject, type JsonObject } from '../../kernel/json.ts'
 import { FixturesError } from '../fixtures.ts'
-import type { Invocation } from './commands.ts'
 import { type FixturesIssue, fileOf, locateFixtures } from './fixtures-lines.ts'
+import type { Invocation } from './invocation.ts'
 import { issueLine, located, readJsonFile } from './json-files.ts'
 import { FAILED, OK } from './usage.ts'
 
@@ -28,7 +28,8 @@ export async function validate({
 }: Invocation<'fixtures' | 'settings' | 'json'>): Promise<number> {
   const settings = options.settings === undefined ? undefined : await readJsonFile(options.settings)
   const inForce = settings !== undefined && 'document' in settings ? settings.document : {}
-  const files = args.length > 0 ? args : [options.fixtures, ...(options.settings ?? [])].flat()
+  const inUse = [options.fixtures, options.settings].filter((file) => file !== undefined)
+  const files = args.length > 0 ? args : inUse
   const verdicts: Verdict[] = []
   for (const file of files) verdicts.push(await verdictOn(file, inForce))
   const valid = verdicts.every(({ issues }) => issues.length === 0)

@@ -1,8 +1,8 @@
 import { scheduler } from 'node:timers/promises'
 import { hostTime } from '../../kernel/clock.ts'
 import { formatDuration } from '../../kernel/duration.ts'
-import type { Invocation } from './commands.ts'
 import { type ControlAddress, NoAnswer, refusal, send, silence } from './control-client.ts'
+import type { Invocation } from './invocation.ts'
 import { CommandFailed, OK } from './usage.ts'
 
 /** Milliseconds between two questions. */
@@ -34,9 +34,7 @@ export async function wait({
 async function obstacleAt(address: ControlAddress, patience: number): Promise<string | undefined> {
   try {
     const answer = await send(address, 'GET', '/ready', { patience })
-    // An emulator listens when its world is loaded. A health check inside its container cannot know a token made there.
-    if (answer.status === 200 || (answer.locked && address.controlToken === undefined)) return undefined
-    return refusal(address, 'GET /__emulator/ready', answer)
+    return answer.status === 200 ? undefined : refusal(address, 'GET /__emulator/ready', answer)
   } catch (error) {
     if (error instanceof NoAnswer) return silence(address, error)
     throw error

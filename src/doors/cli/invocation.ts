@@ -1,0 +1,53 @@
+import type { OptionName, OptionValues } from './options.ts'
+
+/** Where a command writes. `out` is for what was asked for, `err` for everything else. Both add the line's end. */
+export interface Terminal {
+  out(text: string): void
+  err(text: string): void
+  /** Whether people read `err`, so that colours are of use. */
+  readonly colours: boolean
+}
+
+/** What a command is given: its arguments, its options, and where to write. */
+export interface Invocation<N extends OptionName = OptionName> {
+  readonly args: readonly string[]
+  readonly options: OptionValues<N>
+  /** The options that the user has given; the others have their defaults. */
+  readonly given: ReadonlySet<OptionName>
+  readonly terminal: Terminal
+}
+
+/** Does the work of a command and resolves with its exit code. */
+export type Action<N extends OptionName> = (invocation: Invocation<N>) => Promise<number>
+
+export const START_OPTIONS = [
+  'port',
+  'host',
+  'data',
+  'ephemeral',
+  'fixtures',
+  'settings',
+  'seed',
+  'clock',
+  'rate',
+  'skipOnPoll',
+  'auth',
+  'limits',
+  'strict',
+  'durability',
+  'controlToken',
+  'allowHost',
+  'corsOrigin',
+  'logLevel',
+  'logFormat',
+  'quiet',
+  'noColor',
+  'json',
+] as const satisfies readonly OptionName[]
+
+/** What every command has that talks to a running emulator. */
+export const CLIENT_OPTIONS = ['url', 'controlToken', 'json'] as const satisfies readonly OptionName[]
+
+export const VALIDATE_OPTIONS = ['fixtures', 'settings', 'json'] as const satisfies readonly OptionName[]
+
+export const DOCTOR_OPTIONS = ['port', 'host', 'data', 'json'] as const satisfies readonly OptionName[]

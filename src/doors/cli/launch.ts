@@ -1,0 +1,47 @@
+import { randomBytes } from 'node:crypto'
+import type { EmulatorOptions } from '../../emulator.ts'
+import type { JsonObject } from '../../kernel/json.ts'
+import type { START_OPTIONS } from './invocation.ts'
+import { issueLine, readJsonFile } from './json-files.ts'
+import type { Logger } from './logger.ts'
+import type { OptionName, OptionValues } from './options.ts'
+import { CommandFailed } from './usage.ts'
+
+export type StartOptions = OptionValues<(typeof START_OPTIONS)[number]>
+
+/**
+ * The options of `start` as the emulator takes them. The rate and the skipping on polls of a saved world stay as they are
+ * unless the user says otherwise, so that their defaults are left out.
+ */
+export async function launchOptions(
+  options: StartOptions,
+  given: ReadonlySet<OptionName>,
+  logger: Logger,
+): Promise<EmulatorOptions> {
+  const { port, host, data, ephemeral, fixtures, seed, auth, limits, strict, durability } = options
+  const { settings, clock, controlToken, rate, skipOnPoll, allowHost, corsOrigin } = options
+  return {
+    ...{ port, host, data, ephemeral, fixtures, seed, auth, limits, strict, durability, logger },
+    ...(given.has('rate') ? { rate } : {}),
+    ...(given.has('skipOnPoll') ? { skipOnPoll } : {}),
+    ...(settings === undefined ? {} : { settings: await readSettings(settings) }),
+    ...(clock === undefined ? {} : { clock }),
+    ...(controlToken === undefined ? {} : { controlToken }),
+    allowHosts: allowHost,
+    corsOrigins: corsOrigin,
+  }
+}
+
+/** A token for the control interface, where other machines can reach it and none is given. */
+export function madeToken({ controlToken, host }: StartOptions): string | undefined {
+  const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.')
+  if (controlToken !== undefined || isLoopback) return undefined
+  // The one true secret of the emulator: what comes from the seed, anybody can compute.
+  return randomBytes(16).toString('base64url')
+}
+
+async function readSettings(file: string): Promise<JsonObject> {
+  const read = await readJsonFile(file)
+  if ('document' in read) return read.document
+  throw new CommandFailed(read.issues.map((issue) => issueLine(file, issue)).join('\n'))
+}

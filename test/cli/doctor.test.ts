@@ -1,0 +1,97 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { dataDirectory, hostClock, lock, nodeVersion, port } from '../../src/doors/cli/doctor-checks.ts'
+import { startEmulator } from '../../src/emulator.ts'
+import { command, temporaryDirectory } from './in-process.ts'
+
+test('where nothing is in the way, every line is ok', async () => {
+  const { code, out } = await command(['doctor', '--port', '0', '--data', join(temporaryDirectory(), 'new')])
+  expect(out.split('\n').map((line) => line.split(/ +/).slice(0, 2))).toEqual([
+    ['ok', 'node'],
+    ['ok', 'data'],
+    ['ok', 'space'],
+    ['ok', 'lock'],
+    ['ok', 'port'],
+    ['ok', 'fixtures'],
+    ['ok', 'clock'],
+  ])
+  expect(code).toBe(0)
+})
+
+test('a problem names the way out and makes the exit code 1', async () => {
+  const data = temporaryDirectory()
+  writeFileSync(join(data, 'default.json.lock'), JSON.stringify({ pid: process.pid, id: 'x' }))
+  const { code, out } = await command(['doctor', '--port', '0', '--data', data])
+  expect(code).toBe(1)
+  expect(out).toContain(
+    `problem  lock        Process ${process.pid} uses ${data}/default.json. Stop it, or give another directory with --data.`,
+  )
+  const { out: json } = await command(['doctor', '--json', '--port', '0', '--data', data])
+  expect(JSON.parse(json)).toMatchObject({ ok: false })
+})
+
+test('a lock that its process has left behind is no problem', async () => {
+  const data = temporaryDirectory()
+  writeFileSync(join(data, 'default.json.lock'), '{"pid": 2147483646, "id": "x"}')
+  expect((await lock(data)).ok).toBe(true)
+})
+
+test('an emulator on the port is told from another program', async () => {
+  const emulator = await startEmulator({ port: 0, ephemeral: true, fixtures: {} })
+  onTestFinished(() => emulator.close())
+  const finding = await port('127.0.0.1', emulator.port)
+  expect(finding.ok).toBe(false)
+  expect(finding.detail).toMatch(/^An emulator \d+\.\d+\.\d+ answers on 127\.0\.0\.1:\d+\.$/)
+  const other = createServer((socket) => void socket.end('hello\n')).listen(0, '127.0.0.1')
+  onTestFinished(() => void other.close())
+  await new Promise((resolve) => other.once('listening', resolve))
+  const taken = (other.address() as AddressInfo).port
+  expect(await port('127.0.0.1', taken)).toMatchObject({
+    ok: false,
+    detail: `Another program listens on 127.0.0.1:${taken}.`,
+  })
+})
+
+test('an address of another machine cannot be listened on', async () => {
+  expect(await port('192.0.2.1', 0)).toMatchObject({
+    ok: false,
+    detail: '192.0.2.1:0 cannot be listened on (EADDRNOTAVAIL).',
+  })
+})
+
+test('a data directory that is a file is a problem', () => {
+  const file = join(temporaryDirectory(), 'data')
+  writeFileSync(file, '')
+  expect(dataDirectory(file)).toMatchObject({ ok: false, detail: `${file} is not a directory.` })
+})
+
+// The permissions of a directory mean nothing to root.
+test.skipIf(process.getuid?.() === 0)('a data directory that may not be written to is a problem', () => {
+  const directory = join(temporaryDirectory(), 'data')
+  mkdirSync(directory)
+  chmodSync(directory, 0o500)
+  expect(dataDirectory(directory)).toMatchObject({
+    ok: false,
+    detail: `${directory} cannot be written to (EACCES).`,
+  })
+})
+
+test.for([
+  ['20.18.9', false],
+  ['20.19.0', true],
+  ['18.20.0', false],
+  ['22.0.0', true],
+] as const)('Node %s: %s', ([version, ok]) => {
+  expect(nodeVersion(version).ok).toBe(ok)
+})
+
+test('a clock that stands before this was written is a problem', () => {
+  expect(hostClock(0)).toMatchObject({
+    ok: false,
+    detail: 'The clock of this machine says 1970-01-01T00:00:00.000Z.',
+  })
+  expect(hostClock(Date.parse('2030-01-01T00:00:00Z')).ok).toBe(true)
+})

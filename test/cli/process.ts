@@ -1,0 +1,57 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { onTestFinished } from 'vitest'
+
+const CLI = 'dist/cli.js'
+
+/** A command that runs in a process of its own. */
+export interface Running {
+  readonly child: ChildProcess
+  /** The first line on stdout; rejects with what was said when the process ends without one. */
+  readonly line: Promise<string>
+  /** What was said until the process ended, and its exit code. */
+  readonly ended: Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>
+}
+
+/** Starts the built command; what still runs when the test ends is killed. */
+export function spawnCommand(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Running {
+  if (!existsSync(CLI)) throw new Error(`${CLI} is missing. Run "npm run build" first.`)
+  const child = spawn(process.execPath, [CLI, ...argv], { env: { PATH: '/usr/bin:/bin', ...env } })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let out = ''
+  let err = ''
+  child.stderr?.on('data', (chunk) => {
+    err += chunk
+  })
+  const line = new Promise<string>((resolve, reject) => {
+    child.stdout?.on('data', (chunk) => {
+      out += chunk
+      const [first, ...rest] = out.split('\n')
+      if (rest.length > 0) resolve(first ?? '')
+    })
+    child.on('close', () => reject(new Error(`ended without a line on stdout: ${err}`)))
+  })
+  // Whoever does not wait for the line is told by the exit code.
+  line.catch(() => {})
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, out, err }))
+  return { child, line, ended }
+}
+
+/** What `start --json` says when it is ready. */
+export interface ReadyLine {
+  readonly base_url: string
+  readonly control_url: string
+  readonly port: number
+  readonly keys: Readonly<Record<'user' | 'member' | 'service', string | null>>
+  readonly control_token?: string
+}
+
+/** Starts an emulator on a free port, in memory unless the arguments say otherwise. */
+export async function spawnEmulator(
+  argv: readonly string[] = ['--ephemeral'],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Running & { readonly ready: ReadyLine }> {
+  const running = spawnCommand(['start', '--json', '--port', '0', ...argv], env)
+  return { ...running, ready: JSON.parse(await running.line) as ReadyLine }
+}

@@ -1,0 +1,170 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { temporaryDirectory, temporaryFile } from './in-process.ts'
+import { spawnCommand, spawnEmulator } from './process.ts'
+
+/** A request whose body never ends: a stop in order has to wait for it. */
+async function hangingRequest(port: number): Promise<void> {
+  const socket = connect(port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  socket.on('error', () => {})
+  await once(socket, 'connect')
+  const head = `POST /v1/pages HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer live_demo_owner\r\n`
+  // The interim answer says that the request is being handled.
+  socket.write(`${head}Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n`)
+  await once(socket, 'data')
+  socket.write('{"name":')
+}
+
+test('start --json says where it is and with which keys, and the keys work', async () => {
+  const { ready, child, ended } = await spawnEmulator()
+  const { port } = ready
+  expect(ready).toEqual({
+    base_url: `http://127.0.0.1:${port}/v1`,
+    control_url: `http://127.0.0.1:${port}/__emulator`,
+    port,
+    keys: { user: 'live_demo_owner', member: 'live_demo_member', service: 'service_demo' },
+  })
+  for (const key of Object.values(ready.keys)) {
+    const answer = await fetch(`${ready.base_url}/data-views`, {
+      headers: { authorization: `Bearer ${key}` },
+    })
+    expect(answer.status).toBe(200)
+  }
+  child.kill('SIGTERM')
+  expect((await ended).code).toBe(0)
+})
+
+test('start without a command name prints the banner', async () => {
+  const { child, ended, line } = spawnCommand([
+    '--port',
+    '0',
+    '--ephemeral',
+    '--rate',
+    '0',
+    '--clock',
+    '2026-03-01',
+  ])
+  expect(await line).toMatch(/^Agent Workspace Service emulator \d/)
+  child.kill('SIGINT')
+  const { code, out } = await ended
+  expect(code).toBe(0)
+  expect(out).toContain('State    in memory\n')
+  expect(out).toContain('Clock    2026-03-01T00:00:00.000Z, frozen\n')
+  expect(out).toMatch(
+    /curl -H "Authorization: Bearer live_demo_owner" http:\/\/127\.0\.0\.1:\d+\/v1\/data-views\n/,
+  )
+})
+
+test('--quiet prints nothing and logs warnings alone', async () => {
+  const port = String((await spawnEmulator()).ready.port)
+  const taken = await spawnCommand(['start', '--quiet', '--ephemeral', '--port', port]).ended
+  expect(taken).toEqual({
+    code: 1,
+    out: '',
+    err: `Port ${port} on 127.0.0.1 is in use. Choose another with --port, or a free one with --port 0.\n`,
+  })
+})
+
+test('--log-format json makes the banner a log entry', async () => {
+  const { child, ended } = spawnCommand(['--port', '0', '--ephemeral', '--log-format', 'json'])
+  const [chunk] = await once(child.stderr ?? child, 'data')
+  const entry = JSON.parse(String(chunk).split('\n')[0] ?? '')
+  expect(entry).toMatchObject({ level: 'info', message: 'ready', seed: 1, state_file: null })
+  child.kill('SIGTERM')
+  expect((await ended).out).toBe('')
+})
+
+test('the environment starts it as flags do, and a flag wins', async () => {
+  const file = temporaryFile('settings.json', '{"status.not_found": 410}')
+  const { ready } = await spawnEmulator(['--ephemeral'], {
+    WORKSPACE_EMULATOR_PORT: '1',
+    WORKSPACE_EMULATOR_SETTINGS: file,
+    WORKSPACE_EMULATOR_CONTROL_TOKEN: 'canary-token',
+  })
+  const answer = await fetch(`${ready.control_url}/clock`)
+  expect([answer.status, ready.control_token]).toEqual([401, undefined])
+})
+
+test('a second start on one directory is refused with the pid of the first, and the world outlives a restart', async () => {
+  const data = temporaryDirectory()
+  const first = await spawnEmulator(['--data', data, '--seed', '7'])
+  const second = await spawnCommand(['start', '--port', '0', '--data', data]).ended
+  expect(second.code).toBe(1)
+  expect(second.err).toContain(`in use by process ${first.child.pid}`)
+  first.child.kill('SIGTERM')
+  await first.ended
+  expect(JSON.parse(readFileSync(join(data, 'default.json'), 'utf8')).seed).toBe(7)
+  const third = await spawnEmulator(['--data', data, '--seed', '8'])
+  third.child.kill('SIGTERM')
+  const { err } = await third.ended
+  expect(err).toContain(
+    `${join(data, 'default.json')} holds a world already: --seed will count when it starts again ("workspace-emulator reset").`,
+  )
+  expect(JSON.parse(readFileSync(join(data, 'default.json'), 'utf8')).seed).toBe(7)
+})
+
+test('on an address that others reach, a control token is made, said and demanded', async () => {
+  const { ready, child, ended } = await spawnEmulator(['--ephemeral', '--host', '0.0.0.0'])
+  const url = `http://127.0.0.1:${ready.port}/__emulator/clock`
+  expect((await fetch(url)).status).toBe(401)
+  const authorization = `Bearer ${ready.control_token}`
+  expect((await fetch(url, { headers: { authorization } })).status).toBe(200)
+  child.kill('SIGTERM')
+  expect((await ended).err).toContain(`demands a token, made for this run: ${ready.control_token}\n`)
+})
+
+test('D7 one signal waits for a request in flight, but not for ever', async () => {
+  const { ready, child, ended } = await spawnEmulator()
+  await hangingRequest(ready.port)
+  child.kill('SIGHUP')
+  const { code, err } = await ended
+  expect(code).toBe(0)
+  expect(err).toContain('SIGHUP: finishing requests in flight')
+  expect(err).toContain('Some requests in flight were cut')
+})
+
+test.for([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('D7 a second %s ends at once', async ([signal, code]) => {
+  const { ready, child, ended } = await spawnEmulator()
+  await hangingRequest(ready.port)
+  child.kill(signal)
+  await once(child.stderr ?? child, 'data')
+  child.kill(signal)
+  expect((await ended).code).toBe(code)
+})
+
+test('a reader that goes away is no error', async () => {
+  const { child, ended } = spawnCommand(['start', '--help'])
+  child.stdout?.destroy()
+  expect(await ended).toMatchObject({ code: 0, err: '' })
+})
+
+test('a defect ends the process with one line', async () => {
+  const code =
+    "require('./dist/load.js').bundle.main(); setImmediate(() => { throw new Error('boom\\nboom') })"
+  const child = spawn(process.execPath, [
+    '-e',
+    code,
+    'x',
+    'wait',
+    '--url',
+    'http://127.0.0.1:9',
+    '--timeout',
+    '9s',
+  ])
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let err = ''
+  child.stderr.on('data', (chunk) => {
+    err += chunk
+  })
+  const [exitCode] = await once(child, 'close')
+  expect(exitCode).toBe(1)
+  expect(err).toMatch(/^workspace-emulator stops: Error: boom boom \(at .+\)\n$/)
+})

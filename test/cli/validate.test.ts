@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest'
+import { command, temporaryFile } from './in-process.ts'
+
+test('files that are in order are said to be', async () => {
+  const world = temporaryFile('world.json', '{"collections": {}}')
+  const settings = temporaryFile('settings.json', '{"status.conflict": 422, "models": []}')
+  expect(await command(['validate', world, settings])).toEqual({
+    code: 0,
+    out: `${world}: ok (fixtures)\n${settings}: ok (settings)`,
+    err: '',
+  })
+})
+
+test('without files, what start would use is checked', async () => {
+  expect(await command(['validate'])).toEqual({ code: 0, out: 'demo: ok (fixtures)', err: '' })
+  const settings = temporaryFile('settings.json', '{"status.conflict": 999}')
+  const { code, out } = await command(['validate'], { WORKSPACE_EMULATOR_SETTINGS: settings })
+  expect(code).toBe(1)
+  expect(out).toMatch(/^demo: ok \(fixtures\)\n.*settings\.json:1: \/status\.conflict: /)
+})
+
+test('every issue has its file, line and pointer', async () => {
+  const world = temporaryFile(
+    'world.json',
+    `{
+  "collections": {
+    "organizations": [
+      { "id": "org-1", "name": "One" },
+      { "id": "org-2" }
+    ],
+    "users": [
+      { "id": "u-1", "organization_id": "org-9", "email": "a@example.com",
+        "first_name": "A", "last_name": "B", "created_at": "yesterday" }
+    ]
+  }
+}
+`,
+  )
+  const { code, out } = await command(['validate', world])
+  expect(code).toBe(1)
+  const lines = out.split('\n')
+  expect(lines).toContainEqual(expect.stringContaining(`${world}:5: /collections/organizations/1/name: `))
+  expect(lines).toContainEqual(expect.stringContaining(`${world}:9: /collections/users/0/created_at: `))
+})
+
+test('the lines of a world that extends another are those of its own file', async () => {
+  const world = temporaryFile(
+    'world.json',
+    `{
+  "extends": "demo",
+  "collections": {
+    "pages": [
+      { "id": "p-1" }
+    ]
+  }
+}
+`,
+  )
+  const { code, out } = await command(['validate', world])
+  expect(code).toBe(1)
+  for (const line of out.split('\n')) expect(line).toContain(`${world}:5: /collections/pages/0/`)
+})
+
+test('the organization has the line of its own member', async () => {
+  const world = temporaryFile('world.json', '{\n  "organization": {\n    "id": "org-1" }\n}\n')
+  expect((await command(['validate', world])).out).toContain(`${world}:2: /organization/name: `)
+})
+
+test('misspelt members and keys are told the nearest known one', async () => {
+  const world = temporaryFile('world.json', '{\n  "colections": {}\n}')
+  const settings = temporaryFile('settings.json', '{\n\n  "names.cloud_x": "a"\n}')
+  const { out } = await command(['validate', world, settings])
+  expect(out).toMatch(/world\.json:2: \/colections: .* Did you mean "collections"\?\n/)
+  expect(out).toMatch(
+    /settings\.json:3: \/names\.cloud_x: There is no setting .* Did you mean "names\.cloud_/,
+  )
+})
+
+test('a file that is no JSON has the line of the fault, one that is missing its name', async () => {
+  const broken = temporaryFile('world.json', '{\n  "collections": {\n}\n')
+  const { code, out } = await command(['validate', broken, '/nowhere/x.json'])
+  expect(code).toBe(1)
+  expect(out).toMatch(/world\.json:3: is not JSON: /)
+  expect(out).toContain(
+    '/nowhere/x.json: there is no such file; the path is relative to the working directory',
+  )
+})
+
+test('--json lists the files with their issues', async () => {
+  const settings = temporaryFile('settings.json', '{"status.conflict": 1}')
+  const { out } = await command(['validate', '--json', settings])
+  expect(JSON.parse(out)).toEqual({
+    valid: false,
+    files: [
+      {
+        file: settings,
+        kind: 'settings',
+        issues: [{ file: settings, line: 1, pointer: '/status.conflict', detail: expect.any(String) }],
+      },
+    ],
+  })
+})
