@@ -72,7 +72,7 @@ class BodyReader {
   readonly #decoder: Decoder | undefined
   readonly #limit: number
   readonly #sink: ByteSink
-  readonly #resolve: (body: Body) => void
+  #resolve: (body: Body) => void
   #release: Release | undefined
   #wireBytes = 0
   #wireEnded = false
@@ -165,7 +165,10 @@ class BodyReader {
     if (this.#settled) return
     this.#settled = true
     if (body.kind !== 'bytes') this.#abandon()
-    this.#resolve(body)
+    const resolve = this.#resolve
+    // The request lives as long as its connection, this reader with it, and through its promise the whole body.
+    this.#resolve = () => {}
+    resolve(body)
   }
 
   #abandon(): void {

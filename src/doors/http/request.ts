@@ -7,7 +7,9 @@ import type { World } from '../../kernel/world.ts'
 import { type Body, type BodyRefusal, readBody } from './body.ts'
 import { announcesBody } from './discard.ts'
 import { describeViolation, guardJson, JSON_BOUNDS, type JsonBounds, parseJson } from './json-guard.ts'
+import { LARGE_BODY_BYTES } from './large-body-gate.ts'
 import { isJsonContentType } from './media-type.ts'
+import { reclaimSoon } from './reclaim.ts'
 
 /** Bodies up to this many bytes are read before anybody asks who sends them: it costs less than asking twice. */
 const FREE_READING = 1_048_576
@@ -67,6 +69,7 @@ export async function readJson(
     return parsed(body, { ...JSON_BOUNDS, maxTokens: bounds.tokens })
   } finally {
     body.release()
+    if (body.bytes.length > LARGE_BODY_BYTES) reclaimSoon()
   }
 }
 

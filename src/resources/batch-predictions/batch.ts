@@ -42,6 +42,7 @@ export interface Batch extends Row {
 
 /** What was submitted. It never changes: every later version of the record shares this object. */
 export interface BatchRequest {
+  /** What a person needs to recognise the prompt by: no model reads it, and it may have 100 MiB. See `prompt.ts`. */
   readonly prompt: string
   readonly output_schema: JsonObject
   readonly items: readonly BatchItem[]

@@ -11,6 +11,7 @@ import { createBody } from './create-input.ts'
 import { put } from './lifecycle.ts'
 import { chooseModel } from './models.ts'
 import { changePace, DEFAULT_PACE } from './pace.ts'
+import { excerpt } from './prompt.ts'
 import { defaultOutcomes, defaultPace, fileRefName, itemsName } from './settings.ts'
 
 /** 100 MiB of the decoded body. Specification: Limits / Batch predictions. */
@@ -59,7 +60,7 @@ export const createBatch = operation({
         teamspace_id: caller.teamspace_id,
         organization_id: caller.organization_id,
         prefix: pathPrefix,
-        request: { prompt, output_schema, items, effective_model: model.effective },
+        request: { prompt: excerpt(prompt), output_schema, items, effective_model: model.effective },
         plan: newPlan(request, id),
         progress: { since: at, done: 0, most: null, polls: 0, held: false },
         ended: null,
