@@ -146,7 +146,7 @@ async function serve(
   const address = await listen(server, { host, port })
   hosts = allowHosts({ port: address.port, bound: host, hosts: options.allowHosts ?? [] })
   const stopWaking = keepAwake(sandbox)
-  const origin = `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`
+  const origin = `http://${reachable(host)}:${address.port}`
   return {
     baseUrl: `${origin}/v1`,
     controlUrl: `${origin}/__emulator`,
@@ -154,7 +154,10 @@ async function serve(
     sandbox,
     close: async () => {
       stopWaking()
+      // Who is still being served after that is cut: the last checkpoint must not wait for a reader that never ends.
+      const cut = later(GRACE, () => void close(server, { graceful: false }))
       await close(server, { graceful: true })
+      cut()
       await files?.close()
     },
   }
@@ -167,6 +170,12 @@ async function expressApp(api: Api, host: ControlHost): Promise<RequestListener>
     import('./doors/control/router.ts'),
   ])
   return createApp(api, controlRouter(host))
+}
+
+/** How this machine reaches an address that is listened on. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
+  return host.includes(':') ? `[${host}]` : host
 }
 
 async function startingWorld(options: EmulatorOptions, anew: ResetOptions = {}): Promise<WorldState> {
@@ -198,6 +207,9 @@ function controlHost(options: EmulatorOptions, sandbox: Sandbox, hosts: () => Al
 function defect({ logger = SILENT }: EmulatorOptions, error: unknown): void {
   logger.error('The emulator has a defect.', { error })
 }
+
+/** Milliseconds that requests in flight have to finish when the emulator is closed. */
+const GRACE = 1_000
 
 const SILENT: Logger = { info: () => {}, warn: () => {}, error: () => {} }
 
