@@ -31,14 +31,11 @@ export interface Answer {
   readonly durable: Promise<void> | undefined
 }
 
-/**
- * The whole way of a request, after everything that is due by now has happened. Every step either lets it pass or throws
- * a refusal; `conclude` always runs.
- */
+/** The whole way of a request. Every step either lets it pass or throws a refusal; `conclude` always runs. */
 export function perform(world: World, call: Call): Answer {
-  settle(world, world.clock.due())
   const exchange = world.exchange(call)
   try {
+    step(exchange, 'settle', () => catchUp(world, exchange))
     step(exchange, 'identify', () => identify(world, exchange))
     step(exchange, 'admit', () => admit(world, exchange))
     step(exchange, 'authorize', () => authorize(world, exchange))
@@ -66,6 +63,11 @@ export function turnAway(
   const { method, path, dialect } = request
   const operation: AnyOperation = { ...NOWHERE, dialect }
   const exchange = world.exchange({ ...EMPTY_CALL, operation, method, path })
+  try {
+    catchUp(world, exchange)
+  } catch {
+    // What keeps events from happening has no part in this answer.
+  }
   exchange.step = 'route'
   exchange.refusal = refusal
   return conclude(world, exchange)
@@ -74,6 +76,12 @@ export function turnAway(
 function step<T>(exchange: Exchange, name: string, work: () => T): T {
   exchange.step = name
   return work()
+}
+
+// Everything that is due by now has happened before anybody looks at the request.
+function catchUp(world: World, exchange: Exchange): void {
+  settle(world, world.clock.due())
+  exchange.now = world.clock.now
 }
 
 function identify(world: World, exchange: Exchange): void {
