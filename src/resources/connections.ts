@@ -78,7 +78,7 @@ const showConnection: Control = {
   name: 'show',
   method: 'GET',
   path: '/connections/{id}',
-  summary: 'Shows what a redirect_url stands for',
+  summary: 'Show what a redirect_url stands for',
   handle: ({ tx }, { params }) => ({
     ...tx.in(connections).require(params.id ?? ''),
     message:

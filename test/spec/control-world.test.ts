@@ -195,3 +195,10 @@ test('R251 the type of a problem inside a result line or a batch leads to its ex
     expect(await answer.json()).toMatchObject({ code, status: 422, meaning: expect.stringMatching(/\.$/) })
   }
 })
+
+test('generated test scripts find at /_x-steady/health what ready answers', async () => {
+  const { emulator } = await testWorld()
+  const probe = await fetch(emulator.controlUrl.replace('/__emulator', '/_x-steady/health'))
+  const ready = await fetch(`${emulator.controlUrl}/ready`)
+  expect([probe.status, await probe.json()]).toEqual([200, await ready.json()])
+})

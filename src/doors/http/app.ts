@@ -13,6 +13,11 @@ export function createApp(api: Api, control: Router): Express {
     if (api.owns(req.url)) void api.answer(req, res)
     else next()
   })
+  // Where generated test scripts look before they begin.
+  app.use((req, _res, next) => {
+    if (req.url === '/_x-steady/health') req.url = '/__emulator/ready'
+    next()
+  })
   app.use('/__emulator', control)
   app.use((req, res) => {
     const detail = `Nothing is served at ${req.path}: the API is below /v1, the control interface below /__emulator.`

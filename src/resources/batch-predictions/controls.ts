@@ -49,14 +49,14 @@ export const batchControls: readonly Control[] = [
     name: 'show',
     method: 'GET',
     path: '/batches/{id}',
-    summary: 'The plan behind a batch, its counts now and the events ahead of it',
+    summary: 'Show the plan behind a batch, its counts now and the events ahead of it',
     handle: (scope, { params }) => view(scope, batchOf(scope, params)),
   },
   {
     name: 'change',
     method: 'PATCH',
     path: '/batches/{id}',
-    summary: 'Changes the pace or the outcomes of what is still to come, holds a batch or lets it go on',
+    summary: 'Change the pace or the outcomes of what is still to come, hold a batch or let it go on',
     body: planChange,
     handle: (scope, { params, body }) =>
       view(scope, change(scope, batchOf(scope, params), body as PlanChange)),
@@ -65,7 +65,7 @@ export const batchControls: readonly Control[] = [
     name: 'fail',
     method: 'POST',
     path: '/batches/{id}/fail',
-    summary: 'Fails a batch that is validating or in progress, with a detail or an error object of your own',
+    summary: 'Fail a batch that is validating or in progress, with a detail or an error object of your own',
     body: failure,
     handle: (scope, { params, body }) => {
       const { detail = 'The batch was made to fail.', error } = body as Failure
@@ -76,7 +76,7 @@ export const batchControls: readonly Control[] = [
     name: 'expire',
     method: 'POST',
     path: '/batches/{id}/expire',
-    summary: 'Ends the completion window of a batch that is validating or in progress',
+    summary: 'End the completion window of a batch that is validating or in progress',
     body: nothing,
     handle: (scope, { params }) => view(scope, expire(scope, batchOf(scope, params))),
   },
@@ -84,7 +84,7 @@ export const batchControls: readonly Control[] = [
     name: 'complete',
     method: 'POST',
     path: '/batches/{id}/complete',
-    summary: 'Takes a batch through the phases that are left, at once; it fails if its items do not validate',
+    summary: 'Take a batch through the phases that are left, at once; it fails if its items do not validate',
     body: nothing,
     handle: (scope, { params }) => view(scope, completeNow(scope, batchOf(scope, params))),
   },
@@ -92,7 +92,7 @@ export const batchControls: readonly Control[] = [
     name: 'cleanup',
     method: 'POST',
     path: '/batches/{id}/cleanup',
-    summary: 'Removes the results of a terminal batch, however young they are',
+    summary: 'Remove the results of a terminal batch, however young they are',
     body: nothing,
     handle: (scope, { params }) => {
       const batch = batchOf(scope, params)

@@ -14,7 +14,7 @@ export const joinTeamspace: Control = {
   name: 'join',
   method: 'POST',
   path: '/teamspaces/{teamspace_id}/join',
-  summary: 'Lets a user of the organization join an open teamspace without approval',
+  summary: 'Let a user of the organization join an open teamspace without approval',
   body: joinBody,
   handle: ({ tx, newId, at }, { params, body }) => {
     const teamspace = tx.in(teamspaces).require(params.teamspace_id ?? '')
