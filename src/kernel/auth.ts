@@ -44,17 +44,8 @@ export const apiKeys = collection<ApiKey>({
     }),
 })
 
-/** Who makes a request. */
-export interface Caller {
-  readonly key_id: string
-  readonly kind: PrincipalKind
-  readonly user_id: string | null
-  readonly organization_id: string
-  readonly teamspace_id: string
-  readonly account_admin: boolean
-  readonly permissions: readonly string[]
-  readonly denied: readonly string[]
-}
+/** Who makes a request: what the record of the key says, without the token. */
+export type Caller = Omit<ApiKey, 'id' | 'token'> & { readonly key_id: string }
 
 export const userPrefix = setting({
   key: 'keys.user_prefix',
