@@ -16,7 +16,7 @@ const listConversations = operation({
   contract: false,
   success: successRead,
   answer: opaqueListAnswer,
-  // What has_messages means is not shown: it is known, and left to stubs.
+  // What has_messages means is not shown: it is known, and changes nothing.
   input: () => ({ query: z.looseObject({ has_messages: z.unknown().optional() }) }),
   handle: (request) => {
     const { tx, caller, settings } = request

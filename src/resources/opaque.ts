@@ -52,7 +52,7 @@ export function refuseUncontracted(operation: string): never {
   return refuse('emulator_contract_unspecified', {
     detail: `${operation} exists, but the specification shows no contract for it, and the emulator invents none.`,
     mitigation:
-      'Say what it answers: put its method and path into the list "stubs" of a scenario file, such as {"method": "GET", "path": "/search", "status": 200, "body": {}}.',
+      'Answer it in front of the emulator, for example in the HTTP client of the test; GET /__emulator/operations says which operations have a contract.',
     assumed: ['U043'],
   })
 }

@@ -45,13 +45,13 @@ export const uncontractedRoom: Resource = {
         id: 'U043',
         open: 'Contracts of the endpoints that the specification only names.',
         reading:
-          'A stub answers where there is one. Records that the world holds are passed through; a generated template is told by its claim token alone; the rest is a 501, and under --strict everything is.',
+          'Records that the world holds are passed through; a generated template is told by its claim token alone; the rest is a 501, and under --strict everything is.',
         shows: 'answer',
       },
       {
         id: 'U045',
         open: 'Paths of the endpoints that read messages.',
-        reading: 'None is made up, so whatever a client tries is a 404 until a stub gives the path.',
+        reading: 'None is made up, so whatever a client tries is a 404.',
         shows: 'nowhere',
       },
     ],

@@ -16,7 +16,7 @@ test.for([
   expect(body).toMatchObject({
     status_code: 501,
     error: 'emulator_contract_unspecified',
-    mitigation: expect.stringContaining('"stubs"'),
+    mitigation: expect.stringContaining('/__emulator/operations'),
     retryable: false,
     details: {},
   })

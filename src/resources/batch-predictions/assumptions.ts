@@ -21,7 +21,7 @@ export const batchAssumptions: Assumptions = {
     shown(
       'U010',
       'The members of the error of a batch.',
-      'Those of problem details: type, title, status and detail; a scenario may give any object, and under --strict it is empty.',
+      'Those of problem details: type, title, status and detail; the control API may give any object, and under --strict it is empty.',
     ),
     shown(
       'U035',

@@ -25,7 +25,7 @@ export interface OutcomeRule {
   readonly output?: JsonObject | undefined
 }
 
-/** A list of outcome rules, as a setting, a scenario or the control API gives it. */
+/** A list of outcome rules, as a setting or the control API gives it. */
 export function outcomeRulesSchema(): z.ZodType<readonly OutcomeRule[]> {
   return z.array(outcomeRule())
 }

@@ -55,7 +55,7 @@ export function paceSchema(): z.ZodType<Pace> {
   return z.strictObject({ validating: phasePace(), in_progress: itemPace(), finalizing: phasePace() })
 }
 
-/** What a setting, a scenario or the control API says about some of the phases. */
+/** What a setting or the control API says about some of the phases. */
 export function paceChangeSchema(): z.ZodType<PaceChange> {
   return z.strictObject({
     validating: phasePace().optional(),

@@ -131,7 +131,7 @@ export const batchEndpoints = [
   {
     id: 'R223',
     section: 'Endpoints / Endpoints named without a contract',
-    says: 'A named endpoint without a contract answers from records or stubs of the user, else 501; a path that is not named is a 404.',
+    says: 'A named endpoint without a contract answers from the records of the world, else 501; a path that is not named is a 404.',
   },
   {
     id: 'R224',
