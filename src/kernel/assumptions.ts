@@ -16,6 +16,8 @@ export interface Setting<T> {
   readonly schema: () => z.ZodType<T>
   readonly default: T
   readonly strict?: T
+  /** Key of a setting that must not have the same value. */
+  readonly unlike?: string
 }
 
 /**
@@ -81,12 +83,20 @@ export class Ledger {
         ]
       }
       const result = known.schema().safeParse(value)
-      if (result.success) return []
+      if (result.success) return this.#clash(known, values)
       return result.error.issues.map((issue) => ({
         pointer: pointer(key, ...issue.path),
         detail: `${issue.message}. ${known.says}`,
       }))
     })
+  }
+
+  // Told at each key of the pair that is given: the other one may be the default.
+  #clash({ key, unlike }: Setting<unknown>, values: Readonly<Record<string, unknown>>): Issue[] {
+    if (unlike === undefined) return []
+    const other = Object.hasOwn(values, unlike) ? values[unlike] : this.settings.get(unlike)?.default
+    if (values[key] !== other) return []
+    return [{ pointer: pointer(key), detail: `must not have the same value as ${unlike}` }]
   }
 }
 

@@ -85,6 +85,8 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   refusal: Refusal | undefined
   idempotency: 'none' | 'fresh' | 'replay' | 'conflict' = 'none'
   commit: Commit | undefined
+  /** Digest of the body, once it was needed: a large one takes a good part of a second. */
+  fingerprint: string | undefined
   #assumed: Set<string> | undefined
 
   constructor(call: Call, id: string, ...scope: ConstructorParameters<typeof HandlerScope>) {

@@ -12,7 +12,7 @@ import {
 import type { Call, Exchange } from './exchange.ts'
 import { fingerprint, fingerprintBytes, idempotencyId, recallAnswer, rememberAnswer } from './idempotency.ts'
 import type { Issue, Json } from './json.ts'
-import { compareBodies, pathKey } from './open-items.ts'
+import { compareBodies, limitClock, pathKey } from './open-items.ts'
 import type { AnyOperation, Poll } from './operation.ts'
 import { type Admission, noWindow } from './rate-limiter.ts'
 import { advanceTo, nextEventOf, settle } from './settle.ts'
@@ -41,9 +41,11 @@ export function perform(world: World, call: Call): Answer {
     step(exchange, 'authorize', () => authorize(world, exchange))
     step(exchange, 'interfere', () => interfere(world, exchange, 'before-handler'))
     step(exchange, 'find', () => find(exchange))
-    step(exchange, 'understand', () => understand(world, exchange))
-    step(exchange, 'poll', () => poll(world, exchange))
+    // Before the body is judged: a repeated request gets its first answer even when it would be refused by now, and
+    // another body under the same key is a conflict whether or not it is valid.
     if (!step(exchange, 'recall', () => recall(exchange))) {
+      step(exchange, 'understand', () => understand(world, exchange))
+      step(exchange, 'poll', () => poll(world, exchange))
       step(exchange, 'handle', () => handle(exchange))
       step(exchange, 'remember', () => remember(world, exchange))
     }
@@ -99,7 +101,7 @@ function admit(world: World, exchange: Exchange): void {
   const key = `${exchange.caller.teamspace_id} ${place}`
   exchange.admission = world.limiter.admit(key, limit, world.limiterNow(), world.options.enforceLimits)
   if (exchange.admission.admitted) return
-  const frozen = world.clock.rate === 0
+  const frozen = world.clock.rate === 0 && exchange.settings.get(limitClock) === 'virtual'
   refuse('rate_limit_exceeded', {
     detail: `${operation.name} admits ${limit.limit} requests per ${limit.window / 1000} s in this teamspace.`,
     details: { reason: 'rate_limit_exceeded' },
@@ -231,7 +233,12 @@ function idempotencyOf({ caller, call }: Exchange, key: string): string {
   return idempotencyId(caller.teamspace_id, call.operation.name, key)
 }
 
-function fingerprintOf({ call, settings }: Exchange): string {
+function fingerprintOf(exchange: Exchange): string {
+  exchange.fingerprint ??= makeFingerprint(exchange)
+  return exchange.fingerprint
+}
+
+function makeFingerprint({ call, settings }: Exchange): string {
   if (call.body.kind !== 'json') return ''
   const bytes = settings.get(compareBodies) === 'bytes' ? call.body.bytes : undefined
   return bytes === undefined ? fingerprint(call.body.value) : fingerprintBytes(bytes)

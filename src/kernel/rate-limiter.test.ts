@@ -117,3 +117,9 @@ test('R263 R295 any arrivals: the reference agrees, and waiting Retry-After is e
     { numRuns: 2_000 },
   )
 })
+
+test('T07 requests of the future, made under another clock, do not count', () => {
+  const limiter = new RateLimiter()
+  requests(limiter, 200, T0 + 1_000_000)
+  expect(limiter.admit('w', DEFAULT_LIMIT, T0)).toMatchObject({ admitted: true, remaining: 199 })
+})

@@ -90,6 +90,8 @@ export class RateLimiter {
       hits = []
       this.#windows.set(key, hits)
     }
+    // Requests of the future came under the other clock (limits.clock): they say nothing about this one.
+    while ((hits.at(-1) ?? now) > now) hits.pop()
     let gone = 0
     while (gone < hits.length && (hits[gone] ?? now) + window <= now) gone += 1
     if (gone > 0) hits.splice(0, gone)

@@ -94,3 +94,18 @@ test('R276 keys of two teamspaces are two keys', async () => {
   expect(other.body.id).not.toBe(first.body.id)
   expect((await retrieve(world, first.body.id)).id).toBe(first.body.id)
 })
+
+test('R276 the first answer is replayed even when the settings would refuse the request by now', async () => {
+  const world = await batchWorld()
+  const first = await post(world, 'key-1')
+  world.sandbox.setSettings({ models: [{ id: 'another', clouds: ['cloud_a', 'cloud_b'] }] })
+  const again = await post(world, 'key-1')
+  expect([again.status, again.text]).toEqual([first.status, first.text])
+})
+
+test('R277 R249 the same key with a body that is not even valid is refused with 409', async () => {
+  const world = await batchWorld()
+  await post(world, 'key-1')
+  const invalid = { ...aBatch(), prompt: 5 }
+  await refusedProblem(world, () => post(world, 'key-1', invalid), 409, 'idempotency_key_reused')
+})

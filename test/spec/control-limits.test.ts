@@ -112,3 +112,12 @@ test('where every concrete path has its window, filling says why it cannot, and 
     { key: 'ts-a POST /v1/shelves/s1/books', operation: 'books.create', used: 1 },
   ])
 })
+
+test('T07 R262 windows filled under the virtual clock do not bind the wall clock, which the virtual one may be far ahead of', async () => {
+  const world = await controlWorld()
+  await world.call('POST', '/clock/advance', { by: '29d' })
+  await world.call('PUT', '/limits/books.list', { limit: 1 })
+  expect([1, 2].map(() => world.perform('books.list'))).toEqual([200, 429])
+  await world.call('PATCH', '/settings', { 'limits.clock': 'wall' })
+  expect([1, 2].map(() => world.perform('books.list'))).toEqual([200, 429])
+})

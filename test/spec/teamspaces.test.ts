@@ -254,3 +254,12 @@ test('R149 any sequence of updates leaves what the last value of each member say
     { numRuns: 25 },
   )
 })
+
+test('R019 the two clouds cannot go by one name', async () => {
+  const world = await testWorld()
+  expect(() => world.sandbox.setSettings({ 'names.cloud_a': 'cloud_b' })).toThrow(/names\.cloud_a/)
+  expect(() => world.sandbox.setSettings({ 'names.cloud_a': 'x', 'names.cloud_b': 'x' })).toThrow(
+    /names\.cloud_b/,
+  )
+  world.sandbox.setSettings({ 'names.cloud_a': 'cloud_b', 'names.cloud_b': 'cloud_a' })
+})

@@ -1,3 +1,4 @@
+import { get } from 'node:http'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { KEYS } from '../support/base-world.ts'
@@ -390,3 +391,20 @@ function rawExchange(world: TestWorld, request: string): Promise<string> {
     socket.on('close', () => resolve(text))
   })
 }
+
+test('a whole URL as the target, which clients of a proxy send, is served like its path; one of another host is not', async () => {
+  const world = await testWorld()
+  const { port } = world.emulator
+  const ask = (target: string) =>
+    new Promise<number>((resolve, reject) => {
+      const headers = { authorization: `Bearer ${KEYS.KU}` }
+      get({ host: '127.0.0.1', port, path: target, headers }, (res) => {
+        res.resume()
+        resolve(res.statusCode ?? 0)
+      }).on('error', reject)
+    })
+  expect(await ask(`http://127.0.0.1:${port}/v1/data-views`)).toBe(200)
+  expect(await ask(`HTTP://127.0.0.1:${port}/__emulator/health`)).toBe(200)
+  expect(await ask(`http://127.0.0.1:${port}`)).toBe(404)
+  expect(await ask('http://evil.example/v1/data-views')).toBe(404)
+})

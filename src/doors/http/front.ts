@@ -10,6 +10,7 @@ import { createHttpServer } from './server.ts'
 export function createServer(api: Api, loadApp: () => Promise<RequestListener>): Server {
   return createHttpServer(
     (req, res) => {
+      req.url = originForm(req.url ?? '', req.headers.host ?? '')
       if (api.owns(req.url ?? '')) void api.answer(req, res)
       else void loadApp().then((app) => app(req, res))
     },
@@ -22,4 +23,13 @@ export function createServer(api: Api, loadApp: () => Promise<RequestListener>):
         void api.turnAway(req, res, new Refusal('expectation_failed', { detail, status })),
     },
   )
+}
+
+// Clients that are told of a proxy send whole URLs, which every server has to take (RFC 9112, section 3.2.2). One that
+// names another host than the Host header is left as it is: nothing is served there.
+function originForm(target: string, host: string): string {
+  const [, authority, path] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(target) ?? []
+  if (authority === undefined || path === undefined || authority.toLowerCase() !== host.toLowerCase())
+    return target
+  return path.startsWith('/') ? path : `/${path}`
 }

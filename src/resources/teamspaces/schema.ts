@@ -14,6 +14,7 @@ export const cloudA = setting<string>({
   says: 'How requests and answers name the first cloud provider; records always say cloud_a.',
   schema: nonEmptyText,
   default: 'cloud_a',
+  unlike: 'names.cloud_b',
 })
 
 export const cloudB = setting<string>({
@@ -22,6 +23,7 @@ export const cloudB = setting<string>({
   says: 'How requests and answers name the second cloud provider, the default; records always say cloud_b.',
   schema: nonEmptyText,
   default: 'cloud_b',
+  unlike: 'names.cloud_a',
 })
 
 const clouds = ['cloud_a', 'cloud_b'] as const
