@@ -1,6 +1,5 @@
 import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
-import { CONTRACT_VERSION, packageVersion } from './doors/cli/version.ts'
 import type { ControlHost, GuardVerdict, ResetOptions } from './doors/control/host.ts'
 import { type OnNotice, openPersistence, type Persistence } from './doors/disk/index.ts'
 import { FixturesError, readFixtures } from './doors/fixtures.ts'
@@ -12,6 +11,7 @@ import { listen } from './doors/http/listen.ts'
 import { readJson } from './doors/http/request.ts'
 import { close } from './doors/http/server.ts'
 import { keepAwake, later } from './doors/realtime.ts'
+import { CONTRACT_VERSION, packageVersion } from './doors/version.ts'
 import { type HostTime, hostTime } from './kernel/clock.ts'
 import { refuseInvalid } from './kernel/errors.ts'
 import type { JsonObject } from './kernel/json.ts'
@@ -113,10 +113,7 @@ async function openSandbox(options: EmulatorOptions, files: Persistence | undefi
   const { rate: present } = sandbox.clock
   if ((rate ?? present) !== present || (skipOnPoll ?? sandbox.skipsOnPoll) !== sandbox.skipsOnPoll) {
     sandbox.catchUp()
-    sandbox.setClock({
-      ...(rate === undefined ? {} : { rate }),
-      ...(skipOnPoll === undefined ? {} : { skip_on_poll: skipOnPoll }),
-    })
+    sandbox.setClock({ rate, skip_on_poll: skipOnPoll })
   }
   return sandbox
 }
@@ -155,7 +152,10 @@ async function serve(
     close: async () => {
       stopWaking()
       // Who is still being served after that is cut: the last checkpoint must not wait for a reader that never ends.
-      const cut = later(GRACE, () => void close(server, { graceful: false }))
+      const cut = later(GRACE, () => {
+        options.logger?.warn(`Some requests in flight were cut: they took more than ${GRACE} ms to finish.`)
+        void close(server, { graceful: false })
+      })
       await close(server, { graceful: true })
       cut()
       await files?.close()

@@ -33,7 +33,9 @@ export async function readFixtures(
   seen: readonly string[] = [],
 ): Promise<Fixtures> {
   const { name, document } =
-    typeof source === 'string' ? await readDocument(source) : { name: '(given)', document: source }
+    typeof source === 'string'
+      ? await readDocument(source, seen.at(-1))
+      : { name: '(given)', document: source }
   const issues = checkShape(document)
   if (seen.includes(name)) issues.push({ pointer: '/extends', detail: `leads back to ${name}` })
   if (issues.length > 0) throw new FixturesError(name, issues)
@@ -52,6 +54,7 @@ export function shippedFile(...path: readonly string[]): string {
 
 async function readDocument(
   source: string,
+  extendedBy: string | undefined,
 ): Promise<{ readonly name: string; readonly document: JsonObject }> {
   const shipped = SHIPPED_WORLDS.find((world) => world === source)
   const file = shipped === undefined ? resolve(source) : shippedFile('fixtures', `${shipped}.json`)
@@ -59,7 +62,7 @@ async function readDocument(
     throw new FixturesError(file, [
       {
         pointer: '',
-        detail: `cannot be read; give the path of a JSON file, or one of ${SHIPPED_WORLDS.join(', ')}`,
+        detail: `cannot be read${extendedBy === undefined ? '' : `, which ${extendedBy} extends`}; give the path of a JSON file, or one of ${SHIPPED_WORLDS.join(', ')}.${didYouMean(source, SHIPPED_WORLDS)}`,
       },
     ])
   })

@@ -7,8 +7,11 @@ export type HostTime = () => number
 /** The only reader of the host's clock. Everything else is told what time it is. */
 export const hostTime: HostTime = () => Date.now()
 
-// The last instant that has a timestamp of the usual form: a fast clock stops there.
-const END_OF_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+/** The last instant that has a timestamp of the usual form: a fast clock stops there. */
+export const END_OF_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
+/** The fastest rate. More than a virtual day in a real second has no use, and would soon lead to the end of time. */
+export const FASTEST = 100_000
 
 /** The clock as a record of the world: at the host instant `wall` the virtual instant was `now`. */
 export interface ClockRow extends Row {
@@ -74,14 +77,6 @@ export class Clock {
   realUntil(instant: number): number | undefined {
     if (this.rate === 0) return undefined
     return Math.max(0, (instant - this.due()) / this.rate)
-  }
-
-  /** The record that says what the clock says now. */
-  row(changes: Partial<Pick<ClockRow, 'rate' | 'skip_on_poll'>> & { skip_on_poll: boolean }): ClockRow {
-    return clockRow(
-      { now: this.#now, rate: changes.rate ?? this.rate, skip_on_poll: changes.skip_on_poll },
-      this.host,
-    )
   }
 }
 

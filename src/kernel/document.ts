@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { didYouMean, type Ledger, Settings } from './assumptions.ts'
+import { FASTEST } from './clock.ts'
 import { timestamp } from './fields.ts'
 import { acceptRecords, checkWorld, objectAt } from './intake.ts'
 import { type Issue, isObject, pointer } from './json.ts'
@@ -16,7 +17,7 @@ const frame = z.object({
   seed: z.number().int(),
   clock: z.strictObject({
     now: timestamp(),
-    rate: z.number().min(0).max(100_000),
+    rate: z.number().min(0).max(FASTEST),
     skip_on_poll: z.boolean(),
     wall: timestamp().nullable(),
   }),
@@ -82,7 +83,7 @@ export function checkDocument(raw: unknown, service: Service, ledger: Ledger, st
 }
 
 /** Checks records by collection; an unknown collection is told the nearest known name. */
-export function acceptCollections(raw: unknown, service: Service, settings: Settings, issues: Issue[]) {
+function acceptCollections(raw: unknown, service: Service, settings: Settings, issues: Issue[]) {
   const given = objectAt(raw, '/collections', issues)
   const known = [...service.collections.keys()]
   for (const name of Object.keys(given)) {

@@ -1,6 +1,6 @@
 import { type Setting, type Settings, setting } from './assumptions.ts'
 import { boolean, intBetween, nonEmptyText } from './fields.ts'
-import type { Issue, Json, JsonObject } from './json.ts'
+import type { Issue, JsonObject } from './json.ts'
 import type { Admission } from './rate-limiter.ts'
 
 /** The two forms in which the service speaks of errors: its standard body, and RFC 9457 problem details on batch endpoints. */
@@ -152,6 +152,15 @@ export function refuse(code: ErrorCode, options: RefusalOptions): never {
   throw new Refusal(code, options)
 }
 
+/** A defect of ours: the client learns no more than that, and the log has the cause. */
+export function defect(): Refusal {
+  return new Refusal('internal_error', {
+    detail:
+      'The emulator failed to handle the request. This is a defect of the emulator, not of the request.',
+    mitigation: 'The log of the emulator has the cause.',
+  })
+}
+
 /** Throws `validation_failed` when there is anything to complain about. */
 export function refuseInvalid(issues: readonly Issue[]): void {
   if (issues.length === 0) return
@@ -212,7 +221,7 @@ export function standardBody(refusal: Refusal, { kind, status }: ErrorFacts, set
     message: detail,
     ...(mitigation === undefined ? {} : { mitigation }),
     retryable: kind.retryable,
-    details: { ...details, ...(issues === undefined ? {} : { errors: issues as unknown as Json }) },
+    details: { ...details, ...(issues === undefined ? {} : { errors: issues }) },
   }
 }
 
@@ -234,7 +243,7 @@ export function problemBody(
       mitigation === undefined ? detail : `${detail} ${mitigation}`,
     ),
     instance,
-    ...(issues === undefined ? {} : { errors: issues as unknown as Json }),
+    ...(issues === undefined ? {} : { errors: issues }),
   }
 }
 

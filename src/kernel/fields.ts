@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { parseDuration } from './duration.ts'
 import { parseInstant } from './instant.ts'
+import { isObject } from './json.ts'
 
 /** What schemas of inputs are made with, so that the settings about inputs hold in every one of them. */
 export interface FieldKit {
@@ -96,10 +97,5 @@ export function duration(): z.ZodType<string> {
 
 /** A JSON object taken as it is, whatever its keys. zod's record would drop a key named `__proto__`. */
 export function anyObject(): z.ZodType<Record<string, unknown>> {
-  return z
-    .custom<Record<string, unknown>>(
-      (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-      { error: 'must be an object' },
-    )
-    .meta({ type: 'object' })
+  return z.custom<Record<string, unknown>>(isObject, { error: 'must be an object' }).meta({ type: 'object' })
 }

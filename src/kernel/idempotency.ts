@@ -10,7 +10,7 @@ import type { Transaction } from './store.ts'
 export const IDEMPOTENCY = '$idempotency'
 
 /** How long a record replays: exactly 24 hours from acceptance, then the key is free. Specification: Limits / Batch predictions. */
-export const IDEMPOTENCY_LIFETIME = DAY
+const IDEMPOTENCY_LIFETIME = DAY
 
 /** The answer that a key stands for. */
 export interface IdempotencyRecord extends Row {

@@ -5,7 +5,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export type JsonObject = { readonly [key: string]: Json }
 
 /** One thing that is wrong with an input: where (RFC 6901 JSON Pointer, `''` for the whole) and what. */
-export interface Issue {
+export type Issue = {
   readonly pointer: string
   readonly detail: string
   /** The item that the pointer leads into, where items have names of their own. */

@@ -38,7 +38,7 @@ export const limitClock = setting<'virtual' | 'wall'>({
 })
 
 /** A limit of one operation that differs from the default. */
-export interface LimitOverride {
+export type LimitOverride = {
   readonly operation: string
   readonly limit: number
   readonly window_s: number

@@ -163,9 +163,9 @@ export interface Resource {
    * edit, the control interface. Called for every record written that way; the same record may come again.
    */
   readonly arm?: (scope: Scope, table: string, record: Row) => void
-  /** Refuses callers who have no business in the teamspace of their key. Runs in `identify`, for every operation. */
+  /** Refuses callers who have no business in the teamspace of their key. Runs in `authorize`, for every operation. */
   readonly authorize?: (request: AuthorizeRequest) => void
-  /** Interventions that the control API offers on records of this room: `POST /{collection}/{id}/{name}`. */
+  /** Interventions that the control API offers on records of this room. */
   readonly controls?: readonly Control[]
 }
 

@@ -101,13 +101,14 @@ function admit(world: World, exchange: Exchange): void {
   const key = `${exchange.caller.teamspace_id} ${place}`
   exchange.admission = world.limiter.admit(key, limit, world.limiterNow(), world.options.enforceLimits)
   if (exchange.admission.admitted) return
+  const { retryAfter } = exchange.admission
   const frozen = world.clock.rate === 0 && exchange.settings.get(limitClock) === 'virtual'
   refuse('rate_limit_exceeded', {
-    detail: `${operation.name} admits ${limit.limit} requests per ${limit.window / 1000} s in this teamspace.`,
+    detail: `The limit of ${operation.name} in this teamspace is ${limit.limit} per ${limit.window / 1000} s.`,
     details: { reason: 'rate_limit_exceeded' },
     mitigation: frozen
-      ? 'The virtual clock stands still, so waiting does not help: advance it with POST /__emulator/clock/advance {"by":"60s"}.'
-      : `Wait ${exchange.admission.retryAfter} s, as Retry-After says.`,
+      ? `The virtual clock stands still, so waiting does not help: advance it with POST /__emulator/clock/advance {"by":"${retryAfter}s"}.`
+      : `Wait ${retryAfter} s, as Retry-After says.`,
     assumed: ['U065'],
   })
 }

@@ -30,7 +30,7 @@ export class Sandbox extends World {
   advanceSteps(count: number): Receipt {
     this.catchUp()
     const receipt = settle(this, Number.POSITIVE_INFINITY, count)
-    this.setClock({})
+    this.setClock()
     return receipt
   }
 
@@ -63,8 +63,8 @@ export class Sandbox extends World {
     else this.become(checked.world)
   }
 
-  /** Replaces the world by its starting world; the clock starts at `now`, or at the instant that the world was built for. */
-  reset(start: WorldState, now?: number): void {
-    this.become(start, now)
+  /** Replaces the world by its starting world; the clock starts at the instant that the world was built for. */
+  reset(start: WorldState): void {
+    this.become(start)
   }
 }

@@ -64,7 +64,7 @@ export class Scheduler {
   /** Every future event in the order in which it will run. */
   horizon(): ScheduledEvent[] {
     const events = [...this.#store.rows(SCHEDULE).values()] as ScheduledEvent[]
-    return events.sort((a, b) => Date.parse(a.due_at) - Date.parse(b.due_at) || a.seq - b.seq)
+    return events.sort(byDue)
   }
 
   #hear(commit: Commit): void {
@@ -77,6 +77,11 @@ export class Scheduler {
     const events = [...this.#store.rows(SCHEDULE).values()] as ScheduledEvent[]
     return new TinyQueue(events.map(entry), (a, b) => a.due - b.due || a.seq - b.seq)
   }
+}
+
+/** The order in which events run. */
+export function byDue(a: ScheduledEvent, b: ScheduledEvent): number {
+  return Date.parse(a.due_at) - Date.parse(b.due_at) || a.seq - b.seq
 }
 
 /** The id of the one event of a kind that a record can have ahead of it. */

@@ -2,7 +2,7 @@ import type { Commit, Row } from './commit.ts'
 import { Refusal, refuse } from './errors.ts'
 import { formatInstant } from './instant.ts'
 import { idOf } from './operation.ts'
-import { eventId, SCHEDULE, type ScheduledEvent } from './scheduler.ts'
+import { byDue, eventId, SCHEDULE, type ScheduledEvent } from './scheduler.ts'
 import { PARKED } from './state.ts'
 import type { World } from './world.ts'
 
@@ -62,7 +62,7 @@ export function settle(world: World, target: number, most = Number.POSITIVE_INFI
 /** As {@link settle}, and the clock's new instant is durable. */
 export function advanceTo(world: World, instant: number): Receipt {
   const receipt = settle(world, instant)
-  world.setClock({})
+  world.setClock()
   return receipt
 }
 
@@ -71,7 +71,7 @@ export function nextEventOf(world: World, ref: string): ScheduledEvent | undefin
   const events = [...world.service.events.keys()]
     .map((kind) => world.store.get(SCHEDULE, eventId(kind, ref)) as ScheduledEvent | undefined)
     .filter((event) => event !== undefined)
-  return events.sort((a, b) => Date.parse(a.due_at) - Date.parse(b.due_at) || a.seq - b.seq)[0]
+  return events.sort(byDue)[0]
 }
 
 // One event, at the clock's instant, in a transaction of its own.

@@ -119,7 +119,7 @@ export class Store {
     }
     for (const [table, row] of besides) tx.put(table, row)
     const commit = this.commit(tx, at, this.#ordersLost(other))
-    this.adopt(other)
+    this.#adopt(other)
     for (const [table, row] of besides) this.#write(table, row.id, row)
     return commit
   }
@@ -127,7 +127,7 @@ export class Store {
   /** As {@link replaceAll} for a store that is being made: no commit, no log line, the other's revision. */
   static from(other: Store): Store {
     const store = new Store()
-    store.adopt(other)
+    store.#adopt(other)
     store.#revision = other.#revision
     return store
   }
@@ -155,7 +155,7 @@ export class Store {
     )
   }
 
-  private adopt(other: Store): void {
+  #adopt(other: Store): void {
     this.#tables.clear()
     for (const [table, rows] of other.#tables) {
       this.#tables.set(table, rows)

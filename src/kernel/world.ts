@@ -2,7 +2,7 @@ import { type Ledger, Settings } from './assumptions.ts'
 import { Authenticator } from './auth.ts'
 import { Clock, type ClockRow, clockRow, type HostTime, hostTime } from './clock.ts'
 import type { Commit } from './commit.ts'
-import { Refusal } from './errors.ts'
+import { defect, type Refusal } from './errors.ts'
 import { type Call, Exchange, HandlerScope } from './exchange.ts'
 import { formatInstant } from './instant.ts'
 import { limitClock, limitOverrides } from './open-items.ts'
@@ -100,8 +100,8 @@ export class World {
   }
 
   /** Changes how time passes from now on, and makes the clock's present instant durable. */
-  setClock(changes: Partial<Pick<ClockRow, 'rate' | 'skip_on_poll'>>): void {
-    const { rate, skip_on_poll } = { ...this.#clockRow(), ...changes }
+  setClock(changes: { rate?: number | undefined; skip_on_poll?: boolean | undefined } = {}): void {
+    const { rate = this.clock.rate, skip_on_poll = this.skipsOnPoll } = changes
     const row = clockRow({ now: this.clock.now, rate, skip_on_poll }, this.options.host)
     this.store.transaction(formatInstant(this.clock.now), (tx) => tx.put(WORLD, row))
   }
@@ -122,9 +122,9 @@ export class World {
   }
 
   /** Replaces everything, clock included: it goes on from the instant at which the given world stands. Durable when it returns. */
-  become({ store, limits }: WorldState, now?: number): void {
+  become({ store, limits }: WorldState): void {
     const clock = store.get(WORLD, CLOCK) as ClockRow
-    const anchored = clockRow({ ...clock, now: now ?? Date.parse(clock.now) }, this.options.host)
+    const anchored = clockRow({ ...clock, now: Date.parse(clock.now) }, this.options.host)
     this.store.replaceAll(store, formatInstant(this.clock.now), [[WORLD, anchored]])
     this.limiter.load(limits)
     this.log.clear()
@@ -171,11 +171,7 @@ export class World {
 
   surprised(error: unknown): Refusal {
     this.options.onSurprise(error)
-    return new Refusal('internal_error', {
-      detail:
-        'The emulator failed to handle the request. This is a defect of the emulator, not of the request.',
-      mitigation: 'The log of the emulator has the cause.',
-    })
+    return defect()
   }
 
   record(exchange: Exchange, status: number, admission: Admission): void {

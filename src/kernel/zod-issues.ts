@@ -1,8 +1,18 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import { type Issue, pointer } from './json.ts'
 
 /** What is said of a member that is missing. */
 export const REQUIRED = 'is required'
+
+// zod itself does not tell a choice that is missing from one that is wrong. A schema's own words come before these.
+z.config({
+  customError: (issue) => {
+    if (issue.code !== 'invalid_value') return undefined
+    if (issue.input === undefined) return REQUIRED
+    const values = issue.values.map((value) => JSON.stringify(value))
+    return values.length === 1 ? `must be ${values[0]}` : `must be one of ${values.join(', ')}`
+  },
+})
 
 /** zod's issues as ours. A schema may name the item that an issue lies in through `params.custom_id`. */
 export function zodIssues(error: z.ZodError, at: string): Issue[] {

@@ -27,8 +27,7 @@ export const conversations = collection<Conversation>({
   name: 'conversations',
   label: 'conversation',
   schema: conversationRecord,
-  check: ({ _emulator }, tx) =>
-    missing(tx.in(teamspaces).get(_emulator.teamspace_id), '/_emulator/teamspace_id'),
+  check: ({ _emulator }, tx) => missing(tx, teamspaces, _emulator.teamspace_id, '_emulator', 'teamspace_id'),
   generate: ({ newId, any, n }) => ({
     id: newId(),
     _emulator: {
@@ -78,7 +77,7 @@ export const messages = collection<Message>({
   label: 'message',
   schema: messageRecord,
   check: ({ _emulator }, tx) =>
-    missing(tx.in(conversations).get(_emulator.conversation_id), '/_emulator/conversation_id'),
+    missing(tx, conversations, _emulator.conversation_id, '_emulator', 'conversation_id'),
   generate: ({ newUuid, any, chance }) => ({
     id: newUuid(),
     _emulator: {

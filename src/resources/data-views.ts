@@ -31,14 +31,13 @@ const viewRecord = () =>
     _emulator: z.strictObject({ teamspace_id: z.string() }),
   })
 
-export type DataView = z.output<ReturnType<typeof viewRecord>>
+type DataView = z.output<ReturnType<typeof viewRecord>>
 
-export const dataViews = collection<DataView>({
+const dataViews = collection<DataView>({
   name: 'data_views',
   label: 'data view',
   schema: (settings) => z.preprocess((raw) => renamed(raw, shownMember(settings)), viewRecord()),
-  check: ({ _emulator }, tx) =>
-    missing(tx.in(teamspaces).get(_emulator.teamspace_id), '/_emulator/teamspace_id'),
+  check: ({ _emulator }, tx) => missing(tx, teamspaces, _emulator.teamspace_id, '_emulator', 'teamspace_id'),
   generate: ({ faker, chance, newId, ago, any }) => ({
     object: 'data_view',
     id: newId(),

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { collection } from '../kernel/collection.ts'
 import { intBetween, nonEmptyText } from '../kernel/fields.ts'
 import type { Resource } from '../kernel/operation.ts'
+import { missing } from './missing.ts'
 import { teamspaces } from './teamspaces/schema.ts'
 
 const fileRecord = () =>
@@ -26,10 +27,7 @@ export const files = collection<File>({
   name: 'files',
   label: 'file',
   schema: fileRecord,
-  check: ({ teamspace_id }, tx) =>
-    tx.in(teamspaces).get(teamspace_id) === undefined
-      ? [{ pointer: '/teamspace_id', detail: `there is no teamspace with the id "${teamspace_id}"` }]
-      : [],
+  check: ({ teamspace_id }, tx) => missing(tx, teamspaces, teamspace_id, 'teamspace_id'),
   generate: ({ faker, chance, newId, any }) => {
     const { kind, paged } = chance.pick([
       { kind: 'pdf', paged: true },

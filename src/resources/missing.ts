@@ -1,6 +1,14 @@
-import type { Issue } from '../kernel/json.ts'
+import type { Row } from '../kernel/commit.ts'
+import { type Issue, pointer } from '../kernel/json.ts'
+import type { TableOf, Transaction } from '../kernel/store.ts'
 
-/** The issue of a record whose member at `pointer` names another one that was not found; nothing when it was. */
-export function missing(found: object | undefined, pointer: string): readonly Issue[] {
-  return found === undefined ? [{ pointer, detail: 'names a record that this world does not have' }] : []
+/** The issue of a record whose member at `at` names a record that the world does not have; nothing when it has it. */
+export function missing<T extends Row>(
+  tx: Transaction,
+  table: TableOf<T>,
+  id: string,
+  ...at: readonly string[]
+): readonly Issue[] {
+  if (tx.in(table).get(id) !== undefined) return []
+  return [{ pointer: pointer(...at), detail: `there is no ${table.label} with the id "${id}"` }]
 }

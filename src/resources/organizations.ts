@@ -5,7 +5,7 @@ import type { Resource } from '../kernel/operation.ts'
 
 const organizationRecord = () => z.strictObject({ id: nonEmptyText(), name: z.string() })
 
-export type Organization = z.output<ReturnType<typeof organizationRecord>>
+type Organization = z.output<ReturnType<typeof organizationRecord>>
 
 /** The organizations of the world. No endpoint shows them; teamspaces, users and keys belong to one. */
 export const organizations = collection<Organization>({

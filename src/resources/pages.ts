@@ -8,6 +8,7 @@ import { anyObject, timestamp } from '../kernel/fields.ts'
 import { requiredFlag, requiredIf, successCreate } from '../kernel/open-items.ts'
 import { operation, type Request, type Resource } from '../kernel/operation.ts'
 import type { Transaction } from '../kernel/store.ts'
+import { missing } from './missing.ts'
 import { teamspaces } from './teamspaces/schema.ts'
 
 const pageRecord = () =>
@@ -27,6 +28,7 @@ const pages = collection<Page>({
   name: 'pages',
   label: 'page',
   schema: pageRecord,
+  check: ({ teamspace_id }, tx) => missing(tx, teamspaces, teamspace_id, 'teamspace_id'),
   generate: ({ faker, newId, ago, chance, any, n }) => ({
     object: 'page',
     id: newId(),

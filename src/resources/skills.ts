@@ -85,7 +85,7 @@ export const skills = collection<Skill>({
   label: 'skill',
   schema: skillRecord,
   check: ({ scope, creator_id }, tx) =>
-    scope === 'user' ? missing(tx.in(users).get(creator_id ?? ''), '/creator_id') : [],
+    scope === 'user' ? missing(tx, users, creator_id ?? '', 'creator_id') : [],
   generate: ({ faker, chance, newId, ago, any, n }) => {
     const name = `${faker.word.verb()} ${faker.word.noun()}`
     const created_at = ago(chance.int(1, 200) * DAY)

@@ -63,10 +63,20 @@ test.for([
   [['-h'], 'Usage: workspace-emulator [command] [flags]'],
   [['start', '--help'], 'Usage: workspace-emulator start [options]'],
   [['clock', 'advance', '-h'], 'Usage: workspace-emulator clock advance [options] <duration>'],
+  [['help'], 'Usage: workspace-emulator [command] [flags]'],
   [['help', 'doctor'], 'Usage: workspace-emulator doctor [options]'],
+  [['help', 'clock', 'advance'], 'Usage: workspace-emulator clock advance [options] <duration>'],
 ] as const)('%j prints help and is no error', async ([argv, usage]) => {
   const { code, out, err } = await command(argv)
   expect([code, out.split('\n')[0], err]).toEqual([0, usage, ''])
+})
+
+test('help says which command it does not know', async () => {
+  expect(await command(['help', 'clock', 'advanse'])).toEqual({
+    code: 2,
+    out: '',
+    err: 'There is no command "clock advanse". Did you mean "advance"?\nRun "workspace-emulator --help" for the commands.',
+  })
 })
 
 test('the help of start shows each flag with its default', async () => {
@@ -132,5 +142,11 @@ test('start says that a fixtures file is missing', async () => {
     '/nowhere/world.json',
   ])
   expect(code).toBe(1)
-  expect(err).toContain('/nowhere/world.json: ')
+  expect(err).toMatch(/\/nowhere\/world\.json: cannot be read; .* one of empty, demo, large\.$/)
+})
+
+test('start says which file extends one that is missing', async () => {
+  const file = temporaryFile('world.json', '{"extends": "./demmo.json"}')
+  const { err } = await command(['start', '--port', '0', '--ephemeral', '--fixtures', file])
+  expect(err).toMatch(/demmo\.json: cannot be read, which .*world\.json extends; /)
 })

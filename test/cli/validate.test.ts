@@ -80,7 +80,7 @@ test('a file that is no JSON has the line of the fault, one that is missing its 
   const broken = temporaryFile('world.json', '{\n  "collections": {\n}\n')
   const { code, out } = await command(['validate', broken, '/nowhere/x.json'])
   expect(code).toBe(1)
-  expect(out).toMatch(/world\.json:3: is not JSON: /)
+  expect(out).toMatch(/world\.json:3: is not JSON: expected /)
   expect(out).toContain(
     '/nowhere/x.json: there is no such file; the path is relative to the working directory',
   )

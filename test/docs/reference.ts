@@ -1,4 +1,4 @@
-import { START_OPTIONS } from '../../src/doors/cli/commands.ts'
+import { commands, START_OPTIONS } from '../../src/doors/cli/commands.ts'
 import { referenceTable } from '../../src/doors/cli/reference.ts'
 import { controlRoutes } from '../../src/doors/control/routes/index.ts'
 import { batchLifecycle } from '../../src/resources/batch-predictions/states.ts'
@@ -18,6 +18,11 @@ export const references: Readonly<Record<string, () => string>> = {
           contract ? 'yes' : 'no',
         ],
       ),
+    ),
+  commands: () =>
+    table(
+      ['command', 'what it does'],
+      commands.map(({ name, args, says }) => [code([name, ...args.map((arg) => arg.name)].join(' ')), says]),
     ),
   flags: () => referenceTable(START_OPTIONS).trimEnd(),
   control: () =>

@@ -94,7 +94,7 @@ test('R091 U010 the error is a problem that names the cause, and empty under --s
   expect((await bring(strict, other, 'expired')).error).toEqual({})
 })
 
-test('R106 U010 a scenario fails a batch with an error of its own', async () => {
+test('R106 U010 the control API fails a batch with an error of its own', async () => {
   const world = await batchWorld()
   const { id } = await createBatch(world)
   intervene(world, 'fail', id, { error: { code: 'quota', left: 0 } })

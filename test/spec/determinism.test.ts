@@ -68,7 +68,11 @@ async function run(zone: string): Promise<{ transcript: string[]; state: string 
     env: { ...process.env, TZ: zone },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const [line] = (await once(child.stdout, 'data')) as [Buffer]
+  // Without a build, or when the port is taken, the process ends and says nothing.
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`dist/cli.js ended with ${code} before it was ready; npm run build makes it`)
+  })
+  const [line] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer]
   const { port } = JSON.parse(line.toString()) as { port: number }
   const transcript: string[] = []
   let id = ''

@@ -199,7 +199,8 @@ test('R155 a search of 10,000 characters finds nobody and answers quickly', asyn
   await list(world)
   const start = performance.now()
   const answer = await list(world, `?search=${'a.*'.repeat(3333)}`)
-  expect(performance.now() - start).toBeLessThan(100)
+  // A pattern would take minutes; the bound leaves room for a busy machine.
+  expect(performance.now() - start).toBeLessThan(2_000)
   expect([answer.status, answer.body.data]).toEqual([200, []])
 })
 

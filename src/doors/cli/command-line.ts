@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from 'commander'
 import { didYouMean } from '../../kernel/assumptions.ts'
+import { packageVersion } from '../version.ts'
 import { type CommandDeclaration, commands, DEFAULT_COMMAND } from './commands.ts'
 import type { Terminal } from './invocation.ts'
 import {
@@ -13,7 +14,6 @@ import {
   shownDefault,
 } from './options.ts'
 import { CommandFailed, FAILED, MISUSED, OK, UsageError } from './usage.ts'
-import { packageVersion } from './version.ts'
 
 const NAME = 'workspace-emulator'
 
@@ -56,7 +56,7 @@ function programOf(terminal: Terminal, act: Act): Command {
   const program = new Command(NAME)
     .description('A local emulator of the Agent Workspace Service.')
     .usage('[command] [flags]')
-    .helpCommand('help [command]', 'print the help of a command')
+    .helpCommand(false)
     .configureOutput({ writeOut: (text) => terminal.out(text.trimEnd()), writeErr: () => {} })
     .addHelpText(
       'after',
@@ -70,6 +70,7 @@ function programOf(terminal: Terminal, act: Act): Command {
     throw new CommanderError(OK, 'commander.version', '')
   })
   for (const declaration of commands) addCommand(program, declaration, act)
+  addHelp(program)
   return program
 }
 
@@ -88,6 +89,27 @@ function addCommand(program: Command, declaration: CommandDeclaration, act: Act)
   for (const { name, says } of declaration.args) command.argument(name, says)
   for (const option of declaration.options) command.addOption(commanderOption(option))
   command.exitOverride((error) => misuse(error, command))
+}
+
+// In place of commander's own, which knows commands of one word alone and says nothing of one that is not there.
+function addHelp(program: Command): void {
+  const help = program.command('help').description('print the help of a command').argument('[command...]')
+  help.helpCommand(false).helpOption('-h, --help', 'print this help')
+  help
+    .exitOverride((error) => misuse(error, help))
+    .action((words: readonly string[]) => {
+      let found = program
+      for (const [n, word] of words.entries()) {
+        const next = found.commands.find((each) => each.name() === word)
+        if (next === undefined) {
+          const known = found.commands.map((each) => each.name())
+          const problem = `There is no command "${words.slice(0, n + 1).join(' ')}".${didYouMean(word, known)}`
+          throw new UsageError([problem, `Run "${NAME} --help" for the commands.`])
+        }
+        found = next
+      }
+      found.outputHelp()
+    })
 }
 
 function commanderOption(name: OptionName): Option {

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { hostTime } from '../../kernel/clock.ts'
 import { formatInstant } from '../../kernel/instant.ts'
 import { readFixtures, SHIPPED_WORLDS } from '../fixtures.ts'
+import { isRunning } from '../process-identity.ts'
 import { send } from './control-client.ts'
 import { readJsonFile } from './json-files.ts'
 
@@ -54,8 +55,9 @@ export async function lock(data: string): Promise<Finding> {
   const state = join(resolve(data), 'default.json')
   if (!existsSync(`${state}.lock`)) return fine('lock', `nobody uses ${state}`)
   const read = await readJsonFile(`${state}.lock`)
-  const pid = 'document' in read ? Number(read.document.pid) : Number.NaN
-  if (!isRunning(pid))
+  const { pid, started } = 'document' in read ? read.document : {}
+  const holder = { pid: Number(pid), started: typeof started === 'string' ? started : null }
+  if (!Number.isSafeInteger(pid) || !isRunning(holder))
     return fine('lock', 'left behind by a process that is gone; the next start takes it over')
   return problem('lock', `Process ${pid} uses ${state}.`, 'Stop it, or give another directory with --data.')
 }
@@ -110,16 +112,6 @@ function problem(check: string, detail: string, wayOut: string): Finding {
 /** The path itself, or the closest directory above it that exists. */
 function nearest(path: string): string {
   return existsSync(path) ? path : nearest(dirname(path))
-}
-
-function isRunning(pid: number): boolean {
-  if (!Number.isSafeInteger(pid) || pid < 1) return false
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return codeOf(error) === 'EPERM'
-  }
 }
 
 function listenFailure(host: string, wanted: number): Promise<string | undefined> {

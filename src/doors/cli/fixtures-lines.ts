@@ -1,7 +1,7 @@
 import { type Issue, isObject, type JsonObject } from '../../kernel/json.ts'
 import { SHIPPED_WORLDS, shippedFile } from '../fixtures.ts'
+import { lineOf } from '../json-text.ts'
 import { type LocatedIssue, readJsonFile } from './json-files.ts'
-import { lineOfPointer } from './json-lines.ts'
 
 /** Something wrong with fixtures: the file that has it, and where in it. */
 export interface FixturesIssue extends LocatedIssue {
@@ -14,12 +14,14 @@ export interface FixturesIssue extends LocatedIssue {
  */
 export async function locateFixtures(source: string, issues: readonly Issue[]): Promise<FixturesIssue[]> {
   const read = await readJsonFile(fileOf(source))
-  if ('issues' in read) return read.issues.map((issue) => ({ ...issue, file: source }))
+  // What is wrong with a file that is no document has been said; only the line is missing.
+  if ('issues' in read)
+    return issues.map((issue) => ({ ...issue, file: source, line: read.issues[0]?.line ?? 0 }))
   return issues.map((issue) => {
     const own = ownPointer(issue.pointer, read.document)
     if (own === undefined)
       return { ...issue, file: `${read.document.extends}, extended by ${source}`, line: 0 }
-    return { ...issue, file: source, pointer: own, line: lineOfPointer(read.text, own) }
+    return { ...issue, file: source, pointer: own, line: lineOf(read.text, own) }
   })
 }
 

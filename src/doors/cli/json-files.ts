@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { type Issue, isObject, type JsonObject } from '../../kernel/json.ts'
-import { lineOfPointer, lineOfSyntaxError } from './json-lines.ts'
+import { lineOf, placeOf, syntaxIssue } from '../json-text.ts'
 
 /** Something wrong in a file: an issue and the line (from 1) that it is on; line 0 when the file cannot be read. */
 export interface LocatedIssue extends Issue {
@@ -20,21 +20,19 @@ export async function readJsonFile(file: string): Promise<JsonFile> {
   } catch (error) {
     return { issues: [{ pointer: '', line: 0, detail: unreadable(error) }] }
   }
-  try {
-    const document: unknown = JSON.parse(text)
-    if (isObject(document)) return { text, document }
-    return { issues: [{ pointer: '', line: 1, detail: 'must be a JSON object' }] }
-  } catch (error) {
-    // JSON.parse throws nothing else.
-    const { message } = error as SyntaxError
-    const line = lineOfSyntaxError(text, error as SyntaxError)
-    return { issues: [{ pointer: '', line, detail: `is not JSON: ${message}` }] }
+  const syntax = syntaxIssue(text)
+  if (syntax !== undefined) {
+    const { line } = placeOf(text, Math.min(syntax.offset, text.trimEnd().length))
+    return { issues: [{ pointer: '', line, detail: `is not JSON: ${syntax.detail}` }] }
   }
+  const document: unknown = JSON.parse(text)
+  if (isObject(document)) return { text, document }
+  return { issues: [{ pointer: '', line: 1, detail: 'must be a JSON object' }] }
 }
 
 /** Finds the lines of issues in a text of valid JSON. */
 export function located(text: string, issues: readonly Issue[]): LocatedIssue[] {
-  return issues.map((issue) => ({ ...issue, line: lineOfPointer(text, issue.pointer) }))
+  return issues.map((issue) => ({ ...issue, line: lineOf(text, issue.pointer) }))
 }
 
 /** One line for people, in the form that editors make a link of: `file:line: pointer: what`. */

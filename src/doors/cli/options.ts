@@ -23,7 +23,7 @@ export interface Option<T> {
 
 const PREFIX = 'WORKSPACE_EMULATOR_'
 
-export const optionTable = {
+const optionTable = {
   port: {
     ...one('number', values.port, 4010),
     short: '-p',
@@ -35,7 +35,7 @@ export const optionTable = {
   },
   data: {
     ...one('dir', values.text, '.workspace-emulator'),
-    says: 'directory of the state; each persisted sandbox is one JSON file in it',
+    says: 'directory of the state: default.json and its log',
   },
   ephemeral: { ...flag(), says: 'keep everything in memory, write nothing to disk' },
   fixtures: {
@@ -98,7 +98,7 @@ export const optionTable = {
   json: { ...flag(), says: 'one line of JSON on stdout instead of text' },
   url: {
     ...one('url', values.emulatorUrl, 'http://127.0.0.1:4010'),
-    says: 'address of the emulator; with /@name at its end, of that sandbox',
+    says: 'address of the emulator',
   },
   timeout: { ...one('duration', values.duration, 30 * SECOND), shown: '30s', says: 'how long to wait' },
 } as const satisfies Record<string, Option<unknown>>

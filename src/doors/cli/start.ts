@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Emulator, startEmulator } from '../../emulator.ts'
 import { formatInstant } from '../../kernel/instant.ts'
+import { CONTRACT_VERSION, packageVersion } from '../version.ts'
 import { banner, type Facts } from './banner.ts'
 import { plainKeys, readyKeys } from './demo-keys.ts'
 import type { Invocation, Terminal } from './invocation.ts'
@@ -11,7 +12,6 @@ import { flagOf, type OptionName } from './options.ts'
 import { startFailure } from './start-failure.ts'
 import { untilStopped } from './stop.ts'
 import { CommandFailed, OK } from './usage.ts'
-import { CONTRACT_VERSION, packageVersion } from './version.ts'
 
 /** `start`: runs the emulator until a signal ends it. */
 export async function start({ options, given, terminal }: Invocation<keyof StartOptions>): Promise<number> {

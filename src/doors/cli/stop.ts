@@ -8,13 +8,10 @@ const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 /** Milliseconds in which a second signal is taken for the first: npm repeats what the terminal has sent to all. */
 const SAME_SIGNAL = 100
 
-/** Milliseconds that requests in flight have to finish after a signal. */
-const GRACE = 1_500
-
 /** What a signal ends. */
 export interface Stoppable {
   readonly logger: Logger
-  /** Lets requests in flight finish and saves. */
+  /** Lets requests in flight finish, within bounds, and saves. */
   close(): Promise<void>
   exit(code: number): void
 }
@@ -33,11 +30,7 @@ export function untilStopped({ logger, close, exit }: Stoppable): Promise<void> 
       }
       first = hostTime()
       logger.info(`${signal}: finishing requests in flight; once more to stop at once`)
-      const spare = later(GRACE, () => {
-        logger.warn(`Some requests in flight were cut: they took more than ${GRACE} ms to finish.`)
-        resolve()
-      })
-      close().then(resolve, reject).finally(spare)
+      close().then(resolve, reject)
     }
     for (const signal of Object.keys(EXIT_CODES) as (keyof typeof EXIT_CODES)[]) {
       process.on(signal, () => onSignal(signal))

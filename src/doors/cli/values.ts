@@ -1,3 +1,4 @@
+import { FASTEST } from '../../kernel/clock.ts'
 import { parseDuration } from '../../kernel/duration.ts'
 import { formatInstant, parseInstant } from '../../kernel/instant.ts'
 
@@ -9,8 +10,6 @@ export class BadValue extends Error {
 /** Turns the text of an option into its value, or throws {@link BadValue}. */
 export type Parse<T> = (text: string) => T
 
-// The bound of the control interface: more than a virtual day in a real second has no use.
-const FASTEST = 100_000
 const HOST_HEADER = /^(?:\[[0-9a-f:.]+\]|[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*|[a-z0-9._-]+(?::[0-9]{1,5})?)$/i
 const BIND_ADDRESS = /^(?:[a-z0-9._-]+|[0-9a-f:.]+(?:%[a-z0-9]+)?)$/i
 const VISIBLE = /^[\x21-\x7e]+$/

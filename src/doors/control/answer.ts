@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { Settings } from '../../kernel/assumptions.ts'
-import { errorFacts, Refusal, standardBody } from '../../kernel/errors.ts'
+import { defect, errorFacts, Refusal, standardBody } from '../../kernel/errors.ts'
 import type { ControlHost } from './host.ts'
 import type { ControlReply } from './route.ts'
 
@@ -48,11 +48,7 @@ export function asRefusal(host: ControlHost, error: unknown): Refusal {
     })
   }
   host.onSurprise(error)
-  return new Refusal('internal_error', {
-    detail:
-      'The emulator failed to handle the request. This is a defect of the emulator, not of the request.',
-    mitigation: 'The log of the emulator has the cause.',
-  })
+  return defect()
 }
 
 function write(

@@ -86,9 +86,10 @@ function wrongMethod(methods: Methods, req: Request): never {
 }
 
 function unknownRoute(routes: readonly AnyRoute[], path: string): never {
-  const known = [...new Set(routes.map((route) => BASE + likened(route.path, path)))]
+  // Without the base, which every path has in common.
+  const known = [...new Set(routes.map((route) => likened(route.path, path)))]
   throw new Refusal('route_not_found', {
-    detail: `The control interface has no route ${BASE}${path}.${didYouMean(BASE + path, known)}`,
+    detail: `The control interface has no route ${BASE}${path}.${didYouMean(path, known).replace('"/', `"${BASE}/`)}`,
     mitigation: `GET ${BASE} lists every route.`,
   })
 }

@@ -177,7 +177,7 @@ function moveClock(sandbox: Sandbox, { edited, base }: Edit): string[] {
   if (target > sandbox.clock.now) sandbox.advanceTo(target)
   else if (target < sandbox.clock.now) {
     return [
-      '/clock/now is in the past and has been left out: time only moves forward. Reset, or restore a snapshot, to go back.',
+      '/clock/now is in the past and has been left out: time only moves forward. Reset, or PUT a saved state to /__emulator/state, to go back.',
     ]
   }
   return []

@@ -1,6 +1,2 @@
-export { StateFileLocked } from './lock.ts'
-export type { Durability } from './log.ts'
-export { LogCorrupt, NewerFormat } from './log-reader.ts'
-export type { Later, Notice, NoticeEvent, OnNotice } from './notice.ts'
-export { openPersistence, Persistence, type PersistenceOptions } from './persistence.ts'
-export type { LoadedWorld } from './recovery.ts'
+export type { OnNotice } from './notice.ts'
+export { openPersistence, type Persistence } from './persistence.ts'

@@ -1,5 +1,5 @@
 import type { Issue } from '../../kernel/json.ts'
-import { offsetOf, placeOf } from './json-text.ts'
+import { lineOf } from '../json-text.ts'
 
 const SHOWN = 5
 
@@ -10,7 +10,7 @@ export function issueLines(
   issues: readonly Issue[],
 ): { readonly message: string; readonly line: number } {
   const placed = issues.slice(0, SHOWN).map(({ pointer, detail }) => {
-    const { line } = placeOf(text, offsetOf(text, pointer))
+    const line = lineOf(text, pointer)
     return { line, says: `${path}:${line}: ${pointer || '/'}: ${detail}` }
   })
   const more = issues.length > SHOWN ? [`and ${issues.length - SHOWN} more`] : []

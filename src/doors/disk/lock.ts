@@ -1,8 +1,8 @@
 import { isObject } from '../../kernel/json.ts'
+import { isRunning, type ProcessIdentity, thisProcess } from '../process-identity.ts'
 import { sha256 } from './adapter.ts'
 import { create, type Files, hasCode } from './files.ts'
 import { siblings, temporary, uniqueName } from './names.ts'
-import { isRunning, type ProcessIdentity, thisProcess } from './process-identity.ts'
 
 /** The state file belongs to another process, or to another emulator of this one. */
 export class StateFileLocked extends Error {

@@ -22,7 +22,6 @@ export class Log implements Journal {
   #present: Generation | undefined
   #earlier: Generation[] = []
   #commits = 0
-  #bytes = 0
   #blocked: string | undefined
 
   /** `rescue` makes everything durable by other means, a checkpoint, when syncing the log has failed. */
@@ -31,11 +30,6 @@ export class Log implements Journal {
     this.path = path
     this.#durability = durability
     this.#rescue = rescue
-  }
-
-  /** Bytes written since the last checkpoint. */
-  get size(): number {
-    return this.#bytes
   }
 
   /** Writes one line, or throws `storage_unavailable` with nothing of it left. Whether writing works again is found out by the next call. */
@@ -74,7 +68,6 @@ export class Log implements Journal {
     if (usable && (this.#commits === 0 || this.#earlierPaths().length > 0)) return
     this.#present = this.#make(encodeLine({ log: LOG_FORMAT, revision, base: base ?? null }))
     this.#commits = 0
-    this.#bytes += this.#present.end
     if (old === undefined) return
     if (this.#durability === 'power') this.#earlier.push(old)
     else old.close()
@@ -85,7 +78,6 @@ export class Log implements Journal {
     for (const path of this.#earlierPaths()) this.#files.remove(path)
     for (const generation of this.#earlier) generation.close()
     this.#earlier = []
-    this.#bytes = this.#present?.end ?? 0
   }
 
   /** Refuses every write from now on, with this reason; undefined lifts it. */
@@ -104,7 +96,6 @@ export class Log implements Journal {
     if (this.#blocked !== undefined) throw new Error(this.#blocked)
     if (this.#present === undefined) throw new Error('the log is not open')
     this.#present.write(line)
-    this.#bytes += line.length
   }
 
   async #durable(): Promise<void> {

@@ -73,11 +73,6 @@ export class Persistence {
     this.#log = new Log(files, `${path}.log`, options.durability, () => this.checkpointNow())
   }
 
-  /** Bytes in the log since the last checkpoint. */
-  get logSize(): number {
-    return this.#log.size
-  }
-
   /**
    * The world that the files hold, undefined when there is none yet or none that can be used; then everything unusable has
    * been moved aside and said. Throws `NewerFormat` for files of a newer version.

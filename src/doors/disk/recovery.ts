@@ -185,7 +185,7 @@ class Recovery {
  * The instant that the clock must not fall behind: that of the last commit, unless the clock was set by it or after it. The
  * world's clock may have been set back, when it started anew.
  */
-export function floorAfter(commits: readonly LoggedCommit[]): number {
+function floorAfter(commits: readonly LoggedCommit[]): number {
   return commits.reduce((floor, { at, changes }) => {
     const sets = changes.some((change) => {
       const [table, id] = target(change)

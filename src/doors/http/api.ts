@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type ErrorCode, Refusal } from '../../kernel/errors.ts'
+import { Refusal } from '../../kernel/errors.ts'
 import type { AnyOperation } from '../../kernel/operation.ts'
 import { type Answer, quotaHeaders, turnAway } from '../../kernel/perform.ts'
 import { DEFAULT_LIMIT, noWindow } from '../../kernel/rate-limiter.ts'
@@ -59,10 +59,8 @@ export class Api {
 
   /** The answer to what never became a request. */
   wireAnswer(problem: WireProblem): Answer {
-    const refusal = new Refusal(WIRE_CODES[problem.status], {
-      detail: problem.detail,
-      status: problem.status,
-    })
+    const { code, detail, status } = problem
+    const refusal = new Refusal(code, { detail, status })
     return turnAway(this.#options.sandbox, { method: '', path: '', dialect: 'standard' }, refusal)
   }
 
@@ -124,15 +122,6 @@ export class Api {
 }
 
 const NO_CONTENT = { text: undefined, lines: undefined, durable: undefined } as const
-
-const WIRE_CODES: Readonly<Record<WireProblem['status'], ErrorCode>> = {
-  400: 'bad_request',
-  405: 'method_not_allowed',
-  408: 'request_timeout',
-  413: 'payload_too_large',
-  417: 'expectation_failed',
-  431: 'header_fields_too_large',
-}
 
 function noRoute(match: Exclude<Match, { kind: 'operation' }>, method: string, path: string): Refusal {
   if (match.kind === 'malformed') {

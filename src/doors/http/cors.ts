@@ -14,7 +14,7 @@ export interface PreflightAnswer {
 }
 
 /** The methods of the API. `OPTIONS` is not among them: browsers send it on their own. */
-export const CORS_METHODS = 'GET, HEAD, POST, PATCH, DELETE'
+const CORS_METHODS = 'GET, HEAD, POST, PATCH, DELETE'
 
 // Without this list a page sees none of them: only a handful of headers are readable by default.
 const EXPOSED = [
@@ -26,7 +26,6 @@ const EXPOSED = [
   'RateLimit-Policy',
   'X-Emulator-Request-Id',
   'X-Emulator-Assumed',
-  'X-Emulator-Fault',
 ].join(', ')
 
 const PREFLIGHT_SECONDS = '600'

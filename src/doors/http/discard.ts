@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { awaitsContinue } from './expect-continue.ts'
 
 /** So much of a refused body is taken off the wire: 256 MiB, over twice the largest limit of the API. */
-export const MAX_DISCARDED_BYTES = 256 * 1024 * 1024
+const MAX_DISCARDED_BYTES = 256 * 1024 * 1024
 
 /** True when the head of the request says that a body follows. */
 export function announcesBody(req: IncomingMessage): boolean {

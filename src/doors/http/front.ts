@@ -19,8 +19,8 @@ export function createServer(api: Api, loadApp: () => Promise<RequestListener>):
         const { headers, text } = api.wireAnswer(problem)
         return { headers, body: text ?? '' }
       },
-      refuse: (req, res, { status, detail }) =>
-        void api.turnAway(req, res, new Refusal('expectation_failed', { detail, status })),
+      refuse: (req, res, { code, status, detail }) =>
+        void api.turnAway(req, res, new Refusal(code, { detail, status })),
     },
   )
 }

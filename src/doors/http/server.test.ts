@@ -108,7 +108,7 @@ test.each([
   ['an unknown Transfer-Encoding', `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked, gzip\r\n\r\n`],
 ])('R253 R259 R239 %s is answered 400 in JSON with rate-limit headers', async (_what, bytes) => {
   const { port } = await serving()
-  expect(rawAnswer(await exchange(port, bytes), 400)).toMatchObject({ error: 'malformed_request' })
+  expect(rawAnswer(await exchange(port, bytes), 400)).toMatchObject({ error: 'bad_request' })
 })
 
 test('R259 R239 a head or URL that is too large is answered 431', async () => {

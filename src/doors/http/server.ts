@@ -34,7 +34,7 @@ export interface ServerLimits {
 }
 
 /** Limits that let 100 MiB come through a slow line, and cut a dripping head within 11 s. */
-export const SERVER_LIMITS: ServerLimits = {
+const SERVER_LIMITS: ServerLimits = {
   headersTimeout: 10_000,
   requestTimeout: 300_000,
   keepAliveTimeout: 65_000,

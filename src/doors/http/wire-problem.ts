@@ -1,10 +1,11 @@
+import type { ErrorCode } from '../../kernel/errors.ts'
+
 /** Something on the wire that never becomes a request for the API. */
 export interface WireProblem {
   readonly status: 400 | 405 | 408 | 413 | 417 | 431
   /** The reason phrase of the status. */
   readonly reason: string
-  /** A word for the condition, as in an error body. */
-  readonly code: string
+  readonly code: ErrorCode
   /** What is wrong, and the way out. */
   readonly detail: string
 }
@@ -35,7 +36,7 @@ const TIMEOUT: WireProblem = {
 const HEADERS_TOO_LARGE: WireProblem = {
   status: 431,
   reason: 'Request Header Fields Too Large',
-  code: 'request_header_fields_too_large',
+  code: 'header_fields_too_large',
   detail:
     'Request line and headers together are too large. Shorten the URL, or send fewer or shorter headers.',
 }
@@ -80,7 +81,7 @@ export function wireProblemOf(error: Error & { code?: string; rawPacket?: Buffer
   if (error.code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return CHUNK_EXTENSIONS_TOO_LARGE
   if (!error.code?.startsWith('HPE_')) return undefined
   const detail = malformedDetail(error.code, error.rawPacket?.[0])
-  return { status: 400, reason: 'Bad Request', code: 'malformed_request', detail }
+  return { status: 400, reason: 'Bad Request', code: 'bad_request', detail }
 }
 
 function malformedDetail(code: string, firstByte: number | undefined): string {

@@ -7,6 +7,7 @@ import { successCreate, successDelete, successRead, successUpdate } from '../../
 import { operation } from '../../kernel/operation.ts'
 import { shown } from '../../kernel/state.ts'
 import type { Transaction } from '../../kernel/store.ts'
+import { missing } from '../missing.ts'
 import {
   type OpaqueRecord,
   opaqueAnswer,
@@ -36,6 +37,7 @@ export const automations = collection<Automation>({
   name: 'automations',
   label: 'automation',
   schema: () => opaqueRecord(facts()),
+  check: ({ _emulator }, tx) => missing(tx, agents, _emulator.agent_id, '_emulator', 'agent_id'),
   generate: ({ faker, newId, any }) => ({
     id: newId(),
     name: faker.hacker.verb(),

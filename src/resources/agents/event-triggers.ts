@@ -5,6 +5,7 @@ import { collection } from '../../kernel/collection.ts'
 import { DAY } from '../../kernel/duration.ts'
 import { nonEmptyText, text, timestamp } from '../../kernel/fields.ts'
 import type { Transaction } from '../../kernel/store.ts'
+import { missing } from '../missing.ts'
 import { requireVisible } from '../visible.ts'
 import { requireAgent } from './agents.ts'
 import { nameOfProvider, providers, recordedSource, triggerSource } from './providers.ts'
@@ -73,6 +74,7 @@ export const eventTriggers = collection<EventTrigger>({
   name: 'event_triggers',
   label: 'event trigger',
   schema: triggerRecord,
+  check: ({ _emulator }, tx) => missing(tx, agents, _emulator.agent_id, '_emulator', 'agent_id'),
   generate: ({ faker, chance, n, newId, ago, any }) => {
     const created_at = ago(chance.int(1, 300) * DAY)
     const event = `${faker.helpers.arrayElement(['File', 'Folder', 'Document'])}:created`

@@ -77,7 +77,7 @@ export const agentsRoom: Resource = {
         id: 'T35',
         open: 'What it means that an automation disappears from list and retrieve, which have no contract.',
         reading:
-          'Both leave it out, and so do update and delete; its record and its runs stay. Queued runs still execute, unless a setting drops them.',
+          'Both leave it out, and so do update and delete; its record and its runs stay. Its queued runs stay queued, since nothing runs agents here, unless a setting drops them.',
         shows: 'nowhere',
       },
     ],

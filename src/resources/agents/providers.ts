@@ -20,7 +20,7 @@ export const triggerSources = setting<readonly string[]>({
 })
 
 /** The provider that a client's name stands for; undefined for a name that the settings do not give. */
-export function providerOf(name: string, settings: Settings): Provider | undefined {
+function providerOf(name: string, settings: Settings): Provider | undefined {
   return providers[settings.get(triggerSources).indexOf(name)]
 }
 

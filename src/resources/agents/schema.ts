@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { collection } from '../../kernel/collection.ts'
 import { DAY } from '../../kernel/duration.ts'
 import { nonEmptyText, timestamp } from '../../kernel/fields.ts'
+import { missing } from '../missing.ts'
 import { type OpaqueRecord, opaqueRecord } from '../opaque.ts'
 import { teamspaces } from '../teamspaces/schema.ts'
 
@@ -13,6 +14,7 @@ export const agents = collection<Agent>({
   name: 'agents',
   label: 'agent',
   schema: () => opaqueRecord(agentFacts()),
+  check: ({ _emulator }, tx) => missing(tx, teamspaces, _emulator.teamspace_id, '_emulator', 'teamspace_id'),
   generate: ({ faker, chance, newId, ago, any }) => ({
     id: newId(),
     name: `${faker.person.jobArea()} ${faker.person.jobType()}`,
@@ -35,7 +37,7 @@ const runRecord = () =>
     cause: z.string().default(''),
   })
 
-export type AgentRun = z.output<ReturnType<typeof runRecord>>
+type AgentRun = z.output<ReturnType<typeof runRecord>>
 
 /** The run history of agents, which the API never shows. It outlives the automation or trigger that a run came from. */
 export const agentRuns = collection<AgentRun>({ name: 'agent_runs', label: 'agent run', schema: runRecord })

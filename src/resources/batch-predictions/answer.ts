@@ -9,7 +9,7 @@ import { batchLifecycle, batchStatuses, isTerminal } from './states.ts'
 /** A batch as the API shows it. */
 export type ShownBatch = Omit<Batch, '_emulator'> & { readonly request_counts: RequestCounts }
 
-/** The batch at an instant (virtual milliseconds): what retrieve answers and a webhook delivers. */
+/** The batch at an instant (virtual milliseconds): what retrieve answers. */
 export function shownBatch(batch: Batch, now: number): ShownBatch {
   const { _emulator, metadata, error, results_url, ...rest } = batch
   return { ...rest, request_counts: countsAt(batch, now), metadata, error, results_url }

@@ -139,12 +139,12 @@ export const batchAssumptions: Assumptions = {
     silent(
       'T29',
       'Whether results_url contains /v1.',
-      'It does, and the prefix of a sandbox that the path selects, so that it leads to the same world.',
+      'It does, so that it resolves against the address of any request.',
     ),
     silent(
       'T38',
       'Which state of a batch a delivery shows.',
-      'The one at the instant of its transition; a repeated delivery repeats it.',
+      'This version delivers nothing, so the question does not arise.',
     ),
     silent(
       'T39',

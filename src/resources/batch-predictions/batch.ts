@@ -8,7 +8,7 @@ import type { BatchStatus } from './states.ts'
 
 /**
  * A batch as it is stored. `request_counts`, which the API shows too, follows from plan, items and instants and is not
- * stored; see `counts.ts`. Specification: Resources and their fields / Batch prediction.
+ * stored; see `plan.ts`. Specification: Resources and their fields / Batch prediction.
  */
 export interface Batch extends Row {
   readonly object: 'batch_prediction'

@@ -3,7 +3,7 @@ import { refuse } from '../../kernel/errors.ts'
 import { formatInstant } from '../../kernel/instant.ts'
 import { isObject, type JsonObject } from '../../kernel/json.ts'
 import { type Control, refOf, type Scope } from '../../kernel/operation.ts'
-import { eventId, SCHEDULE, type ScheduledEvent } from '../../kernel/scheduler.ts'
+import { byDue, eventId, SCHEDULE, type ScheduledEvent } from '../../kernel/scheduler.ts'
 import { shownBatch } from './answer.ts'
 import type { Batch, Plan } from './batch.ts'
 import { cleanUp, expire, fail, isPhase, put, step } from './lifecycle.ts'
@@ -155,7 +155,7 @@ function view({ tx, now }: Scope, batch: Batch): JsonObject {
   const ahead = batchEventKinds
     .map((kind) => tx.get(SCHEDULE, eventId(kind, ref)) as ScheduledEvent | undefined)
     .filter((event) => event !== undefined)
-    .sort((a, b) => Date.parse(a.due_at) - Date.parse(b.due_at) || a.seq - b.seq)
+    .sort(byDue)
   const allFinishedAt = finishedAt(batch, request.items.length)
   const { items, ...asked } = request
   const shown = {

@@ -12,7 +12,7 @@ export interface BatchItem {
 
 /** Specification: Limits / Batch predictions. */
 export const MOST_ITEMS = 5_000
-export const LONGEST_CUSTOM_ID = 128
+const LONGEST_CUSTOM_ID = 128
 
 /** How items are written where they are read from. */
 export interface ItemForm {

@@ -10,7 +10,7 @@ import { batches } from './schema.ts'
 import { cancelDelay, cleanup, expireInValidating } from './settings.ts'
 
 /** How long after creation results stay. Specification: Limits / Batch predictions, result retention. */
-export const RETENTION = 29 * DAY
+const RETENTION = 29 * DAY
 
 /** The kinds of events about a batch. It has at most one of each ahead of it. */
 export const batchEventKinds = [

@@ -3,6 +3,7 @@ import { collection } from '../../kernel/collection.ts'
 import { nonEmptyText, timestamp } from '../../kernel/fields.ts'
 import { isObject, type JsonObject } from '../../kernel/json.ts'
 import { REQUIRED } from '../../kernel/zod-issues.ts'
+import { missing } from '../missing.ts'
 import { teamspaces } from '../teamspaces/schema.ts'
 import type { Batch, BatchRequest, End, Plan, Progress } from './batch.ts'
 import { checked, complainAll } from './checked.ts'
@@ -127,12 +128,5 @@ export const batches = collection<Batch>({
       }),
     ),
   check: ({ _emulator: { teamspace_id } }, tx) =>
-    tx.in(teamspaces).get(teamspace_id) === undefined
-      ? [
-          {
-            pointer: '/_emulator/teamspace_id',
-            detail: `there is no teamspace with the id "${teamspace_id}"`,
-          },
-        ]
-      : [],
+    missing(tx, teamspaces, teamspace_id, '_emulator', 'teamspace_id'),
 })

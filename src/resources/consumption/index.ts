@@ -34,14 +34,14 @@ const rowRecord = () =>
     }),
   })
 
-export type ConsumptionRow = z.output<ReturnType<typeof rowRecord>>
+type ConsumptionRow = z.output<ReturnType<typeof rowRecord>>
 
-export const consumptionRows = collection<ConsumptionRow>({
+const consumptionRows = collection<ConsumptionRow>({
   name: 'consumption_rows',
   label: 'consumption row',
   schema: rowRecord,
   check: ({ _emulator }, tx) =>
-    missing(tx.in(organizations).get(_emulator.organization_id), '/_emulator/organization_id'),
+    missing(tx, organizations, _emulator.organization_id, '_emulator', 'organization_id'),
   generate: ({ faker, chance, newId, ago, any, n }) => {
     const { id: teamspace_id, _emulator } = any(teamspaces)
     const { id: organization_id, name } = any(organizations, ({ id }) => id === _emulator.organization_id)

@@ -6,7 +6,7 @@ import { type ParsedInstant, parseInstant, startOfDay } from '../../kernel/insta
 import type { Request } from '../../kernel/operation.ts'
 
 /** The most UTC calendar days that a report may span. Specification: Field and parameter bounds. */
-export const MAX_DAYS = 90
+const MAX_DAYS = 90
 
 export const tooLong = setting<'reject' | 'clamp' | 'empty'>({
   key: 'consumption.over_90',

@@ -7,6 +7,7 @@ import { successRead } from '../../kernel/open-items.ts'
 import { operation } from '../../kernel/operation.ts'
 import { listOrder, ordered } from '../../kernel/pagination.ts'
 import { shown } from '../../kernel/state.ts'
+import { missing } from '../missing.ts'
 import { teamspaces } from '../teamspaces/schema.ts'
 
 export const nullValues = setting({
@@ -74,6 +75,7 @@ export const mcpServers = collection<McpServer>({
   name: 'mcp_servers',
   label: 'MCP server',
   schema: serverRecord,
+  check: ({ _emulator }, tx) => missing(tx, teamspaces, _emulator.teamspace_id, '_emulator', 'teamspace_id'),
   generate: ({ faker, chance, newId, newUuid, ago, any }) => {
     const created_at = ago(chance.int(1, 300) * DAY)
     const word = faker.hacker.noun()

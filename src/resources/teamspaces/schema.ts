@@ -79,7 +79,7 @@ export const teamspaces = collection<Teamspace>({
   label: 'teamspace',
   schema: teamspaceRecord,
   check: ({ _emulator }, tx) =>
-    missing(tx.in(organizations).get(_emulator.organization_id), '/_emulator/organization_id'),
+    missing(tx, organizations, _emulator.organization_id, '_emulator', 'organization_id'),
   generate: ({ faker, chance, newId, ago, any }) => ({
     id: newId(),
     cloud_provider: chance.pick(clouds),
@@ -106,7 +106,7 @@ export const users = collection<User>({
   name: 'users',
   label: 'user',
   schema: userRecord,
-  check: ({ organization_id }, tx) => missing(tx.in(organizations).get(organization_id), '/organization_id'),
+  check: ({ organization_id }, tx) => missing(tx, organizations, organization_id, 'organization_id'),
   generate: ({ faker, chance, newId, ago, any }) => {
     const [first_name, last_name] = [faker.person.firstName(), faker.person.lastName()]
     return {
@@ -171,7 +171,10 @@ function checkMembership(membership: Membership, tx: Transaction): readonly Issu
   const teamspace = tx.in(teamspaces).get(membership.teamspace_id)
   const user = tx.in(users).get(membership.user_id)
   if (teamspace === undefined || user === undefined)
-    return [...missing(teamspace, '/teamspace_id'), ...missing(user, '/user_id')]
+    return [
+      ...missing(tx, teamspaces, membership.teamspace_id, 'teamspace_id'),
+      ...missing(tx, users, membership.user_id, 'user_id'),
+    ]
   if (user.organization_id !== teamspace._emulator.organization_id) {
     const detail = `the user belongs to the organization "${user.organization_id}", the teamspace to "${teamspace._emulator.organization_id}"`
     return [{ pointer: '/user_id', detail }]

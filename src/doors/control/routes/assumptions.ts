@@ -1,8 +1,8 @@
 import type { Setting } from '../../../kernel/assumptions.ts'
+import { anyObject } from '../../../kernel/fields.ts'
 import type { JsonObject } from '../../../kernel/json.ts'
 import type { Sandbox } from '../../../kernel/sandbox.ts'
 import { type AnyRoute, route } from '../route.ts'
-import { jsonObject } from '../schemas.ts'
 
 /** The assumption ledger and the settings that it offers. */
 export const assumptionRoutes: readonly AnyRoute[] = [
@@ -29,7 +29,7 @@ export const assumptionRoutes: readonly AnyRoute[] = [
     path: '/settings',
     summary: 'Change settings by key: null goes back to the default',
     answers: 'The settings afterwards.',
-    body: jsonObject,
+    body: anyObject,
     handle: ({ sandbox, body }) => {
       sandbox.setSettings(changed(sandbox, body as JsonObject))
       return { body: settingsOf(sandbox) }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { END_OF_TIME, FASTEST } from '../../../kernel/clock.ts'
 import { parseDuration } from '../../../kernel/duration.ts'
 import { refuse, refuseInvalid } from '../../../kernel/errors.ts'
 import { duration, intBetween, timestamp } from '../../../kernel/fields.ts'
@@ -7,12 +8,6 @@ import type { Sandbox } from '../../../kernel/sandbox.ts'
 import type { ScheduledEvent } from '../../../kernel/scheduler.ts'
 import { MOST_EVENTS, type Receipt } from '../../../kernel/settle.ts'
 import { type AnyRoute, route } from '../route.ts'
-
-/** The last instant that a four-digit year can write. */
-const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
-
-/** More than a virtual day in a real second has no use, and would soon lead past the last instant. */
-const FASTEST = 100_000
 
 const change = () =>
   z.strictObject({
@@ -57,13 +52,7 @@ export const clockRoutes: readonly AnyRoute[] = [
     body: change,
     handle: ({ sandbox, body: { now, ...passing } }) => {
       if (now !== undefined) advance(sandbox, Date.parse(now), '/now')
-      const { rate, skip_on_poll } = passing
-      if (rate !== undefined || skip_on_poll !== undefined) {
-        sandbox.setClock({
-          ...(rate === undefined ? {} : { rate }),
-          ...(skip_on_poll === undefined ? {} : { skip_on_poll }),
-        })
-      }
+      if (Object.keys(passing).length > 0) sandbox.setClock(passing)
       return { body: clockOf(sandbox) }
     },
   }),
@@ -108,8 +97,10 @@ function eventOf({ due_at, kind, ref, urgency, says }: ScheduledEvent) {
 }
 
 function advance(sandbox: Sandbox, instant: number, at: string): Receipt {
-  if (instant > LATEST) {
-    refuseInvalid([{ pointer: at, detail: `leads past the last instant there is, ${formatInstant(LATEST)}` }])
+  if (instant > END_OF_TIME) {
+    refuseInvalid([
+      { pointer: at, detail: `leads past the last instant there is, ${formatInstant(END_OF_TIME)}` },
+    ])
   }
   if (instant < sandbox.clock.now) {
     refuse('conflict', {

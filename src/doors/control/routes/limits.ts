@@ -49,7 +49,7 @@ export const limitRoutes: readonly AnyRoute[] = [
       const overrides = [...others, { operation: name, ...body }]
       sandbox.setSettings({
         ...(sandbox.settings.overrides as JsonObject),
-        [limitOverrides.key]: overrides as unknown as JsonObject[],
+        [limitOverrides.key]: overrides,
       })
       return { body: { object: 'list', data: overrides } }
     },

@@ -2,6 +2,7 @@ import { didYouMean } from '../../../kernel/assumptions.ts'
 import type { AnyCollection } from '../../../kernel/collection.ts'
 import type { Row } from '../../../kernel/commit.ts'
 import { refuse, refuseInvalid } from '../../../kernel/errors.ts'
+import { anyObject } from '../../../kernel/fields.ts'
 import { acceptRecord } from '../../../kernel/intake.ts'
 import { type Issue, isObject, type Json } from '../../../kernel/json.ts'
 import { armRecord, type Scope } from '../../../kernel/operation.ts'
@@ -12,7 +13,6 @@ import { REQUIRED } from '../../../kernel/zod-issues.ts'
 import { mergePatch } from '../merge-patch.ts'
 import { refuseBrokenDelete, refuseBrokenWrite } from '../references.ts'
 import { type AnyRoute, route, WORLD_BODY } from '../route.ts'
-import { jsonObject } from '../schemas.ts'
 
 /** Single records of every collection, whatever the API itself can do with them. */
 export const recordRoutes: readonly AnyRoute[] = [
@@ -46,7 +46,7 @@ export const recordRoutes: readonly AnyRoute[] = [
     answers: 'The record, as it is stored: 201 when it is new.',
     success: [200, 201],
     bounds: WORLD_BODY,
-    body: jsonObject,
+    body: anyObject,
     handle: ({ sandbox, params, body }) => {
       const collection = collectionOf(sandbox, params.collection)
       const { result } = sandbox.change((scope) => {
@@ -63,7 +63,7 @@ export const recordRoutes: readonly AnyRoute[] = [
     summary: 'Change members of one record by a merge patch (RFC 7396): null removes a member',
     answers: 'The record, as it is stored.',
     bounds: WORLD_BODY,
-    body: jsonObject,
+    body: anyObject,
     handle: ({ sandbox, params, body }) => {
       const collection = collectionOf(sandbox, params.collection)
       const { result } = sandbox.change((scope) => {

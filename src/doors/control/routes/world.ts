@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { refuseInvalid } from '../../../kernel/errors.ts'
-import { timestamp } from '../../../kernel/fields.ts'
+import { anyObject, timestamp } from '../../../kernel/fields.ts'
 import { formatInstant } from '../../../kernel/instant.ts'
 import { type Issue, isObject, type JsonObject } from '../../../kernel/json.ts'
 import type { Sandbox } from '../../../kernel/sandbox.ts'
@@ -8,13 +8,12 @@ import { readFixtures, SHIPPED_WORLDS } from '../../fixtures.ts'
 import { mergeFixtures } from '../merge-fixtures.ts'
 import { refuseFixtures } from '../refuse-fixtures.ts'
 import { type AnyRoute, route, WORLD_BODY } from '../route.ts'
-import { jsonObject } from '../schemas.ts'
 
 const start = () =>
   z
     .strictObject({
       fixtures: z
-        .union([z.enum(SHIPPED_WORLDS), jsonObject()], {
+        .union([z.enum(SHIPPED_WORLDS), anyObject()], {
           error: `must be one of ${SHIPPED_WORLDS.join(', ')}, or a fixtures document`,
         })
         .optional(),
@@ -60,7 +59,7 @@ export const worldRoutes: readonly AnyRoute[] = [
     summary: 'Replace the whole state by a document, or refuse it whole',
     answers: 'A summary of the new world.',
     bounds: WORLD_BODY,
-    body: jsonObject,
+    body: anyObject,
     handle: ({ sandbox, body }) => {
       sandbox.load(body)
       return { body: summaryOf(sandbox) }
@@ -73,7 +72,7 @@ export const worldRoutes: readonly AnyRoute[] = [
     summary: 'Add the records of a fixtures document to the world; one with a known id replaces that record',
     answers: 'How many records were written, by collection.',
     bounds: WORLD_BODY,
-    body: jsonObject,
+    body: anyObject,
     handle: async ({ sandbox, body }) => {
       const document = body as JsonObject
       refuseInvalid(foreignExtends(document, ''))

@@ -67,7 +67,7 @@ function* asSchema(value: Json | undefined, at: string): Generator<{ schema: Sch
 }
 
 /** The JSON type of a value, in JSON Schema's words; `integer` counts as `number`. */
-export function typeOf(value: Json): TypeName {
+function typeOf(value: Json): TypeName {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
   return typeof value as TypeName

@@ -38,7 +38,10 @@ export function syntaxIssue(text: string): SyntaxIssue | undefined {
   }
 }
 
-/** The offset of the value that an RFC 6901 pointer names in a valid JSON text, or of the innermost value on the way to it. */
+/**
+ * The offset of the value that an RFC 6901 pointer names in a valid JSON text, or of the innermost value on the way to it.
+ * Of a member that is written twice it is the last, as for JSON.parse.
+ */
 export function offsetOf(text: string, pointer: string): number {
   const keys = pointer
     .split('/')
@@ -52,6 +55,11 @@ export function offsetOf(text: string, pointer: string): number {
     at = next
   }
   return at
+}
+
+/** The line of {@link offsetOf}. */
+export function lineOf(text: string, pointer: string): number {
+  return placeOf(text, offsetOf(text, pointer)).line
 }
 
 class Stop extends Error {
@@ -145,14 +153,15 @@ function found(text: string, at: number): string {
 // The functions below walk valid JSON only.
 
 function memberAt(text: string, open: number, key: string): number | undefined {
+  let last: number | undefined
   let at = spaceAfter(text, open + 1)
   while (text[at] === '"') {
     const end = stringAfter(text, at)
     const value = spaceAfter(text, spaceAfter(text, end) + 1)
-    if (JSON.parse(text.slice(at, end)) === key) return value
+    if (JSON.parse(text.slice(at, end)) === key) last = value
     at = next(text, value)
   }
-  return undefined
+  return last
 }
 
 function itemAt(text: string, open: number, key: string): number | undefined {

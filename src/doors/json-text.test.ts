@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { offsetOf, placeOf, syntaxIssue } from './json-text.ts'
+import { pointer } from '../kernel/json.ts'
+import { lineOf, offsetOf, placeOf, syntaxIssue } from './json-text.ts'
 
 test.each([
   ['{"a": 1,}', 1, 9, 'comma before "}"'],
@@ -54,6 +55,27 @@ test('a pointer leads to the line of its value, or of the nearest value around i
   expect(at('')).toBe('{')
   expect(placeOf(text, offsetOf(text, '/a/1/~0')).line).toBe(7)
 })
+
+test('of a member that stands twice it is the last, as for the parser', () => {
+  expect(lineOf('{\n  "twice": 1,\n  "twice": 2\n}', '/twice')).toBe(3)
+})
+
+test('every leaf of any document is found on its own line when each value has a line of its own', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+      const text = JSON.stringify(value, null, 1)
+      const lines = text.split('\n')
+      for (const [at, leaf] of leaves(JSON.parse(text), [])) {
+        expect(lines[lineOf(text, at) - 1] ?? '').toContain(JSON.stringify(leaf))
+      }
+    }),
+  )
+})
+
+function* leaves(value: unknown, path: readonly PropertyKey[]): Generator<[string, unknown]> {
+  if (typeof value !== 'object' || value === null) yield [pointer(...path), value]
+  else for (const [key, member] of Object.entries(value)) yield* leaves(member, [...path, key])
+}
 
 function parses(text: string): boolean {
   try {

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import * as z from 'zod'
+import { zodIssues } from './zod-issues.ts'
+
+const schema = z.strictObject({
+  access: z.enum(['open', 'closed']),
+  type: z.literal('page'),
+  like: z.literal([1, -1], { error: 'in words of its own' }),
+})
+
+test('a choice that is missing is required, one that is wrong is told the choices', () => {
+  expect(zodIssues(schema.safeParse({ like: 0 }).error as z.ZodError, '')).toEqual([
+    { pointer: '/access', detail: 'is required' },
+    { pointer: '/type', detail: 'is required' },
+    { pointer: '/like', detail: 'in words of its own' },
+  ])
+  expect(zodIssues(schema.safeParse({ access: 'half', type: 1, like: 1 }).error as z.ZodError, '')).toEqual([
+    { pointer: '/access', detail: 'must be one of "open", "closed"' },
+    { pointer: '/type', detail: 'must be "page"' },
+  ])
+})
