@@ -98,11 +98,16 @@ export class Authenticator {
     if (isSealed(token)) return unauthorized('No key of this world has the given token.')
     const known = this.#byToken.get(token)
     if (known !== undefined) return known
-    const key = this.#byDigest.get(seal(token)) ?? (this.#anyKey ? this.#standIn(token, settings) : undefined)
-    if (key === undefined) return unauthorized('No key of this world has the given token.')
-    const caller = callerOf(key)
-    this.#byToken.set(token, caller)
-    return caller
+    const key = this.#byDigest.get(seal(token))
+    if (key !== undefined) {
+      const caller = callerOf(key)
+      this.#byToken.set(token, caller)
+      return caller
+    }
+    const standIn = this.#anyKey ? this.#standIn(token, settings) : undefined
+    return standIn === undefined
+      ? unauthorized('No key of this world has the given token.')
+      : callerOf(standIn)
   }
 
   /** True when the header names a key of this world; lets a door refuse before it reads a large body. */

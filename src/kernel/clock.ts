@@ -7,8 +7,8 @@ export type HostTime = () => number
 /** The only reader of the host's clock. Everything else is told what time it is. */
 export const hostTime: HostTime = () => Date.now()
 
-/** The last instant that has a timestamp of the usual form: a fast clock stops there. */
-export const END_OF_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+/** The last instant of a clock: what is scheduled from there on still has a timestamp of the usual form. */
+export const END_OF_TIME = Date.UTC(9998, 11, 31, 23, 59, 59, 999)
 
 /** The fastest rate. More than a virtual day in a real second has no use, and would soon lead to the end of time. */
 export const FASTEST = 100_000

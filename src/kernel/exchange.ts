@@ -77,6 +77,8 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   /** The step under way; when the exchange is over, the one that decided. */
   step = 'identify'
   caller!: Caller // set by identify, before any handler runs
+  /** The teamspace whose rate window the request uses: that of the caller, unless the choice of another was not theirs. */
+  windowOf!: string // set by identify, with the caller
   admission: Admission | undefined
   target: unknown
   query: unknown

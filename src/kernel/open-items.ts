@@ -75,7 +75,10 @@ function success(word: string, what: string) {
     key: `success.${word}`,
     item: 'U026',
     says: `Status of successful ${what} that the specification does not show.`,
-    schema: () => intBetween(200, 299),
+    schema: () =>
+      intBetween(200, 299).refine((status) => status !== 204 && status !== 205, {
+        error: 'must be a status whose answer has a body: 200 to 299 without 204 and 205',
+      }),
     default: 200,
   })
 }

@@ -92,13 +92,26 @@ function identify(world: World, exchange: Exchange): void {
   const header = exchange.settings.get(teamspaceHeader)
   const chosen = header === null ? undefined : headers[header.toLowerCase()]
   exchange.caller = chosen === undefined ? caller : { ...caller, teamspace_id: chosen }
+  const isTheirs = chosen === undefined || isWelcome(world, exchange)
+  exchange.windowOf = isTheirs ? exchange.caller.teamspace_id : caller.teamspace_id
+}
+
+// Whoever may not act in a teamspace must not use up its windows either.
+function isWelcome(world: World, exchange: Exchange): boolean {
+  try {
+    authorize(world, exchange)
+    return true
+  } catch (error) {
+    if (error instanceof Refusal) return false
+    throw error
+  }
 }
 
 function admit(world: World, exchange: Exchange): void {
   const { operation, path } = exchange.call
   const place = exchange.settings.get(pathKey) === 'template' ? operation.name : `${operation.method} ${path}`
   const limit = world.limitOf(operation.name)
-  const key = `${exchange.caller.teamspace_id} ${place}`
+  const key = `${exchange.windowOf} ${place}`
   exchange.admission = world.limiter.admit(key, limit, world.limiterNow(), world.options.enforceLimits)
   if (exchange.admission.admitted) return
   const { retryAfter } = exchange.admission

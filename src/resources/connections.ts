@@ -29,8 +29,8 @@ const redirectUrl = setting<string>({
   item: 'U030',
   says: 'Where redirect_url leads: an absolute URL in which {id} stands for the id of the connection.',
   schema: () =>
-    z.string().refine((template) => URL.canParse(fill(template, 'id')), {
-      error: 'must be an absolute URL; {id} in it stands for the id of the connection',
+    z.string().refine((template) => /^https?:/.test(template) && URL.canParse(fill(template, 'id')), {
+      error: 'must be an absolute http or https URL; {id} in it stands for the id of the connection',
     }),
   default: 'http://127.0.0.1:4010/__emulator/connections/{id}',
 })

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { temporaryDirectory, temporaryFile } from './in-process.ts'
 import { spawnCommand, spawnEmulator } from './process.ts'
@@ -167,4 +168,18 @@ test('a defect ends the process with one line', async () => {
   const [exitCode] = await once(child, 'close')
   expect(exitCode).toBe(1)
   expect(err).toMatch(/^workspace-emulator stops: Error: boom boom \(at .+\)\n$/)
+})
+
+test('D7 a start whose npm has gone goes too, since the shell between them hands no signal on', async () => {
+  const shell = spawn('sh', ['-c', 'node dist/cli.js start --port 0 --ephemeral --json; true'], {
+    env: { ...process.env, npm_lifecycle_event: 'start' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const [line] = (await once(shell.stdout, 'data')) as [Buffer]
+  const { control_url } = JSON.parse(line.toString()) as { control_url: string }
+  expect((await fetch(`${control_url}/health`)).status).toBe(200)
+  shell.kill('SIGTERM')
+  const isGone = async () => (await fetch(`${control_url}/health`).catch(() => undefined)) === undefined
+  for (let n = 0; n < 50 && !(await isGone()); n++) await wait(100)
+  expect(await isGone()).toBe(true)
 })

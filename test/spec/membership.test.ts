@@ -147,3 +147,12 @@ test('U070 the selection header reaches teamspaces of the own organization, with
   await refused(world, () => create('ts-x', 'KS'), 403)
   await refused(world, () => create('ts-none', 'KS'), 403)
 })
+
+test('U070 R257 a key cannot use up the windows of a teamspace that it may not act in', async () => {
+  const world = await testWorld({ settings: { 'auth.teamspace_header': 'x-team' } })
+  const remaining = async () => Number((await world.get('/data-views')).headers.get('x-ratelimit-remaining'))
+  const before = await remaining()
+  const foreign = await world.get('/data-views', { key: 'K2', headers: { 'x-team': 'ts-a' } })
+  expect(foreign.status).toBe(403)
+  expect(await remaining()).toBe(before - 1)
+})

@@ -34,7 +34,7 @@ export async function launchOptions(
 
 /** A token for the control interface, where other machines can reach it and none is given. */
 export function madeToken({ controlToken, host }: StartOptions): string | undefined {
-  const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.')
+  const isLoopback = host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
   if (controlToken !== undefined || isLoopback) return undefined
   // The one true secret of the emulator: what comes from the seed, anybody can compute.
   return randomBytes(16).toString('base64url')

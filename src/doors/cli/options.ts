@@ -143,6 +143,11 @@ export function shownDefault(name: OptionName): string {
   return option.kind === 'switch' ? 'off' : String(option.default)
 }
 
+/** Whether npm runs this process as one of its scripts. */
+export function isNpmScript(env: Environment): boolean {
+  return (env.npm_lifecycle_event ?? '') !== ''
+}
+
 /**
  * The values in force: flag before environment before default. An empty variable counts as absent, as compose files
  * write it. Throws {@link UsageError} with everything that is wrong, unknown variables of our prefix included.

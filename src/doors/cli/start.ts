@@ -8,7 +8,7 @@ import { plainKeys, readyKeys } from './demo-keys.ts'
 import type { Invocation, Terminal } from './invocation.ts'
 import { launchOptions, madeToken, type StartOptions } from './launch.ts'
 import { type FlushableLogger, lazyLogger } from './lazy-logger.ts'
-import { flagOf, type OptionName } from './options.ts'
+import { environment, flagOf, isNpmScript, type OptionName } from './options.ts'
 import { startFailure } from './start-failure.ts'
 import { untilStopped } from './stop.ts'
 import { CommandFailed, OK } from './usage.ts'
@@ -29,6 +29,7 @@ export async function start({ options, given, terminal }: Invocation<keyof Start
     // A signal that comes before the start is done has to wait for it; when it fails, nothing is left to close.
     close: async () => (await starting.catch(() => undefined))?.close(),
     exit: (code) => process.exit(code),
+    followsParent: isNpmScript(environment()),
   })
   const emulator = await starting.catch(async (error: unknown) => {
     await logger.flush()
