@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { describeViolation, guardJson, JSON_BOUNDS, type JsonBounds, parseJson } from './json-guard.ts'
+import {
+  describeViolation,
+  guardJson,
+  isDeeperThan,
+  JSON_BOUNDS,
+  type JsonBounds,
+  parseJson,
+} from './json-guard.ts'
 
 const MIB = 1024 * 1024
 const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/gs
@@ -224,4 +231,19 @@ test('whatever JSON.parse refuses has a place, and what it takes is taken', () =
     }),
     { numRuns: 2_000 },
   )
+})
+
+test('the depth of a parsed value is judged as the guard judges that of its text', () => {
+  const nested = (levels: number) => `${'[{"a":'.repeat(levels / 2)}1${'}]'.repeat(levels / 2)}`
+  for (const levels of [2, 62, 64, 66, 5_000]) {
+    const bytes = Buffer.from(nested(levels))
+    const value = JSON.parse(bytes.toString())
+    expect([levels, isDeeperThan(value, 64)]).toEqual([levels, guardJson(bytes) !== undefined])
+  }
+  expect([isDeeperThan(1, 0), isDeeperThan([], 0), isDeeperThan([], 1), isDeeperThan('x', 0)]).toEqual([
+    false,
+    true,
+    false,
+    false,
+  ])
 })

@@ -1,5 +1,5 @@
-import { isUtf8 } from 'node:buffer'
-import type { Json } from '../../kernel/json.ts'
+import { isAscii, isUtf8 } from 'node:buffer'
+import type { Json, JsonObject } from '../../kernel/json.ts'
 import { findSyntaxFault, lineAndColumn } from './json-syntax.ts'
 
 /** How much structure a JSON body may have before it is parsed. */
@@ -58,6 +58,16 @@ export function guardJson(bytes: Buffer, bounds: JsonBounds = JSON_BOUNDS): Viol
   return undefined
 }
 
+/** Whether a parsed value nests deeper than so many levels. Cheaper than the guard, where the text is known to be small. */
+export function isDeeperThan(value: Json, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  if (Array.isArray(value)) return value.some((each) => isDeeperThan(each, levels - 1))
+  const object = value as JsonObject
+  for (const key in object) if (isDeeperThan(object[key] as Json, levels - 1)) return true
+  return false
+}
+
 /** The sentence for a violation: what, where, and the way out. */
 export function describeViolation({ kind, offset }: Violation, bounds: JsonBounds = JSON_BOUNDS): string {
   return kind === 'too_deep'
@@ -74,7 +84,7 @@ export function parseJson(bytes: Buffer): ParsedJson {
   const text = bytes.subarray(bomLength(bytes))
   if (!isUtf8(text)) return failure(text, firstInvalidUtf8(text), 'has bytes that are not UTF-8')
   try {
-    return { ok: true, value: JSON.parse(text.toString('utf8')) as Json }
+    return { ok: true, value: JSON.parse(text.toString(isAscii(text) ? 'latin1' : 'utf8')) as Json }
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     // JSON.parse's own message quotes the body and often lacks the place, so the place is looked up anew.

@@ -49,8 +49,10 @@ export function readItems(value: unknown, form: ItemForm, complain: Complain): B
     if (item === undefined || form.refuseUnknown) explain(raw, index, form, complain)
     const id = isObject(raw) ? raw.custom_id : undefined
     if (typeof id !== 'string') continue
-    if (seen.has(id)) complain([index, 'custom_id'], repeated(value, id), id)
+    // One look-up instead of two: a set that does not grow had the id already.
+    const known = seen.size
     seen.add(id)
+    if (seen.size === known) complain([index, 'custom_id'], repeated(value, id), id)
   }
   return items
 }
