@@ -128,7 +128,7 @@ async function benchRequests(ours: Running, theirs: Running): Promise<void> {
   await compare(
     'create a batch of 5,000 items, 1 connection',
     ...shots('POST', '/v1/batch-predictions', batchBody(ITEMS)),
-    20,
+    60,
     1,
   )
 }
