@@ -1,17 +1,6 @@
 import { expect, test } from 'vitest'
-import { buildWorld } from '../kernel/starting-world.ts'
-import { ledger, workspaceService } from './index.ts'
-
-const NOW = Date.parse('2026-03-01T12:00:00.000Z')
-const START = {
-  seed: 1,
-  now: NOW,
-  rate: 0,
-  skip_on_poll: false,
-  settings: {},
-  strict: false,
-  host: () => NOW,
-}
+import { issuesOf } from '../../test/support/starting-worlds.ts'
+import type { JsonObject } from '../kernel/json.ts'
 
 const teamspace = {
   id: 'ts-a',
@@ -23,10 +12,9 @@ const teamspace = {
 }
 
 /** What is wrong with a world that has this one file. */
-async function issuesWith(file: object): Promise<string[]> {
+async function issuesWith(file: JsonObject): Promise<string[]> {
   const collections = { organizations: [{ id: 'org-1', name: 'O' }], teamspaces: [teamspace], files: [file] }
-  const built = await buildWorld({ collections, generate: {} }, START, workspaceService, ledger)
-  return 'issues' in built ? built.issues.map(({ pointer }) => pointer) : []
+  return (await issuesOf({ collections })).map(({ pointer }) => pointer)
 }
 
 const file = { id: 'f', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf' }

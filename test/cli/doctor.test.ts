@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { accessSync, chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -65,18 +65,23 @@ test('an address of another machine cannot be listened on', async () => {
   })
 })
 
+// Permissions mean nothing to root: for it they are read from the mode, as the system does for everybody else.
+function asOrdinaryUser(path: string, mode: number): void {
+  if (process.getuid?.() !== 0) accessSync(path, mode)
+  else if ((statSync(path).mode & 0o200) === 0) throw Object.assign(new Error('EACCES'), { code: 'EACCES' })
+}
+
 test('a data directory that is a file is a problem', () => {
   const file = join(temporaryDirectory(), 'data')
   writeFileSync(file, '')
   expect(dataDirectory(file)).toMatchObject({ ok: false, detail: `${file} is not a directory.` })
 })
 
-// The permissions of a directory mean nothing to root.
-test.skipIf(process.getuid?.() === 0)('a data directory that may not be written to is a problem', () => {
+test('a data directory that may not be written to is a problem', () => {
   const directory = join(temporaryDirectory(), 'data')
   mkdirSync(directory)
   chmodSync(directory, 0o500)
-  expect(dataDirectory(directory)).toMatchObject({
+  expect(dataDirectory(directory, asOrdinaryUser)).toMatchObject({
     ok: false,
     detail: `${directory} cannot be written to (EACCES).`,
   })

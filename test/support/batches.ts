@@ -4,6 +4,7 @@ import { refuseInvalid } from '../../src/kernel/errors.ts'
 import type { JsonObject } from '../../src/kernel/json.ts'
 import type { Control } from '../../src/kernel/operation.ts'
 import { zodIssues } from '../../src/kernel/zod-issues.ts'
+import { refusedAs } from './refusal.ts'
 import { type TestAnswer, type TestWorld, type TestWorldOptions, testWorld } from './world.ts'
 
 /** Files of every sort that validation tells apart; all in ts-a but one. */
@@ -107,18 +108,7 @@ export async function bring(world: TestWorld, id: string, status: string) {
 }
 
 /** Asserts a client error in problem details that leaves the world as it was; hands the answer on. */
-export async function refusedProblem(
-  world: TestWorld,
-  request: () => Promise<TestAnswer>,
-  status?: number,
-  code?: string,
-): Promise<TestAnswer> {
-  const before = world.digest()
-  const answer = await request()
-  expectProblem(answer, status, code)
-  expect(world.digest()).toBe(before)
-  return answer
-}
+export const refusedProblem = refusedAs(expectProblem)
 
 /** Asserts a client error in problem details. Specification: Errors / Batch prediction errors. */
 export function expectProblem(answer: TestAnswer, status?: number, code?: string): void {

@@ -19,19 +19,27 @@ export function expectStandardError(answer: TestAnswer, status?: number, code?: 
   })
 }
 
-/** Asserts that a request is refused in the standard body and leaves the world as it was; hands the answer on. */
-export async function refused(
-  world: TestWorld,
-  request: () => Promise<TestAnswer>,
-  status?: number,
-  code?: string,
-): Promise<TestAnswer> {
-  const before = world.digest()
-  const answer = await request()
-  expectStandardError(answer, status, code)
-  expect(world.digest()).toBe(before)
-  return answer
+/** Asserts the form of an error, and its status and code where they are given. */
+type ExpectForm = (answer: TestAnswer, status?: number, code?: string) => void
+
+/** Makes the assertion that a request is refused in some form and leaves the world as it was; it hands the answer on. */
+export function refusedAs(expectForm: ExpectForm) {
+  return async (
+    world: TestWorld,
+    request: () => Promise<TestAnswer>,
+    status?: number,
+    code?: string,
+  ): Promise<TestAnswer> => {
+    const before = world.digest()
+    const answer = await request()
+    expectForm(answer, status, code)
+    expect(world.digest()).toBe(before)
+    return answer
+  }
 }
+
+/** Asserts that a request is refused in the standard body and leaves the world as it was; hands the answer on. */
+export const refused = refusedAs(expectStandardError)
 
 /** The pointers of everything that a validation error complains about. */
 export function pointersOf(answer: TestAnswer): string[] {

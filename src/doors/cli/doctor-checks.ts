@@ -29,13 +29,17 @@ export function nodeVersion(version: string): Finding {
   return problem('node', `Node ${version} is too old.`, `Install Node ${OLDEST_NODE.join('.')} or newer.`)
 }
 
-export function dataDirectory(data: string): Finding {
+/** @param access throws where the path may not be used that way */
+export function dataDirectory(
+  data: string,
+  access: (path: string, mode: number) => void = accessSync,
+): Finding {
   const directory = resolve(data)
   const wayOut = 'Mend it, give another directory with --data, or start with --ephemeral.'
   const standing = nearest(directory)
   if (!statSync(standing).isDirectory()) return problem('data', `${standing} is not a directory.`, wayOut)
   try {
-    accessSync(standing, constants.W_OK | constants.X_OK)
+    access(standing, constants.W_OK | constants.X_OK)
   } catch (error) {
     return problem('data', `${standing} cannot be written to (${codeOf(error)}).`, wayOut)
   }

@@ -10,54 +10,13 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import {
-  folder,
-  type Opened,
-  type OpenOptions,
-  open,
-  put,
-  START,
-  texts,
-} from '../../../test/support/disk-world.ts'
+import { expect, test } from 'vitest'
+import { put, START, texts } from '../../../test/support/disk-world.ts'
+import { type Loose, note, opened } from '../../../test/support/edited-file.ts'
+import { said } from '../../../test/support/state-files.ts'
 import { apiKeys } from '../../kernel/auth.ts'
-import type { Json } from '../../kernel/json.ts'
 import { seal } from '../../kernel/secrets.ts'
 import { type Files, nodeFiles } from './files.ts'
-
-// biome-ignore lint/suspicious/noExplicitAny: the tests reach into documents of every shape, also wrong ones.
-type Loose = any
-
-interface Edited extends Opened {
-  readonly file: string
-  /** What the file says now. */
-  readonly read: () => Loose
-  /** Saves the file as an editor does, in place. */
-  readonly edit: (change: (document: Loose) => void) => void
-  readonly save: (text: string) => void
-}
-
-async function opened(options: OpenOptions = {}): Promise<Edited> {
-  const file = join(folder(onTestFinished), 'world.json')
-  const result = await open(file, { start: { a: 'one', b: 'two', c: 'three' }, ...options })
-  onTestFinished(() => result.persistence.close())
-  const read = (): Loose => JSON.parse(readFileSync(file, 'utf8'))
-  const save = (text: string): void => writeFileSync(file, text)
-  const edit = (change: (document: Loose) => void): void => {
-    const document = read()
-    change(document)
-    save(JSON.stringify(document, null, 2))
-  }
-  return { ...result, file, read, edit, save }
-}
-
-function note(document: Loose, id: string): { text: Json } {
-  return document.collections.notes.find((each: { id: string }) => each.id === id)
-}
-
-function events({ notices }: Opened): string[] {
-  return notices.map(({ event }) => event)
-}
 
 test('an edit is taken while the emulator runs, and its own checkpoints are not', async () => {
   const world = await opened()
@@ -69,11 +28,11 @@ test('an edit is taken while the emulator runs, and its own checkpoints are not'
     .poll(() => texts(world.sandbox), { timeout: 5000 })
     .toEqual({ a: 'edited', b: 'two', c: 'three' })
   await expect.poll(() => world.read().revision).toBe(world.sandbox.store.revision)
-  expect(events(world)).toEqual(['edit_taken'])
+  expect(said(world)).toEqual(['edit_taken'])
   put(world.sandbox, 'b', 'by the API')
   await world.persistence.checkpointNow()
   rmSync(world.file)
-  await expect.poll(() => events(world), { timeout: 5000 }).toEqual(['edit_taken', 'file_removed'])
+  await expect.poll(() => said(world), { timeout: 5000 }).toEqual(['edit_taken', 'file_removed'])
   await expect.poll(() => existsSync(world.file)).toBe(true)
   const document = world.read()
   note(document, 'c').text = 'by renaming'
@@ -83,7 +42,7 @@ test('an edit is taken while the emulator runs, and its own checkpoints are not'
   await expect
     .poll(() => texts(world.sandbox), { timeout: 5000 })
     .toEqual({ a: 'edited', b: 'by the API', c: 'by renaming' })
-  expect(events(world)).toEqual(['edit_taken', 'file_removed', 'edit_taken'])
+  expect(said(world)).toEqual(['edit_taken', 'file_removed', 'edit_taken'])
 })
 
 test('an edit that the watch has not noticed yet is not overwritten by a checkpoint', async () => {
@@ -97,7 +56,7 @@ test('an edit that the watch has not noticed yet is not overwritten by a checkpo
   await world.persistence.checkpointNow()
   expect(texts(world.sandbox)).toEqual({ a: 'edited', b: 'by the API', d: 'new' })
   expect(world.read()).toEqual(JSON.parse(JSON.stringify(world.sandbox.document())))
-  expect(events(world)).toEqual(['edit_taken'])
+  expect(said(world)).toEqual(['edit_taken'])
   expect(world.notices[0]?.message).toContain('records: 2 written, 1 removed')
 })
 
@@ -170,7 +129,7 @@ test('a file that was only touched, or saved as it was, is no edit', async () =>
   await world.persistence.checkpointNow()
   world.save(readFileSync(world.file, 'utf8'))
   await world.persistence.checkpointNow()
-  expect(events(world)).toEqual([])
+  expect(said(world)).toEqual([])
 })
 
 test('where both have changed a record the edit wins, and what it replaced is named and kept', async () => {
@@ -207,7 +166,7 @@ test('an edit of a file that several checkpoints have overtaken changes only wha
   world.save(JSON.stringify(old))
   await world.persistence.checkpointNow()
   expect(texts(world.sandbox)).toMatchObject({ a: 'edited', b: 'version 3', 'api-1': 'created meanwhile' })
-  expect(events(world)).toEqual(['edit_taken'])
+  expect(said(world)).toEqual(['edit_taken'])
 })
 
 test('a file from elsewhere is compared with the last checkpoint, and everything that it replaces is kept', async () => {
@@ -246,83 +205,12 @@ test('an edit that is taken back before a checkpoint has followed it is taken ba
   expect(texts(world.sandbox).a).toBe('one')
 })
 
-test.each<[string, (text: string) => string, RegExp]>([
-  ['no JSON', (text) => text.replace('"one"', 'one'), /world\.json:(\d+):\d+: expected a value, found "o"/],
-  [
-    'no state',
-    (text) => text.replace('"text": "one"', '"text": 7'),
-    /world\.json:(\d+): \/collections\/notes\/0\/text: /,
-  ],
-  [
-    'at odds with itself',
-    (text) => text.replace('"text": "one"', '"text": "one", "parent_id": "nobody"'),
-    /world\.json:(\d+): \/collections\/notes\/0\/parent_id: There is no note "nobody"/,
-  ],
-])('an edit that is %s is refused with its line, and kept; the world goes on', async (_, change, message) => {
-  const world = await opened()
-  const right = readFileSync(world.file, 'utf8')
-  const wrong = change(right)
-  const line = right.split('\n').findIndex((each) => each.includes('"one"')) + 1
-  world.save(wrong)
-  put(world.sandbox, 'b', 'by the API')
-  await world.persistence.close()
-  expect(texts(world.sandbox)).toEqual({ a: 'one', b: 'by the API', c: 'three' })
-  expect(world.notices).toMatchObject([
-    { event: 'edit_refused', level: 'error', line, kept: `${world.file}.rejected-1` },
-  ])
-  expect(message.exec(world.notices[0]?.message ?? '')?.[1]).toBe(String(line))
-  expect(readFileSync(`${world.file}.rejected-1`, 'utf8')).toBe(wrong)
-  expect(note(world.read(), 'b').text).toBe('by the API')
-})
-
-test('half-saved JSON is given time', async () => {
-  const world = await opened()
-  const whole = readFileSync(world.file, 'utf8').replace('"one"', '"edited"')
-  world.save(whole.slice(0, 50))
-  const checkpoint = world.persistence.checkpointNow()
-  await expect.poll(() => world.timers.waiting.map(({ ms }) => ms)).toEqual([200])
-  world.timers.fire()
-  await expect.poll(() => world.timers.waiting.length).toBe(1)
-  world.save(whole)
-  world.timers.fire()
-  await checkpoint
-  expect([texts(world.sandbox).a, events(world)]).toEqual(['edited', ['edit_taken']])
-})
-
-test('JSON that stays half is refused after three more looks, and the file is made whole again', async () => {
-  const world = await opened()
-  world.save('{"format": 1,')
-  const checkpoint = world.persistence.checkpointNow()
-  for (let looks = 0; looks < 3; looks++) {
-    await expect.poll(() => world.timers.waiting.length).toBe(1)
-    world.timers.fire()
-  }
-  await checkpoint
-  expect(events(world)).toEqual(['edit_refused'])
-  expect(readFileSync(`${world.file}.rejected-1`, 'utf8')).toBe('{"format": 1,')
-  expect(texts(world.sandbox)).toEqual({ a: 'one', b: 'two', c: 'three' })
-  expect(note(world.read(), 'a').text).toBe('one')
-})
-
-test('an edit that contradicts what has happened meanwhile is refused whole', async () => {
-  const world = await opened()
-  put(world.sandbox, 'd', 'child', { parent_id: 'c' })
-  world.edit((document) => {
-    note(document, 'a').text = 'edited'
-    document.collections.notes.splice(2, 1)
-  })
-  await world.persistence.checkpointNow()
-  expect(texts(world.sandbox)).toEqual({ a: 'one', b: 'two', c: 'three', d: 'child' })
-  expect(world.notices[0]?.message).toContain('/collections/notes/d/parent_id: There is no note "c"')
-  expect(events(world)).toEqual(['edit_refused'])
-})
-
 test('a removed file is said and written again', async () => {
   const world = await opened()
   rmSync(world.file)
   put(world.sandbox, 'a', 'by the API')
   await world.persistence.checkpointNow()
-  expect(events(world)).toEqual(['file_removed'])
+  expect(said(world)).toEqual(['file_removed'])
   expect(note(world.read(), 'a').text).toBe('by the API')
 })
 
@@ -444,7 +332,7 @@ test('an edit waits while the log cannot be written', async () => {
   broken = false
   world.timers.fire()
   await checkpoint
-  expect([texts(world.sandbox).a, events(world)]).toEqual(['edited', ['edit_taken']])
+  expect([texts(world.sandbox).a, said(world)]).toEqual(['edited', ['edit_taken']])
 })
 
 test('D5 many edits amid the traffic of the API: none is lost, nor any commit', async () => {
@@ -463,5 +351,5 @@ test('D5 many edits amid the traffic of the API: none is lost, nor any commit', 
   const ids = Object.keys(texts(world.sandbox))
   expect(made.filter((id) => !ids.includes(id))).toEqual([])
   expect(ids.filter((id) => id.startsWith('api-'))).toHaveLength(60)
-  expect(new Set(events(world))).toEqual(new Set(['edit_taken']))
+  expect(new Set(said(world))).toEqual(new Set(['edit_taken']))
 })

@@ -1,22 +1,13 @@
 import { expect, test } from 'vitest'
+import { START } from '../../../test/support/base-world.ts'
+import { build } from '../../../test/support/starting-worlds.ts'
 import { Settings } from '../../kernel/assumptions.ts'
-import { buildWorld } from '../../kernel/starting-world.ts'
 import type { File } from '../files.ts'
-import { ledger, workspaceService } from '../index.ts'
 import type { Batch } from './batch.ts'
 import { countsAt } from './plan.ts'
 import { resultLines } from './results.ts'
 
-const NOW = Date.parse('2026-03-01T12:00:00.000Z')
-const START = {
-  seed: 1,
-  now: NOW,
-  rate: 0,
-  skip_on_poll: false,
-  settings: {},
-  strict: false,
-  host: () => NOW,
-}
+const NOW = Date.parse(START)
 
 /** A world of two teamspaces, with so many generated files and batches. */
 function generated(files: number, batches: number) {
@@ -31,7 +22,7 @@ function generated(files: number, batches: number) {
     teamspaces: ['ts-a', 'ts-b'].map((id) => ({ id, cloud_provider: 'cloud_b', ...teamspace })),
   }
   const generate = { files, batch_predictions: batches }
-  return buildWorld({ collections, generate }, START, workspaceService, ledger)
+  return build({ collections, generate })
 }
 
 test('generated files and batches are records that fixtures could hold, and fit together', async () => {

@@ -1,0 +1,147 @@
+import { expect, test } from 'vitest'
+import { object, values } from '../../../test/support/output-schemas.ts'
+import { checkOutputSchema } from './output-schema.ts'
+
+const FORMATS =
+  'binary byte date date-time duration email hostname ipv4 ipv6 iso-date-time iso-time json-pointer json-pointer-uri-fragment password regex relative-json-pointer time uri uri-reference uri-template url uuid'
+test.for(FORMATS.split(' '))('R100 texts of the format %s are valid', (name) => {
+  expect(new Set(values({ type: 'string', format: name }, 50)).size).toBeGreaterThan(5)
+})
+
+test.for(FORMATS.split(' '))('R100 texts of the format %s keep to any length that they can have', (name) => {
+  let possible = 0
+  for (const [minLength, maxLength] of [
+    [0, 3],
+    [4, 9],
+    [10, 12],
+    [16, 20],
+    [21, 30],
+    [36, 40],
+    [100, 110],
+    [200, 300],
+  ]) {
+    const schema = { type: 'string', format: name, minLength: minLength ?? 0, maxLength: maxLength ?? 0 }
+    if (checkOutputSchema(object({ v: schema }, { required: ['v'] }), '').length > 0) continue
+    values(schema, 3)
+    possible++
+  }
+  expect(possible).toBeGreaterThan(0)
+})
+
+test.for([
+  '^[A-Z]{2}-\\d{4}$',
+  '\\d{3}',
+  '^(?=.*\\d)(?=.*[a-z])(?=.*[A-Z]).{8,}$',
+  '^(?=.*[!@#$%])[^ ]{10,}$',
+  '^(a+)+$',
+  '^[\\w.+-]+@[\\w-]+\\.[\\w.]+$',
+  '^(0|[1-9]\\d*)\\.(0|[1-9]\\d*)\\.(0|[1-9]\\d*)(?:-([0-9A-Za-z-]+))?$',
+  '^\\p{Lu}\\p{Ll}+$',
+  '^https?://[^\\s/$.?#].[^\\s]*$',
+  '^#(?:[0-9a-f]{3}){1,2}$',
+  'foo|^bar$',
+  '^(?!foo)[a-z]{3,5}$',
+  '',
+  '^$',
+  '\\bcat\\b',
+  '^[^\\x00-\\x7F]+$',
+  '^[а-я]{3}$',
+  '^\\u{1F600}{2}$',
+  '^(?<year>\\d{4})-(?<month>0[1-9]|1[0-2])$',
+  '^(?:(?:a|b)*c){2,4}$',
+  '^a{3,}?b{0}[\\]\\-]$',
+])('R100 texts match the pattern %s', (source) => {
+  values({ type: 'string', pattern: source })
+})
+
+test.for<[string, object]>([
+  ['lengths', { pattern: '^[a-z]+$', minLength: 30, maxLength: 31 }],
+  ['lengths of an open pattern', { pattern: '\\d{3}', minLength: 300, maxLength: 300 }],
+  ['a great length', { pattern: '^[a-z]+-[0-9]+$', minLength: 10_000 }],
+  ['a format', { format: 'uri', pattern: '^https://' }],
+  ['the end of a format', { format: 'uri', pattern: '\\.pdf$' }],
+  ['another format', { format: 'email', pattern: '@acme\\.test$' }],
+])('R100 a pattern goes together with %s', ([, keywords]) => {
+  values({ type: 'string', ...keywords }, 5)
+})
+
+test.for<[number, number]>([
+  [0, 0],
+  [1, 1],
+  [0, 2],
+  [5, 5],
+  [17, 18],
+  [0, 200],
+  [10_000, 10_001],
+])('R100 texts have %d to %d characters', ([minLength, maxLength]) => {
+  for (const value of values({ type: 'string', minLength, maxLength })) expect(value).not.toMatch(/ $/)
+})
+
+test.for<object>([
+  { minimum: -90, maximum: 90 },
+  { minimum: 0, maximum: 1 },
+  { exclusiveMinimum: 0, exclusiveMaximum: 0.001 },
+  { minimum: 5, maximum: 5 },
+  { minimum: 1e300 },
+  { maximum: -1e300 },
+  { exclusiveMinimum: -Number.MAX_VALUE, exclusiveMaximum: Number.MAX_VALUE },
+  { multipleOf: 0.01, minimum: 0.01 },
+  { multipleOf: 0.1, minimum: 100, maximum: 100.5 },
+  { multipleOf: 1e-7 },
+  { multipleOf: 12345.678 },
+  { format: 'int32', minimum: 2 ** 31 - 2 },
+])('R100 numbers keep to %j', (bounds) => {
+  values({ type: 'number', ...bounds })
+})
+
+test.for<object>([
+  { minimum: 1, maximum: 3 },
+  { exclusiveMinimum: 0.5, exclusiveMaximum: 1.5 },
+  { minimum: 1e17 },
+  { multipleOf: 2.5 },
+  { multipleOf: 7, maximum: -7 },
+  { minimum: -0.5, maximum: 0.5 },
+])('R100 whole numbers keep to %j', (bounds) => {
+  for (const value of values({ type: 'integer', ...bounds })) expect(Number.isInteger(value)).toBe(true)
+})
+
+test('R100 plain numbers are of an ordinary size', () => {
+  for (const value of [...values({ type: 'number' }), ...values({ type: 'integer' })]) {
+    expect(Number(value)).toBeGreaterThanOrEqual(0)
+    expect(Number(value)).toBeLessThanOrEqual(1_000)
+  }
+})
+
+test.for<object>([
+  { items: { type: 'string' }, minItems: 4, maxItems: 4 },
+  { prefixItems: [{ type: 'string' }, { const: null }], items: false, minItems: 2 },
+  { prefixItems: [{ const: 1 }], items: { type: 'boolean' }, minItems: 4 },
+  { items: { type: 'boolean' }, uniqueItems: true },
+  { items: { enum: ['a', 'b', 'c', { d: 1 }] }, uniqueItems: true, minItems: 4 },
+  { items: { type: 'integer', minimum: 1, maximum: 1_000 }, uniqueItems: true, minItems: 1_000 },
+  { items: { type: 'string', maxLength: 1 }, uniqueItems: true, minItems: 100 },
+  { items: { type: 'string', pattern: '@x\\.com$' }, uniqueItems: true, minItems: 50 },
+  { items: { type: 'object', properties: { id: { type: 'integer' } } }, uniqueItems: true, minItems: 100 },
+  {
+    items: { type: 'integer', minimum: 0, maximum: 99 },
+    contains: { minimum: 90 },
+    minContains: 2,
+    maxContains: 3,
+    minItems: 8,
+  },
+  { contains: { type: 'string' }, minContains: 2, maxContains: 2, minItems: 5 },
+  {
+    prefixItems: [{ type: 'string' }],
+    items: { type: 'number' },
+    contains: { type: 'string' },
+    maxContains: 1,
+  },
+  { items: { type: 'string' }, contains: { type: 'string' }, maxContains: 2 },
+  { contains: { type: 'null' }, minContains: 0, maxContains: 0, minItems: 3 },
+  { contains: { const: 7 }, uniqueItems: true, minItems: 3 },
+  { contains: { type: 'integer' }, minContains: 1_000 },
+  { prefixItems: [true, { type: 'null' }], unevaluatedItems: { type: 'integer' }, minItems: 4 },
+  { prefixItems: [{ type: 'string' }], unevaluatedItems: false, minItems: 1 },
+])('R100 arrays keep to %j', (keywords) => {
+  values({ type: 'array', ...keywords }, 5)
+})

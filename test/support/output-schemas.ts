@@ -1,0 +1,202 @@
+// biome-ignore-all lint/suspicious/noThenProperty: `then` is a keyword of JSON Schema here, and nothing awaits it
+
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import fc from 'fast-check'
+import { expect } from 'vitest'
+import type { Json, JsonObject } from '../../src/kernel/json.ts'
+import { type Chance, outputGenerator } from '../../src/resources/batch-predictions/generate-output.ts'
+import { checkOutputSchema } from '../../src/resources/batch-predictions/output-schema.ts'
+
+/** A second opinion: the stock validator on the schema as the client sent it. */
+export function judge(schema: JsonObject): (value: Json) => boolean {
+  const ajv = new Ajv2020({ strict: false, logger: false, allErrors: true, ownProperties: true })
+  formats.default(ajv)
+  return ajv.compile<Json>(schema)
+}
+
+export function seeded(seed: number): Chance {
+  let state = seed
+  const next = (): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+  return { next, int: (min, max) => min + Math.floor(next() * (max - min + 1)) }
+}
+
+export const object = (properties: object, more: object = {}) =>
+  ({ type: 'object', properties, ...more }) as JsonObject
+export const text = (...values: unknown[]) => JSON.stringify(values)
+
+export function outputs(schema: JsonObject, count = 20): JsonObject[] {
+  const generate = outputGenerator(schema)
+  const chance = seeded(1)
+  return Array.from({ length: count }, () => generate(chance))
+}
+
+/** Makes outputs of `{v: schema}`, has each one judged, and returns the values of v. */
+export function values(schema: Json, count = 20): Json[] {
+  const whole = object({ v: schema }, { required: ['v'] })
+  expect(checkOutputSchema(whole, '')).toEqual([])
+  const valid = judge(whole)
+  const made = outputs(whole, count)
+  for (const output of made) expect(valid(output), text(whole, output)).toBe(true)
+  return made.map(({ v }) => v ?? null)
+}
+
+// --- Schemas of every kind, without any care for whether they make sense together ---
+
+const names = fc.constantFrom('a', 'b', 'kind', 'total', 'constructor', '$ref', 'not', '1', 'a/b~c', '')
+const count = fc.nat(4)
+const number = fc.oneof(fc.integer({ min: -20, max: 20 }), fc.constantFrom(0.5, 0.1, -2.5, 1e3, 1e20))
+const scalar = fc.constantFrom<Json>('x', 'yy', 1, 2.5, true, false, null, -3, [], [1, 2])
+const format = fc.constantFrom(
+  ...[
+    'date-time',
+    'date',
+    'time',
+    'duration',
+    'email',
+    'hostname',
+    'ipv4',
+    'ipv6',
+    'uri',
+    'uri-reference',
+    'uuid',
+  ],
+  ...[
+    'regex',
+    'json-pointer',
+    'relative-json-pointer',
+    'uri-template',
+    'byte',
+    'url',
+    'iso-time',
+    'unheard-of',
+  ],
+)
+const pattern = fc.constantFrom(
+  ...[
+    '^[a-z]+$',
+    '\\d{2,3}',
+    '^A-',
+    'z$',
+    '^(foo|bar)+$',
+    '^https?://',
+    '@x\\.com$',
+    '^(?=.*\\d).{4,}$',
+    '^\\p{Lu}',
+  ],
+)
+
+function some(keywords: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<JsonObject> {
+  return fc.record(keywords, { requiredKeys: [] }) as fc.Arbitrary<JsonObject>
+}
+
+const map = <T>(of: fc.Arbitrary<T>) =>
+  fc
+    .uniqueArray(fc.tuple(names, of), { selector: ([name]) => name, maxLength: 3 })
+    .map((list) => Object.fromEntries(list))
+
+const type = (...types: string[]) => fc.constantFrom<Json>(types[0] ?? 'null', types[0] ?? 'null', types)
+
+export const { wild } = fc.letrec<{ wild: JsonObject; inner: Json }>((tie) => ({
+  inner: fc.oneof(
+    { maxDepth: 3, depthIdentifier: 'wild', withCrossShrink: true },
+    fc.constantFrom<Json>(
+      true,
+      false,
+      {},
+      { type: 'string' },
+      { type: 'integer' },
+      { const: 'x' },
+      { type: 'null' },
+    ),
+    tie('wild'),
+    tie('wild'),
+  ),
+  wild: fc.oneof(
+    { maxDepth: 3, depthIdentifier: 'wild' },
+    some({
+      type: type('string', 'null'),
+      minLength: count,
+      maxLength: fc.integer({ min: 2, max: 40 }),
+      format,
+      pattern,
+    }),
+    some({ type: type('string', 'null'), format, pattern }),
+    some({
+      type: type('number', 'integer'),
+      minimum: number,
+      maximum: number,
+      exclusiveMinimum: number,
+      exclusiveMaximum: number,
+      multipleOf: fc.constantFrom(0.01, 0.1, 2, 3, 0.5, 7, 1e-3),
+    }),
+    some({ enum: fc.array(scalar, { minLength: 1, maxLength: 4 }), type: type('string', 'number', 'null') }),
+    some({
+      type: type('array', 'string'),
+      items: tie('inner'),
+      prefixItems: fc.array(tie('inner'), { minLength: 1, maxLength: 2 }),
+      minItems: count,
+      maxItems: count,
+      uniqueItems: fc.boolean(),
+      contains: tie('inner'),
+      minContains: count,
+      maxContains: count,
+      unevaluatedItems: tie('inner'),
+    }),
+    some({
+      type: type('object', 'null'),
+      properties: map(tie('inner')),
+      required: fc.uniqueArray(names, { maxLength: 2 }),
+      additionalProperties: tie('inner'),
+      minProperties: count,
+      maxProperties: count,
+      propertyNames: tie('inner'),
+      dependentRequired: map(fc.uniqueArray(names, { maxLength: 2 })),
+      dependentSchemas: map(tie('inner')),
+      if: tie('inner'),
+      then: tie('inner'),
+      else: tie('inner'),
+      unevaluatedProperties: tie('inner'),
+    }),
+  ),
+}))
+
+// --- Schemas that make sense, as clients write them ---
+
+const between = (least: string, most: string, max: number) =>
+  fc.tuple(fc.nat(max), fc.nat(max)).map(([a, b]) => ({ [least]: Math.min(a, b), [most]: Math.max(a, b) }))
+
+export const { sound } = fc.letrec<{ sound: JsonObject }>((tie) => ({
+  sound: fc.oneof(
+    { maxDepth: 4, depthIdentifier: 'sound' },
+    between('minLength', 'maxLength', 60).map((bounds) => ({ type: 'string', ...bounds })),
+    format.map((name) => ({ type: ['string', 'null'], format: name })),
+    pattern.map((source) => ({ type: 'string', pattern: source })),
+    between('minimum', 'maximum', 1_000).map((bounds) => ({ type: 'integer', ...bounds })),
+    fc
+      .constantFrom(0.01, 0.5, 7)
+      .map((multipleOf) => ({ type: 'number', multipleOf, minimum: -10, maximum: 10 })),
+    fc
+      .uniqueArray(fc.jsonValue({ maxDepth: 0 }), { minLength: 1, maxLength: 5 })
+      .map((list) => ({ enum: list as Json[] })),
+    fc.constantFrom({ type: 'boolean' }, { type: 'null' }, {}, { description: 'Anything' }),
+    fc
+      .tuple(tie('sound'), between('minItems', 'maxItems', 5))
+      .map(([items, bounds]) => ({ type: 'array', items, ...bounds })),
+    fc.array(tie('sound'), { minLength: 1, maxLength: 3 }).map((list) => ({
+      type: 'array',
+      prefixItems: list,
+      items: false,
+      minItems: list.length,
+    })),
+    fc.tuple(map(tie('sound')), fc.boolean()).map(([properties, closed]) => ({
+      type: 'object',
+      properties,
+      required: Object.keys(properties).slice(0, 2),
+      ...(closed ? { additionalProperties: false } : {}),
+    })),
+  ),
+}))
