@@ -14,7 +14,10 @@ const sources = readSources('src')
 /** The packages that each part of the house may use. Builtins of Node are named where a part needs them. */
 const KERNEL_PACKAGES = ['zod', 'fastest-levenshtein', 'tinyqueue', 'node:crypto']
 const RESOURCE_PACKAGES = ['zod', 'picomatch', 'node:crypto', 'node:net']
-const BATCH_PACKAGES = ['ajv', 'ajv-formats', 'node:module']
+const ROOM_PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  'batch-predictions': ['ajv', 'ajv-formats', 'node:module'],
+  agents: ['croner', 'node:module'],
+}
 const DOOR_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   http: ['express', 'fastest-levenshtein'],
   control: ['express', 'zod'],
@@ -91,7 +94,15 @@ test('there is no circle of imports, types included', () => {
 
 test('the three words and the composition root are all there is below src', () => {
   const top = new Set(sources.map(({ path }) => path.split('/')[0]))
-  expect([...top].sort()).toEqual(['doors', 'emulator.ts', 'index.ts', 'kernel', 'resources'])
+  expect([...top].sort()).toEqual([
+    'doors',
+    'emulator.ts',
+    'index.ts',
+    'kernel',
+    'options.ts',
+    'resources',
+    'sandbox-maker.ts',
+  ])
 })
 
 test('a file that needs more than 400 lines holds a second concept that wants a file of its own', () => {
@@ -138,8 +149,7 @@ function forbiddenPackage(path: string, name: string): string | undefined {
     return KERNEL_PACKAGES.includes(name) ? undefined : `the kernel may use ${KERNEL_PACKAGES.join(', ')}`
   }
   if (word === 'resources') {
-    const allowed =
-      room === 'batch-predictions' ? [...RESOURCE_PACKAGES, ...BATCH_PACKAGES] : RESOURCE_PACKAGES
+    const allowed = [...RESOURCE_PACKAGES, ...(ROOM_PACKAGES[room] ?? [])]
     return allowed.some((each) => name === each || name.startsWith(`${each}/`))
       ? undefined
       : `${room} may use ${allowed.join(', ')}`

@@ -34,7 +34,12 @@ export const apiKeys = collection<ApiKey>({
     z.strictObject({
       id: z.string().min(1),
       kind: z.enum(['user', 'service']),
-      token: z.string().min(1),
+      token: z
+        .string()
+        .min(1)
+        .refine((token) => !token.includes('@'), {
+          error: 'must have no "@": what follows the last one in an Authorization header names a sandbox',
+        }),
       user_id: z.string().nullable().default(null),
       organization_id: z.string(),
       teamspace_id: z.string(),

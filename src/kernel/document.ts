@@ -31,6 +31,7 @@ const frame = z.object({
       ref: z.string(),
       urgency: z.enum(['work', 'deadline']),
       says: z.string(),
+      caused_by: z.string().default('edit'),
     }),
   ),
   parked: z.array(z.looseObject({ id: z.string() })),

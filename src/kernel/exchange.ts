@@ -4,11 +4,12 @@ import type { Commit, Row } from './commit.ts'
 import type { Refusal } from './errors.ts'
 import { formatInstant } from './instant.ts'
 import type { Json } from './json.ts'
+import type { ChosenBy, KeptPoll, KeptWindow } from './log/request-log.ts'
 import type { AnyOperation, Reply, Request, Scope } from './operation.ts'
 import { Chance, type Label, objectId, uuid } from './random.ts'
-import type { Admission } from './rate-limiter.ts'
 import { type NewEvent, schedule, unschedule } from './scheduler.ts'
 import { COUNTERS, type CountersRow, WORLD } from './state.ts'
+import type { Step } from './steps.ts'
 import type { Transaction } from './store.ts'
 
 /** What came with a request instead of, or as, its body. */
@@ -17,6 +18,8 @@ export type CallBody =
   | { readonly kind: 'json'; readonly value: Json; readonly bytes?: Uint8Array }
   /** The door could not read a body: the refusal is raised where the body would have been understood. */
   | { readonly kind: 'refused'; readonly refusal: Refusal }
+
+export type { ChosenBy }
 
 /** One API request, free of HTTP: what the pipeline needs to know of it. */
 export interface Call {
@@ -27,6 +30,7 @@ export interface Call {
   readonly path: string
   /** What stands before `/v1` in it: empty, or `/@name`. */
   readonly pathPrefix: string
+  readonly chosenBy: ChosenBy
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string | readonly string[]>>
   /** Lower-case names; a repeated header has its first value. */
@@ -40,12 +44,14 @@ export class HandlerScope implements Scope {
   now: number
   readonly seed: number
   readonly settings: Settings
+  readonly cause: string
 
-  constructor(tx: Transaction, now: number, seed: number, settings: Settings) {
+  constructor(tx: Transaction, now: number, seed: number, settings: Settings, cause: string) {
     this.tx = tx
     this.now = now
     this.seed = seed
     this.settings = settings
+    this.cause = cause
   }
 
   get at(): string {
@@ -56,7 +62,7 @@ export class HandlerScope implements Scope {
   readonly newUuid = (): string => uuid(this.seed, this.#count('uuids'))
   readonly chance = (...labels: readonly Label[]): Chance => new Chance(this.seed, ...labels)
   readonly schedule = (event: NewEvent): void => {
-    schedule(this.tx, this.#count('events'), event)
+    schedule(this.tx, event, { seq: this.#count('events'), caused_by: this.cause })
   }
   readonly unschedule = (ref: string, kinds: readonly string[]): void => unschedule(this.tx, ref, kinds)
 
@@ -73,13 +79,13 @@ export class HandlerScope implements Scope {
 // biome-ignore lint/suspicious/noExplicitAny: the operation's schemas have given query and body their types before a handler sees them.
 export class Exchange extends HandlerScope implements Request<any, any> {
   readonly call: Call
-  readonly id: string
   /** The step under way; when the exchange is over, the one that decided. */
-  step = 'identify'
+  step: Step = 'settle'
   caller!: Caller // set by identify, before any handler runs
   /** The teamspace whose rate window the request uses: that of the caller, unless the choice of another was not theirs. */
   windowOf!: string // set by identify, with the caller
-  admission: Admission | undefined
+  /** The place that it asked for in its rate window. */
+  window: KeptWindow | undefined
   target: unknown
   query: unknown
   body: unknown
@@ -87,14 +93,23 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   refusal: Refusal | undefined
   idempotency: 'none' | 'fresh' | 'replay' | 'conflict' = 'none'
   commit: Commit | undefined
+  /** Number of events that were due and ran before anybody looked at the request. */
+  caughtUp = 0
+  polled: KeptPoll | undefined
+  /** Near misses of a request that fits no route. */
+  nearest: readonly string[] = NO_NAMES
   /** Digest of the body, once it was needed: a large one takes a good part of a second. */
   fingerprint: string | undefined
   #assumed: Set<string> | undefined
 
-  constructor(call: Call, id: string, ...scope: ConstructorParameters<typeof HandlerScope>) {
+  constructor(call: Call, ...scope: ConstructorParameters<typeof HandlerScope>) {
     super(...scope)
     this.call = call
-    this.id = id
+  }
+
+  /** The id of the request: the cause of all that it does. */
+  get id(): string {
+    return this.cause
   }
 
   get params(): Readonly<Record<string, string>> {
@@ -125,3 +140,4 @@ export class Exchange extends HandlerScope implements Request<any, any> {
 }
 
 const NOTHING: ReadonlySet<string> = new Set()
+const NO_NAMES: readonly string[] = []

@@ -191,11 +191,6 @@ export const kernelAssumptions: Assumptions = {
     shown('U025', 'Status and body of deletions.', '204 without a body; repeating it is a 404.'),
     universal('U026', 'The success statuses other than the feedback 204.', 'All of them are 200.'),
     silent(
-      'U046',
-      'How clients subscribe to webhooks.',
-      'No endpoint of the API does it: the specification names none.',
-    ),
-    silent(
       'U051',
       'Empty metadata keys and repeated JSON members.',
       'An empty key is a key; of repeated members the last one counts.',
@@ -210,11 +205,6 @@ export const kernelAssumptions: Assumptions = {
       'U059',
       'Scope and syntax of Idempotency-Key, and what is recorded.',
       'One teamspace and operation; 1 to 255 characters; only accepted creations. Requests run one after the other, so a duplicate in flight waits and replays.',
-    ),
-    silent(
-      'U060',
-      'Signature, headers, retries and order of webhook deliveries.',
-      'This version delivers nothing; a batch shows by its status that it is terminal.',
     ),
     silent(
       'U063',

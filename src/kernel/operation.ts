@@ -40,6 +40,8 @@ export interface Scope {
   readonly at: string
   readonly seed: number
   readonly settings: Settings
+  /** What all this happens because of: the id of a request or of an event, or a word for anything else. */
+  readonly cause: string
   /** The next object id of this world: 24 hexadecimal characters in order of creation. */
   newId(): string
   /** The next UUID of this world. */
@@ -103,6 +105,8 @@ export interface Operation<I extends Input = Input, Target = unknown> {
   readonly principal?: { readonly kind: PrincipalKind; readonly code: 'mcp_oauth_requires_user_principal' }
   /** Bytes of the decoded body; 1 MiB when absent. */
   readonly bodyLimit?: number
+  /** Members of the body, or of the query, that are secrets: the request log never has their values. */
+  readonly secrets?: readonly string[]
   /** Whether an `Idempotency-Key` header is honoured. */
   readonly idempotent?: boolean
   /** Where the success status comes from: the specification (a number) or a setting. */
@@ -167,6 +171,32 @@ export interface Resource {
   readonly authorize?: (request: AuthorizeRequest) => void
   /** Interventions that the control API offers on records of this room. */
   readonly controls?: readonly Control[]
+  /** What time can be advanced to. */
+  readonly milestones?: readonly AnyMilestone[]
+  /** Types of the webhooks that records of this room give rise to. */
+  readonly notices?: readonly Notice[]
+}
+
+/** One type of webhook. */
+export interface Notice {
+  readonly type: string
+  /** One sentence for the reference: when it is sent. */
+  readonly says: string
+}
+
+/** Something about a record that time can be advanced to: `{"until": {"batch": "...", "status": "terminal"}}`. */
+export interface Milestone<G> {
+  /** The member of `until` that names the record. */
+  readonly name: string
+  /** All of `until`. */
+  readonly schema: () => z.ZodType<G>
+  /** The record, as `collection/id`. */
+  readonly ref: (goal: G) => string
+  /**
+   * The virtual instant at which it is reached, at the latest now when it has been. Undefined while another event about the
+   * record has to come first. Refuses when it never will be.
+   */
+  readonly reachedAt: (scope: Scope, goal: G) => number | undefined
 }
 
 /** What `authorize` sees. */
@@ -179,7 +209,7 @@ export interface AuthorizeRequest {
 /** An intervention from outside the API: a move that a test wants to make. */
 export interface Control {
   readonly name: string
-  readonly method: 'GET' | 'POST' | 'PATCH'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Path below `/__emulator`: `/batches/{id}/fail`. */
   readonly path: string
   readonly summary: string
@@ -190,12 +220,18 @@ export interface Control {
   ) => JsonObject
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: a list of milestones forgets each one's goal; its own functions keep it.
+export type AnyMilestone = Milestone<any>
+
 /** Everything that makes one service: the rooms joined. Built once, shared by all sandboxes. */
 export interface Service {
   readonly resources: readonly Resource[]
   readonly operations: ReadonlyMap<string, AnyOperation>
   readonly collections: ReadonlyMap<string, AnyCollection>
   readonly events: ReadonlyMap<string, EventHandler>
+  readonly milestones: readonly AnyMilestone[]
+  /** Every type of webhook. */
+  readonly notices: readonly Notice[]
 }
 
 /** Joins rooms into a service; the keys, which the kernel itself needs, are always there. Throws when two rooms declare the same name. */
@@ -216,6 +252,8 @@ export function service(resources: readonly Resource[]): Service {
       resources.flatMap((room) => room.events ?? []),
       (each) => each.kind,
     ),
+    milestones: resources.flatMap((room) => room.milestones ?? []),
+    notices: resources.flatMap((room) => room.notices ?? []),
   }
 }
 

@@ -48,7 +48,16 @@ async function sandbox(rate = 0, host = () => START, surprises: unknown[] = []):
 function call(over: Partial<Call> = {}): Call {
   const nothing = { params: {}, query: {}, body: { kind: 'none' } } as const
   const headers = { authorization: 'Bearer t' }
-  return { operation: note, method: 'POST', path: '/v1/notes', pathPrefix: '', headers, ...nothing, ...over }
+  return {
+    operation: note,
+    method: 'POST',
+    path: '/v1/notes',
+    pathPrefix: '',
+    chosenBy: 'default',
+    headers,
+    ...nothing,
+    ...over,
+  }
 }
 
 test('R123 a disk that takes nothing is a 507 that says so, and nothing has happened', async () => {

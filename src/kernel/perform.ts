@@ -2,6 +2,7 @@ import type * as z from 'zod'
 import { teamspaceHeader } from './auth.ts'
 import {
   type Dialect,
+  type ErrorCode,
   errorFacts,
   problemBody,
   Refusal,
@@ -15,7 +16,9 @@ import type { Issue, Json } from './json.ts'
 import { compareBodies, limitClock, pathKey } from './open-items.ts'
 import type { AnyOperation, Poll } from './operation.ts'
 import { type Admission, noWindow } from './rate-limiter.ts'
+import type { Receipt } from './receipt.ts'
 import { advanceTo, nextEventOf, settle } from './settle.ts'
+import type { Step } from './steps.ts'
 import type { World } from './world.ts'
 import { REQUIRED, zodIssues } from './zod-issues.ts'
 
@@ -49,41 +52,50 @@ export function perform(world: World, call: Call): Answer {
       step(exchange, 'handle', () => handle(exchange))
       step(exchange, 'remember', () => remember(world, exchange))
     }
-    step(exchange, 'interfere', () => interfere(world, exchange, 'after-handler'))
+    step(exchange, 'interfere-after', () => interfere(world, exchange, 'after-handler'))
   } catch (error) {
     exchange.refusal = error instanceof Refusal ? error : world.surprised(error)
   }
   return conclude(world, exchange)
 }
 
+/** A request that never became a call, as far as its door knows it. */
+export interface Stranger
+  extends Pick<Call, 'method' | 'path' | 'chosenBy'>,
+    Partial<Pick<Call, 'pathPrefix' | 'query' | 'headers'>> {
+  readonly dialect: Dialect
+  /** `METHOD /template` of the operations that come nearest. */
+  readonly nearest?: readonly string[]
+}
+
 /** An answer to a request that never became a call: an unknown route, a wrong method, a body that a parser refused. */
-export function turnAway(
-  world: World,
-  request: { readonly method: string; readonly path: string; readonly dialect: Dialect },
-  refusal: Refusal,
-): Answer {
-  const { method, path, dialect } = request
-  const operation: AnyOperation = { ...NOWHERE, dialect }
-  const exchange = world.exchange({ ...EMPTY_CALL, operation, method, path })
+export function turnAway(world: World, request: Stranger, refusal: Refusal): Answer {
+  const { dialect, nearest = [], ...known } = request
+  const exchange = world.exchange({ ...EMPTY_CALL, ...known, operation: { ...NOWHERE, dialect } })
   try {
     catchUp(world, exchange)
   } catch {
     // What keeps events from happening has no part in this answer.
   }
-  exchange.step = 'route'
+  exchange.nearest = nearest
+  exchange.step = OF_ROUTING.has(refusal.code) ? 'route' : 'receive'
   exchange.refusal = refusal
   return conclude(world, exchange)
 }
 
-function step<T>(exchange: Exchange, name: string, work: () => T): T {
+function step<T>(exchange: Exchange, name: Step, work: () => T): T {
   exchange.step = name
   return work()
 }
 
 // Everything that is due by now has happened before anybody looks at the request.
 function catchUp(world: World, exchange: Exchange): void {
-  settle(world, world.clock.due())
+  exchange.caughtUp = eventsIn(settle(world, world.clock.due()))
   exchange.now = world.clock.now
+}
+
+function eventsIn({ events, parked }: Receipt): number {
+  return events.length + parked.length
 }
 
 function identify(world: World, exchange: Exchange): void {
@@ -108,20 +120,23 @@ function isWelcome(world: World, exchange: Exchange): boolean {
 }
 
 function admit(world: World, exchange: Exchange): void {
-  const { operation, path } = exchange.call
-  const place = exchange.settings.get(pathKey) === 'template' ? operation.name : `${operation.method} ${path}`
+  const { operation, path, pathPrefix } = exchange.call
+  const own = path.slice(pathPrefix.length)
+  const place = exchange.settings.get(pathKey) === 'template' ? operation.name : `${operation.method} ${own}`
   const limit = world.limitOf(operation.name)
   const key = `${exchange.windowOf} ${place}`
-  exchange.admission = world.limiter.admit(key, limit, world.limiterNow(), world.options.enforceLimits)
-  if (exchange.admission.admitted) return
-  const { retryAfter } = exchange.admission
+  const now = world.limiterNow()
+  const free = world.limiter.peek(key, limit, now).remaining
+  const admission = world.limiter.admit(key, limit, now, world.options.enforceLimits)
+  exchange.window = { key, limit, free, admission }
+  if (admission.admitted) return
   const frozen = world.clock.rate === 0 && exchange.settings.get(limitClock) === 'virtual'
   refuse('rate_limit_exceeded', {
     detail: `The limit of ${operation.name} in this teamspace is ${limit.limit} per ${limit.window / 1000} s.`,
     details: { reason: 'rate_limit_exceeded' },
     mitigation: frozen
-      ? `The virtual clock stands still, so waiting does not help: advance it with POST /__emulator/clock/advance {"by":"${retryAfter}s"}.`
-      : `Wait ${retryAfter} s, as Retry-After says.`,
+      ? `The virtual clock stands still, so waiting does not help: advance it with POST /__emulator/clock/advance {"by":"${admission.retryAfter}s"}.`
+      : `Wait ${admission.retryAfter} s, as Retry-After says.`,
     assumed: ['U065'],
   })
 }
@@ -191,20 +206,21 @@ function read(
 function poll(world: World, exchange: Exchange): void {
   const { poll, find } = exchange.call.operation
   if (poll === undefined) return
-  notePoll(world, poll, poll.ref(exchange.params))
+  notePoll(world, poll, exchange)
   exchange.now = world.clock.now
   exchange.target = find?.(exchange)
 }
 
 // Automatic skipping goes to the record's own next step, but never past a deadline of it.
-function notePoll(world: World, poll: Poll, ref: string): void {
-  const scope = world.scope()
+function notePoll(world: World, poll: Poll, exchange: Exchange): void {
+  const ref = poll.ref(exchange.params)
+  const scope = world.scope(exchange.id)
   poll.progress(scope, ref)
-  world.commit(scope)
-  settle(world, world.clock.now)
-  if (!world.skipsOnPoll) return
-  const next = nextEventOf(world, ref)
-  if (next?.urgency === 'work') advanceTo(world, Date.parse(next.due_at))
+  const commit = world.commit(scope)
+  let events = eventsIn(settle(world, world.clock.now))
+  const next = world.skipsOnPoll ? nextEventOf(world, ref) : undefined
+  if (next?.urgency === 'work') events += eventsIn(advanceTo(world, Date.parse(next.due_at)))
+  exchange.polled = { commit, events }
 }
 
 function recall(exchange: Exchange): boolean {
@@ -269,7 +285,7 @@ function conclude(world: World, exchange: Exchange): Answer {
   const answer = exchange.refusal === undefined ? succeed(exchange) : fail(exchange, exchange.refusal)
   const admission =
     exchange.refusal?.options.admission ??
-    exchange.admission ??
+    exchange.window?.admission ??
     noWindow(world.limitOf(exchange.call.operation.name), world.limiterNow())
   const headers: (readonly [string, string])[] = [...answer.headers, ...quotaHeaders(admission)]
   const shown = world.ledger.shownOf(exchange.assumed)
@@ -331,10 +347,12 @@ export function quotaHeaders({
   return headers
 }
 
+const OF_ROUTING: ReadonlySet<string> = new Set<ErrorCode>(['route_not_found', 'method_not_allowed'])
+
 const EMPTY_CALL = { pathPrefix: '', params: {}, query: {}, headers: {}, body: { kind: 'none' } } as const
 
 const NOWHERE: AnyOperation = {
-  name: '(no route)',
+  name: '',
   method: 'GET',
   path: '',
   summary: '',

@@ -1,3 +1,4 @@
+import { advance, type Outbox, type Target } from './advance.ts'
 import type { Commit, Row } from './commit.ts'
 import { checkDocument } from './document.ts'
 import { refuseInvalid } from './errors.ts'
@@ -5,12 +6,17 @@ import type { Call } from './exchange.ts'
 import type { JsonObject } from './json.ts'
 import type { Scope } from './operation.ts'
 import { type Answer, perform } from './perform.ts'
-import { advanceTo, type Receipt, settle } from './settle.ts'
-import { SETTINGS, WORLD, type WorldState } from './state.ts'
+import type { Receipt } from './receipt.ts'
+import { settle } from './settle.ts'
+import { SETTINGS, WORLD } from './state.ts'
 import { World } from './world.ts'
 
 /** One isolated world and all that can be done with it. */
 export class Sandbox extends World {
+  /** Where outgoing webhooks are waited for; without one nothing is sent. */
+  outbox: Outbox | undefined
+  #passage: Promise<unknown> = Promise.resolve()
+
   /** Answers one API request, after everything that is due by now has happened. */
   perform(call: Call): Answer {
     return perform(this, call)
@@ -21,23 +27,23 @@ export class Sandbox extends World {
     return settle(this, this.clock.due())
   }
 
-  /** Runs everything that is due up to a virtual instant and moves the clock there, durably. */
-  advanceTo(instant: number): Receipt {
-    return advanceTo(this, instant)
-  }
-
-  /** Runs the next `count` events, whenever they are due, and leaves the clock at the last one. */
-  advanceSteps(count: number): Receipt {
-    this.catchUp()
-    const receipt = settle(this, Number.POSITIVE_INFINITY, count)
-    this.setClock()
-    return receipt
+  /**
+   * Lets time pass up to a target and its webhooks be delivered. One passage of time waits for the one before it, so a
+   * receiver of a webhook that advances the clock and waits for that waits for itself.
+   */
+  advance(target: Target): Promise<Receipt> {
+    const turn = this.#passage.then(() => advance(this, target, this.outbox))
+    this.#passage = turn.catch(() => {})
+    return turn
   }
 
   /** A change from outside the API, in a transaction of its own. When `work` throws, nothing has changed. */
-  change<T>(work: (scope: Scope) => T): { readonly result: T; readonly commit: Commit | undefined } {
+  change<T>(
+    work: (scope: Scope) => T,
+    cause = 'control',
+  ): { readonly result: T; readonly commit: Commit | undefined } {
     this.catchUp()
-    const scope = this.scope()
+    const scope = this.scope(cause)
     const result = work(scope)
     return { result, commit: this.commit(scope) }
   }
@@ -61,10 +67,5 @@ export class Sandbox extends World {
     const checked = checkDocument(document, this.service, this.ledger, this.options.strict)
     if ('issues' in checked) refuseInvalid(checked.issues)
     else this.become(checked.world)
-  }
-
-  /** Replaces the world by its starting world; the clock starts at the instant that the world was built for. */
-  reset(start: WorldState): void {
-    this.become(start)
   }
 }

@@ -21,10 +21,12 @@ export interface ScheduledEvent extends Row {
   readonly urgency: 'work' | 'deadline'
   /** For the person who reads the horizon: what will happen. */
   readonly says: string
+  /** What put it into the schedule: the id of a request, the id of an earlier event, or a word for anything else. */
+  readonly caused_by: string
 }
 
 /** What a handler says when it schedules. */
-export type NewEvent = Omit<ScheduledEvent, 'id' | 'seq' | 'due_at'> & { readonly due: number }
+export type NewEvent = Omit<ScheduledEvent, 'id' | 'seq' | 'due_at' | 'caused_by'> & { readonly due: number }
 
 interface Entry {
   readonly due: number
@@ -35,17 +37,12 @@ interface Entry {
 /** Orders the events of one world by instant, then by sequence. The table is the truth; the queue is only its order. */
 export class Scheduler {
   readonly #store: Store
-  #queue: TinyQueue<Entry>
+  readonly #queue: TinyQueue<Entry>
 
   constructor(store: Store) {
     this.#store = store
     this.#queue = this.#ordered()
     store.onCommit((commit) => this.#hear(commit))
-  }
-
-  /** Reads the whole table again, after a world has been loaded or restored. */
-  rebuild(): void {
-    this.#queue = this.#ordered()
   }
 
   /** The earliest event, undefined when nothing is to come. */
@@ -90,8 +87,18 @@ export function eventId(kind: string, ref: string): string {
 }
 
 /** Writes an event into the schedule. One of the same kind about the same record is replaced: it has been moved. */
-export function schedule(tx: Transaction, seq: number, { due, ...event }: NewEvent): ScheduledEvent {
-  const scheduled = { id: eventId(event.kind, event.ref), due_at: formatInstant(due), seq, ...event }
+export function schedule(
+  tx: Transaction,
+  { due, ...event }: NewEvent,
+  { seq, caused_by }: { readonly seq: number; readonly caused_by: string },
+): ScheduledEvent {
+  const scheduled = {
+    id: eventId(event.kind, event.ref),
+    due_at: formatInstant(due),
+    seq,
+    ...event,
+    caused_by,
+  }
   tx.put(SCHEDULE, scheduled)
   return scheduled
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 
 const MARK = 'sha256:'
+const SEALED = /^sha256:[0-9a-f]{64}$/
 
 /**
  * Turns a secret (an API key, a claim token, an OAuth state) into the digest that the world keeps, so that neither the
@@ -13,7 +14,7 @@ export function seal(secret: string): string {
 
 /** True for what {@link seal} returns. Where a caller presents a secret, a sealed one must be refused. */
 export function isSealed(secret: string): boolean {
-  return secret.startsWith(MARK)
+  return SEALED.test(secret)
 }
 
 /** Replaces the named members of a record by their digests. Members that are absent or not strings stay as they are. */

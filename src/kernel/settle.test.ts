@@ -1,71 +1,16 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Ledger } from './assumptions.ts'
-import type { Row } from './commit.ts'
-import { kernelAssumptions } from './open-items.ts'
-import { type EventHandler, type Resource, service } from './operation.ts'
-import { Sandbox } from './sandbox.ts'
-import { buildWorld } from './starting-world.ts'
-import { worldDefaults } from './world.ts'
-
-const START = Date.parse('2026-03-01T12:00:00.000Z')
-
-const ticks: EventHandler = {
-  kind: 'tick',
-  says: 'Writes down the instant at which it ran.',
-  handle: ({ tx, now, newId }, { ref }) => tx.put('ticks', { id: newId(), ref, now } as Row),
-}
-const chain: EventHandler = {
-  kind: 'chain',
-  says: 'Schedules itself one second later.',
-  handle: ({ schedule, now }, { ref }) => schedule(event('chain', ref, now + 1_000)),
-}
-const broken: EventHandler = {
-  kind: 'broken',
-  says: 'Fails after having written.',
-  handle: ({ tx }) => {
-    tx.put('ticks', { id: 'never' })
-    throw new Error('the handler failed')
-  },
-}
-
-function event(kind: string, ref: string, due: number) {
-  return { kind, ref, due, urgency: 'work', says: `${kind} of ${ref}` } as const
-}
-
-async function sandbox(
-  options: { rate?: number; host?: () => number; surprises?: unknown[] } = {},
-): Promise<Sandbox> {
-  const room: Resource = { name: 'room', operations: [], collections: [], events: [ticks, chain, broken] }
-  const ledger = new Ledger([kernelAssumptions])
-  const host = options.host ?? (() => START)
-  const start = {
-    seed: 1,
-    now: START,
-    rate: options.rate ?? 0,
-    skip_on_poll: false,
-    settings: {},
-    strict: false,
-    host,
-  }
-  const built = await buildWorld({ collections: {}, generate: {} }, start, service([room]), ledger)
-  if (!('world' in built)) throw new Error('the world is empty and cannot be wrong')
-  const onSurprise = (error: unknown) => options.surprises?.push(error)
-  return new Sandbox({ ...worldDefaults, service: service([room]), ledger, host, onSurprise }, built.world)
-}
-
-function ran(world: Sandbox): { ref: string; now: number }[] {
-  return [...world.store.rows('ticks').values()] as unknown as { ref: string; now: number }[]
-}
+import { clockwork, event, ran, START } from '../../test/support/clockwork.ts'
+import { advanceTo } from './settle.ts'
 
 test('events run in order of instant and then of scheduling, each at its own instant', async () => {
-  const world = await sandbox()
+  const world = await clockwork()
   world.change(({ schedule }) => {
     schedule(event('tick', 'late', START + 9_000))
     schedule(event('tick', 'first', START + 5_000))
     schedule(event('tick', 'second', START + 5_000))
   })
-  const receipt = world.advanceTo(START + 60_000)
+  const receipt = advanceTo(world, START + 60_000)
   expect(ran(world).map(({ ref, now }) => [ref, now - START])).toEqual([
     ['first', 5_000],
     ['second', 5_000],
@@ -80,16 +25,16 @@ test('however time is cut into pieces, the same happens at the same instants', a
   const dues = fc.array(fc.integer({ min: 0, max: 100_000 }), { maxLength: 20 })
   await fc.assert(
     fc.asyncProperty(dues, cuts, async (offsets, steps) => {
-      const [whole, pieces] = [await sandbox(), await sandbox()]
+      const [whole, pieces] = [await clockwork(), await clockwork()]
       for (const world of [whole, pieces]) {
         world.change(({ schedule }) => {
           for (const [index, offset] of offsets.entries())
             schedule(event('tick', `r/${index}`, START + offset))
         })
       }
-      whole.advanceTo(START + 500_000)
-      for (const step of steps) pieces.advanceTo(pieces.clock.now + step)
-      pieces.advanceTo(START + 500_000)
+      advanceTo(whole, START + 500_000)
+      for (const step of steps) advanceTo(pieces, pieces.clock.now + step)
+      advanceTo(pieces, START + 500_000)
       expect(ran(pieces)).toEqual(ran(whole))
     }),
     { numRuns: 50 },
@@ -97,20 +42,20 @@ test('however time is cut into pieces, the same happens at the same instants', a
 })
 
 test('steps run that many events, wherever they are in time', async () => {
-  const world = await sandbox()
+  const world = await clockwork()
   world.change(({ schedule }) => schedule(event('chain', 'r/1', START + 1_000)))
-  expect(world.advanceSteps(3).events).toHaveLength(3)
+  expect((await world.advance({ steps: 3 })).events).toHaveLength(3)
   expect(world.clock.now).toBe(START + 3_000)
 })
 
 test('an event whose handler fails is undone alone, parked with its message, and time goes on', async () => {
   const surprises: unknown[] = []
-  const world = await sandbox({ surprises })
+  const world = await clockwork({ surprises })
   world.change(({ schedule }) => {
     schedule(event('broken', 'r/1', START + 1_000))
     schedule(event('tick', 'r/2', START + 2_000))
   })
-  const receipt = world.advanceTo(START + 5_000)
+  const receipt = advanceTo(world, START + 5_000)
   expect(receipt.parked).toMatchObject([{ kind: 'broken', error: 'the handler failed' }])
   expect(ran(world).map(({ ref }) => ref)).toEqual(['r/2'])
   expect(world.document().parked).toMatchObject([{ kind: 'broken', ref: 'r/1', error: 'the handler failed' }])
@@ -118,18 +63,18 @@ test('an event whose handler fails is undone alone, parked with its message, and
 })
 
 test('a record has one event of a kind ahead: scheduling it again moves it, and it can be taken out', async () => {
-  const world = await sandbox()
+  const world = await clockwork()
   world.change(({ schedule }) => schedule(event('tick', 'r/1', START + 1_000)))
   world.change(({ schedule }) => schedule(event('tick', 'r/1', START + 8_000)))
   world.change(({ schedule }) => schedule(event('tick', 'r/2', START + 2_000)))
   world.change(({ unschedule }) => unschedule('r/2', ['tick']))
-  world.advanceTo(START + 60_000)
+  advanceTo(world, START + 60_000)
   expect(ran(world).map(({ ref, now }) => [ref, now - START])).toEqual([['r/1', 8_000]])
 })
 
 test('a running clock follows the host, at its rate, and never back', async () => {
   let host = START
-  const world = await sandbox({ rate: 10, host: () => host })
+  const world = await clockwork({ rate: 10, host: () => host })
   host += 1_000
   world.catchUp()
   expect(world.clock.now).toBe(START + 10_000)
@@ -140,19 +85,19 @@ test('a running clock follows the host, at its rate, and never back', async () =
 
 test('advancing a running clock moves it on, and it runs on from there', async () => {
   let host = START
-  const world = await sandbox({ rate: 1, host: () => host })
-  world.advanceTo(START + 3_600_000)
+  const world = await clockwork({ rate: 1, host: () => host })
+  advanceTo(world, START + 3_600_000)
   host += 5_000
   world.catchUp()
   expect(world.clock.now).toBe(START + 3_605_000)
 })
 
 test('a world goes on from its document where it stood, schedule and ids included', async () => {
-  const world = await sandbox()
+  const world = await clockwork()
   world.change(({ schedule }) => schedule(event('chain', 'r/1', START + 1_000)))
-  world.advanceTo(START + 1_500)
-  const other = await sandbox()
+  advanceTo(world, START + 1_500)
+  const other = await clockwork()
   other.load(JSON.parse(JSON.stringify(world.document())))
   expect(other.scheduler.horizon()).toEqual(world.scheduler.horizon())
-  expect(other.advanceSteps(1).to).toBe('2026-03-01T12:00:02.000Z')
+  expect((await other.advance({ steps: 1 })).to).toBe('2026-03-01T12:00:02.000Z')
 })

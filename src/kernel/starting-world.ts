@@ -78,7 +78,7 @@ export async function buildWorld(
     { id: SETTINGS, values: start.settings } as Row,
     { id: ORIGIN, seed: start.seed } as Row,
   ])
-  armAll(store, service, new HandlerScope(store.begin(), start.now, start.seed, settings))
+  armAll(store, service, new HandlerScope(store.begin(), start.now, start.seed, settings, 'fixtures'))
   return { world: { store, limits: [] } }
 }
 

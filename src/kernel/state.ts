@@ -2,6 +2,7 @@ import type { ClockRow } from './clock.ts'
 import type { Row } from './commit.ts'
 import { IDEMPOTENCY } from './idempotency.ts'
 import type { Json, JsonObject } from './json.ts'
+import type { SavedLog } from './log/request-log.ts'
 import type { SavedWindow } from './rate-limiter.ts'
 import { SCHEDULE } from './scheduler.ts'
 import { Store } from './store.ts'
@@ -64,6 +65,8 @@ export interface Document {
 export interface WorldState {
   readonly store: Store
   readonly limits: readonly SavedWindow[]
+  /** The request log; absent in a world that has no past, or whose past was written to a file, where it is left out. */
+  readonly log?: SavedLog
 }
 
 /** The kernel's own tables and the top-level key under which each stands in the document. */

@@ -35,7 +35,7 @@ export type CommitListener = (commit: Commit) => void
  */
 export class Store {
   readonly #tables = new Map<string, Rows>()
-  readonly #shared = new Set<Rows>()
+  readonly #shared = new WeakSet<Rows>()
   readonly #versions = new Map<string, number>()
   readonly #listeners = new Set<CommitListener>()
   readonly #indexes = new WeakMap<
@@ -74,8 +74,10 @@ export class Store {
     return commit
   }
 
-  onCommit(listener: CommitListener): void {
+  /** @returns stops listening */
+  onCommit(listener: CommitListener): () => void {
     this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   /** Applies a commit read back from a log, without logging it again. */
@@ -114,6 +116,7 @@ export class Store {
     const tx = this.begin()
     for (const table of new Set([...this.#tables.keys(), ...other.#tables.keys()])) {
       const next = other.rows(table)
+      if (next === this.#tables.get(table)) continue
       for (const id of this.rows(table).keys()) if (!next.has(id)) tx.delete(table, id)
       for (const row of next.values()) if (this.get(table, row.id) !== row) tx.put(table, row)
     }
@@ -137,6 +140,7 @@ export class Store {
     const lost: TableOrder[] = []
     for (const [table, next] of other.#tables) {
       const present = this.rows(table)
+      if (present === next) continue
       const ids = [...next.keys()]
       const replayed = [
         ...[...present.keys()].filter((id) => next.has(id)),

@@ -5,10 +5,12 @@ import type { Commit } from './commit.ts'
 import { defect, type Refusal } from './errors.ts'
 import { type Call, Exchange, HandlerScope } from './exchange.ts'
 import { formatInstant } from './instant.ts'
+import { logEntry } from './log/log-entry.ts'
+import { RequestLog } from './log/request-log.ts'
 import { limitClock, limitOverrides } from './open-items.ts'
 import { type AnyOperation, type Input, makeInput, type Service } from './operation.ts'
 import { type Admission, DEFAULT_LIMIT, type Limit, RateLimiter } from './rate-limiter.ts'
-import { RequestLog } from './request-log.ts'
+import type { ReceiptEvent } from './receipt.ts'
 import { Scheduler } from './scheduler.ts'
 import {
   CLOCK,
@@ -61,7 +63,9 @@ export class World {
   #settings: Settings
   #inputs = new Map<AnyOperation, Input>()
   #limits: ReadonlyMap<string, Limit> = new Map()
-  #requests = 0
+  #epoch = 0
+  readonly #witnesses = new Set<(event: ReceiptEvent) => void>()
+  readonly #heirs = new Set<() => void>()
 
   /**
    * A world that starts as the given one stands; the given one is not changed by it.
@@ -71,6 +75,7 @@ export class World {
     this.options = options
     this.store = Store.from(start.store)
     this.limiter.load(start.limits)
+    this.log.load(start.log)
     this.clock = new Clock(options.host, this.#clockRow(), floor)
     this.scheduler = new Scheduler(this.store)
     this.authenticator = new Authenticator(this.store, options.anyKey)
@@ -111,9 +116,9 @@ export class World {
     return this.#clockRow().skip_on_poll
   }
 
-  /** What a handler works with, at the clock's present instant. */
-  scope(): HandlerScope {
-    return new HandlerScope(this.store.begin(), this.clock.now, this.seed, this.#settings)
+  /** What a handler works with, at the clock's present instant. `cause`: what all that it does happens because of. */
+  scope(cause: string): HandlerScope {
+    return new HandlerScope(this.store.begin(), this.clock.now, this.seed, this.#settings, cause)
   }
 
   /** Makes durable and visible what was written in a scope. */
@@ -122,33 +127,56 @@ export class World {
   }
 
   /** Replaces everything, clock included: it goes on from the instant at which the given world stands. Durable when it returns. */
-  become({ store, limits }: WorldState): void {
+  become({ store, limits, log }: WorldState): void {
     const clock = store.get(WORLD, CLOCK) as ClockRow
     const anchored = clockRow({ ...clock, now: Date.parse(clock.now) }, this.options.host)
     this.store.replaceAll(store, formatInstant(this.clock.now), [[WORLD, anchored]])
     this.limiter.load(limits)
-    this.log.clear()
-    this.#requests = 0
+    this.log.load(log)
     this.clock.restart(this.#clockRow())
-    this.scheduler.rebuild()
-    this.#readSettings()
+    this.#epoch += 1
+    for (const heir of this.#heirs) heir()
+  }
+
+  /** Grows whenever everything is replaced: what was under way before belongs to a world that is gone. */
+  get epoch(): number {
+    return this.#epoch
+  }
+
+  /** Tells when everything has been replaced. @returns stops telling */
+  onReplaced(listener: () => void): () => void {
+    this.#heirs.add(listener)
+    return () => this.#heirs.delete(listener)
+  }
+
+  /** Tells of every event that runs and every delivery. @returns stops telling */
+  onEvent(listener: (event: ReceiptEvent) => void): () => void {
+    this.#witnesses.add(listener)
+    return () => this.#witnesses.delete(listener)
+  }
+
+  happened(event: ReceiptEvent): void {
+    for (const witness of this.#witnesses) witness(event)
+  }
+
+  /** The whole world at this moment, at rest. It shares the records, so that the cost is that of a few references. */
+  capture(): WorldState {
+    const store = Store.from(this.store)
+    store.transaction(formatInstant(this.clock.now), (tx) => tx.put(WORLD, this.#present()))
+    // The clock's row says where it stands; nothing has happened.
+    store.startAt(this.store.revision)
+    return { store, limits: this.limiter.save(), log: this.log.save() }
   }
 
   /** The whole state at this moment. */
   document(): Document {
-    const now = { now: this.clock.now, rate: this.clock.rate, skip_on_poll: this.skipsOnPoll }
-    const facts = {
-      sandbox: this.name,
-      clock: clockRow(now, this.options.host),
-      limits: this.limiter.save(),
-    }
+    const facts = { sandbox: this.name, clock: this.#present(), limits: this.limiter.save() }
     return toDocument(this.store, this.service.collections.keys(), facts)
   }
 
   exchange(call: Call): Exchange {
-    this.#requests += 1
-    const id = `${this.name}-${String(this.#requests).padStart(6, '0')}`
-    return new Exchange(call, id, this.store.begin(), this.clock.now, this.seed, this.#settings)
+    const id = `${this.name}-${String(this.log.count()).padStart(6, '0')}`
+    return new Exchange(call, this.store.begin(), this.clock.now, this.seed, this.#settings, id)
   }
 
   inputOf(operation: AnyOperation): Input {
@@ -175,23 +203,12 @@ export class World {
   }
 
   record(exchange: Exchange, status: number, admission: Admission): void {
-    const { id, at, call, step, caller, idempotency, refusal, assumed, commit } = exchange
-    this.log.add({
-      id,
-      at,
-      method: call.method,
-      path: call.path,
-      operation: call.operation.name,
-      status,
-      // What succeeded was decided where its answer was made.
-      decided: refusal === undefined ? (idempotency === 'replay' ? 'recall' : 'handle') : step,
-      caller,
-      admission,
-      idempotency,
-      error: refusal && { code: refusal.code, detail: refusal.message },
-      assumed: [...assumed],
-      commit,
-    })
+    this.log.add(logEntry(exchange, status, admission))
+  }
+
+  #present(): ClockRow {
+    const now = { now: this.clock.now, rate: this.clock.rate, skip_on_poll: this.skipsOnPoll }
+    return clockRow(now, this.options.host)
   }
 
   #clockRow(): ClockRow {

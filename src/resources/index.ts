@@ -1,6 +1,7 @@
 import { Ledger } from '../kernel/assumptions.ts'
 import { kernelAssumptions } from '../kernel/open-items.ts'
 import { type Resource, service } from '../kernel/operation.ts'
+import { outboxRoom } from '../kernel/outbox/room.ts'
 import { agentsRoom } from './agents/index.ts'
 import { batchPredictionsRoom } from './batch-predictions/index.ts'
 import { connectionsRoom } from './connections.ts'
@@ -15,7 +16,7 @@ import { skillsRoom } from './skills.ts'
 import { teamspacesRoom } from './teamspaces/index.ts'
 import { uncontractedRoom } from './uncontracted.ts'
 
-/** The rooms of the Agent Workspace Service. Worlds are built in this order, so that a record may refer to earlier ones. */
+/** The rooms of the Agent Workspace Service, in the order of its parts. Worlds are built in this order, so that a record may refer to earlier ones. */
 const rooms: readonly Resource[] = [
   organizationsRoom,
   teamspacesRoom,
@@ -32,8 +33,13 @@ const rooms: readonly Resource[] = [
   uncontractedRoom,
 ]
 
+const outbox = outboxRoom(rooms.flatMap((room) => room.notices ?? []))
+
 /** Everything that the service declares. */
-export const workspaceService = service(rooms)
+export const workspaceService = service([...rooms, outbox])
 
 /** Every item that the specification leaves open, with its settings. */
-export const ledger = new Ledger([kernelAssumptions, ...rooms.flatMap((room) => room.assumptions ?? [])])
+export const ledger = new Ledger([
+  kernelAssumptions,
+  ...[...rooms, outbox].flatMap((room) => room.assumptions ?? []),
+])

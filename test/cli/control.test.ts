@@ -1,23 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator.ts'
 import { command } from './in-process.ts'
-
-const START = '2026-03-01T12:00:00.000Z'
-
-async function running(options: EmulatorOptions = {}): Promise<{ emulator: Emulator; url: string }> {
-  const emulator = await startEmulator({
-    port: 0,
-    ephemeral: true,
-    fixtures: {},
-    clock: START,
-    rate: 0,
-    ...options,
-  })
-  onTestFinished(() => emulator.close())
-  return { emulator, url: `http://127.0.0.1:${emulator.port}` }
-}
+import { running, START } from './running.ts'
 
 /** A port at which nothing listens: one that was just given back. */
 async function silentUrl(): Promise<string> {
@@ -47,7 +32,7 @@ test('status shows version and clock', async () => {
 test('status --json prints one line of data', async () => {
   const { url } = await running()
   const { out } = await command(['status', '--url', url, '--json'])
-  expect(JSON.parse(out)).toMatchObject({ url, status: 'ok', ready: true, clock: { now: START, rate: 0 } })
+  expect(JSON.parse(out)).toMatchObject({ url, sandbox: null, status: 'ok', clock: { now: START, rate: 0 } })
 })
 
 test('clock advance moves the clock, clock shows it, reset takes it back', async () => {

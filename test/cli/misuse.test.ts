@@ -32,7 +32,7 @@ test.for([
   ],
   [
     ['clock', 'advance'],
-    'workspace-emulator clock advance needs a duration, such as 90s, 10m, 24h, 29d or PT24H.\nRun "workspace-emulator clock advance --help" for what it takes.',
+    'clock advance needs a target: a duration such as 90s, 10m, 24h, 29d or PT24H, or one of --to, --steps and --until-batch.',
   ],
   [
     ['clock', 'advance', 'tomorrow'],
@@ -62,10 +62,10 @@ test.for([
   [['--help'], 'Usage: workspace-emulator [command] [flags]'],
   [['-h'], 'Usage: workspace-emulator [command] [flags]'],
   [['start', '--help'], 'Usage: workspace-emulator start [options]'],
-  [['clock', 'advance', '-h'], 'Usage: workspace-emulator clock advance [options] <duration>'],
+  [['clock', 'advance', '-h'], 'Usage: workspace-emulator clock advance [options] [duration]'],
   [['help'], 'Usage: workspace-emulator [command] [flags]'],
   [['help', 'doctor'], 'Usage: workspace-emulator doctor [options]'],
-  [['help', 'clock', 'advance'], 'Usage: workspace-emulator clock advance [options] <duration>'],
+  [['help', 'clock', 'advance'], 'Usage: workspace-emulator clock advance [options] [duration]'],
 ] as const)('%j prints help and is no error', async ([argv, usage]) => {
   const { code, out, err } = await command(argv)
   expect([code, out.split('\n')[0], err]).toEqual([0, usage, ''])

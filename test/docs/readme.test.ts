@@ -30,7 +30,8 @@ test('the tour of the README works line by line', async () => {
     .join('\necho "=== next"\n')
   // In a process of its own, which the event loop of this one has to answer meanwhile.
   const output = await run(script.replaceAll('127.0.0.1:4010', `127.0.0.1:${emulator.port}`), folder)
-  const [, users, created, early, done, gone, limited, state] = output.split('=== next\n')
+  const [, users, created, early, done, gone, limited, explained, ...more] = output.split('=== next\n')
+  const [beside = '', delivered = '', events = '', state = ''] = more
   expect(users).toContain('"has_more":true')
   expect(created).toContain('"status":"validating"')
   expect(early).toContain('/results_not_ready')
@@ -39,6 +40,10 @@ test('the tour of the README works line by line', async () => {
   )
   expect(gone).toContain('410 Gone')
   expect(limited).toMatch(/429 Too Many Requests[\s\S]*Retry-After: 6[01][\s\S]*"object":"page"/)
+  expect(explained).toContain('"step":"admit","outcome":"decided"')
+  expect(beside).toMatch(/"name":"w1"[\s\S]*"name":"Only in w1"[\s\S]*204 No Content/)
+  expect(delivered).toMatch(/"kind":"webhook.failed"[\s\S]*"status":"failed"[\s\S]*connection refused/)
+  expect(events).toMatch(/"fired":\[\{/)
   expect(state).toContain('Handbook, second edition')
 })
 

@@ -4,6 +4,7 @@ import { Refusal } from '../../src/kernel/errors.ts'
 import { formatInstant } from '../../src/kernel/instant.ts'
 import type { JsonObject } from '../../src/kernel/json.ts'
 import { Sandbox } from '../../src/kernel/sandbox.ts'
+import { advanceTo } from '../../src/kernel/settle.ts'
 import { batchLifecycle } from '../../src/resources/batch-predictions/states.ts'
 import { callBatches } from '../support/batch-calls.ts'
 import {
@@ -94,7 +95,7 @@ function createInvalid(pair: Pair): void {
 }
 
 function advance(pair: Pair, ms: number): void {
-  const { parked } = pair.sandbox.advanceTo(pair.sandbox.clock.now + ms)
+  const { parked } = advanceTo(pair.sandbox, pair.sandbox.clock.now + ms)
   expect(parked).toEqual([])
   passAll(pair, pair.sandbox.clock.now)
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { Chance } from '../../src/kernel/random.ts'
+import { advanceTo } from '../../src/kernel/settle.ts'
 import { callBatches } from '../support/batch-calls.ts'
 import { aBatch, batchWorld, intervene } from '../support/batches.ts'
 import type { TestWorld } from '../support/world.ts'
@@ -31,14 +32,16 @@ function race(world: TestWorld, seed: number): { statuses: string[]; terminal: n
   const end = started + Math.min(validating + processing, DAY)
   let at = end - chance.pick([0, 1, 2, 1_000])
   while (at < end + 3_000) {
-    const events = sandbox.advanceTo(at).events.filter((event) => event.ref === ref && event.to !== undefined)
+    const events = advanceTo(sandbox, at).events.filter(
+      (event) => event.ref === ref && event.to !== undefined,
+    )
     statuses.push(...events.map(({ to }) => String(to)))
     const answer = callBatches(sandbox, chance.pick(['cancel', 'retrieve', 'retrieve', 'retrieve']), { id })
     if (answer.status === 200) statuses.push(answer.body.status)
     if (isEnd(answer.body.status)) bodies.add(JSON.stringify(answer.body))
     at += chance.pick([0, 0, 1, 1, 2, 998, 1_000])
   }
-  sandbox.advanceTo(end + HOUR)
+  advanceTo(sandbox, end + HOUR)
   const last = callBatches(sandbox, 'retrieve', { id }).body
   const { total, ...parts } = last.request_counts
   expect(Object.values<number>(parts).reduce((sum, count) => sum + count)).toBe(total)

@@ -158,7 +158,8 @@ test('the document of the control interface has every route, and every route is 
   const world = await controlWorld()
   const { body } = await world.call('GET', '/openapi.json')
   expectSound(body)
-  expect(body.servers).toEqual([{ url: '/__emulator' }])
+  expect(body.servers.map(({ url }: Any) => url)).toEqual(['/__emulator', '/@{sandbox}/__emulator'])
+  expect(body.servers[1].variables.sandbox.default).toBe('default')
   expect(body.security).toBeUndefined()
   const described = operationsIn(body).map(({ path, method }) => `${method} ${path}`)
   const declared = controlRoutes(service([library])).map(({ path, method }) => `${method} ${path}`)
@@ -195,11 +196,14 @@ test('the document says how bodies look, and asks for the token where one is set
   expect(
     Object.keys(paths['/clock/advance'].post.requestBody.content['application/json'].schema.properties),
   ).toEqual(['by', 'to', 'steps'])
-  expect(paths['/requests'].get.parameters.map(({ name }: Any) => name)).toEqual([
-    'operation',
-    'status',
-    'since',
-    'limit',
+  expect(paths['/openapi.json'].get.parameters).toEqual([
+    {
+      name: 'api',
+      in: 'query',
+      required: false,
+      schema: { type: 'string', enum: ['control', 'workspace'], default: 'control' },
+    },
+    { $ref: '#/components/parameters/Sandbox' },
   ])
   expect(paths['/state/{collection}/{id}'].delete.responses[204]).toEqual({ description: 'Nothing.' })
 })

@@ -11,7 +11,6 @@ test('R286 index and health tell the versions of the emulator and of the contrac
   expect(health.status).toBe(200)
   expect(health.body).toEqual({
     status: 'ok',
-    ready: true,
     version: '0.0.0-test',
     contract_version: '0.1.1',
   })

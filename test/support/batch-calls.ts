@@ -24,6 +24,7 @@ export function callBatches(
     method: operation.method,
     path: `${pathPrefix}/v1${operation.path}`,
     pathPrefix,
+    chosenBy: pathPrefix === '' ? 'default' : 'path',
     params: { batch_prediction_id: id },
     query: {},
     headers: { authorization: `Bearer ${KEYS.KU}`, 'idempotency-key': idempotencyKey },

@@ -16,7 +16,9 @@ import type { JsonObject } from '../../src/kernel/json.ts'
 import { kernelAssumptions } from '../../src/kernel/open-items.ts'
 import { type Resource, service } from '../../src/kernel/operation.ts'
 import { Sandbox } from '../../src/kernel/sandbox.ts'
+import { type Housed, Sandboxes } from '../../src/kernel/sandboxes.ts'
 import { buildWorld } from '../../src/kernel/starting-world.ts'
+import type { WorldState } from '../../src/kernel/state.ts'
 import { worldDefaults } from '../../src/kernel/world.ts'
 import { library, libraryWorld } from './library.ts'
 
@@ -49,7 +51,6 @@ export interface ControlWorld {
   perform(operation: string, params?: Record<string, string>, body?: JsonObject, token?: string): number
   /** A digest of the whole state but its rate windows. */
   digest(): string
-  load(loaded: boolean): void
 }
 
 export interface ControlWorldOptions {
@@ -74,25 +75,28 @@ export async function controlWorld(options: ControlWorldOptions = {}): Promise<C
     if ('world' in built) return built.world
     throw new Refusal('validation_failed', { detail: 'fixtures', issues: built.issues })
   }
-  const world = await build(fixtures, 1, START)
-  const sandbox = new Sandbox(
-    { ...worldDefaults, service: joined, ledger, host: () => START, onSurprise },
-    world,
-  )
+  const worldOptions = { ...worldDefaults, service: joined, ledger, host: () => START, onSurprise }
+  const house = (name: string, world: WorldState): Housed => {
+    const sandbox = new Sandbox({ ...worldOptions, name }, world)
+    return { sandbox, close: async () => {}, remove: async () => {} }
+  }
+  const sandboxes = new Sandboxes({
+    start: async ({ world, fixtures: from = fixtures, seed = 1, clock }) =>
+      world ?? build(from, seed, clock === undefined ? START : Date.parse(clock)),
+    make: async (name, world) => house(name, world),
+  })
+  sandboxes.add(house('default', await build(fixtures, 1, START)), false)
+  const sandbox = sandboxes.default
   let hosts = allowHosts({ port: 1, bound: '127.0.0.1', hosts: [] })
-  let loaded = true
   const host: ControlHost = {
     service: joined,
     version: '0.0.0-test',
     contract: { title: 'Library', version: '0.1.1' },
     token: options.token,
-    ready: () => loaded,
-    sandbox: () => sandbox,
+    sandboxes,
+    closing: new AbortController().signal,
     guard: (rawHeaders) => guard(rawHeaders, hosts),
     readJson,
-    reset: async ({ fixtures: from = fixtures, seed = 1, clock }) => {
-      sandbox.reset(await build(from, seed, clock === undefined ? START : Date.parse(clock)))
-    },
     onSurprise,
   }
   const app = express().use('/__emulator', controlRouter(host))
@@ -114,9 +118,6 @@ export async function controlWorld(options: ControlWorldOptions = {}): Promise<C
     call: (method, path, json, how) => callControl(port, method, path, json, how),
     perform: (name, params = {}, body, token = 'live_a') => perform(sandbox, name, params, body, token),
     digest: () => digestOf(sandbox),
-    load: (now) => {
-      loaded = now
-    },
   }
 }
 
@@ -149,6 +150,12 @@ export function callControl(
   return new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port, method, path: `/__emulator${path}` }
     const req = httpRequest({ ...options, headers: { ...type, ...length, ...headers } }, (res) => {
+      // A stream of events has no end.
+      if (res.headers['content-type'] === 'text/event-stream') {
+        resolve({ status: res.statusCode ?? 0, headers: res.headers, text: '', body: undefined })
+        req.destroy()
+        return
+      }
       const chunks: Buffer[] = []
       res.on('data', (chunk: Buffer) => chunks.push(chunk))
       res.on('end', () => {
@@ -177,6 +184,7 @@ function perform(
     method: operation.method,
     path: `/v1${path}`,
     pathPrefix: '',
+    chosenBy: 'default',
     params,
     query: {},
     headers: { authorization: `Bearer ${token}` },

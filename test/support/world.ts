@@ -3,8 +3,9 @@ import { onTestFinished } from 'vitest'
 import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator.ts'
 import { parseDuration } from '../../src/kernel/duration.ts'
 import type { JsonObject } from '../../src/kernel/json.ts'
+import type { Receipt } from '../../src/kernel/receipt.ts'
 import type { Sandbox } from '../../src/kernel/sandbox.ts'
-import type { Receipt } from '../../src/kernel/settle.ts'
+import { advanceTo } from '../../src/kernel/settle.ts'
 import { baseCollections, KEYS, type KeyName, START } from './base-world.ts'
 
 /** An answer of the API, read to its end. */
@@ -42,6 +43,8 @@ export interface TestWorld {
   post(path: string, json?: unknown, options?: RequestOptions): Promise<TestAnswer>
   patch(path: string, json?: unknown, options?: RequestOptions): Promise<TestAnswer>
   delete(path: string, options?: RequestOptions): Promise<TestAnswer>
+  /** Calls the control interface; the path is below `/__emulator`. */
+  control(method: string, path: string, json?: unknown): Promise<TestAnswer>
   /** Moves the virtual clock by a duration such as `24h`. */
   advance(by: string): Receipt
   /** The virtual instant in milliseconds. */
@@ -100,7 +103,11 @@ function around(emulator: Emulator, options: TestWorldOptions): TestWorld {
     post: (path, json, how) => request('POST', path, { ...(json === undefined ? {} : { json }), ...how }),
     patch: (path, json, how) => request('PATCH', path, { ...(json === undefined ? {} : { json }), ...how }),
     delete: (path, how) => request('DELETE', path, how),
-    advance: (by) => sandbox.advanceTo(sandbox.clock.now + (parseDuration(by) ?? Number.NaN)),
+    control: async (method, path, json) => {
+      const how = { key: 'none', ...(json === undefined ? {} : { json }) } as const
+      return read(await fetch(emulator.controlUrl + path, { method, ...toFetch(how) }))
+    },
+    advance: (by) => advanceTo(sandbox, sandbox.clock.now + (parseDuration(by) ?? Number.NaN)),
     now: () => sandbox.clock.now,
     state: (collection) => [...sandbox.store.rows(collection).values()],
     digest: () => digestOf(sandbox),

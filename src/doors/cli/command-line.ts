@@ -161,10 +161,14 @@ function problemOf(error: CommanderError, command: Command): string {
     case 'commander.optionMissingArgument':
       return `${quoted.split(' ').find((word) => word.startsWith('--'))} needs a value: ${quoted.replace(/^-\w, /, '')}.`
     case 'commander.missingArgument':
-      return `${pathOf(command)} needs a ${quoted}, ${command.registeredArguments[0]?.description}.`
+      return `${pathOf(command)} needs a ${quoted}, ${meaningOf(quoted, command)}.`
     default:
       return `${error.message.replace(/^error: /, '')}.`
   }
+}
+
+function meaningOf(argument: string, { registeredArguments }: Command): string {
+  return registeredArguments.find((each) => each.name() === argument)?.description ?? ''
 }
 
 // What stands where a command is expected reaches the default command as its argument.

@@ -1,10 +1,14 @@
 import {
   type Action,
+  ADVANCE_OPTIONS,
   CLIENT_OPTIONS,
+  CREATE_OPTIONS,
   DOCTOR_OPTIONS,
   type Invocation,
+  REQUESTS_OPTIONS,
   START_OPTIONS,
   VALIDATE_OPTIONS,
+  WAIT_OPTIONS,
 } from './invocation.ts'
 import type { OptionName } from './options.ts'
 
@@ -32,6 +36,87 @@ function command<N extends OptionName>(declaration: {
   return { args: [], ...declaration, load: declaration.load as CommandDeclaration['load'] }
 }
 
+const NAME = { name: '<name>', says: 'lower-case letters, digits and hyphens' }
+
+const snapshotCommands = [
+  command({
+    name: 'snapshot',
+    says: 'List the snapshots of a sandbox',
+    options: CLIENT_OPTIONS,
+    load: async () => (await import('./snapshot-commands.ts')).list,
+  }),
+  command({
+    name: 'snapshot list',
+    says: 'List the snapshots, as snapshot alone does',
+    options: CLIENT_OPTIONS,
+    load: async () => (await import('./snapshot-commands.ts')).list,
+  }),
+  command({
+    name: 'snapshot save',
+    says: 'Save the whole world, clock included; it replaces a snapshot of that name',
+    args: [NAME],
+    options: CLIENT_OPTIONS,
+    load: async () => (await import('./snapshot-commands.ts')).save,
+  }),
+  command({
+    name: 'snapshot restore',
+    says: 'Take everything back to a snapshot, the clock included',
+    args: [NAME],
+    options: CLIENT_OPTIONS,
+    load: async () => (await import('./snapshot-commands.ts')).restore,
+  }),
+  command({
+    name: 'snapshot delete',
+    says: 'Delete a snapshot',
+    args: [NAME],
+    options: CLIENT_OPTIONS,
+    load: async () => (await import('./snapshot-commands.ts')).remove,
+  }),
+  command({
+    name: 'snapshot export',
+    says: 'Write the state document of a snapshot into a file, or on stdout',
+    args: [NAME, { name: '[file]', says: 'JSON file to write; one that is there is replaced' }],
+    options: CLIENT_OPTIONS,
+    load: async () => (await import('./snapshot-commands.ts')).exportTo,
+  }),
+  command({
+    name: 'snapshot import',
+    says: 'Keep the state document of a file as a snapshot',
+    args: [NAME, { name: '<file>', says: 'JSON file that holds a state document' }],
+    options: CLIENT_OPTIONS,
+    load: async () => (await import('./snapshot-commands.ts')).importFrom,
+  }),
+]
+
+const sandboxCommands = [
+  command({
+    name: 'sandbox',
+    says: 'List the sandboxes of the emulator',
+    options: CLIENT_OPTIONS,
+    load: async () => (await import('./sandbox-commands.ts')).list,
+  }),
+  command({
+    name: 'sandbox list',
+    says: 'List the sandboxes, as sandbox alone does',
+    options: CLIENT_OPTIONS,
+    load: async () => (await import('./sandbox-commands.ts')).list,
+  }),
+  command({
+    name: 'sandbox create',
+    says: 'Make a sandbox: as the emulator was started, or as the flags say',
+    args: [NAME],
+    options: CREATE_OPTIONS,
+    load: async () => (await import('./sandbox-commands.ts')).create,
+  }),
+  command({
+    name: 'sandbox delete',
+    says: 'Remove a sandbox and all that belongs to it',
+    args: [NAME],
+    options: CLIENT_OPTIONS,
+    load: async () => (await import('./sandbox-commands.ts')).remove,
+  }),
+]
+
 /** The command that runs when none is named. */
 export const DEFAULT_COMMAND = 'start'
 
@@ -45,7 +130,7 @@ export const commands: readonly CommandDeclaration[] = [
   command({
     name: 'wait',
     says: 'Wait until an emulator is ready: exit code 0, or 1 when the time is up',
-    options: [...CLIENT_OPTIONS, 'timeout'],
+    options: WAIT_OPTIONS,
     load: async () => (await import('./wait.ts')).wait,
   }),
   command({
@@ -62,10 +147,10 @@ export const commands: readonly CommandDeclaration[] = [
   }),
   command({
     name: 'clock advance',
-    says: 'Move the virtual clock forward; everything that becomes due happens on the way',
-    args: [{ name: '<duration>', says: 'such as 90s, 10m, 24h, 29d or PT24H' }],
-    options: CLIENT_OPTIONS,
-    load: async () => (await import('./control-commands.ts')).advance,
+    says: 'Move the virtual clock forward by a duration, or as far as --to, --steps or --until-batch says; everything that becomes due happens on the way',
+    args: [{ name: '[duration]', says: 'such as 90s, 10m, 24h, 29d or PT24H' }],
+    options: ADVANCE_OPTIONS,
+    load: async () => (await import('./advance-command.ts')).advance,
   }),
   command({
     name: 'reset',
@@ -73,6 +158,21 @@ export const commands: readonly CommandDeclaration[] = [
     options: CLIENT_OPTIONS,
     load: async () => (await import('./control-commands.ts')).reset,
   }),
+  command({
+    name: 'requests',
+    says: 'List the newest API requests that the log has',
+    options: REQUESTS_OPTIONS,
+    load: async () => (await import('./request-commands.ts')).requests,
+  }),
+  command({
+    name: 'explain',
+    says: 'Explain why an API request was answered as it was; without an id, the latest one',
+    args: [{ name: '[request-id]', says: 'as the header X-Emulator-Request-Id of the answer names it' }],
+    options: CLIENT_OPTIONS,
+    load: async () => (await import('./request-commands.ts')).explain,
+  }),
+  ...snapshotCommands,
+  ...sandboxCommands,
   command({
     name: 'validate',
     says: 'Check fixtures and settings files; without files, those that start would use',

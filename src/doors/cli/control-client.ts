@@ -1,4 +1,5 @@
-import { isObject, type Json, type JsonObject } from '../../kernel/json.ts'
+import { type Issue, isObject, type Json, type JsonObject } from '../../kernel/json.ts'
+import { objectsOf, printable } from './print.ts'
 import { CommandFailed } from './usage.ts'
 
 /** Where an emulator is, and the token of its control interface. */
@@ -6,7 +7,11 @@ export interface ControlAddress {
   /** Without a slash at the end. */
   readonly url: string
   readonly controlToken?: string | undefined
+  /** The sandbox that requests are about; the default one when it is absent. */
+  readonly sandbox?: string | undefined
 }
+
+export type ControlMethod = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /** An answer of the control interface, read to its end. */
 export interface ControlAnswer {
@@ -22,21 +27,32 @@ export class NoAnswer extends Error {
   override readonly name = 'NoAnswer'
 }
 
+/** A request that was refused, with what is wrong in its body. */
+export class RequestRefused extends CommandFailed {
+  readonly issues: readonly Issue[]
+
+  constructor(message: string, issues: readonly Issue[]) {
+    super(message)
+    this.issues = issues
+  }
+}
+
 /** How long one request may take, in milliseconds, where nothing else is said. */
 const PATIENCE = 300_000
 
 /** Sends one request to the control interface. Throws {@link NoAnswer}. */
 export async function send(
-  { url, controlToken }: ControlAddress,
-  method: 'GET' | 'POST',
+  address: ControlAddress,
+  method: ControlMethod,
   path: string,
   { body, patience = PATIENCE }: { readonly body?: Json; readonly patience?: number } = {},
 ): Promise<ControlAnswer> {
   const headers: Record<string, string> = {}
+  const { controlToken } = address
   if (controlToken !== undefined) headers.authorization = `Bearer ${controlToken}`
   if (body !== undefined) headers['content-type'] = 'application/json'
   try {
-    const response = await fetch(`${url}/__emulator${path}`, {
+    const response = await fetch(`${controlUrl(address)}${path}`, {
       method,
       headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -49,10 +65,20 @@ export async function send(
   }
 }
 
-/** The body of a successful answer. Throws {@link CommandFailed} with the way out otherwise. */
+/** Where the emulator is, whatever sandbox its address names. */
+export function originOf({ url }: ControlAddress): string {
+  return url.replace(/\/@[^/]*$/, '')
+}
+
+function controlUrl(address: ControlAddress): string {
+  const { url, sandbox } = address
+  return sandbox === undefined ? `${url}/__emulator` : `${originOf(address)}/@${sandbox}/__emulator`
+}
+
+/** The body of a successful answer, empty where it has none. Throws {@link CommandFailed} with the way out otherwise. */
 export async function ask(
   address: ControlAddress,
-  method: 'GET' | 'POST',
+  method: ControlMethod,
   path: string,
   body?: Json,
 ): Promise<JsonObject> {
@@ -61,8 +87,9 @@ export async function ask(
       throw error instanceof NoAnswer ? new CommandFailed(silence(address, error)) : error
     },
   )
+  if (answer.status === 204) return {}
   if (answer.status < 300 && answer.body !== undefined) return answer.body
-  throw new CommandFailed(refusal(address, `${method} /__emulator${path}`, answer))
+  throw new RequestRefused(refusal(address, `${method} /__emulator${path}`, answer), issuesOf(answer))
 }
 
 /** That nothing answers at an address, and what to do. */
@@ -82,7 +109,19 @@ export function refusal({ url, controlToken }: ControlAddress, asked: string, an
   if (typeof body?.message !== 'string') {
     return `${url} answers, but is no workspace emulator (${asked}: ${status}). Name another with --url.`
   }
-  return [body.message, body.mitigation].filter((each) => typeof each === 'string').join(' ')
+  const sentences = [body.message, body.mitigation].filter((each) => typeof each === 'string').join(' ')
+  // The message names the first that is wrong.
+  const issues = issuesOf(answer)
+  const lines = issues.length > 1 ? issues.map(({ pointer, detail }) => `  ${pointer}: ${detail}`) : []
+  return [...sentences.split('\n'), ...lines].map(printable).join('\n')
+}
+
+function issuesOf({ body }: ControlAnswer): Issue[] {
+  const details = isObject(body?.details) ? body.details : {}
+  return objectsOf(details.errors).map(({ pointer, detail }) => ({
+    pointer: String(pointer ?? ''),
+    detail: String(detail ?? ''),
+  }))
 }
 
 function objectOf(text: string): JsonObject | undefined {

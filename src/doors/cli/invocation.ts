@@ -37,6 +37,7 @@ export const START_OPTIONS = [
   'durability',
   'controlToken',
   'allowHost',
+  'allowWebhook',
   'corsOrigin',
   'logLevel',
   'logFormat',
@@ -46,8 +47,48 @@ export const START_OPTIONS = [
 ] as const satisfies readonly OptionName[]
 
 /** What every command has that talks to a running emulator. */
-export const CLIENT_OPTIONS = ['url', 'controlToken', 'json'] as const satisfies readonly OptionName[]
+export const CLIENT_OPTIONS = [
+  'url',
+  'sandbox',
+  'controlToken',
+  'json',
+] as const satisfies readonly OptionName[]
+
+export const WAIT_OPTIONS = [...CLIENT_OPTIONS, 'timeout'] as const satisfies readonly OptionName[]
+
+export const ADVANCE_OPTIONS = [
+  ...CLIENT_OPTIONS,
+  'to',
+  'steps',
+  'untilBatch',
+  'status',
+  'items',
+] as const satisfies readonly OptionName[]
+
+export const REQUESTS_OPTIONS = [
+  ...CLIENT_OPTIONS,
+  'operation',
+  'method',
+  'path',
+  'status',
+  'idempotencyKey',
+  'since',
+  'limit',
+] as const satisfies readonly OptionName[]
+
+export const CREATE_OPTIONS = [
+  ...CLIENT_OPTIONS,
+  'fixtures',
+  'seed',
+  'clock',
+  'settings',
+  'persist',
+  'fromSnapshot',
+] as const satisfies readonly OptionName[]
 
 export const VALIDATE_OPTIONS = ['fixtures', 'settings', 'json'] as const satisfies readonly OptionName[]
 
 export const DOCTOR_OPTIONS = ['port', 'host', 'data', 'json'] as const satisfies readonly OptionName[]
+
+/** What a command of a client is given. */
+export type ClientInvocation = Invocation<(typeof CLIENT_OPTIONS)[number]>

@@ -19,7 +19,7 @@ export async function launchOptions(
   logger: Logger,
 ): Promise<EmulatorOptions> {
   const { port, host, data, ephemeral, fixtures, seed, auth, limits, strict, durability } = options
-  const { settings, clock, controlToken, rate, skipOnPoll, allowHost, corsOrigin } = options
+  const { settings, clock, controlToken, rate, skipOnPoll, allowHost, allowWebhook, corsOrigin } = options
   return {
     ...{ port, host, data, ephemeral, fixtures, seed, auth, limits, strict, durability, logger },
     ...(given.has('rate') ? { rate } : {}),
@@ -28,6 +28,7 @@ export async function launchOptions(
     ...(clock === undefined ? {} : { clock }),
     ...(controlToken === undefined ? {} : { controlToken }),
     allowHosts: allowHost,
+    allowWebhooks: allowWebhook,
     corsOrigins: corsOrigin,
   }
 }

@@ -46,6 +46,7 @@ test('without flags and variables every option has its default', () => {
     durability: 'process',
     controlToken: undefined,
     allowHost: [],
+    allowWebhook: [],
     corsOrigin: [],
     logLevel: 'info',
     logFormat: 'pretty',

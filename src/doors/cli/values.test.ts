@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { allowTargets } from '../webhooks/targets.ts'
+import { UsageError } from './usage.ts'
 import * as values from './values.ts'
 import { BadValue } from './values.ts'
 
@@ -23,6 +25,10 @@ test.for([
   ['emulator', values.emulatorUrl, 'http://127.0.0.1:4010/', 'http://127.0.0.1:4010'],
   ['emulator', values.emulatorUrl, 'http://127.0.0.1:4010/v1', 'http://127.0.0.1:4010'],
   ['emulator', values.emulatorUrl, 'http://h/@w3/__emulator/', 'http://h/@w3'],
+  ['receiver', values.target, 'receiver.test:8080', 'receiver.test:8080'],
+  ['receiver', values.target, '[fd00::5]:65535', '[fd00::5]:65535'],
+  ['sandbox', values.sandboxName, 'w3-a', 'w3-a'],
+  ['count', values.count, '10', 10],
 ] as const)('%s: reads %3$s', ([, parse, text, value]) => {
   expect(parse(text)).toBe(value)
 })
@@ -52,6 +58,17 @@ test.for([
   ['emulator', values.emulatorUrl, '127.0.0.1:4010'],
   ['emulator', values.emulatorUrl, 'ftp://h'],
   ['on or off', values.onOff, 'yes'],
+  ['receiver', values.target, 'receiver.test'],
+  ['receiver', values.target, 'receiver.test:0'],
+  ['receiver', values.target, 'receiver.test:65536'],
+  ['receiver', values.target, 'http://receiver.test:80'],
+  ['receiver', values.target, '[fd00::5:80'],
+  ['receiver', values.target, 'user@receiver.test:80'],
+  ['receiver', values.target, 'fd00::5:80'],
+  ['sandbox', values.sandboxName, '-w3'],
+  ['sandbox', values.sandboxName, 'W3'],
+  ['count', values.count, '0'],
+  ['count', values.count, '1.5'],
 ] as const)('%s: refuses %3$s and says what to give', ([, parse, text]) => {
   expect(() => parse(text)).toThrow(BadValue)
   expect(() => parse(text)).toThrow(/ Give .+\.$/)
@@ -75,4 +92,35 @@ test('no text makes a parser fail in another way than by refusing it', () => {
       }
     }),
   )
+})
+
+test('every receiver that is read is one that webhooks can be allowed to go to', () => {
+  const host = fc.oneof(
+    fc.domain(),
+    fc.ipV4(),
+    fc.ipV6().map((address) => `[${address}]`),
+    fc.string(),
+  )
+  fc.assert(
+    fc.property(host, fc.integer({ min: 0, max: 70_000 }), (name, port) => {
+      const text = `${name}:${port}`
+      const isRead = canBe(() => values.target(text))
+      if (isRead) expect(canBe(() => allowTargets([text]))).toBe(true)
+    }),
+  )
+  expect(canBe(() => values.target('receiver.test:80'))).toBe(true)
+})
+
+function canBe(work: () => unknown): boolean {
+  try {
+    work()
+    return true
+  } catch {
+    return false
+  }
+}
+
+test('an argument that cannot be read is misuse and says which one it is', () => {
+  expect(() => values.argument('name', values.sandboxName, 'W3')).toThrow(UsageError)
+  expect(() => values.argument('name', values.sandboxName, 'W3')).toThrow(/^<name>: "W3" is not a name\./)
 })

@@ -1,6 +1,8 @@
 import { FASTEST } from '../../kernel/clock.ts'
 import { parseDuration } from '../../kernel/duration.ts'
 import { formatInstant, parseInstant } from '../../kernel/instant.ts'
+import { NAME_PATTERN, NAME_RULE } from '../../kernel/names.ts'
+import { UsageError } from './usage.ts'
 
 /** Why a value is refused and what to give instead; the option's name and the value are put in front. */
 export class BadValue extends Error {
@@ -68,6 +70,25 @@ export const hostHeader: Parse<string> = (value) => {
   throw new BadValue('is not a host. Give a name or an address, with a port if needed, such as api:8080.')
 }
 
+/** A receiver of webhooks: host and port, an IPv6 address in brackets. */
+export const target: Parse<string> = (value) => {
+  const [, port = '0'] = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+):(\d{1,5})$/i.exec(value) ?? []
+  if (Number(port) >= 1 && Number(port) <= 65_535 && URL.canParse(`http://${value}`)) return value
+  throw new BadValue('is not a receiver. Give host and port alone, such as receiver:8080 or [fd00::5]:8080.')
+}
+
+/** A sandbox, or a snapshot. */
+export const sandboxName: Parse<string> = (value) => {
+  if (NAME_PATTERN.test(value)) return value
+  throw new BadValue(`is not a name. Give ${NAME_RULE}.`)
+}
+
+/** How many: 1 or more. */
+export const count: Parse<number> = (value) => {
+  if (/^[1-9]\d*$/.test(value) && Number.isSafeInteger(Number(value))) return Number(value)
+  throw new BadValue('is not a number of things. Give a whole number from 1.')
+}
+
 /** An origin as browsers write it; `*` for all but the opaque one, which only `null` allows. */
 export const origin: Parse<string> = (value) => {
   if (value === '*' || value === 'null') return value
@@ -93,5 +114,14 @@ export function choice<const T extends string>(words: readonly T[]): Parse<T> {
     const word = words.find((each) => each === value)
     if (word !== undefined) return word
     throw new BadValue(`is unknown. Give ${words.slice(0, -1).join(', ')} or ${words.at(-1)}.`)
+  }
+}
+
+/** The value of an argument. Throws {@link UsageError} when it is none. */
+export function argument<T>(what: string, parse: Parse<T>, value: string): T {
+  try {
+    return parse(value)
+  } catch (error) {
+    throw error instanceof BadValue ? new UsageError([`<${what}>: "${value}" ${error.message}`]) : error
   }
 }

@@ -2,7 +2,7 @@ import { scheduler } from 'node:timers/promises'
 import { hostTime } from '../../kernel/clock.ts'
 import { formatDuration } from '../../kernel/duration.ts'
 import { type ControlAddress, NoAnswer, refusal, send, silence } from './control-client.ts'
-import type { Invocation } from './invocation.ts'
+import type { Invocation, WAIT_OPTIONS } from './invocation.ts'
 import { CommandFailed, OK } from './usage.ts'
 
 /** Milliseconds between two questions. */
@@ -15,7 +15,7 @@ const PATIENCE = 2_000
 export async function wait({
   options,
   terminal,
-}: Invocation<'url' | 'controlToken' | 'json' | 'timeout'>): Promise<number> {
+}: Invocation<(typeof WAIT_OPTIONS)[number]>): Promise<number> {
   const deadline = hostTime() + options.timeout
   for (;;) {
     const patience = Math.max(1, Math.min(PATIENCE, deadline - hostTime()))

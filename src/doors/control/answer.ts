@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { Settings } from '../../kernel/assumptions.ts'
 import { defect, errorFacts, Refusal, standardBody } from '../../kernel/errors.ts'
+import type { Sandbox } from '../../kernel/sandbox.ts'
 import type { ControlHost } from './host.ts'
 import type { ControlReply } from './route.ts'
 
@@ -16,26 +17,22 @@ const ALWAYS: Headers = [
 // Statuses of this interface are its own: the settings about those of the emulated API do not move them.
 const OWN_STATUSES = new Settings()
 
-/** Writes a successful answer. */
-export function reply(host: ControlHost, res: ServerResponse, { status = 200, body }: ControlReply): void {
-  write(host, res, body === undefined && status === 200 ? 204 : status, body, [])
+/** Writes a successful answer, dated by the clock of the sandbox that it is about. */
+export function reply(
+  sandbox: Sandbox,
+  res: ServerResponse,
+  { status = 200, body, stream }: ControlReply,
+): void {
+  writeHead(sandbox, res, body === undefined && stream === undefined && status === 200 ? 204 : status)
+  if (stream === undefined) writeBody(res, body)
+  else stream(res)
 }
 
 /** Writes a refusal in the standard error body. */
-export function fail(host: ControlHost, res: ServerResponse, refusal: Refusal): void {
+export function fail(sandbox: Sandbox, res: ServerResponse, refusal: Refusal): void {
   const facts = errorFacts(refusal, OWN_STATUSES)
-  write(host, res, facts.status, standardBody(refusal, facts, OWN_STATUSES), refusal.options.headers ?? [])
-}
-
-/** What is said until the world is loaded. */
-export function failNotReady(host: ControlHost, res: ServerResponse): void {
-  const refusal = new Refusal('internal_error', {
-    detail: 'The world is not loaded yet.',
-    mitigation: 'GET /__emulator/ready answers 200 when it is.',
-  })
-  const kind = { title: 'Not Ready', status: 503, retryable: true }
-  const body = standardBody(refusal, { kind, status: 503, assumed: [] }, OWN_STATUSES)
-  write(host, res, 503, { ...body, error: 'not_ready' }, [['Retry-After', '1']])
+  writeHead(sandbox, res, facts.status, refusal.options.headers)
+  writeBody(res, standardBody(refusal, facts, OWN_STATUSES))
 }
 
 /** Any error as what the client is told. What nobody has foreseen is told to the host alone. */
@@ -51,16 +48,13 @@ export function asRefusal(host: ControlHost, error: unknown): Refusal {
   return defect()
 }
 
-function write(
-  host: ControlHost,
-  res: ServerResponse,
-  status: number,
-  body: object | undefined,
-  headers: Headers,
-): void {
+function writeHead(sandbox: Sandbox, res: ServerResponse, status: number, headers: Headers = []): void {
   for (const [name, value] of [...ALWAYS, ...headers]) res.setHeader(name, value)
-  if (host.ready()) res.setHeader('Date', new Date(host.sandbox().clock.now).toUTCString())
+  res.setHeader('Date', new Date(sandbox.clock.now).toUTCString())
   res.statusCode = status
+}
+
+function writeBody(res: ServerResponse, body: object | undefined): void {
   if (body === undefined) {
     res.end()
     return

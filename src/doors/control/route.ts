@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type * as z from 'zod'
 import type { Settings } from '../../kernel/assumptions.ts'
 import type { Method } from '../../kernel/operation.ts'
@@ -21,19 +22,23 @@ export type ParamsOf<Path extends string> = Path extends `${string}{${infer Name
 /** What a handler is given; it destructures what it needs. */
 export interface ControlRequest<Params, Body, Query> {
   readonly host: ControlHost
-  /** The world, after everything that is due by now has happened. Not for routes that answer `always`. */
+  /** The world that the request chooses, after everything that is due by now has happened. */
   readonly sandbox: Sandbox
   readonly params: Params
   readonly body: Body
   readonly query: Query
   /** Every route there is. */
   readonly routes: readonly AnyRoute[]
+  /** Aborted when the client does not wait any more. */
+  readonly gone: AbortSignal
 }
 
 /** What a handler answers: 200 when it names no status, and no body when it gives none. */
 export interface ControlReply {
   readonly status?: number
   readonly body?: object
+  /** Writes the answer itself, after the headers that every answer has; instead of a body. */
+  readonly stream?: (res: ServerResponse) => void
 }
 
 /** One route of the control interface, as data. */
@@ -47,12 +52,14 @@ export interface ControlRoute<Path extends string, Body extends z.ZodType, Query
   readonly summary: string
   /** What a successful answer holds. */
   readonly answers: string
+  /** Media type of a successful answer; JSON when absent. */
+  readonly media?: string
   /** Statuses of success; 200 when absent. */
   readonly success?: readonly number[]
   /** Needs no control token: whoever supervises the process cannot know one that was made for the run. */
   readonly probe?: true
-  /** Answers also while no world is loaded. */
-  readonly always?: true
+  /** Concerns no world: none is made for it, and the handler gets any that is there. */
+  readonly worldless?: true
   /** Absent: {@link SMALL_BODY}. */
   readonly bounds?: BodyBounds
   /** Absent: no parameter is known, and any is refused. */

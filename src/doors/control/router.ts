@@ -1,8 +1,10 @@
 import { type NextFunction, type Request, type Response, Router } from 'express'
-import { didYouMean, Settings } from '../../kernel/assumptions.ts'
+import { didYouMean } from '../../kernel/assumptions.ts'
 import { Refusal, refuse, refuseInvalid } from '../../kernel/errors.ts'
 import type { Issue } from '../../kernel/json.ts'
-import { asRefusal, fail, failNotReady, reply } from './answer.ts'
+import type { Sandbox } from '../../kernel/sandbox.ts'
+import { chooseForControl, openSandbox, presentSandbox } from '../selection.ts'
+import { asRefusal, fail, reply } from './answer.ts'
 import { refuseRequest } from './guard.ts'
 import type { ControlHost } from './host.ts'
 import { check, nothing, receive } from './input.ts'
@@ -11,7 +13,8 @@ import { controlRoutes } from './routes/index.ts'
 
 /**
  * The control interface, to be mounted at `/__emulator`: guards first, then the routes, then an answer in the standard
- * error body for everything else. It is never rate limited and never in the request log.
+ * error body for everything else. It is never rate limited and never in the request log. The sandbox that a request is
+ * about is chosen by its header, or by the `/@name` that its original URL begins with.
  */
 export function controlRouter(host: ControlHost): Router {
   const routes = controlRoutes(host.service)
@@ -20,16 +23,16 @@ export function controlRouter(host: ControlHost): Router {
     const isProbe = routes.some(({ probe, path }) => probe === true && path === req.path)
     const refusal = refuseRequest(host, req, isProbe)
     if (refusal === undefined) next()
-    else fail(host, res, refusal)
+    else fail(present(host, req), res, refusal)
   })
   for (const [path, methods] of byPath(routes)) {
     router.all(expressPath(path), (req: Request, res: Response) => serve(host, routes, methods, req, res))
   }
   router.use((req: Request) => unknownRoute(routes, req.path))
   // Express knows a handler of errors by its four parameters.
-  router.use((error: unknown, _req: Request, res: Response, _next: NextFunction) => {
+  router.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
     if (res.headersSent) res.destroy()
-    else fail(host, res, asRefusal(host, error))
+    else fail(present(host, req), res, asRefusal(host, error))
   })
   return router
 }
@@ -44,30 +47,33 @@ async function serve(
   res: Response,
 ): Promise<void> {
   const route = methods.get(req.method === 'HEAD' ? 'GET' : req.method) ?? wrongMethod(methods, req)
-  if (route.always !== true && !host.ready()) {
-    failNotReady(host, res)
-    return
-  }
+  const { name } = chooseForControl(req.originalUrl, req)
+  const gone = new AbortController()
+  res.once('close', () => gone.abort())
   const received = await receive(host, route, req)
   if (received === 'gone') return
-  if (route.always !== true) host.sandbox().catchUp()
-  const input = understand(host, route, received.value, req.query)
+  const sandbox = route.worldless === true ? present(host, req) : await openSandbox(host.sandboxes, name)
+  if (route.worldless !== true) sandbox.catchUp()
+  const input = understand(sandbox, route, received.value, req.query)
   const params = req.params as Readonly<Record<string, string>>
   const answer = await route.handle({
     host,
+    sandbox,
     routes,
     params,
     ...input,
-    get sandbox() {
-      return host.sandbox()
-    },
+    gone: gone.signal,
   })
-  if (route.method !== 'GET') await host.sandbox().store.journal?.durable()
-  reply(host, res, answer)
+  if (route.method !== 'GET') await sandbox.store.journal?.durable()
+  if (!res.destroyed) reply(sandbox, res, answer)
 }
 
-function understand(host: ControlHost, route: AnyRoute, value: unknown, query: unknown) {
-  const settings = route.always === true ? new Settings() : host.sandbox().settings
+// Where nothing may be made: the request is refused, or concerns no world.
+function present({ sandboxes }: ControlHost, req: Request): Sandbox {
+  return presentSandbox(sandboxes, () => chooseForControl(req.originalUrl, req))[0]
+}
+
+function understand({ settings }: Sandbox, route: AnyRoute, value: unknown, query: unknown) {
   const issues: Issue[] = []
   const parsed = {
     query: check(route.query?.() ?? nothing(), query, '/query', issues),

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto'
 import type { Adapter } from 'lowdb'
 import type { Document } from '../../kernel/state.ts'
 import { placeOf, syntaxIssue } from '../json-text.ts'
-import { type FileStat, type Files, reasonOf, writeAllSoon } from './files.ts'
+import { type FileStat, type Files, reasonOf } from './files.ts'
 import { temporary } from './names.ts'
-import { prettyPieces } from './pretty.ts'
+import { writeDocument } from './write-document.ts'
 
 /** A state file as it lies on the disk: what tells it from one that somebody else has written. */
 export interface Written {
@@ -39,9 +39,6 @@ export class StateFileSyntax extends Error {
   }
 }
 
-/** Bytes that are gathered before they are written: below a millisecond of work. */
-const PIECE = 64 * 1024
-
 /**
  * The state file for lowdb: pretty JSON that a person can read and edit. Written record by record, so that the event loop
  * turns while a large state is on its way, into a temporary file that then takes the old one's place.
@@ -74,7 +71,7 @@ export class StateFileAdapter implements Adapter<Document> {
     const path = temporary(this.#path)
     const file = this.#files.open(path, 'wx')
     try {
-      const digest = await this.#stream(file, document)
+      const digest = await writeDocument(this.#files, file, document)
       await this.#files.sync(file)
       await this.#placing.prepare(document.revision, digest)
       this.#placing.check()
@@ -86,23 +83,6 @@ export class StateFileAdapter implements Adapter<Document> {
       throw error
     }
     await this.#files.syncDirectory(this.#path)
-  }
-
-  async #stream(file: number, document: Document): Promise<string> {
-    const digest = createHash('sha256')
-    let [text, at] = ['', 0]
-    const flush = async (): Promise<void> => {
-      const bytes = Buffer.from(text)
-      text = ''
-      await writeAllSoon(this.#files, file, bytes, at, (slice) => digest.update(slice))
-      at += bytes.length
-    }
-    for (const piece of prettyPieces(document)) {
-      text += piece
-      if (text.length >= PIECE) await flush()
-    }
-    await flush()
-    return digest.digest('hex')
   }
 
   // What has failed is said by the caller; a temporary file that stays behind is removed at the next start.

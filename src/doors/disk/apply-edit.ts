@@ -4,6 +4,7 @@ import { checkDocument } from '../../kernel/document.ts'
 import { type Issue, pointer } from '../../kernel/json.ts'
 import { armRecord } from '../../kernel/operation.ts'
 import type { Sandbox } from '../../kernel/sandbox.ts'
+import { advanceTo } from '../../kernel/settle.ts'
 import {
   CLOCK,
   COUNTERS,
@@ -174,10 +175,10 @@ function mergeLimits({ limiter }: Sandbox, { edited, base, checked, exact }: Edi
 function moveClock(sandbox: Sandbox, { edited, base }: Edit): string[] {
   if (edited.clock.now === base.clock.now) return []
   const target = Date.parse(edited.clock.now)
-  if (target > sandbox.clock.now) sandbox.advanceTo(target)
+  if (target > sandbox.clock.now) advanceTo(sandbox, target)
   else if (target < sandbox.clock.now) {
     return [
-      '/clock/now is in the past and has been left out: time only moves forward. Reset, or PUT a saved state to /__emulator/state, to go back.',
+      '/clock/now is in the past and has been left out: time only moves forward. Reset, or restore a snapshot, to go back.',
     ]
   }
   return []

@@ -2,72 +2,7 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { folder, type Opened, open, put, texts } from '../../../test/support/disk-world.ts'
-import { type Files, nodeFiles } from './files.ts'
-
-class Killed extends Error {}
-
-// The machine outlives the process: of a sync only the moment matters, and a test need not wait for the disk.
-const nothing = async (): Promise<void> => {}
-const unsynced: Files = { ...nodeFiles, sync: nothing, datasync: nothing, syncDirectory: nothing }
-
-/** Before the step, half way through it, or not at all: it fails, once. */
-type How = 'before' | 'half' | 'error'
-
-/** Operations that change what is on the disk, or on which something waits that does. */
-const STEPS = [
-  'open',
-  'write',
-  'writeSoon',
-  'truncate',
-  'truncatePath',
-  'sync',
-  'datasync',
-  'syncDirectory',
-  'rename',
-  'link',
-  'copy',
-  'remove',
-] as const satisfies readonly (keyof Files)[]
-
-const WRITES = ['write', 'writeSoon']
-
-/** A file system that stops at its n-th step: nothing reaches the disk after that. Counts its steps. */
-class MortalFiles {
-  steps = 0
-  /** Steps that write bytes. */
-  readonly writes: number[] = []
-  readonly files: Files
-  readonly #last: number
-  readonly #how: How
-  #dead = false
-
-  constructor(last: number, how: How) {
-    this.#last = last
-    this.#how = how
-    const wrapped = Object.entries(unsynced).map(([name, operation]) => [name, this.#mortal(name, operation)])
-    this.files = Object.fromEntries(wrapped) as Files
-  }
-
-  // biome-ignore lint/suspicious/noExplicitAny: one wrapper for operations of every signature.
-  #mortal(name: string, operation: (...args: any[]) => unknown) {
-    // biome-ignore lint/suspicious/noExplicitAny: see above.
-    return (...args: any[]): unknown => {
-      // Descriptors of the dead process are closed, as the system would.
-      if (name === 'close') return operation(...args)
-      if (this.#dead) throw new Killed()
-      if (!(STEPS as readonly string[]).includes(name)) return operation(...args)
-      this.steps += 1
-      if (WRITES.includes(name)) this.writes.push(this.steps)
-      if (this.steps !== this.#last) return operation(...args)
-      if (this.#how === 'error') throw Object.assign(new Error(`ENOSPC: ${name}`), { code: 'ENOSPC' })
-      this.#dead = true
-      if (this.#how === 'half' && WRITES.includes(name)) {
-        nodeFiles.write(args[0], args[1].subarray(0, args[1].length >> 1), args[2])
-      }
-      throw new Killed()
-    }
-  }
-}
+import { type How, MortalFiles, unsynced } from '../../../test/support/mortal-files.ts'
 
 interface Model {
   /** What the notes were after each commit that was acknowledged; the last is what must be there. */

@@ -40,6 +40,8 @@ export interface Files {
   remove(path: string): boolean
   /** True when it had to be made. */
   makeDirectory(path: string): boolean
+  /** Removes an empty directory; false when there is none, or something is in it. */
+  removeDirectory(path: string): boolean
   /** Reads up to the buffer's length; 0 at the end. */
   readInto(file: number, buffer: Uint8Array, at: number): number
   /** The whole content, undefined when there is no such file. */
@@ -70,6 +72,7 @@ export const nodeFiles: Files = {
   },
   remove: (path) => present(() => fs.unlinkSync(path)) !== undefined,
   makeDirectory: (path) => fs.mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined,
+  removeDirectory,
   readInto: (file, buffer, at) => fs.readSync(file, buffer, 0, buffer.length, at),
   read: (path) => present(() => fs.readFileSync(path))?.result,
   stat: (path) => {
@@ -78,6 +81,11 @@ export const nodeFiles: Files = {
   },
   statOf: (file) => fileStat(fs.fstatSync(file, { bigint: true })),
   list: (directory) => fs.readdirSync(directory),
+}
+
+/** Whether a file is as it was. */
+export function sameStat(a: FileStat, b: FileStat): boolean {
+  return a.inode === b.inode && a.size === b.size && a.modified === b.modified && a.changed === b.changed
 }
 
 /** Writes everything, however short the single writes are. */
@@ -139,6 +147,16 @@ function present<T>(work: () => T): { readonly result: T } | undefined {
     return { result: work() }
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined
+    throw error
+  }
+}
+
+function removeDirectory(path: string): boolean {
+  try {
+    fs.rmdirSync(path)
+    return true
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) return false
     throw error
   }
 }

@@ -1,6 +1,7 @@
 import { basename, dirname, join } from 'node:path'
 import { threadId } from 'node:worker_threads'
 import { hostTime } from '../../kernel/clock.ts'
+import { NAME_PATTERN } from '../../kernel/names.ts'
 import type { Files } from './files.ts'
 
 let made = 0
@@ -31,4 +32,15 @@ export function siblings(files: Files, path: string): string[] {
     .list(directory)
     .filter((name) => name.startsWith(`${basename(path)}.`))
     .map((name) => join(directory, name))
+}
+
+/** The names of the worlds whose state files are in a folder; none when there is no such folder. */
+export function savedWorlds(files: Files, directory: string): string[] {
+  if (files.stat(directory) === undefined) return []
+  return files
+    .list(directory)
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => name.slice(0, -'.json'.length))
+    .filter((name) => NAME_PATTERN.test(name))
+    .sort()
 }

@@ -11,6 +11,8 @@ export type NoticeEvent =
   | 'checkpoint_failed'
   | 'checkpoint_recovered'
   | 'watch_failed'
+  | 'snapshot_damaged'
+  | 'snapshots_orphaned'
 
 /** One report to the owner of the files. */
 export interface Notice {

@@ -1,6 +1,6 @@
 import type { Document } from '../../kernel/state.ts'
 import type { Written } from './adapter.ts'
-import { type FileStat, type Files, hasCode } from './files.ts'
+import { type FileStat, type Files, hasCode, sameStat } from './files.ts'
 import type { Base } from './log-format.ts'
 
 /** As many earlier documents are remembered, to tell what an edit of an older file has changed. */
@@ -146,10 +146,6 @@ export class OwnFile {
       bytes -= size
     }
   }
-}
-
-function sameStat(a: FileStat, b: FileStat): boolean {
-  return a.inode === b.inode && a.size === b.size && a.modified === b.modified && a.changed === b.changed
 }
 
 function wholeOf(files: Files, file: number, size: number): Buffer {

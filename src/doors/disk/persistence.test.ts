@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { folder, open, put, START, startingWorld, texts } from '../../../test/support/disk-world.ts'
 import { killed, opened, said, stateFile } from '../../../test/support/state-files.ts'
 import { rememberAnswer } from '../../kernel/idempotency.ts'
+import { advanceTo } from '../../kernel/settle.ts'
 import { SETTINGS, WORLD } from '../../kernel/state.ts'
 import { type Files, nodeFiles } from './files.ts'
 
@@ -64,7 +65,7 @@ test('events that were scheduled before a kill run after it', async () => {
     schedule({ kind: 'shout', ref: 'notes/a', due: now + 60_000, urgency: 'work', says: 'shout' }),
   )
   const again = await opened(killed(file))
-  again.sandbox.advanceTo(START + 60_000)
+  advanceTo(again.sandbox, START + 60_000)
   expect(texts(again.sandbox)).toEqual({ a: 'QUIET' })
 })
 
@@ -76,7 +77,7 @@ test('the clock does not fall behind the last commit, and after a reset it does 
   expect((await opened(killed(file))).sandbox.clock.now).toBe(START + 5000)
   const { persistence } = await opened(killed(file))
   await persistence.checkpointNow()
-  sandbox.reset(await startingWorld({ a: 'fresh' }))
+  sandbox.become(await startingWorld({ a: 'fresh' }))
   const again = await opened(killed(file))
   expect([again.sandbox.clock.now, texts(again.sandbox)]).toEqual([START, { a: 'fresh' }])
 })
@@ -87,7 +88,7 @@ test('a clock that was set back by a reset after a checkpoint stays set back', a
   sandbox.clock.moveTo(START + 5000)
   put(sandbox, 'a', 'two')
   await persistence.checkpointNow()
-  sandbox.reset(await startingWorld({ a: 'one' }))
+  sandbox.become(await startingWorld({ a: 'one' }))
   const again = await opened(killed(file))
   expect([again.sandbox.clock.now, texts(again.sandbox)]).toEqual([START, { a: 'one' }])
 })
@@ -236,7 +237,7 @@ test('a reset and what follows it are there after a kill', async () => {
   const { sandbox } = await opened(file, { start: { a: 'one', b: 'two' } })
   put(sandbox, 'c', 'three')
   sandbox.setSettings({ unknown_fields: 'reject' })
-  sandbox.reset(await startingWorld({ a: 'one', d: 'four' }))
+  sandbox.become(await startingWorld({ a: 'one', d: 'four' }))
   put(sandbox, 'e', 'five')
   const again = await opened(killed(file))
   expect(texts(again.sandbox)).toEqual({ a: 'one', d: 'four', e: 'five' })

@@ -8,7 +8,7 @@ import { CheckpointWriter } from './checkpoint-writer.ts'
 import { Edits } from './edits.ts'
 import { type Files, hasCode, nodeFiles } from './files.ts'
 import { Lock } from './lock.ts'
-import { type Durability, Log } from './log.ts'
+import { type Durability, earlierGenerations, Log } from './log.ts'
 import { siblings } from './names.ts'
 import type { Later, OnNotice } from './notice.ts'
 import { OwnFile } from './own-file.ts'
@@ -127,14 +127,35 @@ export class Persistence {
     // Failures have been reported.
     await this.checkpointNow().catch(() => {})
     if (this.#edits?.settleStrays()) await this.checkpointNow().catch(() => {})
+    await this.#letGo()
+  }
+
+  /** Lets everything go and removes the state file and its log. What was kept beside them, such as refused edits, stays. */
+  async remove(): Promise<void> {
+    this.#edits?.close()
+    await this.#letGo(() => {
+      const log = `${this.file}.log`
+      const temporary = siblings(this.#files, this.file).filter((each) => each.endsWith('.tmp'))
+      for (const each of [...temporary, ...earlierGenerations(this.#files, log), log, this.file]) {
+        this.#files.remove(each)
+      }
+    })
+  }
+
+  // The lock goes last: until then nobody else may touch the files.
+  async #letGo(last: () => void = () => {}): Promise<void> {
     await this.#checkpointer?.stop()
     this.#cancelStrays?.()
     const watch = await this.#watch?.catch(() => undefined)
     await watch?.close()
     this.#log.close()
     this.#own.close()
-    this.#lock.release()
     this.#checkpointer = undefined
+    try {
+      last()
+    } finally {
+      this.#lock.release()
+    }
   }
 
   #takeOver(sandbox: Sandbox): void {

@@ -1,15 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Refusal } from '../../kernel/errors.ts'
+import { Refusal, refuse } from '../../kernel/errors.ts'
+import type { ChosenBy } from '../../kernel/exchange.ts'
 import type { AnyOperation } from '../../kernel/operation.ts'
 import { type Answer, quotaHeaders, turnAway } from '../../kernel/perform.ts'
 import { DEFAULT_LIMIT, noWindow } from '../../kernel/rate-limiter.ts'
 import type { Sandbox } from '../../kernel/sandbox.ts'
+import type { Sandboxes } from '../../kernel/sandboxes.ts'
+import {
+  chooseForApi,
+  openSandbox,
+  pathPrefixOf,
+  presentSandbox,
+  type Selection,
+  withoutBadName,
+} from '../selection.ts'
 import { answerPreflight, corsHeaders, isPreflight } from './cors.ts'
 import { discardBody } from './discard.ts'
 import { type AllowedHosts, checkHost, originAllowed } from './guard.ts'
 import { type HeaderPair, headerValues } from './headers.ts'
 import { render } from './render.ts'
-import { parseQuery, readCallBody, splitTarget } from './request.ts'
+import { parseQuery, readCallBody, splitTarget, type Target } from './request.ts'
 import { type Match, RouteTable } from './routes.ts'
 import type { WireProblem } from './wire-problem.ts'
 
@@ -19,8 +29,8 @@ const BASE = '/v1'
 /** What the API needs to know of the world around it. */
 export interface ApiOptions {
   readonly operations: Iterable<AnyOperation>
-  /** The world that a request belongs to. */
-  readonly sandbox: Sandbox
+  /** The worlds that requests choose between. */
+  readonly sandboxes: Sandboxes
   /** Known once the server listens. */
   readonly hosts: () => AllowedHosts
   /** Origins beyond the loopback ones whose pages may read answers. */
@@ -37,9 +47,12 @@ export class Api {
     this.#routes = new RouteTable(options.operations)
   }
 
-  /** True for a path below the base URL; everything else is somebody else's. */
+  /** True for a path below the base URL, that of a sandbox included; everything else is somebody else's. */
   owns(target: string): boolean {
-    return target.startsWith(`${BASE}/`) || target === BASE || target.startsWith(`${BASE}?`)
+    const at = pathPrefixOf(target).length
+    if (!target.startsWith(BASE, at)) return false
+    const next = target.charAt(at + BASE.length)
+    return next === '/' || next === '' || next === '?'
   }
 
   /** Answers one request. Never rejects; a client that went away gets nothing. */
@@ -47,21 +60,27 @@ export class Api {
     try {
       await this.#answer(req, res)
     } catch (error) {
-      this.#options.sandbox.options.onSurprise(error)
+      this.#default.options.onSurprise(error)
       res.destroy()
     }
   }
 
-  /** Answers what is not the API's and nobody else's: an unknown path outside the base URL, a foreign Host. */
+  /**
+   * Answers what is not the API's and nobody else's: an unknown path outside the base URL, a foreign Host. It is logged
+   * in the sandbox that was chosen if that is there, otherwise in the default one; none is made for it.
+   */
   turnAway(req: IncomingMessage, res: ServerResponse, refusal: Refusal): Promise<void> {
-    return this.#send(req, res, this.#refuse(req, refusal))
+    const choice = () => chooseForApi(req.url ?? '', req)
+    const [sandbox, chosenBy] = presentSandbox(this.#options.sandboxes, choice)
+    return this.#turnAway(req, res, refusal, { sandbox, chosenBy })
   }
 
   /** The answer to what never became a request. */
   wireAnswer(problem: WireProblem): Answer {
     const { code, detail, status } = problem
     const refusal = new Refusal(code, { detail, status })
-    return turnAway(this.#options.sandbox, { method: '', path: '', dialect: 'standard' }, refusal)
+    const nothing = { method: '', path: '', dialect: 'standard', chosenBy: 'default' } as const
+    return turnAway(this.#default, nothing, refusal)
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -72,7 +91,7 @@ export class Api {
     }
     if (isPreflight(req.method, req.headers)) {
       const { status, headers } = answerPreflight(this.#origin(req), req.headers)
-      const quota = quotaHeaders(noWindow(DEFAULT_LIMIT, this.#options.sandbox.limiterNow()))
+      const quota = quotaHeaders(noWindow(DEFAULT_LIMIT, this.#default.limiterNow()))
       return this.#send(req, res, { status, headers: quota, ...NO_CONTENT }, headers)
     }
     const target = splitTarget(req.url ?? '')
@@ -80,29 +99,76 @@ export class Api {
       const detail = 'The request target must be a path that starts with a slash.'
       return this.turnAway(req, res, new Refusal('bad_request', { detail }))
     }
-    const match = this.#routes.match(req.method ?? '', target.path.slice(BASE.length))
-    if (match.kind !== 'operation')
-      return this.turnAway(req, res, noRoute(match, req.method ?? '', target.path))
-    const { sandbox } = this.#options
-    const body = await readCallBody(req, match.operation, sandbox)
+    let selection: Selection
+    let sandbox: Sandbox
+    try {
+      selection = chooseForApi(target.path, req)
+      sandbox = this.#options.sandboxes.get(selection.name) ?? (await this.#make(selection.name, req))
+    } catch (error) {
+      const refusal = error instanceof Refusal ? error : this.#default.surprised(error)
+      return this.#turnAway(req, res, refusal, { sandbox: this.#default, chosenBy: 'default' })
+    }
+    return this.#perform(req, res, target, selection, sandbox)
+  }
+
+  async #perform(
+    req: IncomingMessage,
+    res: ServerResponse,
+    { path, query }: Target,
+    { name, chosenBy, pathPrefix, authorization }: Selection,
+    sandbox: Sandbox,
+  ): Promise<void> {
+    const method = req.method ?? ''
+    const match = this.#routes.match(method, path.slice(pathPrefix.length + BASE.length))
+    if (match.kind !== 'operation') {
+      const nearest = nearMisses(match, path)
+      return this.#turnAway(req, res, noRoute(match, method, path), { sandbox, chosenBy, nearest })
+    }
+    const body = await readCallBody(req, match.operation, sandbox, authorization)
     if (body === undefined) return
+    if (this.#options.sandboxes.get(name) !== sandbox) {
+      return this.#turnAway(req, res, removed(name), { sandbox: this.#default, chosenBy: 'default' })
+    }
+    const headers = req.headers as Headers
     const answer = sandbox.perform({
       operation: match.operation,
-      method: req.method ?? '',
-      path: target.path,
-      pathPrefix: '',
+      method,
+      path,
+      pathPrefix,
+      chosenBy,
       params: match.params,
-      query: parseQuery(target.query),
-      headers: req.headers as Readonly<Record<string, string | undefined>>,
+      query: parseQuery(query),
+      headers: headers.authorization === authorization ? headers : { ...headers, authorization },
       body,
     })
     return this.#send(req, res, answer)
   }
 
-  #refuse(req: IncomingMessage, refusal: Refusal): Answer {
+  // Any page can send a request with a sandbox in its path, and so could fill this process with worlds.
+  #make(name: string, req: IncomingMessage): Promise<Sandbox> {
+    const { origin, allowed } = this.#origin(req)
+    if (origin !== undefined && !allowed) {
+      refuse('forbidden', {
+        detail: `There is no sandbox "${name}", and pages of ${origin} may not make one.`,
+        mitigation: `Start the emulator with --cors-origin ${origin}, or make the sandbox first.`,
+        status: 403,
+      })
+    }
+    return openSandbox(this.#options.sandboxes, name)
+  }
+
+  #turnAway(
+    req: IncomingMessage,
+    res: ServerResponse,
+    refusal: Refusal,
+    { sandbox, ...known }: Place,
+  ): Promise<void> {
     const path = splitTarget(req.url ?? '')?.path ?? req.url ?? ''
-    const dialect = this.#routes.dialectOf(path.slice(BASE.length))
-    return turnAway(this.#options.sandbox, { method: req.method ?? '', path, dialect }, refusal)
+    const pathPrefix = pathPrefixOf(path)
+    const dialect = this.#routes.dialectOf(path.slice(pathPrefix.length + BASE.length))
+    const headers = withoutBadName(req.headers) as Headers
+    const request = { method: req.method ?? '', path, pathPrefix, dialect, headers, ...known }
+    return this.#send(req, res, turnAway(sandbox, request, refusal))
   }
 
   async #send(
@@ -119,9 +185,35 @@ export class Api {
     const { origin } = req.headers
     return { origin, allowed: originAllowed(origin, { extra: this.#options.corsOrigins }) }
   }
+
+  get #default(): Sandbox {
+    return this.#options.sandboxes.default
+  }
 }
 
+/** Where a request is turned away. */
+interface Place {
+  readonly sandbox: Sandbox
+  readonly chosenBy: ChosenBy
+  readonly nearest?: readonly string[]
+}
+
+// All but Set-Cookie, which is for answers, are single texts.
+type Headers = Readonly<Record<string, string | undefined>>
+
 const NO_CONTENT = { text: undefined, lines: undefined, durable: undefined } as const
+
+function removed(name: string): Refusal {
+  return new Refusal('conflict', {
+    detail: `The sandbox "${name}" was removed while the request was coming in.`,
+    mitigation: 'Send it again; the sandbox is then made anew.',
+  })
+}
+
+function nearMisses(match: Exclude<Match, { kind: 'operation' }>, path: string): readonly string[] {
+  if (match.kind === 'unknown') return match.nearest
+  return match.kind === 'wrong_method' ? match.allow.map((method) => `${method} ${path}`) : []
+}
 
 function noRoute(match: Exclude<Match, { kind: 'operation' }>, method: string, path: string): Refusal {
   if (match.kind === 'malformed') {

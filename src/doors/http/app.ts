@@ -1,5 +1,6 @@
 import express, { type Express, type Router } from 'express'
 import { Refusal } from '../../kernel/errors.ts'
+import { pathPrefixOf } from '../selection.ts'
 import type { Api } from './api.ts'
 
 /** The Express application: the API, the control interface, and an answer in the API's form for everything else. */
@@ -13,14 +14,18 @@ export function createApp(api: Api, control: Router): Express {
     if (api.owns(req.url)) void api.answer(req, res)
     else next()
   })
-  // Where generated test scripts look before they begin.
   app.use((req, _res, next) => {
+    const { length } = pathPrefixOf(req.url)
+    // Where generated test scripts look before they begin.
     if (req.url === '/_x-steady/health') req.url = '/__emulator/ready'
+    else if (req.url.startsWith('/__emulator', length)) req.url = req.url.slice(length)
     next()
   })
   app.use('/__emulator', control)
   app.use((req, res) => {
-    const detail = `Nothing is served at ${req.path}: the API is below /v1, the control interface below /__emulator.`
+    req.url = req.originalUrl
+    const inside = pathPrefixOf(req.url) === '' ? '' : ' In a sandbox the same holds behind its /@name.'
+    const detail = `Nothing is served at ${req.path}: the API is below /v1, the control interface below /__emulator.${inside}`
     void api.turnAway(req, res, new Refusal('route_not_found', { detail }))
   })
   return app

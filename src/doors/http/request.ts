@@ -25,8 +25,14 @@ const FREE_READING = 1_048_576
 /** Up to so many bytes, JSON.parse itself is no danger, however they nest. */
 const LARGEST_UNGUARDED = 1_048_576
 
+/** A request target in its two parts, still percent-encoded. */
+export interface Target {
+  readonly path: string
+  readonly query: string
+}
+
 /** Splits a request target into its path and its query. Undefined for anything but an absolute path (`*`, `http://...`). */
-export function splitTarget(target: string): { readonly path: string; readonly query: string } | undefined {
+export function splitTarget(target: string): Target | undefined {
   if (!target.startsWith('/')) return undefined
   const mark = target.indexOf('?')
   return mark === -1
@@ -52,15 +58,16 @@ const NO_QUERY = Object.freeze(Object.create(null)) as Readonly<Record<string, s
 /**
  * Reads and parses the body that an operation expects. Whatever is wrong with it becomes a refusal that the pipeline
  * raises in its own order, after the caller is known. Undefined when the client went away.
+ * @param authorization the header without what chooses a sandbox
  */
 export async function readCallBody(
   req: IncomingMessage,
   operation: AnyOperation,
   world: World,
+  authorization: string | undefined,
 ): Promise<CallBody | undefined> {
   if (world.inputOf(operation).body === undefined) return NO_BODY
-  if (mayBeLarge(req) && !world.authenticator.recognises(req.headers.authorization, world.settings))
-    return NO_BODY
+  if (mayBeLarge(req) && !world.authenticator.recognises(authorization, world.settings)) return NO_BODY
   const bytes = operation.bodyLimit ?? world.settings.get(bodyLimit)
   return readJson(req, { bytes, tokens: JSON_BOUNDS.maxTokens })
 }

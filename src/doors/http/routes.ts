@@ -60,7 +60,7 @@ export class RouteTable {
   #nearest(method: string, segments: readonly string[]): string[] {
     const scored = this.#routes.map(({ operation, segments: template }) => ({
       name: `${operation.method} ${operation.path}`,
-      score: likeness(template, segments) - (operation.method === method ? 0 : 0.5),
+      score: likeness(template, segments) - (operation.method === method ? 0 : 0.1),
     }))
     const near = scored.filter(({ score }) => score > 0.5).sort((a, b) => b.score - a.score)
     return near.slice(0, 3).map(({ name }) => name)

@@ -69,6 +69,7 @@ export const claimTemplate = operation({
   section: 'Claim a generated agent template',
   dialect: 'standard',
   contract: true,
+  secrets: ['claim_token'],
   success: successCreate,
   answer: shownTemplate,
   input: ({ object }) => ({ body: object({ claim_token: nonEmptyText() }) }),

@@ -20,7 +20,7 @@ export const triggerEvents = setting<readonly string[]>({
 })
 
 /** `ResourceName:eventType` of at most 255 characters: two parts that are not empty, around the only colon (U061). */
-function triggerEvent(): z.ZodType<string> {
+export function triggerEvent(): z.ZodType<string> {
   return text(255)
     .refine((value) => /^[^:]+:[^:]+$/.test(value), { error: 'must have the form ResourceName:eventType' })
     .meta({ maxLength: 255, pattern: '^[^:]+:[^:]+$' })
@@ -65,6 +65,8 @@ const triggerRecord = (settings: Settings) =>
       agent_id: z.string(),
       /** Whether run_conditions hold: natural language is not evaluated (U062). */
       condition_verdict: z.boolean().default(true),
+      /** The thread that responses share where response_thread is unset; null before the first one. */
+      thread_id: z.string().nullable().default(null),
     }),
   })
 
@@ -91,7 +93,7 @@ export const eventTriggers = collection<EventTrigger>({
       created_at,
       updated_at: created_at,
       warnings: [],
-      _emulator: { agent_id: any(agents).id, condition_verdict: true },
+      _emulator: { agent_id: any(agents).id, condition_verdict: true, thread_id: null },
     }
   },
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { matchesEvent } from './matches-event.ts'
+import { concerns, matchesEvent, obstacle } from './matches-event.ts'
 
 const either = [true, false]
 const combinations = (['file_sharing', 'construction_management'] as const).flatMap((source) =>
@@ -45,4 +45,16 @@ test('R237 event names are compared as they are written', () => {
   for (const event of ['file:created', 'File:created ', 'File:Created', 'File']) {
     expect(matchesEvent(aTrigger(), { source: 'file_sharing', event })).toBe(false)
   }
+})
+
+test('R237 why a trigger does not fire is said in words, the pause first', () => {
+  expect(obstacle(aTrigger())).toBeUndefined()
+  expect(obstacle(aTrigger({ verdict: false }))).toContain('run_conditions of the trigger do not hold')
+  expect(obstacle(aTrigger({ enabled: false, verdict: false }))).toContain('paused')
+})
+
+test('R237 an event concerns a trigger whether or not it fires', () => {
+  const paused = aTrigger({ enabled: false, verdict: false })
+  expect(concerns(paused, { source: 'file_sharing', event: 'File:created' })).toBe(true)
+  expect(concerns(paused, { source: 'document_collaboration', event: 'File:created' })).toBe(false)
 })

@@ -18,11 +18,24 @@ export interface FiringRule {
 }
 
 /**
- * Whether an event fires a trigger. Conditions in natural language are not evaluated: the record holds their verdict
- * (U062). Specification: Inbound provider events.
+ * Whether an event fires a trigger: it concerns the trigger, and nothing is in the way. Specification: Inbound provider
+ * events.
  */
-export function matchesEvent(trigger: FiringRule, { source, event }: ProviderEvent): boolean {
-  if (!trigger.enabled) return false
-  if (trigger.trigger_source !== source || trigger.trigger_event !== event) return false
-  return trigger.run_conditions === null || trigger._emulator.condition_verdict
+export function matchesEvent(trigger: FiringRule, event: ProviderEvent): boolean {
+  return concerns(trigger, event) && obstacle(trigger) === undefined
+}
+
+/** Whether an event is the one that a trigger waits for: the same provider and the same name, as it is written. */
+export function concerns(trigger: FiringRule, { source, event }: ProviderEvent): boolean {
+  return trigger.trigger_source === source && trigger.trigger_event === event
+}
+
+/**
+ * Why a trigger does not fire on its event, in words; undefined when it does. Conditions in natural language are not
+ * evaluated: the record holds their verdict (U062).
+ */
+export function obstacle({ enabled, run_conditions, _emulator }: FiringRule): string | undefined {
+  if (!enabled) return 'The trigger is paused: enabled is false. The event is dropped, not kept for later.'
+  if (run_conditions === null || _emulator.condition_verdict) return undefined
+  return 'The run_conditions of the trigger do not hold: _emulator.condition_verdict of its record is false.'
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { collection } from '../../kernel/collection.ts'
 import { DAY } from '../../kernel/duration.ts'
-import { nonEmptyText, timestamp } from '../../kernel/fields.ts'
+import { anyObject, nonEmptyText, timestamp } from '../../kernel/fields.ts'
 import { missing } from '../missing.ts'
 import { type OpaqueRecord, opaqueRecord } from '../opaque.ts'
 import { teamspaces } from '../teamspaces/schema.ts'
@@ -23,6 +23,15 @@ export const agents = collection<Agent>({
   }),
 })
 
+/** What a run may keep of what a provider told: characters of JSON. One event can make many runs, and each keeps it. */
+const LONGEST_PAYLOAD = 65_536
+
+/** What a provider tells beside the name of its event: any object of at most 65,536 characters of JSON. */
+export const eventPayload = () =>
+  anyObject().refine((payload) => JSON.stringify(payload).length <= LONGEST_PAYLOAD, {
+    error: `must have at most ${LONGEST_PAYLOAD} characters as JSON, because every run that it causes keeps it`,
+  })
+
 const runRecord = () =>
   z.strictObject({
     id: nonEmptyText(),
@@ -35,9 +44,12 @@ const runRecord = () =>
     executed_at: timestamp().nullable().default(null),
     /** In words: what made the agent run. */
     cause: z.string().default(''),
+    /** The provider event that fired the trigger, and what it told. */
+    event_id: z.string().nullable().default(null),
+    payload: eventPayload().nullable().default(null),
   })
 
-type AgentRun = z.output<ReturnType<typeof runRecord>>
+export type AgentRun = z.output<ReturnType<typeof runRecord>>
 
 /** The run history of agents, which the API never shows. It outlives the automation or trigger that a run came from. */
 export const agentRuns = collection<AgentRun>({ name: 'agent_runs', label: 'agent run', schema: runRecord })

@@ -137,7 +137,7 @@ export const createTrigger = operation({
       created_at: at,
       updated_at: at,
       warnings: [],
-      _emulator: { agent_id: agent.id, condition_verdict: true },
+      _emulator: { agent_id: agent.id, condition_verdict: true, thread_id: null },
     })
     return { body: asShown(trigger, settings) }
   },

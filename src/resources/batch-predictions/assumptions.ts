@@ -139,12 +139,12 @@ export const batchAssumptions: Assumptions = {
     silent(
       'T29',
       'Whether results_url contains /v1.',
-      'It does, so that it resolves against the address of any request.',
+      'It does, so that it resolves against the address of any request; where the path chose the sandbox, its /@name comes first.',
     ),
     silent(
       'T38',
       'Which state of a batch a delivery shows.',
-      'This version delivers nothing, so the question does not arise.',
+      'That of the instant at which it became terminal: a retry or a redelivery repeats it, also when the results have gone since.',
     ),
     silent(
       'T39',

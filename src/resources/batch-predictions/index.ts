@@ -4,6 +4,8 @@ import type { Batch } from './batch.ts'
 import { batchControls } from './controls.ts'
 import { createBatch } from './create.ts'
 import { batchEvents } from './events.ts'
+import { batchMilestone } from './milestone.ts'
+import { batchNotices } from './notices.ts'
 import { cancelBatch, retrieveBatch, retrieveResults } from './operations.ts'
 import { batchProblems } from './problems.ts'
 import { arm } from './schedule.ts'
@@ -18,6 +20,8 @@ export const batchPredictionsRoom: Resource = {
   controls: batchControls,
   assumptions: batchAssumptions,
   problems: batchProblems,
+  milestones: [batchMilestone],
+  notices: batchNotices,
   arm: (scope, table, record) => {
     if (table === batches.name) arm(scope, record as Batch)
   },

@@ -1,8 +1,11 @@
 import { problem } from '../../kernel/errors.ts'
 import type { JsonObject } from '../../kernel/json.ts'
-import type { EmbeddedProblem, Scope } from '../../kernel/operation.ts'
+import { type EmbeddedProblem, refOf, type Scope } from '../../kernel/operation.ts'
+import { publish } from '../../kernel/outbox/delivery.ts'
+import { shownBatch } from './answer.ts'
 import type { Batch, End, Progress } from './batch.ts'
 import { resultsPath } from './consistency.ts'
+import { noticeOf } from './notices.ts'
 import { beatOf, inFlight } from './pace.ts'
 import { finishedItems, itemBeat } from './plan.ts'
 import { BATCH_CANCELLED, BATCH_EXPIRED, BATCH_FAILED } from './problems.ts'
@@ -110,7 +113,7 @@ export function put(scope: Scope, batch: Batch): Batch {
   return batch
 }
 
-// The one place where a batch becomes terminal.
+// The one place where a batch becomes terminal, and where its webhook comes from.
 function terminate(
   scope: Scope,
   batch: Batch,
@@ -125,7 +128,13 @@ function terminate(
       : resultsPath('', batch.id).slice('/v1'.length)
   const finished = finishedItems(batch, scope.now)
   const progress = { done: finished, most: finished }
-  return move(scope, batch, on, { shown: { error, results_url }, progress, ended })
+  const moved = move(scope, batch, on, { shown: { error, results_url }, progress, ended })
+  publish(scope, {
+    type: noticeOf(moved.status),
+    ref: refOf(batches, moved),
+    body: () => shownBatch(moved, scope.now),
+  })
+  return moved
 }
 
 interface Changes {

@@ -81,6 +81,7 @@ export const completeFlow = operation({
   dialect: 'standard',
   contract: true,
   beta: true,
+  secrets: ['code', 'state'],
   principal: { kind: 'user', code: 'mcp_oauth_requires_user_principal' },
   success: successCreate,
   answer: () =>

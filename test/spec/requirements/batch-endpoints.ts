@@ -56,7 +56,6 @@ export const batchEndpoints = [
     id: 'R208',
     section: 'Endpoints / Retrieve batch prediction',
     says: 'Retrieve returns the object that the webhook of the same instant delivers.',
-    beyond: 'needs webhook deliveries, which this version does not make',
   },
   {
     id: 'R209',

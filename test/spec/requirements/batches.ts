@@ -206,13 +206,11 @@ export const batches = [
     id: 'R116',
     section: 'States and transitions / Other resources',
     says: 'Setting `enabled` to false pauses a trigger, so that a later matching event runs nothing.',
-    beyond: 'needs provider events, which this version does not take in',
   },
   {
     id: 'R117',
     section: 'States and transitions / Other resources',
     says: 'Setting `enabled` to true resumes a trigger for later events without catching up on the missed ones.',
-    beyond: 'needs provider events, which this version does not take in',
   },
   {
     id: 'R118',

@@ -366,7 +366,6 @@ export const conventionsAndResources = [
     id: 'R073',
     section: 'Resources and their fields / Event trigger',
     says: 'With `response_thread` set each event starts a thread of its own; without it all events share one thread.',
-    beyond: 'needs provider events, which this version does not take in',
   },
   {
     id: 'R074',

@@ -36,31 +36,26 @@ export const service = [
     id: 'R232',
     section: 'Events / Batch prediction webhooks',
     says: 'Reaching a terminal state emits the one event type of that state, and other moves emit none.',
-    beyond: 'needs webhook deliveries, which this version does not make',
   },
   {
     id: 'R233',
     section: 'Events / Batch prediction webhooks',
     says: 'A terminal transition emits one event, however often the process restarts or cancel is repeated.',
-    beyond: 'needs webhook deliveries, which this version does not make',
   },
   {
     id: 'R234',
     section: 'Events / Batch prediction webhooks',
     says: 'A batch webhook delivers, as JSON, the object that a retrieve would return.',
-    beyond: 'needs webhook deliveries, which this version does not make',
   },
   {
     id: 'R235',
     section: 'Events / Batch prediction webhooks',
     says: 'A batch webhook carries no result lines and no member besides those of the batch.',
-    beyond: 'needs webhook deliveries, which this version does not make',
   },
   {
     id: 'R236',
     section: 'Events / Batch prediction webhooks',
     says: 'When a batch webhook arrives, the batch is terminal and its results can be read.',
-    beyond: 'needs webhook deliveries, which this version does not make',
   },
   {
     id: 'R237',
@@ -71,7 +66,6 @@ export const service = [
     id: 'R238',
     section: 'Events / Inbound provider events (event triggers)',
     says: 'Firings of a trigger open a new thread each time or reuse one, as its `response_thread` says.',
-    beyond: 'needs provider events, which this version does not take in',
   },
   {
     id: 'R239',

@@ -2,8 +2,8 @@ import * as z from 'zod'
 import type { JsonObject } from '../../../kernel/json.ts'
 import { paramNames } from '../route.ts'
 
-/** What a documented header or schema is referred to by. */
-export const ref = (kind: 'headers' | 'schemas', name: string): JsonObject => ({
+/** What a documented part is referred to by. */
+export const ref = (kind: 'headers' | 'parameters' | 'responses' | 'schemas', name: string): JsonObject => ({
   $ref: `#/components/${kind}/${name}`,
 })
 
@@ -28,12 +28,11 @@ export function queryParameters(schema: z.ZodType | undefined): JsonObject[] {
   if (schema === undefined) return []
   const { properties, required } = jsonSchema(schema, 'input')
   const needed: readonly unknown[] = Array.isArray(required) ? required : []
-  return Object.entries((properties ?? {}) as JsonObject).map(([name, member]) => ({
-    name,
-    in: 'query',
-    required: needed.includes(name),
-    schema: member,
-  }))
+  return Object.entries((properties ?? {}) as JsonObject).map(([name, member]) => {
+    const { description, ...schema } = member as JsonObject
+    const required = needed.includes(name)
+    return { name, in: 'query', required, ...(description === undefined ? {} : { description }), schema }
+  })
 }
 
 /** A request body of JSON. */

@@ -8,7 +8,7 @@ export const aboutRoutes: readonly AnyRoute[] = [
     path: '/',
     summary: 'List every route of the control interface',
     answers: 'Method, path and purpose of each route.',
-    always: true,
+    worldless: true,
     handle: ({ host, routes }) => ({
       body: {
         version: host.version,
@@ -23,26 +23,26 @@ export const aboutRoutes: readonly AnyRoute[] = [
     method: 'GET',
     path: '/health',
     summary: 'Tell whether the process is alive',
-    answers: 'Its versions, and whether it is ready.',
+    answers: 'Its versions.',
     probe: true,
-    always: true,
+    worldless: true,
     handle: ({ host }) => ({
       body: {
         status: 'ok',
-        ready: host.ready(),
         version: host.version,
         contract_version: host.contract.version,
       },
     }),
   }),
-  // Until the world is loaded, every route that is not `always` answers 503.
+  // The server listens once all worlds are loaded, so that whoever can ask at all hears yes.
   route({
     name: 'ready',
     method: 'GET',
     path: '/ready',
-    summary: 'Tell whether the world is loaded',
-    answers: 'The world that answers; 503 until it is loaded.',
+    summary: 'Tell whether the worlds are loaded',
+    answers: 'That they are.',
     probe: true,
-    handle: ({ sandbox }) => ({ body: { status: 'ready', sandbox: sandbox.name } }),
+    worldless: true,
+    handle: () => ({ body: { status: 'ready' } }),
   }),
 ]

@@ -1,12 +1,14 @@
 import * as z from 'zod'
+import type { Target } from '../../../kernel/advance.ts'
 import { END_OF_TIME, FASTEST } from '../../../kernel/clock.ts'
 import { parseDuration } from '../../../kernel/duration.ts'
 import { refuse, refuseInvalid } from '../../../kernel/errors.ts'
 import { duration, intBetween, timestamp } from '../../../kernel/fields.ts'
 import { formatInstant } from '../../../kernel/instant.ts'
+import type { AnyMilestone, Service } from '../../../kernel/operation.ts'
 import type { Sandbox } from '../../../kernel/sandbox.ts'
 import type { ScheduledEvent } from '../../../kernel/scheduler.ts'
-import { MOST_EVENTS, type Receipt } from '../../../kernel/settle.ts'
+import { MOST_EVENTS } from '../../../kernel/settle.ts'
 import { type AnyRoute, route } from '../route.ts'
 
 const change = () =>
@@ -22,19 +24,23 @@ const change = () =>
     skip_on_poll: z.boolean().optional(),
   })
 
-const step = () =>
-  z
+const step = (milestones: readonly AnyMilestone[]) => {
+  const goals = milestones.map((each) => each.schema())
+  return z
     .strictObject({
       by: duration().optional(),
       to: timestamp().optional(),
       steps: intBetween(1, MOST_EVENTS).optional(),
+      ...(goals.length > 0 && { until: (goals.length === 1 ? goals[0] : z.union(goals))?.optional() }),
     })
     .refine((given) => Object.keys(given).length === 1, {
-      error: 'must have exactly one of by (a duration), to (an instant) and steps (a number of events)',
+      error:
+        'must have exactly one of by (a duration), to (an instant), steps (a number of events) and until (a goal)',
     })
+}
 
 /** The virtual clock of the world. */
-export const clockRoutes: readonly AnyRoute[] = [
+export const clockRoutes = ({ milestones }: Service): readonly AnyRoute[] => [
   route({
     name: 'clock.show',
     method: 'GET',
@@ -50,8 +56,8 @@ export const clockRoutes: readonly AnyRoute[] = [
     summary: 'Change how time passes, or move the clock forward',
     answers: 'The clock afterwards.',
     body: change,
-    handle: ({ sandbox, body: { now, ...passing } }) => {
-      if (now !== undefined) advance(sandbox, Date.parse(now), '/now')
+    handle: async ({ sandbox, body: { now, ...passing } }) => {
+      if (now !== undefined) await sandbox.advance(toInstant(Date.parse(now), '/now'))
       if (Object.keys(passing).length > 0) sandbox.setClock(passing)
       return { body: clockOf(sandbox) }
     },
@@ -60,15 +66,10 @@ export const clockRoutes: readonly AnyRoute[] = [
     name: 'clock.advance',
     method: 'POST',
     path: '/clock/advance',
-    summary: 'Let time pass, and every event that falls due happen',
+    summary: 'Let time pass, every event that falls due happen and its webhooks be delivered',
     answers: 'A receipt: everything that happened, in order.',
-    body: step,
-    handle: ({ sandbox, body: { by, to, steps } }) => {
-      if (steps !== undefined) return { body: sandbox.advanceSteps(steps) }
-      if (to !== undefined) return { body: advance(sandbox, Date.parse(to), '/to') }
-      // The schema leaves `by` as the only one, and it has read the duration before.
-      return { body: advance(sandbox, sandbox.clock.now + (parseDuration(by ?? '') ?? 0), '/by') }
-    },
+    body: () => step(milestones),
+    handle: async ({ sandbox, body }) => ({ body: await sandbox.advance(target(body, milestones)) }),
   }),
   route({
     name: 'clock.horizon',
@@ -96,18 +97,38 @@ function eventOf({ due_at, kind, ref, urgency, says }: ScheduledEvent) {
   return { at: due_at, kind, ref, urgency, says }
 }
 
-function advance(sandbox: Sandbox, instant: number, at: string): Receipt {
+interface Step {
+  readonly by?: string | undefined
+  readonly to?: string | undefined
+  readonly steps?: number | undefined
+  readonly until?: unknown
+}
+
+// The schema leaves one member, and has read it before.
+function target({ by, to, steps, until }: Step, milestones: readonly AnyMilestone[]): Target {
+  if (steps !== undefined) return { steps }
+  if (to !== undefined) return toInstant(Date.parse(to), '/to')
+  if (by !== undefined) return { to: (now) => reachable(now, now + (parseDuration(by) ?? 0), '/by') }
+  const milestone = milestones.find(({ name }) => Object.hasOwn(until as object, name)) as AnyMilestone
+  return { until: { milestone, goal: until } }
+}
+
+function toInstant(instant: number, at: string): Target {
+  return { to: (now) => reachable(now, instant, at) }
+}
+
+function reachable(now: number, instant: number, at: string): number {
   if (instant > END_OF_TIME) {
     refuseInvalid([
       { pointer: at, detail: `leads past the last instant there is, ${formatInstant(END_OF_TIME)}` },
     ])
   }
-  if (instant < sandbox.clock.now) {
+  if (instant < now) {
     refuse('conflict', {
-      detail: `The clock stands at ${formatInstant(sandbox.clock.now)} and cannot go back to ${formatInstant(instant)}.`,
+      detail: `The clock stands at ${formatInstant(now)} and cannot go back to ${formatInstant(instant)}.`,
       mitigation:
-        'POST /__emulator/reset with {"clock": "<instant>"} starts the world again at any instant; PUT /__emulator/state loads one that was saved.',
+        'POST /__emulator/reset with {"clock": "<instant>"} starts the world again at any instant; restoring a snapshot goes back to when it was saved.',
     })
   }
-  return sandbox.advanceTo(instant)
+  return instant
 }

@@ -3,21 +3,31 @@ import type { AnyRoute } from '../route.ts'
 import { aboutRoutes } from './about.ts'
 import { assumptionRoutes } from './assumptions.ts'
 import { clockRoutes } from './clock.ts'
+import { eventRoutes } from './events.ts'
+import { explainRoutes } from './explain.ts'
 import { interventionRoutes } from './interventions.ts'
 import { limitRoutes } from './limits.ts'
 import { recordRoutes } from './records.ts'
 import { referenceRoutes } from './reference.ts'
+import { requestCheckRoutes } from './request-checks.ts'
 import { requestRoutes } from './requests.ts'
+import { sandboxRoutes } from './sandboxes.ts'
+import { snapshotRoutes } from './snapshots.ts'
 import { worldRoutes } from './world.ts'
 
 /** Every route of the control interface: its own, and the interventions that the service's resources declare. */
 export function controlRoutes(service: Service): readonly AnyRoute[] {
   return [
     ...aboutRoutes,
-    ...clockRoutes,
+    ...clockRoutes(service),
     ...worldRoutes,
+    ...snapshotRoutes,
+    ...sandboxRoutes,
     ...recordRoutes,
     ...requestRoutes,
+    ...requestCheckRoutes(service),
+    ...explainRoutes,
+    ...eventRoutes,
     ...limitRoutes,
     ...assumptionRoutes,
     ...referenceRoutes,

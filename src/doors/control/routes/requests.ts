@@ -2,9 +2,11 @@ import * as z from 'zod'
 import { didYouMean } from '../../../kernel/assumptions.ts'
 import { refuse, refuseInvalid } from '../../../kernel/errors.ts'
 import { queryInt, queryText } from '../../../kernel/fields.ts'
-import { parseInstant } from '../../../kernel/instant.ts'
-import type { LogEntry } from '../../../kernel/request-log.ts'
+import { matches } from '../../../kernel/log/request-match.ts'
+import { STATUS_PATTERN } from '../../../kernel/log/request-match-schema.ts'
 import type { Sandbox } from '../../../kernel/sandbox.ts'
+import type { ControlHost } from '../host.ts'
+import { entriesSince, entryOf } from '../request-entry.ts'
 import { type AnyRoute, route } from '../route.ts'
 
 /** How many entries a list holds when nobody asks for another number. */
@@ -14,17 +16,20 @@ const filter = () =>
   z
     .strictObject({
       operation: queryText().optional(),
+      method: queryText().optional(),
+      /** A glob: `*` is any run of characters. */
+      path: queryText().optional(),
       status: queryText()
-        .refine((value) => /^[1-5](\d\d|xx)$/.test(value), {
+        .refine((value) => STATUS_PATTERN.test(value), {
           error: 'must be a status such as 429, or a class such as 4xx',
         })
         .optional(),
+      idempotency_key: queryText().optional(),
+      sandbox: queryText().optional(),
       since: queryText().optional(),
       limit: queryInt(1, 100_000).optional(),
     })
     .prefault({})
-
-type Filter = z.output<ReturnType<typeof filter>>
 
 /** The log of API requests. */
 export const requestRoutes: readonly AnyRoute[] = [
@@ -35,17 +40,17 @@ export const requestRoutes: readonly AnyRoute[] = [
     summary: `List the newest API requests (${USUAL} unless limit says otherwise), in order of arrival`,
     answers: 'The entries, how many the log can hold, and how many it has dropped.',
     query: filter,
-    handle: ({ sandbox, query }) => {
-      const { log } = sandbox
-      refuseUnknownOperation(sandbox, query.operation)
-      const found = since(sandbox, query.since).filter((entry) => fits(entry, query))
+    handle: ({ host, sandbox: chosen, query: { sandbox: name, since, limit = USUAL, ...match } }) => {
+      const sandbox = name === undefined ? chosen : sandboxNamed(host, name)
+      refuseUnknownOperation(sandbox, match.operation)
+      const found = entriesSince(sandbox, since, '/query/since').filter((entry) => matches(match, entry))
       return {
         body: {
           object: 'list',
-          data: found.slice(-(query.limit ?? USUAL)).map(entryOf),
+          data: found.slice(-limit).map((entry) => entryOf(sandbox, entry)),
           matched: found.length,
-          capacity: log.capacity,
-          dropped: log.dropped,
+          capacity: sandbox.log.capacity,
+          dropped: sandbox.log.dropped,
         },
       }
     },
@@ -64,47 +69,20 @@ export const requestRoutes: readonly AnyRoute[] = [
   }),
 ]
 
-// An instant takes the entries from then on; an id takes those after it, for whoever reads the log piece by piece.
-function since(sandbox: Sandbox, point: string | undefined): LogEntry[] {
-  const entries = sandbox.log.entries()
-  if (point === undefined) return entries
-  const index = entries.findIndex(({ id }) => id === point)
-  if (index !== -1) return entries.slice(index + 1)
-  const from = parseInstant(point)?.ms ?? refusePoint()
-  return entries.filter(({ at }) => Date.parse(at) >= from)
-}
-
-function refusePoint(): never {
-  const detail = 'is neither an ISO 8601 instant nor the id of a request in the log'
-  return refuse('validation_failed', {
-    detail: `since ${detail}.`,
-    issues: [{ pointer: '/query/since', detail }],
-  })
+// Looking must not make a world that nobody has used.
+function sandboxNamed({ sandboxes }: ControlHost, name: string): Sandbox {
+  const names = sandboxes.list().map(({ sandbox }) => sandbox.name)
+  return (
+    sandboxes.get(name) ??
+    refuse('not_found', {
+      detail: `There is no sandbox "${name}".${didYouMean(name, names)}`,
+      mitigation: 'GET /__emulator/sandboxes lists every sandbox.',
+    })
+  )
 }
 
 function refuseUnknownOperation({ service }: Sandbox, name: string | undefined): void {
   if (name === undefined || service.operations.has(name)) return
   const hint = didYouMean(name, [...service.operations.keys()])
   refuseInvalid([{ pointer: '/query/operation', detail: `There is no operation "${name}".${hint}` }])
-}
-
-function fits(entry: LogEntry, { operation, status }: Filter): boolean {
-  if (operation !== undefined && entry.operation !== operation) return false
-  if (status === undefined) return true
-  const given = String(entry.status)
-  return status.endsWith('xx') ? given[0] === status[0] : given === status
-}
-
-// What changed is named, not shown: the records themselves are in the state.
-function entryOf({ commit, admission, ...entry }: LogEntry) {
-  const changes = (commit?.changes ?? []).filter(({ table }) => !table.startsWith('$'))
-  const { retryAfter, ...quota } = admission
-  return {
-    ...entry,
-    operation: entry.operation ?? null,
-    caller: entry.caller ?? null,
-    error: entry.error ?? null,
-    admission: { ...quota, retry_after: retryAfter ?? null },
-    changed: changes.map(({ table, id }) => `${table}/${id}`),
-  }
 }

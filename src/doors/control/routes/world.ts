@@ -1,26 +1,15 @@
 import * as z from 'zod'
 import { refuseInvalid } from '../../../kernel/errors.ts'
-import { anyObject, timestamp } from '../../../kernel/fields.ts'
-import { formatInstant } from '../../../kernel/instant.ts'
-import { type Issue, isObject, type JsonObject } from '../../../kernel/json.ts'
-import type { Sandbox } from '../../../kernel/sandbox.ts'
-import { readFixtures, SHIPPED_WORLDS } from '../../fixtures.ts'
+import { anyObject } from '../../../kernel/fields.ts'
+import { isObject, type JsonObject } from '../../../kernel/json.ts'
+import { readFixtures } from '../../fixtures.ts'
 import { mergeFixtures } from '../merge-fixtures.ts'
 import { refuseFixtures } from '../refuse-fixtures.ts'
 import { type AnyRoute, route, WORLD_BODY } from '../route.ts'
+import { foreignExtends, originOf, startingPoint } from '../starting-point.ts'
+import { summaryOf } from '../world-summary.ts'
 
-const start = () =>
-  z
-    .strictObject({
-      fixtures: z
-        .union([z.enum(SHIPPED_WORLDS), anyObject()], {
-          error: `must be one of ${SHIPPED_WORLDS.join(', ')}, or a fixtures document`,
-        })
-        .optional(),
-      seed: z.int().optional(),
-      clock: timestamp().optional(),
-    })
-    .prefault({})
+const start = () => z.strictObject(startingPoint()).prefault({})
 
 /** The world as a whole. */
 export const worldRoutes: readonly AnyRoute[] = [
@@ -32,15 +21,11 @@ export const worldRoutes: readonly AnyRoute[] = [
     answers: 'A summary of the new world.',
     bounds: WORLD_BODY,
     body: start,
-    handle: async ({ host, sandbox, body: { fixtures, seed, clock } }) => {
-      if (isObject(fixtures)) refuseInvalid(foreignExtends(fixtures, '/fixtures'))
-      await host
-        .reset({
-          ...(fixtures === undefined ? {} : { fixtures: fixtures as string | JsonObject }),
-          ...(seed === undefined ? {} : { seed }),
-          ...(clock === undefined ? {} : { clock }),
-        })
-        .catch((error) => refuseFixtures(error, isObject(fixtures) ? '/fixtures' : ''))
+    handle: async ({ host, sandbox, body }) => {
+      refuseInvalid(foreignExtends(body.fixtures, '/fixtures'))
+      await host.sandboxes
+        .reset(sandbox, originOf(body))
+        .catch((error) => refuseFixtures(error, isObject(body.fixtures) ? '/fixtures' : ''))
       return { body: summaryOf(sandbox) }
     },
   }),
@@ -81,23 +66,3 @@ export const worldRoutes: readonly AnyRoute[] = [
     },
   }),
 ]
-
-// A caller of this interface may name shipped worlds, never files: what a file holds could be read from the complaints.
-function foreignExtends(document: JsonObject, at: string): Issue[] {
-  const base = document.extends
-  if (base === undefined || SHIPPED_WORLDS.some((name) => name === base)) return []
-  return [{ pointer: `${at}/extends`, detail: `must be one of ${SHIPPED_WORLDS.join(', ')}` }]
-}
-
-function summaryOf(sandbox: Sandbox) {
-  const counts = [...sandbox.service.collections.keys()].map(
-    (name) => [name, sandbox.store.rows(name).size] as const,
-  )
-  return {
-    sandbox: sandbox.name,
-    revision: sandbox.store.revision,
-    seed: sandbox.seed,
-    now: formatInstant(sandbox.clock.now),
-    records: Object.fromEntries(counts),
-  }
-}

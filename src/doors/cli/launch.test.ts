@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { START_OPTIONS } from './invocation.ts'
+import { launchOptions } from './launch.ts'
+import { type OptionName, resolveOptions } from './options.ts'
+
+const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+test('receivers of webhooks beyond this machine come from the flag, repeated or with commas', async () => {
+  const flags = new Map<OptionName, readonly string[]>([['allowWebhook', ['a.test:80', '[fd00::5]:81']]])
+  const options = resolveOptions(START_OPTIONS, flags, {})
+  expect((await launchOptions(options, new Set(), logger)).allowWebhooks).toEqual([
+    'a.test:80',
+    '[fd00::5]:81',
+  ])
+  const env = { WORKSPACE_EMULATOR_ALLOW_WEBHOOK: 'a.test:80, b.test:81' }
+  const given = resolveOptions(START_OPTIONS, new Map(), env)
+  expect((await launchOptions(given, new Set(), logger)).allowWebhooks).toEqual(['a.test:80', 'b.test:81'])
+})

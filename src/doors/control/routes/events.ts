@@ -1,0 +1,121 @@
+import * as z from 'zod'
+import { didYouMean } from '../../../kernel/assumptions.ts'
+import type { ClockRow } from '../../../kernel/clock.ts'
+import type { Change, Commit, Row } from '../../../kernel/commit.ts'
+import { queryText } from '../../../kernel/fields.ts'
+import { formatInstant } from '../../../kernel/instant.ts'
+import type { LogEntry } from '../../../kernel/log/request-log.ts'
+import type { Sandbox } from '../../../kernel/sandbox.ts'
+import { CLOCK, WORLD } from '../../../kernel/state.ts'
+import { type FeedSource, Feeds } from '../feed.ts'
+import type { ControlHost } from '../host.ts'
+import { type AnyRoute, route } from '../route.ts'
+
+type Hear = (data: object) => void
+
+/** What can be listened to, and how. */
+const sources = {
+  request: ({ log }: Sandbox, tell: Hear) => log.onEntry((entry) => tell(requestOf(entry))),
+  event: (sandbox: Sandbox, tell: Hear) =>
+    sandbox.onEvent((event) => {
+      if (event.webhook === undefined) tell(event)
+    }),
+  delivery: (sandbox: Sandbox, tell: Hear) =>
+    sandbox.onEvent((event) => {
+      if (event.webhook !== undefined) tell(event)
+    }),
+  transition: ({ store }: Sandbox, tell: Hear) =>
+    store.onCommit((commit) => {
+      for (const change of commit.changes) tellTransition(change, commit, tell)
+    }),
+  clock: ({ store }: Sandbox, tell: Hear) =>
+    store.onCommit(({ changes }) => {
+      for (const { table, id, after } of changes) {
+        if (table === WORLD && id === CLOCK && after !== undefined) tell(clockOf(after as ClockRow))
+      }
+    }),
+  world: (sandbox: Sandbox, tell: Hear) => sandbox.onReplaced(() => tell(worldOf(sandbox))),
+}
+
+type FeedType = keyof typeof sources
+
+const TYPES = Object.keys(sources) as readonly FeedType[]
+
+const filter = () =>
+  z
+    .strictObject({
+      types: queryText()
+        .superRefine((text, context) => {
+          for (const word of text.split(',')) {
+            if (TYPES.some((type) => type === word)) continue
+            const message = `must be of ${TYPES.join(', ')}, separated by commas, and "${word}" is none.${didYouMean(word, TYPES)}`
+            context.addIssue({ code: 'custom', message })
+          }
+        })
+        .transform((text) => TYPES.filter((type) => text.split(',').includes(type)))
+        .meta({ description: `Any of ${TYPES.join(', ')}, separated by commas; all of them when left out.` })
+        .optional(),
+    })
+    .prefault({})
+
+const feeds = new Feeds()
+
+/** What happens in a world, while it happens. */
+export const eventRoutes: readonly AnyRoute[] = [
+  route({
+    media: 'text/event-stream',
+    name: 'events.follow',
+    method: 'GET',
+    path: '/events',
+    summary: `Follow what happens in the world as server-sent events: ${TYPES.join(', ')}, or those named by types`,
+    answers:
+      'A stream without an end: hello first, then each event with an id that counts up within this connection (an earlier Last-Event-ID means nothing), dropped with a count when the reader was too slow, and end with a reason when the world or the emulator goes.',
+    query: filter,
+    handle: ({ host, sandbox, query: { types = TYPES }, gone }) => {
+      const write = feeds.open(sourceOf(host, sandbox, types), { gone, closing: host.closing })
+      return {
+        stream: (res) => {
+          res.setHeader('Date', new Date(sandbox.clock.now).toUTCString())
+          write(res)
+        },
+      }
+    },
+  }),
+]
+
+function sourceOf(host: ControlHost, sandbox: Sandbox, types: readonly FeedType[]): FeedSource {
+  return {
+    hello: () => ({ ...worldOf(sandbox), version: host.version, types }),
+    listen: (tell) => {
+      const stops = types.map((type) => sources[type](sandbox, (data) => tell(type, data)))
+      return () => {
+        for (const stop of stops) stop()
+      }
+    },
+    isThere: () => host.sandboxes.get(sandbox.name) === sandbox,
+  }
+}
+
+function worldOf({ name, clock, store }: Sandbox) {
+  return { sandbox: name, now: formatInstant(clock.now), rate: clock.rate, revision: store.revision }
+}
+
+function clockOf({ now, rate, skip_on_poll }: ClockRow) {
+  return { now, rate, skip_on_poll }
+}
+
+// The error by its code alone: what was wrong can quote what was sent.
+function requestOf({ id, at, method, path, operation, status, error }: LogEntry) {
+  return { id, at, method, path, operation: operation ?? null, status, error: error?.code ?? null }
+}
+
+function tellTransition({ table, id, before, after }: Change, { at }: Commit, tell: Hear): void {
+  const [from, to] = [statusOf(before), statusOf(after)]
+  const isTold = from !== undefined && to !== undefined && from !== to && !table.startsWith('$')
+  if (isTold) tell({ ref: `${table}/${id}`, from, to, at })
+}
+
+function statusOf(row: Row | undefined): string | undefined {
+  const status = (row as { status?: unknown } | undefined)?.status
+  return typeof status === 'string' ? status : undefined
+}

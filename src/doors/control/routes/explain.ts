@@ -1,0 +1,54 @@
+import { didYouMean } from '../../../kernel/assumptions.ts'
+import { refuse } from '../../../kernel/errors.ts'
+import { explain } from '../../../kernel/explain/trace.ts'
+import type { RequestLog } from '../../../kernel/log/request-log.ts'
+import type { ControlHost } from '../host.ts'
+import { type AnyRoute, route } from '../route.ts'
+
+/** Why a request was answered as it was. */
+export const explainRoutes: readonly AnyRoute[] = [
+  route({
+    name: 'requests.explain',
+    method: 'GET',
+    path: '/explain/{request_id}',
+    summary: 'Explain one API request by the id in its X-Emulator-Request-Id, of whichever sandbox',
+    answers:
+      'The whole way of the request: what each step saw, what it changed, and what the answer rests on.',
+    handle: ({ host, params }) => {
+      const { name, number } = partsOf(params.request_id)
+      const sandbox = host.sandboxes.get(name) ?? refuseUnknownSandbox(host, name)
+      const entry =
+        sandbox.log.find(params.request_id) ?? refuseUnknown(sandbox.log, params.request_id, number)
+      return { body: explain(sandbox, entry) }
+    },
+  }),
+]
+
+/** `default-000042` is request 42 of the sandbox `default`. */
+function partsOf(id: string): { readonly name: string; readonly number: number } {
+  const [, name, digits] = /^(.+)-(\d{6,})$/.exec(id) ?? []
+  if (name !== undefined) return { name, number: Number(digits) }
+  return refuse('not_found', {
+    detail: `"${id}" is no id of a request; one is made of the name of a sandbox and a number, such as default-000042.`,
+    mitigation:
+      'Take it from the header X-Emulator-Request-Id of an answer, or from GET /__emulator/requests.',
+  })
+}
+
+function refuseUnknownSandbox({ sandboxes }: ControlHost, name: string): never {
+  const names = sandboxes.list().map(({ sandbox }) => sandbox.name)
+  return refuse('not_found', { detail: `There is no sandbox "${name}".${didYouMean(name, names)}` })
+}
+
+function refuseUnknown({ requests, dropped, capacity }: RequestLog, id: string, number: number): never {
+  if (number === 0 || number > requests) {
+    return refuse('not_found', {
+      detail: `There has been no request ${id}: the world has seen ${requests} since it began, or began again.`,
+      mitigation: 'GET /__emulator/requests lists those that the log has.',
+    })
+  }
+  return refuse('not_found', {
+    detail: `The request ${id} is not in the log any more. It keeps the newest ${capacity}, and ${dropped} have been dropped since it was last emptied.`,
+    mitigation: 'Explain a request soon after it was made.',
+  })
+}

@@ -1,0 +1,124 @@
+import * as z from 'zod'
+import { refuseInvalid } from '../../../kernel/errors.ts'
+import { anyObject } from '../../../kernel/fields.ts'
+import { formatInstant } from '../../../kernel/instant.ts'
+import { type Issue, isObject, type JsonObject } from '../../../kernel/json.ts'
+import { NAME_PATTERN, NAME_RULE } from '../../../kernel/names.ts'
+import type { Origin } from '../../../kernel/origin.ts'
+import type { Sandbox } from '../../../kernel/sandbox.ts'
+import { DEFAULT_SANDBOX, type SandboxEntry, type Sandboxes } from '../../../kernel/sandboxes.ts'
+import { refuseFixtures } from '../refuse-fixtures.ts'
+import { type AnyRoute, BASE, route, WORLD_BODY } from '../route.ts'
+import { foreignExtends, originOf, startingPoint } from '../starting-point.ts'
+
+const newSandbox = () =>
+  z.strictObject({
+    name: z.string().regex(NAME_PATTERN, { error: `must be ${NAME_RULE}` }),
+    ...startingPoint(),
+    settings: anyObject().optional(),
+    persist: z.boolean().default(false),
+    from_snapshot: z.string().optional(),
+  })
+
+type NewSandbox = z.output<ReturnType<typeof newSandbox>>
+
+/** All worlds of the process. They are made on first use, too; these routes say from what. */
+export const sandboxRoutes: readonly AnyRoute[] = [
+  route({
+    name: 'sandboxes.list',
+    method: 'GET',
+    path: '/sandboxes',
+    summary: 'List every sandbox',
+    answers: 'Each with its clock, its size and its paths.',
+    worldless: true,
+    handle: ({ host }) => ({ body: { object: 'list', data: host.sandboxes.list().map(viewOf) } }),
+  }),
+  route({
+    name: 'sandboxes.create',
+    method: 'POST',
+    path: '/sandboxes',
+    summary:
+      'Make a sandbox, from fixtures or from a snapshot of the sandbox that the request chooses; with persist it outlives the process',
+    answers: 'The sandbox.',
+    success: [201],
+    worldless: true,
+    bounds: WORLD_BODY,
+    body: newSandbox,
+    handle: async ({ host, sandbox, body }) => {
+      refuseInvalid([
+        ...clashes(body),
+        ...foreignExtends(body.fixtures, '/fixtures'),
+        ...unknown(sandbox, body),
+      ])
+      const origin = await chosen(host.sandboxes, sandbox, body)
+      await host.sandboxes
+        .create(body.name, origin, body.persist)
+        .catch((error) => refuseFixtures(error, isObject(body.fixtures) ? '/fixtures' : ''))
+      return { status: 201, body: viewOf(host.sandboxes.show(body.name)) }
+    },
+  }),
+  route({
+    name: 'sandboxes.show',
+    method: 'GET',
+    path: '/sandboxes/{name}',
+    summary: 'Show one sandbox',
+    answers: 'The sandbox.',
+    worldless: true,
+    handle: ({ host, params }) => ({ body: viewOf(host.sandboxes.show(params.name)) }),
+  }),
+  route({
+    name: 'sandboxes.delete',
+    method: 'DELETE',
+    path: '/sandboxes/{name}',
+    summary: 'Remove a sandbox and all that belongs to it, snapshots and files too',
+    answers: 'Nothing.',
+    success: [204],
+    worldless: true,
+    handle: async ({ host, params }) => {
+      await host.sandboxes.delete(params.name)
+      return { status: 204 }
+    },
+  }),
+]
+
+// The clock of a sandbox that nobody has used for a while stands where it was last used: its time has passed all the same.
+function viewOf({ sandbox, persist }: SandboxEntry) {
+  const { name, clock, store, seed, log, service } = sandbox
+  const path = name === DEFAULT_SANDBOX ? '' : `/@${name}`
+  return {
+    name,
+    persist,
+    now: formatInstant(clock.due()),
+    rate: clock.rate,
+    seed,
+    revision: store.revision,
+    records: [...service.collections.keys()].reduce((sum, table) => sum + store.rows(table).size, 0),
+    requests: log.size,
+    base_url_path: `${path}/v1`,
+    control_url_path: path + BASE,
+  }
+}
+
+const BROUGHT_ALONG = ['fixtures', 'seed', 'clock', 'settings'] as const
+
+function clashes(body: NewSandbox): Issue[] {
+  if (body.from_snapshot === undefined) return []
+  return BROUGHT_ALONG.filter((key) => body[key] !== undefined).map((key) => ({
+    pointer: `/${key}`,
+    detail: 'cannot be given together with from_snapshot: a snapshot brings its own',
+  }))
+}
+
+function unknown({ ledger }: Sandbox, { settings = {} }: NewSandbox): Issue[] {
+  return ledger.check(settings).map((issue) => ({ ...issue, pointer: `/settings${issue.pointer}` }))
+}
+
+async function chosen(sandboxes: Sandboxes, from: Sandbox, body: NewSandbox): Promise<Origin> {
+  const { from_snapshot, settings } = body
+  if (from_snapshot === undefined) {
+    return { ...originOf(body), ...(settings === undefined ? {} : { settings: settings as JsonObject }) }
+  }
+  // The requests that the other sandbox has answered are none of the new one's.
+  const { store, limits } = await sandboxes.snapshots(from).world(from_snapshot)
+  return { world: { store, limits } }
+}

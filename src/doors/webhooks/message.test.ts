@@ -1,0 +1,62 @@
+import { createHmac } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { outboxWorld } from '../../../test/support/outbox-world.ts'
+import { Settings } from '../../kernel/assumptions.ts'
+import { begin } from '../../kernel/outbox/delivery.ts'
+import { messageOf, sign } from './message.ts'
+
+async function delivery(body: object = { name: 'Grüße 🎉' }) {
+  const world = await outboxWorld()
+  const [{ id } = { id: '' }] = world.tell(body)
+  return world.sandbox.change((scope) => begin(scope, world.delivery(id))).result
+}
+
+test('a message carries the object as JSON, its type, and which delivery and attempt it is', async () => {
+  const sent = await delivery()
+  const { url, headers, body } = messageOf(sent, null, new Settings())
+  expect(url).toBe('http://127.0.0.1:9000/hook')
+  expect(JSON.parse(body.toString('utf8'))).toEqual({ name: 'Grüße 🎉' })
+  expect(headers).toEqual({
+    'Content-Type': 'application/json',
+    'Content-Length': String(body.length),
+    'User-Agent': 'agent-workspace-emulator',
+    'X-Emulator-Event': 'thing.made',
+    'X-Emulator-Delivery': sent.id,
+    'X-Emulator-Delivery-Attempt': '1',
+  })
+})
+
+test('the signature is the HMAC-SHA256 of the exact bytes', async () => {
+  const sent = await delivery()
+  const settings = new Settings({
+    'webhooks.signature': { header: 'X-Sign', secret: 'general', prefix: 'sha256=' },
+  })
+  const { headers, body } = messageOf(sent, null, settings)
+  const expected = createHmac('sha256', 'general').update(body).digest('hex')
+  expect(headers['X-Sign']).toBe(`sha256=${expected}`)
+  // RFC 4231, test case 2.
+  expect(sign(Buffer.from('what do ya want for nothing?'), 'Jefe')).toBe(
+    '5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843',
+  )
+})
+
+test('the secret of a subscription goes before that of the settings, and signs without any', async () => {
+  const sent = await delivery()
+  const settings = new Settings({ 'webhooks.signature': { header: 'X-Sign', secret: 'general' } })
+  const own = messageOf(sent, 'own', settings)
+  expect(own.headers['X-Sign']).toBe(sign(own.body, 'own'))
+  const alone = messageOf(sent, 'own', new Settings())
+  expect(alone.headers['X-Emulator-Signature']).toBe(sign(alone.body, 'own'))
+})
+
+test('the header of the type has the name that a setting gives it', async () => {
+  const { headers } = messageOf(await delivery(), null, new Settings({ 'webhooks.event_header': 'X-Type' }))
+  expect([headers['X-Type'], headers['X-Emulator-Event']]).toEqual(['thing.made', undefined])
+})
+
+test('X4 keys that mean something to JavaScript are sent as they are', async () => {
+  const body = JSON.parse('{"__proto__":{"x":1},"constructor":"c","":0}') as object
+  expect(messageOf(await delivery(body), null, new Settings()).body.toString()).toBe(
+    '{"__proto__":{"x":1},"constructor":"c","":0}',
+  )
+})

@@ -1,0 +1,40 @@
+import { createHmac } from 'node:crypto'
+import type { Settings } from '../../kernel/assumptions.ts'
+import type { Delivery } from '../../kernel/outbox/records.ts'
+import { DEFAULT_SIGNATURE_HEADER, eventHeader, signature } from '../../kernel/outbox/settings.ts'
+
+/** A request that delivers a webhook. */
+export interface Message {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** UTF-8. */
+  readonly body: Buffer
+}
+
+/** The request for the latest attempt of a delivery. `secret`: that of its subscription, which goes before the one of the settings. */
+export function messageOf(delivery: Delivery, secret: string | null, settings: Settings): Message {
+  const body = Buffer.from(JSON.stringify(delivery.body))
+  const headers = {
+    'Content-Type': 'application/json',
+    'Content-Length': String(body.length),
+    'User-Agent': 'agent-workspace-emulator',
+    [settings.get(eventHeader)]: delivery.type,
+    'X-Emulator-Delivery': delivery.id,
+    'X-Emulator-Delivery-Attempt': String(delivery.attempts.length),
+    ...signatureOf(body, secret, settings),
+  }
+  return { url: delivery.url, headers, body }
+}
+
+function signatureOf(body: Buffer, own: string | null, settings: Settings): Record<string, string> {
+  const general = settings.get(signature)
+  const secret = own ?? general?.secret
+  if (secret === undefined) return {}
+  const { header = DEFAULT_SIGNATURE_HEADER, prefix = '' } = general ?? {}
+  return { [header]: prefix + sign(body, secret) }
+}
+
+/** HMAC-SHA256 of the bytes, in lower-case hexadecimal. */
+export function sign(body: Uint8Array, secret: string): string {
+  return createHmac('sha256', secret).update(body).digest('hex')
+}

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest'
+import type { Change, Row } from '../commit.ts'
+import type { LogEntry } from '../log/request-log.ts'
+import { effectsOf, inShort } from './effects.ts'
+
+const row = (id: string, members: object = {}) => ({ id, ...members }) as Row
+const change = (table: string, id: string, before?: object, after?: object): Change => ({
+  table,
+  id,
+  before: before && row(id, before),
+  after: after && row(id, after),
+})
+const effects = (handled: readonly Change[], polled: readonly Change[] = []) => {
+  const commit = (changes: readonly Change[]) => ({ revision: 1, at: '', changes })
+  return effectsOf({
+    poll: { commit: commit(polled), events: 0 },
+    commit: commit(handled),
+  } as unknown as LogEntry)
+}
+const event = (due_at: string) => ({ kind: 'ring', ref: 'bells/b', due_at, seq: 1, says: 'Rings.' })
+
+test('records are told with the step that wrote them; tables of the kernel are not', () => {
+  const { changes } = effects(
+    [
+      change('pages', 'a', undefined, { name: 'x' }),
+      change('pages', 'b', { name: 'x' }, { name: 'y' }),
+      change('pages', 'c', {}),
+      change('$world', 'counters', { ids: 1 }, { ids: 2 }),
+      change('$idempotency', 'k', undefined, {}),
+    ],
+    [change('batches', 'd', { polls: 1 }, { polls: 2 })],
+  )
+  expect(changes.map(({ step, ref, action }) => [step, ref, action])).toEqual([
+    ['poll', 'batches/d', 'changed'],
+    ['handle', 'pages/a', 'created'],
+    ['handle', 'pages/b', 'changed'],
+    ['handle', 'pages/c', 'deleted'],
+  ])
+  expect(changes[2]?.patch).toEqual([{ op: 'replace', path: '/name', value: 'y' }])
+})
+
+test('events are told by when they happen: new ones, moved ones, and those that are off', () => {
+  const { scheduled, unscheduled } = effects([
+    change('$schedule', 'new', undefined, event('2026-01-02')),
+    change('$schedule', 'moved', event('2026-01-01'), event('2026-01-03')),
+    change('$schedule', 'off', event('2026-01-04')),
+  ])
+  const ring = { kind: 'ring', ref: 'bells/b', says: 'Rings.' }
+  expect(scheduled).toEqual([
+    { ...ring, at: '2026-01-02' },
+    { ...ring, at: '2026-01-03', instead_of: '2026-01-01' },
+  ])
+  expect(unscheduled).toEqual([{ ...ring, at: '2026-01-04' }])
+})
+
+test('webhooks that are enqueued are named and not shown; what happens to one later is a change like any other', () => {
+  const delivery = { type: 'page.made', url: 'http://127.0.0.1:9/', ref: 'pages/a', body: { large: true } }
+  const told = effects([
+    change('webhook_deliveries', 'w1', undefined, delivery),
+    change('webhook_deliveries', 'w2', { status: 'failed' }, { status: 'pending' }),
+  ])
+  expect(told.deliveries).toEqual([
+    { id: 'w1', type: 'page.made', url: 'http://127.0.0.1:9/', about: 'pages/a' },
+  ])
+  expect(told.changes.map(({ ref }) => ref)).toEqual(['webhook_deliveries/w2'])
+})
+
+test('a request without a commit did nothing', () => {
+  const told = effectsOf({ poll: undefined, commit: undefined } as LogEntry)
+  expect(told).toEqual({ changes: [], scheduled: [], unscheduled: [], deliveries: [] })
+  expect(inShort(told)).toBe('it changed nothing')
+})
+
+test('in short, up to three records of a kind are named', () => {
+  const made = (n: number) => Array.from({ length: n }, (_, i) => change('pages', `p${i}`, undefined, {}))
+  expect(inShort(effects(made(1)))).toBe('it created pages/p0')
+  expect(inShort(effects([...made(3), change('x', 'y', {}, { n: 1 })]))).toBe(
+    'it created pages/p0, pages/p1, pages/p2 and changed x/y',
+  )
+  const many = [
+    ...made(4),
+    change('$schedule', 's', undefined, event('2026')),
+    change('webhook_deliveries', 'w', undefined, {}),
+  ]
+  expect(inShort(effects(many))).toBe('it created 4 records, scheduled 1 event and enqueued 1 webhook')
+})

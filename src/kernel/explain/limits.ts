@@ -1,0 +1,116 @@
+import { idempotencyId } from '../idempotency.ts'
+import { formatInstant } from '../instant.ts'
+import type { KeptWindow, LogEntry } from '../log/request-log.ts'
+import type { Admission } from '../rate-limiter.ts'
+import type { World } from '../world.ts'
+
+/** What a rule about the rate of requests says. */
+interface Quota {
+  readonly limit: number
+  readonly remaining: number
+  /** Unix epoch second at which a place becomes free. */
+  readonly reset: number
+  readonly retry_after: number | null
+}
+
+/** The rate window of a request, before and after it. */
+export interface LimiterTrace {
+  /** Teamspace and operation; null when the request never came so far as to ask for a place. */
+  readonly key: string | null
+  readonly limit: number
+  readonly window_s: number | null
+  readonly before: { readonly remaining: number } | null
+  readonly after: Omit<Quota, 'limit'>
+  /** What the headers of the answer describe instead, where a rule of the handler's refused. */
+  readonly other_rule: Quota | null
+  readonly says: string
+}
+
+/** What the limiter saw and said. Specification: Limits / Rate limits. */
+export function limiterOf(world: World, { window, admission, error }: LogEntry): LimiterTrace {
+  const { limit, ...after } = quotaOf(window?.admission ?? admission)
+  return {
+    key: window?.key ?? null,
+    limit,
+    window_s: window === undefined ? null : window.limit.window / 1000,
+    before: window === undefined ? null : { remaining: window.free },
+    after,
+    other_rule: error?.byOtherRule === true ? quotaOf(admission) : null,
+    says:
+      window === undefined
+        ? 'It took no place in any window; the headers show an untouched one.'
+        : windowSays(world, window),
+  }
+}
+
+function quotaOf({ limit, remaining, reset, retryAfter }: Admission): Quota {
+  return { limit, remaining, reset, retry_after: retryAfter ?? null }
+}
+
+function windowSays({ options }: World, { free, limit, admission }: KeptWindow): string {
+  const size = `${limit.limit} per ${limit.window / 1000} s`
+  if (!admission.admitted) {
+    return `No place was free (${size}); one becomes free at ${formatInstant(admission.reset * 1000)}. A refused request takes none.`
+  }
+  if (free === 0) return `No place was free (${size}), but limits are off, so the oldest was given up.`
+  const off = options.enforceLimits ? '' : ' Limits are off: places are counted, and nothing is refused.'
+  return `${free} places were free (${size}); it took one.${off}`
+}
+
+/** What became of the Idempotency-Key. */
+export interface IdempotencyTrace {
+  readonly outcome: LogEntry['idempotency']
+  readonly key: string | null
+  readonly says: string
+}
+
+/** How the request was remembered or recalled. Specification: Limits / Batch predictions. */
+export function idempotencyOf(world: World, entry: LogEntry): IdempotencyTrace {
+  const key = keyOf(entry) ?? null
+  return { outcome: entry.idempotency, key, says: idempotencySays(world, entry, key) }
+}
+
+function idempotencySays(world: World, entry: LogEntry, key: string | null): string {
+  const operation = world.service.operations.get(entry.operation ?? '')
+  if (key === null) {
+    return operation?.idempotent === true
+      ? 'The operation honours an Idempotency-Key; none was sent.'
+      : 'No Idempotency-Key was sent.'
+  }
+  if (operation === undefined)
+    return 'The request reached no operation that could honour its Idempotency-Key.'
+  if (operation.idempotent !== true) return `${operation.name} takes no notice of an Idempotency-Key.`
+  switch (entry.idempotency) {
+    case 'none':
+      return 'The key was not looked at.'
+    case 'fresh':
+      return entry.error === undefined
+        ? 'The key was new, or older than 24 hours: the answer is kept under it.'
+        : 'The key was new, or older than 24 hours. Nothing is kept under it, because the request was refused.'
+    case 'replay':
+      return `The key was used before with the same body${firstUse(world, entry, key)}: that answer was sent again.`
+    case 'conflict':
+      return `The key was used before with another body${firstUse(world, entry, key)}.`
+  }
+}
+
+// Which earlier request it was, if the log still has it.
+function firstUse({ log }: World, entry: LogEntry, key: string): string {
+  const place = placeOf(entry, key)
+  const entries = log.entries()
+  const earlier = entries.slice(0, entries.indexOf(entry))
+  const first = earlier.findLast((each) => isKept(each) && placeOf(each, keyOf(each) ?? '') === place)
+  return first === undefined ? '' : `, by ${first.id}`
+}
+
+function isKept({ idempotency, error }: LogEntry): boolean {
+  return idempotency === 'fresh' && error === undefined
+}
+
+function keyOf({ headers }: LogEntry): string | undefined {
+  return headers['idempotency-key']
+}
+
+function placeOf({ caller, operation }: Pick<LogEntry, 'caller' | 'operation'>, key: string): string {
+  return idempotencyId(caller?.teamspace_id ?? '', operation ?? '', key)
+}

@@ -1,0 +1,88 @@
+import type { LogEntry } from '../log/request-log.ts'
+import type { AnyOperation } from '../operation.ts'
+import { STEPS, type Step } from '../steps.ts'
+import type { World } from '../world.ts'
+import { effectsOf, inShort } from './effects.ts'
+import { idempotencyOf, limiterOf } from './limits.ts'
+
+/** One step of the way, and what it did with the request. */
+export interface StepTrace {
+  readonly step: Step
+  readonly outcome: 'passed' | 'decided' | 'not reached'
+  /** Empty for a step that was not reached. */
+  readonly says: string
+}
+
+/** The whole way of a request, step by step. Exactly one step has decided. */
+export function stepsOf(world: World, entry: LogEntry): StepTrace[] {
+  const operation = world.service.operations.get(entry.operation ?? '')
+  return STEPS.map((step) => {
+    const outcome = outcomeOf(step, entry)
+    if (outcome === 'not reached') return { step, outcome, says: '' }
+    if (outcome === 'decided' && entry.error !== undefined) return { step, outcome, says: entry.error.detail }
+    return { step, outcome, says: says[step]({ world, entry, operation }) }
+  })
+}
+
+function outcomeOf(step: Step, { decided, error }: LogEntry): StepTrace['outcome'] {
+  if (step === decided) return 'decided'
+  if (step === 'conclude') return 'passed'
+  // Time has passed even for a request that its door turned away.
+  if (step === 'settle' && BEFORE_SETTLE.has(decided)) return 'passed'
+  const isBefore = STEPS.indexOf(step) < STEPS.indexOf(decided)
+  if (isBefore) return 'passed'
+  if (error !== undefined) return 'not reached'
+  return decided === 'recall' && SKIPPED_BY_REPLAY.has(step) ? 'not reached' : 'passed'
+}
+
+const BEFORE_SETTLE: ReadonlySet<Step> = new Set(['receive', 'route'])
+const SKIPPED_BY_REPLAY: ReadonlySet<Step> = new Set(['understand', 'poll', 'handle', 'remember'])
+
+interface Told {
+  readonly world: World
+  readonly entry: LogEntry
+  /** There is one at every step from `identify` on. */
+  readonly operation: AnyOperation | undefined
+}
+
+/** What each step did when it did not refuse. */
+const says: Readonly<Record<Step, (told: Told) => string>> = {
+  receive: ({ entry }) => BODIES[entry.body.kind],
+  route: ({ operation }) => `It is ${operation?.name}: ${operation?.method} ${operation?.path}.`,
+  settle: ({ entry: { caughtUp } }) =>
+    caughtUp === 0 ? 'Nothing was due.' : `${events(caughtUp)} due and ran first.`,
+  identify: ({ entry: { caller } }) =>
+    `The key ${caller?.key_id} acts in the teamspace ${caller?.teamspace_id}${caller?.user_id == null ? '' : ` for ${caller.user_id}`}.`,
+  admit: ({ world, entry }) => limiterOf(world, entry).says,
+  authorize: ({ operation }) => `The key may call ${operation?.name}.`,
+  interfere: () => 'No fault acted before the handler.',
+  find: ({ operation }) =>
+    operation?.find === undefined
+      ? 'Nothing has to be found before the body is looked at.'
+      : 'What the request is about is there, and the caller may see it.',
+  recall: ({ world, entry }) => idempotencyOf(world, entry).says,
+  understand: ({ operation }) =>
+    operation?.input === undefined ? 'There is nothing to check.' : 'Query and body are valid.',
+  poll: ({ entry: { poll } }) =>
+    poll === undefined
+      ? 'The operation polls nothing that makes progress.'
+      : `The poll was noted.${poll.events === 0 ? '' : ` ${events(poll.events)} due by then and ran.`}`,
+  handle: ({ entry }) => `It answered ${entry.status}; ${inShort(effectsOf(entry))}.`,
+  remember: ({ entry: { commit, idempotency } }) =>
+    commit === undefined
+      ? 'There was nothing to write.'
+      : `What it wrote is revision ${commit.revision}${idempotency === 'fresh' ? ', the answer under the Idempotency-Key included' : ''}.`,
+  'interfere-after': () => 'No fault acted after the handler.',
+  conclude: ({ entry: { status } }) => `The answer was ${status}, with the rate-limit headers.`,
+}
+
+const BODIES: Readonly<Record<LogEntry['body']['kind'], string>> = {
+  none: 'It came without a body, or with one that nobody had to read.',
+  json: 'It came with a JSON body.',
+  large: 'It came with a JSON body that is too large for the log.',
+  refused: 'It came with a body that could not be read; the step understand says why.',
+}
+
+function events(count: number): string {
+  return count === 1 ? '1 event was' : `${count} events were`
+}

@@ -1,0 +1,181 @@
+import type { Caller } from '../auth.ts'
+import { catalog, type ErrorCode, type ErrorKind } from '../errors.ts'
+import { type Issue, isObject, type Json } from '../json.ts'
+import { REDACTED } from '../log/log-entry.ts'
+import type { ChosenBy, LogEntry } from '../log/request-log.ts'
+import type { World } from '../world.ts'
+import { type Effects, effectsOf, inShort } from './effects.ts'
+import { type IdempotencyTrace, idempotencyOf, type LimiterTrace, limiterOf } from './limits.ts'
+import { type StepTrace, stepsOf } from './steps.ts'
+
+/** Everything that is known about one request, in the order in which a reader wants it. */
+export interface Trace extends Effects {
+  /** One sentence: the step that decided, and why. */
+  readonly summary: string
+  readonly request: {
+    readonly id: string
+    /** Virtual instant. */
+    readonly at: string
+    readonly method: string
+    readonly path: string
+    readonly query: LogEntry['query']
+    /** Without those that carry credentials. */
+    readonly headers: LogEntry['headers']
+    /** Null when there was none, or it was not kept. */
+    readonly body: Json
+    readonly body_kept: boolean
+    /** Length on arrival; null when it was not counted. */
+    readonly body_bytes: number | null
+  }
+  readonly sandbox: { readonly name: string; readonly chosen_by: ChosenBy; readonly says: string }
+  readonly route: {
+    readonly operation: string | null
+    readonly method: string | null
+    /** Template below `/v1`. */
+    readonly path: string | null
+    readonly params: LogEntry['params']
+    /** The operations that come nearest to a request that fits none. */
+    readonly near_misses: readonly string[]
+  }
+  readonly steps: readonly StepTrace[]
+  readonly caller: Caller | null
+  readonly limiter: LimiterTrace
+  readonly idempotency: IdempotencyTrace
+  readonly faults: readonly never[]
+  readonly error: ErrorTrace | null
+  readonly assumptions: readonly AssumptionTrace[]
+  /** Heading of the section of the specification; null when no route matched. */
+  readonly specification: string | null
+}
+
+interface ErrorTrace {
+  readonly code: string
+  readonly status: number
+  readonly detail: string
+  readonly mitigation: string | null
+  /** By JSON Pointer; the first hundred of `issues_total`. */
+  readonly issues: readonly Issue[]
+  readonly issues_total: number
+}
+
+interface AssumptionTrace {
+  readonly id: string
+  readonly open: string
+  readonly reading: string
+  /** The choices that the item offers, as they were in force at the request. */
+  readonly settings: readonly { readonly key: string; readonly value: unknown }[]
+}
+
+/** Tells the story of one entry of a world's request log. Made when it is asked for: the entry only has references. */
+export function explain(world: World, entry: LogEntry): Trace {
+  const operation = world.service.operations.get(entry.operation ?? '')
+  const effects = effectsOf(entry)
+  return {
+    summary: summaryOf(world, entry, effects),
+    request: requestOf(entry),
+    sandbox: { name: world.name, chosen_by: entry.chosenBy, says: chosen(world.name)[entry.chosenBy] },
+    route: {
+      operation: operation?.name ?? null,
+      method: operation?.method ?? null,
+      path: operation?.path ?? null,
+      params: entry.params,
+      near_misses: entry.nearest,
+    },
+    steps: stepsOf(world, entry),
+    caller: entry.caller ?? null,
+    limiter: limiterOf(world, entry),
+    idempotency: idempotencyOf(world, entry),
+    faults: [],
+    error: errorOf(entry),
+    ...effects,
+    assumptions: assumptionsOf(world, entry),
+    specification: operation?.section ?? null,
+  }
+}
+
+function summaryOf(world: World, entry: LogEntry, effects: Effects): string {
+  const { method, path, status, decided, error } = entry
+  const what = method === '' ? 'What never became a request' : `${method} ${path}`
+  if (error !== undefined) {
+    return sentence(
+      `${what} was refused with ${status} ${error.code} by the step ${decided}: ${error.detail}`,
+    )
+  }
+  const answered = `${what} was answered ${status} by the step ${decided}`
+  if (decided === 'recall') return `${answered}: ${idempotencyOf(world, entry).says}`
+  return `${answered}: ${inShort(effects)}${ranBefore(entry)}.`
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`
+}
+
+function ranBefore({ caughtUp, poll }: LogEntry): string {
+  const ran = caughtUp + (poll?.events ?? 0)
+  if (ran === 0) return ''
+  return ran === 1 ? '; 1 event that was due ran before' : `; ${ran} events that were due ran before`
+}
+
+function requestOf({ id, at, method, path, query, headers, body }: LogEntry): Trace['request'] {
+  return {
+    id,
+    at,
+    method,
+    path,
+    query,
+    headers,
+    body: body.kind === 'json' ? body.value : null,
+    body_kept: body.kind === 'json',
+    body_bytes: body.kind === 'json' || body.kind === 'large' ? (body.bytes ?? null) : null,
+  }
+}
+
+function chosen(name: string): Readonly<Record<ChosenBy, string>> {
+  return {
+    path: `The path begins with /@${name}.`,
+    header: 'The header X-Emulator-Sandbox names it.',
+    token: `The API key ends in @${name}.`,
+    default: 'Neither path, header nor key names a sandbox.',
+  }
+}
+
+function errorOf({ status, error }: LogEntry): ErrorTrace | null {
+  if (error === undefined) return null
+  const kind: ErrorKind = catalog[error.code as ErrorCode]
+  return {
+    code: error.code,
+    status,
+    detail: error.detail,
+    mitigation: error.mitigation ?? kind.mitigation ?? null,
+    issues: error.issues,
+    issues_total: error.issueCount,
+  }
+}
+
+function assumptionsOf({ ledger }: World, { assumed, settings }: LogEntry): AssumptionTrace[] {
+  const offered = [...ledger.settings.values()]
+  return [...assumed].sort().flatMap((id) => {
+    const item = ledger.items.get(id)
+    if (item === undefined) return []
+    const { open, reading } = item
+    const own = offered.filter((setting) => setting.item === id)
+    return [
+      {
+        id,
+        open,
+        reading,
+        settings: own.map((each) => ({ key: each.key, value: withoutSecret(settings.get(each)) })),
+      },
+    ]
+  })
+}
+
+// Settings about webhooks have secrets to sign with.
+function withoutSecret(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSecret)
+  if (!isObject(value)) return value
+  const members = Object.entries(value)
+  return Object.fromEntries(
+    members.map(([name, each]) => [name, name === 'secret' ? REDACTED : withoutSecret(each)]),
+  )
+}

@@ -1,0 +1,108 @@
+import type { Refusal } from '../errors.ts'
+import type { CallBody, Exchange } from '../exchange.ts'
+import { isObject, type Json } from '../json.ts'
+import type { Admission } from '../rate-limiter.ts'
+import type { KeptBody, KeptError, LogEntry } from './request-log.ts'
+
+/** Bodies of more bytes than this are not kept: a full log of the largest ones would be 100 GiB. */
+export const LARGEST_KEPT_BODY = 16_384
+
+/** What stands in the place of a secret. */
+export const REDACTED = '(redacted)'
+
+const MOST_ISSUES = 100
+
+/** What the log keeps of a request that is over. */
+export function logEntry(exchange: Exchange, status: number, admission: Admission): LogEntry {
+  const { call, refusal, idempotency } = exchange
+  const { name, secrets } = call.operation
+  return {
+    id: exchange.id,
+    at: exchange.at,
+    method: call.method,
+    path: call.path,
+    pathPrefix: call.pathPrefix,
+    chosenBy: call.chosenBy,
+    operation: name === '' ? undefined : name,
+    params: call.params,
+    nearest: exchange.nearest,
+    query: withoutSecrets(call.query, secrets),
+    headers: withoutCredentials(call.headers),
+    body: keptBody(call.body, secrets),
+    status,
+    // What succeeded was decided where its answer was made.
+    decided: refusal === undefined ? (idempotency === 'replay' ? 'recall' : 'handle') : exchange.step,
+    caughtUp: exchange.caughtUp,
+    caller: exchange.caller,
+    window: exchange.window,
+    admission,
+    idempotency,
+    error: refusal && keptError(refusal),
+    assumed: [...exchange.assumed],
+    settings: exchange.settings,
+    poll: exchange.polled,
+    commit: exchange.commit,
+  }
+}
+
+type Headers = LogEntry['headers']
+
+/** Headers that are never kept: they carry credentials, or (`host`) tell nothing but the port of this run. */
+export const UNKEPT_HEADERS: ReadonlySet<string> = new Set([
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'host',
+])
+
+function withoutCredentials(headers: Headers): Headers {
+  const kept: Record<string, string | undefined> = {}
+  for (const name in headers) if (!UNKEPT_HEADERS.has(name)) kept[name] = headers[name]
+  return kept
+}
+
+function withoutSecrets<T extends object>(value: T, secrets: readonly string[] | undefined): T {
+  if (secrets === undefined) return value
+  const present = secrets.filter((name) => Object.hasOwn(value, name))
+  return { ...value, ...Object.fromEntries(present.map((name) => [name, REDACTED])) }
+}
+
+const NO_BODY: KeptBody = { kind: 'none' }
+const REFUSED_BODY: KeptBody = { kind: 'refused' }
+
+function keptBody(body: CallBody, secrets: readonly string[] | undefined): KeptBody {
+  if (body.kind === 'none') return NO_BODY
+  if (body.kind === 'refused') return REFUSED_BODY
+  const bytes = body.bytes?.length
+  if ((bytes ?? sizeOf(body.value, LARGEST_KEPT_BODY)) > LARGEST_KEPT_BODY) return { kind: 'large', bytes }
+  return { kind: 'json', value: secrets === undefined ? body.value : redacted(body.value, secrets), bytes }
+}
+
+// Where an object with secrets is expected, whatever else came may be one.
+function redacted(value: Json, secrets: readonly string[]): Json {
+  return isObject(value) ? withoutSecrets(value, secrets) : REDACTED
+}
+
+/** The length of a value as JSON, roughly, and counted no further than `most`. */
+function sizeOf(value: Json, most: number): number {
+  if (typeof value === 'string') return value.length + 2
+  if (typeof value !== 'object' || value === null) return 5
+  let size = 2
+  for (const [key, member] of Object.entries(value)) {
+    size += (isObject(value) ? key.length + 4 : 1) + sizeOf(member, most - size)
+    if (size > most) break
+  }
+  return size
+}
+
+function keptError({ code, message, options }: Refusal): KeptError {
+  const { mitigation, issues = [], admission } = options
+  return {
+    code,
+    detail: message,
+    mitigation,
+    issues: issues.length > MOST_ISSUES ? issues.slice(0, MOST_ISSUES) : issues,
+    issueCount: issues.length,
+    byOtherRule: admission !== undefined,
+  }
+}

@@ -1,0 +1,153 @@
+import type { PrincipalKind } from '../auth.ts'
+import { isObject, type Json } from '../json.ts'
+import { fitsGlob } from './glob.ts'
+import { valueAt } from './json-pointer.ts'
+import type { LogEntry } from './request-log.ts'
+
+/** What requests one is looking for. All that is given must hold. */
+export interface RequestMatch {
+  /** Name of the operation. */
+  readonly operation?: string | undefined
+  readonly method?: string | undefined
+  /** A glob over the path from `/v1` on, as it was requested: `*` is any run of characters. */
+  readonly path?: string | undefined
+  /** A status, or a class such as `4xx`. */
+  readonly status?: number | string | undefined
+  /** Parameters by name; of a repeated one, any value. */
+  readonly query?: Readonly<Record<string, string>> | undefined
+  /** Globs by name, in any letter case. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** What must hold at places of the JSON body, by JSON Pointer. */
+  readonly body?: Readonly<Record<string, BodyRule>> | undefined
+  readonly idempotency_key?: string | undefined
+  readonly caller?: CallerMatch | undefined
+}
+
+/** What must hold at one place of a body: one of the three. */
+export interface BodyRule {
+  readonly equals?: Json | undefined
+  readonly exists?: boolean | undefined
+  /** Over a string; anything else does not fit. */
+  readonly glob?: string | undefined
+}
+
+export interface CallerMatch {
+  readonly kind?: PrincipalKind | undefined
+  readonly user_id?: string | undefined
+  readonly key_id?: string | undefined
+}
+
+/** What a matcher looks at; an entry of the request log is one. */
+export type Matchable = Pick<
+  LogEntry,
+  'operation' | 'method' | 'path' | 'pathPrefix' | 'query' | 'headers' | 'body' | 'caller'
+> & { readonly status?: number }
+
+/** One criterion that does not hold. `actual` is null where there is nothing. */
+export interface Missed {
+  /** `path`, `query limit`, `body /items/0/custom_id`, ... */
+  readonly what: string
+  readonly expected: Json
+  readonly actual: Json
+}
+
+/** A match against one request: how many criteria there are, and which of them do not hold. */
+export interface Comparison {
+  readonly criteria: number
+  readonly missed: readonly Missed[]
+}
+
+interface Criterion extends Missed {
+  readonly holds: boolean
+}
+
+/** Compares a request with what is looked for. It fits when nothing is missed. */
+export function compare(match: RequestMatch, request: Matchable): Comparison {
+  const all = [...plain(match, request), ...named(match, request), ...bodyCriteria(match, request)]
+  const missed = all.filter(({ holds }) => !holds)
+  return {
+    criteria: all.length,
+    missed: missed.map(({ what, expected, actual }) => ({ what, expected, actual })),
+  }
+}
+
+export function matches(match: RequestMatch, request: Matchable): boolean {
+  return compare(match, request).missed.length === 0
+}
+
+function* plain(match: RequestMatch, request: Matchable): Iterable<Criterion> {
+  const { operation, method, path, status } = match
+  if (operation !== undefined) yield same('operation', operation, request.operation)
+  if (method !== undefined) yield same('method', method.toUpperCase(), request.method)
+  if (path !== undefined) yield glob('path', path, request.path.slice(request.pathPrefix.length))
+  if (status !== undefined) {
+    const holds = request.status !== undefined && fitsStatus(status, request.status)
+    yield { what: 'status', expected: status, actual: request.status ?? null, holds }
+  }
+}
+
+function* named(match: RequestMatch, request: Matchable): Iterable<Criterion> {
+  const { query = {}, headers = {}, idempotency_key: key, caller = {} } = match
+  for (const [name, value] of Object.entries(query)) {
+    const given = Object.hasOwn(request.query, name) ? request.query[name] : undefined
+    const holds = Array.isArray(given) ? given.includes(value) : given === value
+    yield { what: `query ${name}`, expected: value, actual: given ?? null, holds }
+  }
+  for (const [name, pattern] of Object.entries(headers))
+    yield glob(`header ${name}`, pattern, header(request, name))
+  if (key !== undefined) yield glob('idempotency_key', key, header(request, 'idempotency-key'))
+  for (const [name, value] of Object.entries(caller)) {
+    if (value !== undefined) yield same(`caller ${name}`, value, request.caller?.[name as keyof CallerMatch])
+  }
+}
+
+function* bodyCriteria({ body: rules = {} }: RequestMatch, { body }: Matchable): Iterable<Criterion> {
+  for (const [place, rule] of Object.entries(rules)) {
+    const what = `body ${place === '' ? '(whole)' : place}`
+    if (body.kind === 'large') {
+      const actual = `(a body of ${body.bytes ?? 'many'} bytes, of which the log has none)`
+      yield { what, expected: rule as Json, actual, holds: false }
+      continue
+    }
+    const found = body.kind === 'json' ? valueAt(body.value, place) : undefined
+    yield { what, expected: rule as Json, actual: found ?? null, holds: obeys(found, rule) }
+  }
+}
+
+function obeys(found: Json | undefined, { equals, exists, glob }: BodyRule): boolean {
+  if (exists !== undefined) return (found !== undefined) === exists
+  if (glob !== undefined) return typeof found === 'string' && fitsGlob(glob, found)
+  return found !== undefined && equals !== undefined && equal(found, equals)
+}
+
+function same(what: string, expected: string, actual: string | null = null): Criterion {
+  return { what, expected, actual, holds: actual === expected }
+}
+
+function glob(what: string, expected: string, actual: string | undefined): Criterion {
+  return { what, expected, actual: actual ?? null, holds: actual !== undefined && fitsGlob(expected, actual) }
+}
+
+function header({ headers }: Matchable, name: string): string | undefined {
+  const own = name.toLowerCase()
+  return Object.hasOwn(headers, own) ? headers[own] : undefined
+}
+
+/** Whether a status is the one that is asked for, or of the class: `4xx`. */
+export function fitsStatus(wanted: number | string, status: number): boolean {
+  const [given, asked] = [String(status), String(wanted)]
+  return asked.endsWith('xx') ? given[0] === asked[0] : given === asked
+}
+
+/** Whether two JSON values are the same; the order of members does not count. */
+function equal(a: Json, b: Json): boolean {
+  if (a === b) return true
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((each, n) => equal(each, b[n] as Json))
+  if (!isObject(a) || !isObject(b)) return false
+  const names = Object.keys(a)
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && equal(a[name] as Json, b[name] as Json))
+  )
+}

@@ -1,0 +1,191 @@
+import { END_OF_TIME } from '../clock.ts'
+import { parseDuration } from '../duration.ts'
+import { refuse } from '../errors.ts'
+import { formatInstant } from '../instant.ts'
+import type { JsonObject } from '../json.ts'
+import { type EventHandler, idOf, refOf, type Scope } from '../operation.ts'
+import {
+  type Attempt,
+  type AttemptOutcome,
+  type Delivery,
+  deliveries,
+  deliveryLifecycle,
+  webhooks,
+} from './records.ts'
+import { envelope, fixedSubscriptions, retrySchedule } from './settings.ts'
+
+const RETRY = 'webhook.retry'
+
+/** Something that subscribers are told. */
+export interface Publication {
+  readonly type: string
+  /** The record that it is about: `collection/id`. */
+  readonly ref: string
+  /** Makes the object that is delivered, as JSON; only called when somebody wants it. */
+  readonly body: () => object
+}
+
+/** How an attempt ended, as far as the one who made it knows. */
+export interface Outcome {
+  readonly outcome: Exclude<AttemptOutcome, 'interrupted'>
+  readonly status: number | null
+  readonly error: string | null
+}
+
+/**
+ * Leaves one delivery for each subscriber who wants to know, in the transaction of what they are told: either both happen
+ * or neither. Records come first, then the subscriptions of the settings.
+ */
+export function publish(scope: Scope, { type, ref, body }: Publication): void {
+  for (const { id: webhook_id, url } of [...subscribers(scope, type)]) {
+    const id = scope.newId()
+    const data = body()
+    const sent = scope.settings.get(envelope) === 'typed' ? { id, type, created_at: scope.at, data } : data
+    scope.tx.in(deliveries).put({
+      id,
+      webhook_id,
+      url,
+      type,
+      ref,
+      body: sent as JsonObject,
+      status: 'pending',
+      attempts: [],
+      retries: 0,
+      retry_at: null,
+      caused_by: scope.cause,
+      created_at: scope.at,
+    })
+  }
+}
+
+interface Subscriber {
+  readonly id: string | null
+  readonly url: string
+}
+
+function* subscribers({ tx, settings }: Scope, type: string): Iterable<Subscriber> {
+  for (const { id, url, events } of tx.in(webhooks)) {
+    if (events === null || events.includes(type)) yield { id, url }
+  }
+  for (const { url, events } of settings.get(fixedSubscriptions)) {
+    if (events === undefined || events.includes(type)) yield { id: null, url }
+  }
+}
+
+/** The secret of the subscription that a delivery belongs to; undefined when there is no such subscription any more. */
+export function subscriptionOf(
+  { tx, settings }: Pick<Scope, 'tx' | 'settings'>,
+  { webhook_id, url }: Delivery,
+): { readonly secret: string | null } | undefined {
+  if (webhook_id !== null) return tx.in(webhooks).get(webhook_id)
+  const fixed = settings.get(fixedSubscriptions).find((each) => each.url === url)
+  return fixed === undefined ? undefined : { secret: fixed.secret ?? null }
+}
+
+/** Notes that a pending delivery is being sent. Written before the request leaves, so that a crash cannot hide an attempt. */
+export function begin(scope: Scope, delivery: Delivery): Delivery {
+  const attempt: Attempt = {
+    attempt: delivery.attempts.length + 1,
+    at: scope.at,
+    outcome: null,
+    status: null,
+    error: null,
+  }
+  const status = deliveryLifecycle.move(delivery.status, 'begin')
+  return put(scope, { ...delivery, status, attempts: [...delivery.attempts, attempt] })
+}
+
+/**
+ * Notes how an attempt ended: the delivery is delivered, waits for its next attempt, or has failed.
+ * @returns undefined, and nothing is noted, when that attempt is not under way any more: the record was changed meanwhile
+ */
+export function conclude(
+  scope: Scope,
+  id: string,
+  attempt: number,
+  { outcome, status, error }: Outcome,
+): Delivery | undefined {
+  const delivery = scope.tx.in(deliveries).get(id)
+  if (delivery?.status !== 'sending' || delivery.attempts.length !== attempt) return undefined
+  const attempts = ended(delivery.attempts, { outcome, status, error })
+  return put(scope, { ...delivery, attempts, ...after(scope, delivery, outcome) })
+}
+
+function after(scope: Scope, { status, retries }: Delivery, outcome: AttemptOutcome): Partial<Delivery> {
+  if (outcome === 'delivered') return { status: deliveryLifecycle.move(status, 'deliver') }
+  // What may not be sent there now may not be sent there later.
+  const delay = outcome === 'refused' ? undefined : scope.settings.get(retrySchedule)[retries]
+  if (delay === undefined) return { status: deliveryLifecycle.move(status, 'fail') }
+  const due = Math.min(scope.now + (parseDuration(delay) ?? 0), END_OF_TIME)
+  return due === scope.now
+    ? { status: deliveryLifecycle.move(status, 'repeat'), retries: retries + 1 }
+    : {
+        status: deliveryLifecycle.move(status, 'wait'),
+        retries: retries + 1,
+        retry_at: formatInstant(due),
+      }
+}
+
+/** Gives up an attempt of which nobody will ever know whether it arrived; the delivery is sent again. */
+export function interrupt(scope: Scope, delivery: Delivery): Delivery {
+  const error = 'nobody knows whether it arrived: the emulator or its world was replaced meanwhile'
+  const attempts = ended(delivery.attempts, { outcome: 'interrupted', status: null, error })
+  return put(scope, { ...delivery, status: deliveryLifecycle.move(delivery.status, 'repeat'), attempts })
+}
+
+/** Sends a delivery again that has ended, or at once one that waits. Its body is the one that it has always had. */
+export function redeliver(scope: Scope, delivery: Delivery): Delivery {
+  const { status } = delivery
+  if (status === 'pending' || status === 'sending') {
+    refuse('conflict', {
+      detail: `The delivery is ${status}: it is on its way.`,
+      mitigation:
+        'Wait for its outcome: POST /__emulator/clock/advance with {"by": "0s"} answers when it is known.',
+    })
+  }
+  if (subscriptionOf(scope, delivery) === undefined) {
+    refuse('conflict', {
+      detail: 'The subscription that the delivery belongs to does not exist any more.',
+      mitigation: 'Subscribe again with POST /__emulator/webhooks; the next transitions are delivered there.',
+    })
+  }
+  const repeated = deliveryLifecycle.move(status, 'repeat')
+  return put(scope, { ...delivery, status: repeated, retries: 0, retry_at: null })
+}
+
+/** Brings what a delivery calls for in line with a record that has come from outside. */
+export function armDelivery(scope: Scope, delivery: Delivery): void {
+  // Nobody is sending it: it was under way in another process, or another world.
+  if (delivery.status === 'sending') interrupt(scope, delivery)
+  else arm(scope, delivery)
+}
+
+/** The time until the next attempt is over. */
+export const retryEvent: EventHandler = {
+  kind: RETRY,
+  says: 'A webhook whose last attempt failed is sent again.',
+  handle: (scope, { ref }) => {
+    const delivery = scope.tx.in(deliveries).get(idOf(ref))
+    // A record that was deleted or edited by hand since is left alone.
+    if (delivery?.status !== 'waiting') return
+    put(scope, { ...delivery, status: deliveryLifecycle.move('waiting', 'repeat'), retry_at: null })
+  },
+}
+
+function ended(attempts: readonly Attempt[], outcome: Pick<Attempt, 'outcome' | 'status' | 'error'>) {
+  return attempts.map((each, index) => (index === attempts.length - 1 ? { ...each, ...outcome } : each))
+}
+
+function put(scope: Scope, delivery: Delivery): Delivery {
+  scope.tx.in(deliveries).put(delivery)
+  arm(scope, delivery)
+  return delivery
+}
+
+function arm(scope: Scope, delivery: Delivery): void {
+  const ref = refOf(deliveries, delivery)
+  scope.unschedule(ref, [RETRY])
+  if (delivery.retry_at === null) return
+  const says = `Attempt ${delivery.attempts.length + 1} to deliver ${delivery.type} to ${delivery.url}.`
+  scope.schedule({ due: Date.parse(delivery.retry_at), kind: RETRY, ref, urgency: 'work', says })
+}

@@ -1,0 +1,150 @@
+import * as z from 'zod'
+import { type Assumptions, type OpenItem, setting } from '../assumptions.ts'
+import { DAY, MINUTE, parseDuration } from '../duration.ts'
+import { duration, nonEmptyText } from '../fields.ts'
+import type { Notice } from '../operation.ts'
+import { headerText, receiverUrl, wantedEvents } from './records.ts'
+
+/** A subscription that stands in the settings. */
+export interface FixedSubscription {
+  readonly url: string
+  readonly events?: readonly string[] | undefined
+  readonly secret?: string | undefined
+}
+
+export const fixedSubscriptions = setting<readonly FixedSubscription[]>({
+  key: 'webhooks.subscriptions',
+  item: 'U046',
+  says: 'Subscriptions that every world has: [{"url": "http://127.0.0.1:9000/hook", "events": [...], "secret": "..."}]; without events all of them.',
+  schema: () => z.array(z.custom<FixedSubscription>()),
+  default: [],
+})
+
+const RESERVED =
+  /^(host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*|user-agent|x-emulator-delivery|x-emulator-delivery-attempt)$/i
+
+const headerName = () =>
+  z.string().refine((value) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(value) && !RESERVED.test(value), {
+    error: 'must be the name of a header that is not otherwise needed',
+  })
+
+export const eventHeader = setting({
+  key: 'webhooks.event_header',
+  item: 'U060',
+  says: 'Header in which a webhook carries its type.',
+  schema: headerName,
+  default: 'X-Emulator-Event',
+})
+
+export const envelope = setting<'none' | 'typed'>({
+  key: 'webhooks.envelope',
+  item: 'U060',
+  says: 'What a webhook carries: the object alone, or {id, type, created_at, data} around it.',
+  schema: () => z.enum(['none', 'typed']),
+  default: 'none',
+})
+
+/** How webhooks are signed. */
+export interface Signature {
+  readonly header: string
+  /** Key of the HMAC; the secret of a subscription goes before it. */
+  readonly secret: string
+  /** What stands before the hexadecimal digits. */
+  readonly prefix: string
+}
+
+/** Where the signature stands when only a subscription has a secret. */
+export const DEFAULT_SIGNATURE_HEADER = 'X-Emulator-Signature'
+
+export const signature = setting<Signature | null>({
+  key: 'webhooks.signature',
+  item: 'U060',
+  says: 'Signs every webhook: {"header": "X-Signature", "secret": "...", "prefix": "sha256="}; HMAC-SHA256 of the bytes of the body, in hexadecimal.',
+  schema: () =>
+    z
+      .strictObject({
+        header: headerName(),
+        secret: nonEmptyText(),
+        prefix: z.union([z.literal(''), headerText()]).default(''),
+      })
+      .nullable(),
+  default: null,
+})
+
+const LONGEST_TIMEOUT = 5 * MINUTE
+const LONGEST_DELAY = 366 * DAY
+
+export const retrySchedule = setting<readonly string[]>({
+  key: 'webhooks.retry',
+  item: 'U060',
+  says: 'How long after each failed attempt the next one follows, on the virtual clock: ["10s", "5m", "1h"]. Empty for no retries.',
+  schema: () =>
+    z
+      .array(
+        duration().refine((value) => (parseDuration(value) ?? 0) <= LONGEST_DELAY, {
+          error: 'must be at most 366d',
+        }),
+      )
+      .max(100),
+  default: [],
+})
+
+export const deliveryTimeout = setting({
+  key: 'webhooks.timeout',
+  item: 'U060',
+  says: 'How long a receiver has to answer, in real time.',
+  schema: () =>
+    duration().refine((value) => isBetween(parseDuration(value), 1, LONGEST_TIMEOUT), {
+      error: 'must be 1ms to 5m',
+    }),
+  default: '10s',
+})
+
+function isBetween(value: number | undefined, least: number, most: number): boolean {
+  return value !== undefined && value >= least && value <= most
+}
+
+const silent = (id: string, open: string, reading: string): OpenItem => ({
+  id,
+  open,
+  reading,
+  shows: 'nowhere',
+})
+
+/** What the specification leaves open about webhooks, and the choices that a user has. */
+export function outboxAssumptions(notices: readonly Notice[]): Assumptions {
+  return {
+    items: [
+      silent(
+        'U046',
+        'How clients subscribe to webhooks.',
+        'No endpoint of the API does it: the specification names none. Settings, fixtures and the control API do.',
+      ),
+      silent(
+        'U060',
+        'Signature, headers, retries, order and time-out of webhook deliveries.',
+        'The object as JSON, its type in a header of our own; unsigned and never retried until a setting says so; sent in the order of the transitions; 10 s to answer, and any 2xx is a success.',
+      ),
+    ],
+    settings: [
+      { ...fixedSubscriptions, schema: () => knownSubscriptions(notices) },
+      eventHeader,
+      envelope,
+      signature,
+      retrySchedule,
+      deliveryTimeout,
+    ],
+  }
+}
+
+// Read without this, once it has been checked: whoever reads knows nothing of the notices that there are.
+function knownSubscriptions(notices: readonly Notice[]): z.ZodType<readonly FixedSubscription[]> {
+  const subscription = z.strictObject({
+    url: receiverUrl(),
+    events: wantedEvents(notices).optional(),
+    secret: nonEmptyText().optional(),
+  })
+  return z.array(subscription).refine((list) => new Set(list.map(({ url }) => url)).size === list.length, {
+    error: 'must not have one url twice',
+  })
+}

@@ -1,0 +1,54 @@
+import type { HostTime } from './kernel/clock.ts'
+import type { JsonObject } from './kernel/json.ts'
+
+/** How an emulator is started. Everything has a default; the command line has a flag for each. */
+export interface EmulatorOptions {
+  /** TCP port; 0 for a free one. Default 4010. */
+  readonly port?: number
+  /** Address to listen on. Default 127.0.0.1. */
+  readonly host?: string
+  /** Host names beyond the loopback ones under which the emulator may be addressed. */
+  readonly allowHosts?: readonly string[]
+  /** Origins beyond the loopback ones whose pages may use the API. */
+  readonly corsOrigins?: readonly string[]
+  /** The starting world: a shipped name, the path of a file, or the document itself. Default `demo`. */
+  readonly fixtures?: string | JsonObject
+  /** Choices where the specification leaves room; see the assumption ledger. */
+  readonly settings?: JsonObject
+  /** Decides everything that is left to chance. Default 1. */
+  readonly seed?: number
+  /** ISO 8601 instant at which a new world starts. Default: the host's clock. */
+  readonly clock?: string
+  /** Virtual seconds per real second; 0 stands still. Default 1. */
+  readonly rate?: number
+  readonly skipOnPoll?: boolean
+  /** `any`: an unknown key acts as the world's first key of its kind. Default `registered`. */
+  readonly auth?: 'registered' | 'any'
+  /** Whether rate limits refuse. Default true. */
+  readonly limits?: boolean
+  readonly strict?: boolean
+  /** Asked for by the control interface when set; never an API key. */
+  readonly controlToken?: string
+  /** Folder of the state files, one JSON file for each world that persists. Default `.workspace-emulator`. */
+  readonly data?: string
+  /** Keep everything in memory and write nothing to disk. Default false. */
+  readonly ephemeral?: boolean
+  /** What may not lose an acknowledged write: the death of the process, or a power cut. Default `process`. */
+  readonly durability?: 'process' | 'power'
+  /** Receivers of webhooks beyond this machine, each as `host:port`. */
+  readonly allowWebhooks?: readonly string[]
+  /** Told of what happens to the state file, and of defects. Default: says nothing. */
+  readonly logger?: Logger
+  /** The host's time; for tests. */
+  readonly hostTime?: HostTime
+}
+
+/** Takes what happens, for people and machines to read. */
+export interface Logger {
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void
+  error(message: string, fields?: Readonly<Record<string, unknown>>): void
+}
+
+/** Says nothing. */
+export const SILENT: Logger = { info: () => {}, warn: () => {}, error: () => {} }

@@ -1,0 +1,145 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { END_OF_TIME } from '../../kernel/clock.ts'
+import { formatInstant } from '../../kernel/instant.ts'
+import { cronExpression, nextOccurrence } from './cron.ts'
+
+const NOON = Date.parse('2026-03-01T12:00:00.000Z') // a Sunday
+
+/** The next occurrences after an instant, as timestamps. */
+function occurrences(expression: string, count: number, after = NOON): string[] {
+  const found: string[] = []
+  let last = after
+  for (let n = 0; n < count; n++) {
+    const next = nextOccurrence(expression, last)
+    if (next === undefined) break
+    found.push(formatInstant(next))
+    last = next
+  }
+  return found
+}
+
+function problem(expression: unknown): string | undefined {
+  return cronExpression().safeParse(expression).error?.issues[0]?.message
+}
+
+test.for<[expression: string, first: string, second: string]>([
+  ['30 6 * * 1-5', '2026-03-02T06:30:00.000Z', '2026-03-03T06:30:00.000Z'],
+  ['0 12 * * *', '2026-03-02T12:00:00.000Z', '2026-03-03T12:00:00.000Z'],
+  ['*/15 20-21 * * SUN', '2026-03-01T20:00:00.000Z', '2026-03-01T20:15:00.000Z'],
+  ['*/20 * * * * *', '2026-03-01T12:00:20.000Z', '2026-03-01T12:00:40.000Z'],
+  ['  5 0 1 JAN,jul *  ', '2026-07-01T00:05:00.000Z', '2027-01-01T00:05:00.000Z'],
+  ['0 0 L * *', '2026-03-31T00:00:00.000Z', '2026-04-30T00:00:00.000Z'],
+  ['0 0 * * FRI#2', '2026-03-13T00:00:00.000Z', '2026-04-10T00:00:00.000Z'],
+  ['0 0 29 2 *', '2028-02-29T00:00:00.000Z', '2032-02-29T00:00:00.000Z'],
+  ['0 0 13 * 5', '2026-03-06T00:00:00.000Z', '2026-03-13T00:00:00.000Z'],
+  ['0 0 29 2 +1', '2044-02-29T00:00:00.000Z', '2072-02-29T00:00:00.000Z'],
+  ['@hourly', '2026-03-01T13:00:00.000Z', '2026-03-01T14:00:00.000Z'],
+  ['@Weekly', '2026-03-08T00:00:00.000Z', '2026-03-15T00:00:00.000Z'],
+  ['@yearly', '2027-01-01T00:00:00.000Z', '2028-01-01T00:00:00.000Z'],
+])('%s occurs in UTC at %s and %s', ([expression, first, second]) => {
+  expect(problem(expression)).toBeUndefined()
+  expect(occurrences(expression, 2)).toEqual([first, second])
+})
+
+test('an occurrence is strictly after the instant, to the millisecond', () => {
+  for (const [after, next] of [
+    [NOON - 1, NOON],
+    [NOON, NOON + 3_600_000],
+    [NOON + 1, NOON + 3_600_000],
+    [NOON + 3_599_999, NOON + 3_600_000],
+  ] as const) {
+    expect(nextOccurrence('0 * * * *', after)).toBe(next)
+  }
+})
+
+test('between an instant and the next occurrence there is no other one', () => {
+  const expressions = ['*/7 * * * *', '13 4 * * *', '*/11 3-5 * * * *', '0 6 L * *', '59 23 31 12 0']
+  const instants = fc.integer({ min: -60_000_000_000_000, max: END_OF_TIME - 400 * 366 * 86_400_000 })
+  fc.assert(
+    fc.property(fc.constantFrom(...expressions), instants, fc.double({ min: 0, max: 1, noNaN: true }), run),
+    { numRuns: 200 },
+  )
+  function run(expression: string, after: number, part: number) {
+    const next = nextOccurrence(expression, after) ?? Number.NaN
+    expect(next).toBeGreaterThan(after)
+    expect(nextOccurrence(expression, Math.floor(after + (next - 1 - after) * part))).toBe(next)
+  }
+})
+
+test('a month of minutes is 44,640 occurrences, none of them a millisecond off', () => {
+  let last = Date.UTC(2026, 2, 1) - 1
+  let count = 0
+  for (;;) {
+    const next = nextOccurrence('* * * * *', last)
+    if (next === undefined || next >= Date.UTC(2026, 3, 1)) break
+    expect(next).toBe(Date.UTC(2026, 2, 1, 0, count))
+    last = next
+    count += 1
+  }
+  expect(count).toBe(44_640)
+})
+
+test('far centuries have occurrences up to the end of time, and none after it', () => {
+  expect(occurrences('0 0 29 2 *', 2, Date.UTC(2999, 0, 1))).toEqual([
+    '3004-02-29T00:00:00.000Z',
+    '3008-02-29T00:00:00.000Z',
+  ])
+  expect(occurrences('0 0 1 1 *', 3, Date.UTC(9996, 5, 1))).toEqual([
+    '9997-01-01T00:00:00.000Z',
+    '9998-01-01T00:00:00.000Z',
+  ])
+})
+
+test('more expressions than are kept compiled take turns without harm', () => {
+  const minutes = Array.from({ length: 60 }, (_, minute) => minute)
+  const expressions = minutes.flatMap((minute) => [`${minute} * * * *`, `${minute} 0 * * *`])
+  const wanted = minutes.flatMap((minute) => [
+    formatInstant(Date.UTC(2026, 2, 1, minute === 0 ? 13 : 12, minute)),
+    formatInstant(Date.UTC(2026, 2, 2, 0, minute)),
+  ])
+  for (let round = 0; round < 2; round++) {
+    expect(expressions.flatMap((expression) => occurrences(expression, 1))).toEqual(wanted)
+  }
+})
+
+test.for<[expression: string, reason: string]>([
+  ['', 'has 0 fields'],
+  ['daily', 'has 1 field'],
+  ['* * * *', 'has 4 fields'],
+  ['0 0 0 1 1 * 2030', 'has 7 fields'],
+  ['2026-03-01T12:00:00Z', 'has 1 field'],
+  ['0 0 1 1 12:30', 'illegal characters'],
+  ['@reboot', 'the nicknames are @yearly'],
+  ['@fortnightly', 'and @hourly'],
+  ['60 * * * *', 'Invalid value for minute: 60'],
+  ['* 24 * * *', 'Invalid value for hour: 24'],
+  ['* * 0 * *', 'Invalid value for day'],
+  ['* * * 13 *', 'Invalid value for month'],
+  ['*/0 * * * *', 'illegal stepping: 0'],
+  ['30-10 * * * *', 'From value is larger'],
+  ['x * * * *', 'illegal characters'],
+])('"%s" is refused: %s', ([expression, reason]) => {
+  const said = problem(expression)
+  expect(said).toContain('must be a cron expression in UTC of 5 fields')
+  expect(said).toContain('"30 6 * * 1-5"')
+  expect(said).toContain(reason)
+  expect(said).not.toMatch(/CronPattern|seven/)
+})
+
+test.for(['0 0 30 2 *', '0 0 31 2,4,6,9,11 *', '* * * 1 2 +1#5'])(
+  '%s is refused, because no year has such a day',
+  (expression) => {
+    expect(problem(expression)).toMatch(/would never fire.*write null/)
+  },
+)
+
+test('an expression has at most 255 characters', () => {
+  const long = (length: number) => '0,'.repeat((length - 9) / 2).concat('0 * * * *')
+  expect([long(255).length, problem(long(255))]).toEqual([255, undefined])
+  expect(problem(long(257))).toBe('must have at most 255 characters')
+})
+
+test.for([1, true, {}, []])('%j is no expression at all', (value) => {
+  expect(problem(value)).toBeDefined()
+})

@@ -1,0 +1,75 @@
+import * as z from 'zod'
+import { refuse } from '../../kernel/errors.ts'
+import { intBetween, nonEmptyText } from '../../kernel/fields.ts'
+import type { Milestone, Scope } from '../../kernel/operation.ts'
+import type { Batch } from './batch.ts'
+import { MOST_ITEMS } from './items.ts'
+import { finishedAt, finishedItems } from './plan.ts'
+import { batches } from './schema.ts'
+import { type BatchStatus, batchLifecycle, batchStatuses, isTerminal } from './states.ts'
+
+interface Goal {
+  readonly batch: string
+  readonly status?: BatchStatus | 'terminal' | undefined
+  readonly finished_items?: number | undefined
+}
+
+const goal = (): z.ZodType<Goal> =>
+  z
+    .strictObject({
+      batch: nonEmptyText(),
+      status: z.enum(['terminal', ...batchStatuses]).optional(),
+      finished_items: intBetween(1, MOST_ITEMS).optional(),
+    })
+    .refine(({ status, finished_items }) => status === undefined || finished_items === undefined, {
+      error: 'must have status or finished_items, not both; without either, the batch becomes terminal',
+    })
+
+/** Time passes until a batch has a status (terminal unless another is named) or so many of its items are finished. */
+export const batchMilestone: Milestone<Goal> = {
+  name: 'batch',
+  schema: goal,
+  ref: ({ batch }) => `${batches.name}/${batch}`,
+  reachedAt: (scope, goal) => {
+    const batch = scope.tx.in(batches).require(goal.batch)
+    const { finished_items: wanted } = goal
+    return wanted === undefined
+      ? statusReachedAt(scope, batch, goal.status ?? 'terminal')
+      : itemsReachedAt(scope, batch, wanted)
+  },
+}
+
+function statusReachedAt(scope: Scope, batch: Batch, wanted: BatchStatus | 'terminal'): number | undefined {
+  const { status } = batch
+  if (status === wanted || (wanted === 'terminal' && isTerminal(status))) return scope.now
+  if (wanted !== 'terminal' && !isAhead(status, wanted)) never(batch, wanted)
+  return undefined
+}
+
+function itemsReachedAt(scope: Scope, batch: Batch, wanted: number): number | undefined {
+  const total = batch._emulator.request.items.length
+  if (wanted > total) never(batch, `${wanted} finished items, having ${total}`)
+  const at = finishedAt(batch, wanted)
+  if (at !== undefined) return at
+  if (finishedItems(batch, scope.now) >= wanted) return scope.now
+  if (isTerminal(batch.status)) never(batch, `${wanted} finished items`)
+  return undefined
+}
+
+/** Whether some way leads from one status to another. */
+function isAhead(status: BatchStatus, wanted: BatchStatus): boolean {
+  const ahead = new Set<BatchStatus>([status])
+  // A set that grows while it is walked visits what is added.
+  for (const from of ahead) {
+    for (const arrow of batchLifecycle.arrows) if (arrow.from === from) ahead.add(arrow.to)
+  }
+  return ahead.has(wanted)
+}
+
+function never({ id, status, _emulator }: Batch, what: string): never {
+  const held = _emulator.progress.held ? ' and held' : ''
+  return refuse('conflict', {
+    detail: `Time does not bring the batch ${id} to ${what}: it is ${status}${held}.`,
+    mitigation: `GET /__emulator/batches/${id} shows its plan and what is ahead of it.`,
+  })
+}

@@ -1,0 +1,80 @@
+import { Agent } from 'node:http'
+import { join } from 'node:path'
+import { startEmulator } from '../../src/emulator.ts'
+import type { JsonObject } from '../../src/kernel/json.ts'
+import { shoot } from './load.ts'
+import { benchFixtures, KEY, scratch } from './servers.ts'
+
+/**
+ * `npx tsx test/bench/snapshots.ts`: what saving, restoring, forking and resetting cost in a world that holds a batch of
+ * 5,000 items. Medians, in the process itself; nothing is asserted.
+ */
+const ROUNDS = 20
+const ITEMS = 5_000
+
+const BATCH = JSON.stringify({
+  prompt: 'Read the vendor and the total of the invoice.',
+  output_schema: { type: 'object', properties: { vendor: { type: 'string' } }, required: ['vendor'] },
+  model: 'model-1',
+  completion_window: '24h',
+  items: Array.from({ length: ITEMS }, (_, n) => ({ file_id: 'file-1', custom_id: `invoice-${n}` })),
+})
+
+/** Times `work`, which gets what `prepare` made before the watch was started. */
+async function time<T>(
+  what: string,
+  prepare: (round: number) => T | Promise<T>,
+  work: (made: T) => Promise<unknown>,
+): Promise<void> {
+  const times: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const made = await prepare(round)
+    const begin = performance.now()
+    await work(made)
+    times.push(performance.now() - begin)
+  }
+  const middle = times.sort((a, b) => a - b)[times.length >> 1] ?? 0
+  process.stdout.write(`${what.padEnd(58)} ${middle.toFixed(2)} ms\n`)
+}
+
+async function bench(where: 'in memory' | 'on the disk'): Promise<void> {
+  const options = {
+    port: 0,
+    rate: 0,
+    limits: false,
+    fixtures: JSON.parse(benchFixtures(0)) as JsonObject,
+    ...(where === 'in memory' ? { ephemeral: true } : { data: join(scratch(), 'data') }),
+  }
+  let emulator = await startEmulator(options)
+  const post = (path: string, body: string) => {
+    const { port } = emulator
+    return shoot(new Agent(), { port, method: 'POST', path: `/v1${path}`, key: KEY, body }, true)
+  }
+  await post('/batch-predictions', BATCH)
+  const [snapshots, sandbox] = [emulator.sandboxes.snapshots(emulator.sandbox), emulator.sandbox]
+  const number = (round: number): number => round
+  await time(`save, ${where}`, number, (round) => snapshots.save(`s${round}`))
+  const page = () => post('/pages', '{"name": "x"}')
+  await time(`restore after one more page, ${where}`, page, () => snapshots.restore('s0'))
+  const batch = async () => {
+    await post('/batch-predictions', BATCH)
+    await sandbox.advance({ to: (now) => now + 3_600_000 })
+  }
+  await time(`restore after one more batch and the end of both, ${where}`, batch, () =>
+    snapshots.restore('s0'),
+  )
+  const world = await snapshots.world('s0')
+  const persist = where === 'on the disk'
+  await time(`fork, ${where}`, number, (n) => emulator.sandboxes.create(`fork-${n}`, { world }, persist))
+  await time(`reset, ${where}`, page, () => emulator.sandboxes.reset(sandbox))
+  if (persist) {
+    await emulator.close()
+    emulator = await startEmulator(options)
+    const again = emulator.sandboxes.snapshots(emulator.sandbox)
+    await time('restore from a file that has not been read yet', number, (n) => again.restore(`s${n}`))
+  }
+  await emulator.close()
+}
+
+await bench('in memory')
+await bench('on the disk')

@@ -1,0 +1,28 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+/** What a client has asked of a control interface that always answers the same. */
+export interface FakeControl {
+  readonly url: string
+  readonly asked: readonly {
+    readonly method: string
+    readonly path: string
+    readonly body: string
+  }[]
+}
+
+/** A control interface that answers every request with one body, for shapes that a real one shows rarely. */
+export async function fakeControl(answer: object, status = 200): Promise<FakeControl> {
+  const asked: { method: string; path: string; body: string }[] = []
+  const server = createServer(async (req, res) => {
+    let body = ''
+    for await (const chunk of req) body += chunk
+    asked.push({ method: req.method ?? '', path: req.url ?? '', body })
+    res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close().closeAllConnections())
+  await once(server, 'listening')
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+}

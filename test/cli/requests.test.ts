@@ -1,0 +1,223 @@
+import { expect, test } from 'vitest'
+import { fakeControl } from './fake-control.ts'
+import { command } from './in-process.ts'
+import { running, START } from './running.ts'
+
+const KEY = {
+  id: 'k1',
+  kind: 'user',
+  token: 'live_a',
+  user_id: 'u1',
+  organization_id: 'o1',
+  teamspace_id: 'ts-a',
+}
+const TEAMSPACE = {
+  id: 'ts-a',
+  cloud_provider: 'cloud_a',
+  name: 'A',
+  access: 'open',
+  created_at: START,
+  _emulator: { organization_id: 'o1' },
+}
+const world = {
+  collections: {
+    organizations: [{ id: 'o1', name: 'O' }],
+    teamspaces: [TEAMSPACE],
+    users: [
+      {
+        id: 'u1',
+        organization_id: 'o1',
+        email: 'a@b.example',
+        first_name: 'A',
+        last_name: 'B',
+        created_at: START,
+      },
+    ],
+    memberships: [
+      { id: 'm1', teamspace_id: 'ts-a', user_id: 'u1', role: 'owner', agent_ids: [], created_at: START },
+    ],
+    api_keys: [KEY],
+  },
+}
+
+/** An emulator that has answered three requests: a page, one without a name, and a path that is not there. */
+async function someRequests() {
+  const emulator = await running({ fixtures: world })
+  const { baseUrl } = emulator.emulator
+  const headers = { authorization: 'Bearer live_a', 'content-type': 'application/json' }
+  await fetch(`${baseUrl}/pages`, { method: 'POST', headers, body: '{"name": "Plan"}' })
+  await fetch(`${baseUrl}/pages`, { method: 'POST', headers, body: '{"name": 7}' })
+  await fetch(`${baseUrl}/data-views/x`, { headers })
+  return emulator
+}
+
+test('requests are listed one below the other', async () => {
+  const { run } = await someRequests()
+  expect((await run('requests')).out.split('\n')).toEqual([
+    'ID              AT                        STATUS  REQUEST               OPERATION     ERROR',
+    `default-000001  ${START}  200     POST /v1/pages        pages.create`,
+    `default-000002  ${START}  400     POST /v1/pages        pages.create  validation_failed`,
+    `default-000003  ${START}  404     GET /v1/data-views/x                route_not_found`,
+  ])
+})
+
+test.for([
+  [
+    ['--operation', 'pages.create'],
+    [1, 2],
+  ],
+  [
+    ['--status', '4xx'],
+    [2, 3],
+  ],
+  [['--method', 'GET'], [3]],
+  [['--path', '/v1/data*'], [3]],
+  [['--since', 'default-000002'], [3]],
+  [['--idempotency-key', '*'], []],
+  [
+    ['--limit', '2'],
+    [2, 3],
+  ],
+] as const)('requests are narrowed by %j', async ([argv, expected]) => {
+  const { data } = await someRequests()
+  const found = (await data('requests', ...argv)).data
+  expect(found.map(({ id }: { id: string }) => Number(id.split('-')[1]))).toEqual(expected)
+})
+
+test('the list says what it leaves out', async () => {
+  const { run } = await someRequests()
+  expect((await run('requests', '--limit', '1')).out.split('\n').at(-1)).toBe(
+    'The newest 1 of 3 that fit; --limit shows more.',
+  )
+  expect((await run('requests', '--status', '500')).out).toBe('No request is in the log that fits.')
+  const { url } = await fakeControl({ data: [], matched: 0, capacity: 1000, dropped: 5 })
+  expect((await command(['requests', '--url', url])).out).toContain(
+    'The log keeps 1000 requests; 5 older ones are gone.',
+  )
+})
+
+test('a filter that means nothing is refused with the way out', async () => {
+  const { run } = await someRequests()
+  expect(await run('requests', '--operation', 'pages.creat')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('Did you mean "pages.create"?'),
+  })
+})
+
+test('explain tells the story of a request, the short version first', async () => {
+  const { run } = await someRequests()
+  const { out } = await run('explain', 'default-000001')
+  const lines = out.split('\n')
+  expect(lines[0]).toMatch(/^POST \/v1\/pages was answered 200 by the step handle: it created pages\//)
+  expect(out).toContain(`Request      default-000001 at ${START}\n`)
+  expect(out).toContain('Operation    pages.create: POST /pages\n')
+  expect(out).toContain('Caller       user key k1 in teamspace ts-a for u1\n')
+  expect(out).toMatch(/\nRate limit {3}200 places were free/)
+  expect(out).toMatch(/\nWay\n {2}✓ receive/)
+  expect(out).toMatch(/\n {2}● handle {10}It answered 200/)
+  expect(out).toMatch(/\nChanges\n {2}pages\/[0-9a-f]{24} created\n {4}add \(all\) \{"object":"page"/)
+  expect(out).toMatch(/\nAssumptions\n {2}U\d{3} {2}\S/)
+})
+
+test('without an id, the latest request is explained; a refusal shows where and why', async () => {
+  const { run } = await someRequests()
+  const latest = (await run('explain')).out
+  expect(latest).toContain('Request      default-000003')
+  expect(latest).toMatch(/✗ route {11}There is no operation/)
+  expect(latest).toMatch(/· not reached: identify, admit, .*handle/)
+  const invalid = (await run('explain', 'default-000002')).out
+  expect(invalid).toMatch(/\nError\n {2}400 validation_failed\n {2}\/name: /)
+})
+
+test('explain --json is the answer as it came', async () => {
+  const { data } = await someRequests()
+  expect((await data('explain', 'default-000001')).steps).toHaveLength(15)
+})
+
+test('requests of another sandbox are explained by their ids', async () => {
+  const { run, emulator } = await someRequests()
+  await fetch(`http://127.0.0.1:${emulator.port}/@w1/v1/data-views`)
+  expect((await run('explain', 'w1-000001')).out).toContain('Sandbox      w1. The path begins with /@w1.')
+  expect((await run('explain', '--sandbox', 'w1')).out).toContain('w1-000001')
+})
+
+test.for([
+  [['explain', 'default-000099'], 'There has been no request default-000099'],
+  [['explain', 'x/../y'], '"x/../y" is no id of a request'],
+  [
+    ['explain', '--sandbox', 'w9'],
+    'No API request is in the log of the sandbox w9. Make one, or name another sandbox with --sandbox.',
+  ],
+] as const)('%j cannot be explained', async ([argv, message]) => {
+  const { run } = await someRequests()
+  expect(await run(...argv)).toMatchObject({ code: 1, err: expect.stringContaining(message) })
+})
+
+test('a story has its changes, events, webhooks and faults, and does without what is absent', async () => {
+  const { url } = await fakeControl({
+    summary: 'It worked.',
+    changes: [
+      {
+        ref: 'b/1',
+        action: 'changed',
+        step: 'poll',
+        patch: [{ op: 'replace', path: '/status', value: 'done' }],
+      },
+      { ref: 'b/2', action: 'deleted', step: 'handle', patch: [{ op: 'remove', path: '' }] },
+      {
+        ref: 'b/3',
+        action: 'created',
+        step: 'handle',
+        patch: [{ op: 'add', path: '', value: 'x'.repeat(200) }],
+      },
+    ],
+    scheduled: [
+      { at: START, kind: 'k', ref: 'b/1', says: 'It ends.', instead_of: '2026-01-01T00:00:00.000Z' },
+    ],
+    unscheduled: [{ at: START, kind: 'k', ref: 'b/1', says: 'It would have ended.' }],
+    deliveries: [{ id: 'd', type: 'b.done', url: 'http://127.0.0.1:9/', about: 'b/1' }],
+    faults: [{ id: 'f1', fired: false, says: 'its match is another operation' }],
+    error: {
+      code: 'c',
+      status: 409,
+      mitigation: 'Wait.',
+      issues: [{ pointer: '', detail: 'no' }],
+      issues_total: 3,
+    },
+  })
+  const { out } = await command(['explain', 'x-000001', '--url', url])
+  expect(out.split('\n')).toEqual(
+    [
+      'It worked.',
+      '',
+      '',
+      'Error',
+      '  409 c',
+      '  /: no',
+      '  and 2 more',
+      '  Wait.',
+      '',
+      'Faults',
+      '  · f1: its match is another operation',
+      '',
+      'Changes',
+      '  b/1 changed, by the step poll',
+      '    replace /status "done"',
+      '  b/2 deleted',
+      '    remove (all)',
+      '  b/3 created',
+      `    add (all) "${'x'.repeat(99)}…`,
+      '',
+      'Scheduled',
+      `  ${START}  It ends. [b/1] (moved from 2026-01-01T00:00:00.000Z)`,
+      '',
+      'Not scheduled any more',
+      `  ${START}  It would have ended. [b/1]`,
+      '',
+      'Webhooks',
+      '  b.done about b/1, to http://127.0.0.1:9/',
+      '',
+      'Assumptions',
+    ].slice(0, -2),
+  )
+})

@@ -1,0 +1,37 @@
+import { onTestFinished } from 'vitest'
+import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator.ts'
+import { command, type Outcome } from './in-process.ts'
+
+/** The instant at which the worlds of these tests start, and where their clocks stand still. */
+export const START = '2026-03-01T12:00:00.000Z'
+
+/** An emulator for one test, with nothing in its world, and the command line of a client of it. */
+export interface Running {
+  readonly emulator: Emulator
+  readonly url: string
+  /** Runs a command against it. */
+  run(...argv: readonly string[]): Promise<Outcome>
+  /** Runs a command with `--json` and reads what it printed. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into data of every shape; the assertions are the types.
+  data(...argv: readonly string[]): Promise<any>
+}
+
+export async function running(options: EmulatorOptions = {}): Promise<Running> {
+  const emulator = await startEmulator({
+    port: 0,
+    ephemeral: true,
+    fixtures: {},
+    clock: START,
+    rate: 0,
+    ...options,
+  })
+  onTestFinished(() => emulator.close())
+  const url = `http://127.0.0.1:${emulator.port}`
+  const run = (...argv: readonly string[]) => command([...argv, '--url', url])
+  const data: Running['data'] = async (...argv) => {
+    const { code, out, err } = await run(...argv, '--json')
+    if (code !== 0) throw new Error(err)
+    return JSON.parse(out)
+  }
+  return { emulator, url, run, data }
+}

@@ -1,0 +1,98 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { temporaryDirectory, temporaryFile } from './in-process.ts'
+import { running, START } from './running.ts'
+
+test('a snapshot is saved, listed, restored and deleted', async () => {
+  const { run, data } = await running()
+  expect((await run('snapshot', 'list')).out).toBe(
+    'There are no snapshots. "workspace-emulator snapshot save NAME" saves one.',
+  )
+  expect((await run('snapshot', 'save', 'before')).out).toBe(
+    `Snapshot before saved: 0 records, clock ${START}.`,
+  )
+  await run('clock', 'advance', '1h')
+  expect(await run('snapshot', 'restore', 'before')).toEqual({
+    code: 0,
+    out: `The world is that of snapshot before again; its clock says ${START}.`,
+    err: '',
+  })
+  expect((await data('clock')).now).toBe(START)
+  expect((await run('snapshot')).out).toBe(
+    `NAME    CLOCK                     REVISION  RECORDS\nbefore  ${START}  0         0`,
+  )
+  expect((await run('snapshot', 'delete', 'before')).out).toBe('Snapshot before deleted.')
+  expect((await data('snapshot')).data).toEqual([])
+})
+
+test('saving under a name that is there says so', async () => {
+  const { run } = await running()
+  await run('snapshot', 'save', 'a')
+  expect((await run('snapshot', 'save', 'a')).out).toContain('in place of the one before')
+})
+
+test('a snapshot goes into a file, and comes back from it', async () => {
+  const { run, data } = await running()
+  const file = join(temporaryDirectory(), 'a.json')
+  await run('snapshot', 'save', 'a')
+  expect((await run('snapshot', 'export', 'a', file)).out).toBe(`Snapshot a written to ${file}.`)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  const text = readFileSync(file, 'utf8')
+  expect(text).toContain('\n  "sandbox": "default",\n')
+  expect((await run('snapshot', 'import', 'b', file)).out).toBe(
+    `Snapshot b made of ${file}: 0 records, clock ${START}.`,
+  )
+  const names = (await data('snapshot', 'list')).data.map(({ name }: { name: string }) => name)
+  expect(names).toEqual(['a', 'b'])
+  expect(JSON.parse((await run('snapshot', 'export', 'b')).out)).toEqual(JSON.parse(text))
+})
+
+test('an export for machines is one line', async () => {
+  const { run, data } = await running()
+  await run('snapshot', 'save', 'a')
+  expect((await data('snapshot', 'export', 'a')).sandbox).toBe('default')
+  expect((await run('snapshot', 'export', 'a', '--json')).out).not.toContain('\n')
+})
+
+test('each sandbox has its own snapshots', async () => {
+  const { run } = await running()
+  await run('snapshot', 'save', 'a', '--sandbox', 'w1')
+  expect((await run('snapshot', 'restore', 'a')).err).toContain('has no snapshot "a"')
+  expect((await run('snapshot', 'restore', 'a', '--sandbox', 'w1')).code).toBe(0)
+})
+
+test('a document that is none is refused with file and line', async () => {
+  const { run } = await running()
+  const file = join(temporaryDirectory(), 'a.json')
+  await run('snapshot', 'save', 'a')
+  await run('snapshot', 'export', 'a', file)
+  const broken = temporaryFile('b.json', readFileSync(file, 'utf8').replace('"rate": 0', '"rate": -1'))
+  const line =
+    readFileSync(broken, 'utf8')
+      .split('\n')
+      .findIndex((each) => each.includes('"rate"')) + 1
+  const { code, err } = await run('snapshot', 'import', 'b', broken)
+  expect(code).toBe(1)
+  expect(err).toMatch(/^The document cannot be used as a snapshot:\n/)
+  expect(err).toContain(`  ${broken}:${line}: /clock/rate: `)
+})
+
+test.for([
+  [
+    ['snapshot', 'restore', 'befor'],
+    1,
+    'The sandbox "default" has no snapshot "befor". Did you mean "before"?',
+  ],
+  [['snapshot', 'save', 'A'], 2, '<name>: "A" is not a name. Give 1 to 63 lower-case letters'],
+  [['snapshot', 'save'], 2, 'snapshot save needs a name'],
+  [['snapshot', 'import', 'x'], 2, 'snapshot import needs a file, JSON file that holds a state document.'],
+  [['snapshot', 'import', 'x', '/nowhere.json'], 1, '/nowhere.json: there is no such file'],
+  [['snapshot', 'export', 'before', '/nowhere/x.json'], 1, '/nowhere/x.json cannot be written (ENOENT).'],
+  [['snapshot', 'sav', 'x'], 2, 'There is no command "snapshot sav". Did you mean "save"?'],
+] as const)('%j fails with code %i', async ([argv, code, message]) => {
+  const { run } = await running()
+  await run('snapshot', 'save', 'before')
+  const outcome = await run(...argv)
+  expect([outcome.code, outcome.err]).toEqual([code, expect.stringContaining(message)])
+})

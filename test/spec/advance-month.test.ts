@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest'
+import type { ReceiptEvent } from '../../src/kernel/receipt.ts'
+import { cancel, createBatch, intervene, retrieve } from '../support/batches.ts'
+import { pass, webhookWorld } from '../support/webhook-world.ts'
+
+const HOUR = 3_600_000
+
+/** Three hooks out of four are refused at first: each delivery takes as many attempts as its number in the queue says. */
+function stubborn() {
+  const seen = new Map<string, number>()
+  return ({ headers }: { headers: Readonly<Record<string, string | string[] | undefined>> }) => {
+    const id = String(headers['x-emulator-delivery'])
+    const attempt = (seen.get(id) ?? 0) + 1
+    seen.set(id, attempt)
+    const needed = ([...seen.keys()].indexOf(id) % 4) + 1
+    return attempt < needed ? 503 : 204
+  }
+}
+
+test('advancing 30 days over batches, retried webhooks and automations: one receipt in order, nothing is left, a GET agrees', async () => {
+  const { world, receiver } = await webhookWorld(stubborn(), {
+    settings: { 'webhooks.retry': ['10m', '3h', '2d'] },
+    collections: {
+      agents: [{ id: 'agent-a', name: 'Clerk', _emulator: { teamspace_id: 'ts-a' } }],
+      automations: [
+        { id: 'nightly', _emulator: { agent_id: 'agent-a', schedule: '30 2 * * *' } },
+        { id: 'weekly', _emulator: { agent_id: 'agent-a', schedule: '0 6 * * 1' } },
+      ],
+    },
+  })
+  const start = world.now()
+  const ids: string[] = []
+  for (let n = 0; n < 12; n++) ids.push((await createBatch(world, { items: 50 + n })).id)
+  const [cancelled = '', held = ''] = ids
+  intervene(world, 'change', held, { hold: true })
+  await cancel(world, cancelled)
+
+  const receipt = await pass(world, '30d')
+
+  expect(Date.parse(receipt.to) - start).toBe(30 * 24 * HOUR)
+  expect(receipt.parked).toEqual([])
+  const instants = receipt.events.map(({ at }) => Date.parse(at))
+  expect(instants).toEqual([...instants].sort((a, b) => a - b))
+  const of = (kind: string) => receipt.events.filter((event) => event.kind === kind)
+  expect(of('automation.fire').filter(({ ref }) => ref === 'automations/nightly')).toHaveLength(30)
+  expect(of('automation.fire').filter(({ ref }) => ref === 'automations/weekly')).toHaveLength(5)
+  expect(of('batch.complete')).toHaveLength(10)
+  expect(of('batch.expire')).toMatchObject([{ ref: `batch_predictions/${held}`, to: 'expired' }])
+  // Each delivery's attempts stand at its own instants: the transition, and then each delay after the one before.
+  expect(attemptsOf(receipt.events)).toEqual([1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4])
+
+  const { data } = (await world.control('GET', '/webhooks/deliveries')).body
+  expect(data.map(({ status }: { status: string }) => status)).toEqual(Array(12).fill('delivered'))
+  expect(receiver.received).toHaveLength(12 + 9 + 6 + 3)
+  const { next } = (await world.control('GET', '/clock')).body
+  expect(Date.parse(next.at)).toBeGreaterThan(Date.parse(receipt.to))
+  for (const id of ids) {
+    const batch = await retrieve(world, id)
+    const last = receipt.events.findLast(
+      ({ ref, to }) => ref === `batch_predictions/${id}` && to !== undefined,
+    )
+    expect(batch.status).toBe(last?.to)
+    // 29 days after its creation the results of each have gone.
+    expect(batch.results_url).toBeNull()
+  }
+})
+
+/** How many attempts each delivery took, ascending. */
+function attemptsOf(events: readonly ReceiptEvent[]): number[] {
+  const attempts = new Map<string, number>()
+  for (const { ref, webhook } of events) if (webhook !== undefined) attempts.set(ref, webhook.attempt)
+  return [...attempts.values()].sort((a, b) => a - b)
+}

@@ -1,0 +1,363 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { startEmulator } from '../../src/emulator.ts'
+import { agentsRoom } from '../../src/resources/agents/index.ts'
+import { type TestWorld, type TestWorldOptions, testWorld } from '../support/world.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const START = Date.parse('2026-03-01T12:00:00.000Z')
+
+const at = '/agents/a1/automations'
+
+function anAutomation(id: string, schedule: string | null, facts: object = {}) {
+  return { id, title: `Automation ${id}`, _emulator: { agent_id: 'a1', schedule, ...facts } }
+}
+
+function liveWorld(automations: readonly object[], options: TestWorldOptions = {}): Promise<TestWorld> {
+  const agents = [{ id: 'a1', _emulator: { teamspace_id: 'ts-a' } }]
+  return testWorld({ ...options, collections: { agents, automations, ...options.collections } })
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: as in TestAnswer.
+type Answer = { readonly status: number; readonly body: any }
+
+/** Calls the control interface. */
+async function control(world: TestWorld, method: string, path: string, json?: unknown): Promise<Answer> {
+  const sent = { headers: { 'content-type': 'application/json' }, body: JSON.stringify(json) }
+  const response = await fetch(world.emulator.controlUrl + path, {
+    method,
+    ...(json === undefined ? {} : sent),
+  })
+  const text = await response.text()
+  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
+}
+
+/** When the runs of an automation were queued. */
+function firings(world: TestWorld, automation = 'u1'): number[] {
+  const own = world.state('agent_runs').filter(({ automation_id }) => automation_id === automation)
+  return own.map(({ queued_at }) => Date.parse(queued_at))
+}
+
+/** The minutes after the start, up to and with `until`, for which a rule holds. */
+function minutesWhere(rule: (date: Date) => boolean, until: number): number[] {
+  const found: number[] = []
+  for (let instant = START + MINUTE; instant <= until; instant += MINUTE) {
+    if (rule(new Date(instant))) found.push(instant)
+  }
+  return found
+}
+
+/** What the schedule says about automations: when each fires next. */
+function ahead(world: TestWorld): string[] {
+  const events = world.sandbox.scheduler.horizon().filter(({ kind }) => kind === 'automation.fire')
+  return events.map(({ ref, due_at }) => `${ref} ${due_at}`)
+}
+
+test.for<[schedule: string, rule: (date: Date) => boolean]>([
+  [
+    '30 6 * * 1-5',
+    (date) => date.getUTCDay() % 6 !== 0 && date.getUTCHours() === 6 && date.getUTCMinutes() === 30,
+  ],
+  ['*/30 20-23 * * *', (date) => date.getUTCHours() >= 20 && date.getUTCMinutes() % 30 === 0],
+  [
+    '0 17 28 * *',
+    (date) => date.getUTCDate() === 28 && date.getUTCHours() === 17 && date.getUTCMinutes() === 0,
+  ],
+  ['@hourly', (date) => date.getUTCMinutes() === 0],
+  ['0 */5 * * * *', (date) => date.getUTCMinutes() % 5 === 0],
+])('T35 over a month %s fires at exactly its instants', async ([schedule, rule]) => {
+  const world = await liveWorld([anAutomation('u1', schedule)])
+  await world.advance('31d')
+  const wanted = minutesWhere(rule, START + 31 * DAY)
+  expect(wanted.length).toBeGreaterThan(0)
+  expect(firings(world)).toEqual(wanted)
+})
+
+test('T35 a schedule with seconds fires to the second, and never at the instant at which the world starts', async () => {
+  const world = await liveWorld([anAutomation('u1', '*/15 * * * * *')])
+  await world.advance('1m')
+  expect(firings(world)).toEqual([15_000, 30_000, 45_000, 60_000].map((after) => START + after))
+})
+
+test('T35 each firing queues a run of the agent, which is executed a second later', async () => {
+  const world = await liveWorld([anAutomation('u1', '0 6 * * *')])
+  await world.advance('18h')
+  const [run] = world.state('agent_runs')
+  expect(run).toEqual({
+    id: expect.stringMatching(/^[0-9a-f]{24}$/),
+    agent_id: 'a1',
+    automation_id: 'u1',
+    trigger_id: null,
+    thread_id: null,
+    status: 'queued',
+    queued_at: '2026-03-02T06:00:00.000Z',
+    executed_at: null,
+    cause: 'The schedule of the automation was due.',
+    event_id: null,
+    payload: null,
+  })
+  await world.advance('1s')
+  const executed = { ...run, status: 'executed', executed_at: '2026-03-02T06:00:01.000Z' }
+  expect(world.state('agent_runs')).toEqual([executed])
+})
+
+test('T35 the receipt tells of firings and executions in order, at their own instants', async () => {
+  const world = await liveWorld([anAutomation('u1', '0 13 * * *'), anAutomation('u2', '@hourly')])
+  const { events, parked } = await world.advance('2h')
+  const [first, second, third] = world.state('agent_runs').map(({ id }) => `agent_runs/${id}`)
+  expect(parked).toEqual([])
+  expect(events.map((event) => [event.at.slice(11, 19), event.kind, event.ref])).toEqual([
+    ['13:00:00', 'automation.fire', 'automations/u1'],
+    ['13:00:00', 'automation.fire', 'automations/u2'],
+    ['13:00:01', 'agent-run.execute', first],
+    ['13:00:01', 'agent-run.execute', second],
+    ['14:00:00', 'automation.fire', 'automations/u2'],
+  ])
+  expect(events[2]).toMatchObject({ from: 'queued', to: 'executed' })
+  expect(third).toBeDefined()
+})
+
+test('T35 it makes no difference in how many steps, restarts and reloads a month passes', async () => {
+  const automations = [anAutomation('u1', '*/30 20-23 * * *'), anAutomation('u2', '45 6 * * 1-5')]
+  const whole = await liveWorld(automations)
+  await whole.advance('30d')
+  let world = await liveWorld(automations)
+  for (const step of ['8h', '1d', '17h', '90s', '4d', '1ms', '10h']) {
+    await world.advance(step)
+    world = await world.restart()
+  }
+  await world.advance('1ms')
+  const saved = JSON.parse(JSON.stringify(world.sandbox.document()))
+  await world.advance('7d')
+  world.sandbox.load(saved)
+  await world.advance('90d')
+  world.sandbox.load(saved)
+  await world.advance(`${START + 30 * DAY - world.now()}ms`)
+  expect(firings(world).length).toBeGreaterThan(200)
+  expect(world.state('agent_runs')).toEqual(whole.state('agent_runs'))
+  expect(ahead(world)).toEqual(ahead(whole))
+})
+
+test('T35 the same world fires the same runs, ids included', async () => {
+  const digests = []
+  for (let n = 0; n < 2; n++) {
+    const world = await liveWorld([anAutomation('u1', '@hourly'), anAutomation('u2', '*/7 * * * *')])
+    await world.advance('2d')
+    digests.push(world.digest())
+  }
+  expect(digests[0]).toBe(digests[1])
+})
+
+test('T35 automations of the demo world are to fire as their schedules say, except the deleted one', async () => {
+  const clock = '2026-03-01T12:00:00.000Z'
+  const emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0, clock, fixtures: 'demo' })
+  onTestFinished(() => emulator.close())
+  expect(emulator.sandbox.scheduler.horizon().map(({ ref, due_at }) => `${ref} ${due_at}`)).toEqual([
+    'automations/automation-night-trains 2026-03-01T20:00:00.000Z',
+    'automations/automation-morning-brief 2026-03-02T06:00:00.000Z',
+    'automations/automation-month-end 2026-03-28T17:30:00.000Z',
+  ])
+})
+
+test('R120 R184 an automation that is deleted fires no more, and its history stays', async () => {
+  const world = await liveWorld([anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')])
+  await world.advance('2h')
+  await world.advance('1s')
+  const history = world.state('agent_runs')
+  expect((await world.delete(`${at}/u1`)).status).toBe(204)
+  expect(ahead(world)).toEqual(['automations/u2 2026-03-01T15:00:00.000Z'])
+  await world.advance('3h')
+  expect(firings(world)).toHaveLength(2)
+  expect(firings(world, 'u2')).toHaveLength(5)
+  expect(world.state('agent_runs').slice(0, history.length)).toEqual(history)
+  const again = await world.restart()
+  await again.advance('3h')
+  expect(firings(again)).toHaveLength(2)
+})
+
+test('R186 a run that is queued when its automation is deleted executes at its time', async () => {
+  const world = await liveWorld([anAutomation('u1', '@hourly')])
+  await world.advance('1h')
+  await world.delete(`${at}/u1`)
+  expect(world.state('agent_runs')[0].status).toBe('queued')
+  await world.advance('1s')
+  expect(world.state('agent_runs')).toMatchObject([
+    { status: 'executed', executed_at: '2026-03-01T13:00:01.000Z' },
+  ])
+})
+
+test('R186 with automations.queued_runs=drop it never executes, and others do', async () => {
+  const settings = { 'automations.queued_runs': 'drop' }
+  const world = await liveWorld([anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')], { settings })
+  await world.advance('1h')
+  await world.delete(`${at}/u1`)
+  const kinds = world.sandbox.scheduler.horizon().map(({ kind }) => kind)
+  expect(kinds).toEqual(['agent-run.execute', 'automation.fire'])
+  await world.advance('1m')
+  expect(world.state('agent_runs')).toMatchObject([
+    { automation_id: 'u1', status: 'dropped', executed_at: null },
+    { automation_id: 'u2', status: 'executed' },
+  ])
+})
+
+test('R120 a deleted automation does not fire even where its event is still in the schedule', async () => {
+  const world = await liveWorld([anAutomation('u1', '@hourly')])
+  const document = JSON.parse(JSON.stringify(world.sandbox.document()))
+  document.collections.automations[0]._emulator.deleted_at = '2026-03-01T12:00:00.000Z'
+  world.sandbox.load(document)
+  expect(ahead(world)).toHaveLength(1)
+  await world.advance('5h')
+  expect([world.state('agent_runs'), ahead(world)]).toEqual([[], []])
+})
+
+test('R223 an automation that is created over the API has no schedule, so it never fires by itself', async () => {
+  const world = await liveWorld([])
+  await world.post(at, { schedule: '* * * * *', _emulator: { schedule: '* * * * *' } })
+  await world.advance('1d')
+  expect(world.state('agent_runs')).toEqual([])
+})
+
+test('R223 an update over the API leaves the schedule as it is', async () => {
+  const world = await liveWorld([anAutomation('u1', '@hourly')])
+  await world.patch(`${at}/u1`, { title: 'x', _emulator: { schedule: null } })
+  await world.advance('90m')
+  expect(firings(world)).toEqual([START + HOUR])
+})
+
+test('T35 a schedule that is written through the control interface holds from now on', async () => {
+  const world = await liveWorld([anAutomation('u1', null)])
+  await world.advance('90m')
+  const write = (schedule: string | null) =>
+    control(world, 'PUT', '/state/automations/u1', anAutomation('u1', schedule))
+  await write('@hourly')
+  expect(ahead(world)).toEqual(['automations/u1 2026-03-01T14:00:00.000Z'])
+  await write('15 * * * *')
+  expect(ahead(world)).toEqual(['automations/u1 2026-03-01T14:15:00.000Z'])
+  await world.advance('2h')
+  await write(null)
+  expect(ahead(world)).toEqual([])
+  await world.advance('1d')
+  const minutes = firings(world).map((instant) => (instant - START) / MINUTE)
+  expect(minutes).toEqual([135, 195])
+})
+
+test('T35 a deletion or its undoing through the control interface stops the automation or starts it again', async () => {
+  const world = await liveWorld([anAutomation('u1', '@hourly')])
+  const deleted_at = '2026-03-01T12:00:00.000Z'
+  await control(world, 'PATCH', '/state/automations/u1', { _emulator: { deleted_at } })
+  expect(ahead(world)).toEqual([])
+  await world.advance('90m')
+  await control(world, 'PATCH', '/state/automations/u1', { _emulator: { deleted_at: null } })
+  expect(ahead(world)).toEqual(['automations/u1 2026-03-01T14:00:00.000Z'])
+  await control(world, 'DELETE', '/state/automations/u1')
+  expect(ahead(world)).toEqual([])
+  await world.advance('1d')
+  expect(world.state('agent_runs')).toEqual([])
+})
+
+test('T35 a record that is written again as it is does not move its event', async () => {
+  const automations = [anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')]
+  const world = await liveWorld(automations)
+  await world.advance('20m')
+  const before = world.sandbox.scheduler.horizon()
+  await control(world, 'PUT', '/state/automations/u1', { ...automations[0], title: 'Other' })
+  expect(world.sandbox.scheduler.horizon()).toEqual(before)
+  await world.advance('2h')
+  expect(world.state('agent_runs').map(({ automation_id }) => automation_id)).toEqual([
+    'u1',
+    'u2',
+    'u1',
+    'u2',
+  ])
+})
+
+test('T35 a record that is written at the instant of its firing, before it has fired, fires once', async () => {
+  const automations = [anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')]
+  const world = await liveWorld(automations)
+  await control(world, 'POST', '/clock/advance', { steps: 1 })
+  const before = ahead(world)
+  expect(before).toEqual([
+    'automations/u2 2026-03-01T13:00:00.000Z',
+    'automations/u1 2026-03-01T14:00:00.000Z',
+  ])
+  const scope = world.sandbox.scope('test')
+  for (const record of world.state('automations')) agentsRoom.arm?.(scope, 'automations', record)
+  world.sandbox.commit(scope)
+  expect(ahead(world)).toEqual(before)
+  await control(world, 'PUT', '/state/automations/u2', automations[1])
+  await world.advance('59m')
+  expect([firings(world), firings(world, 'u2')]).toEqual([[START + HOUR], [START + HOUR]])
+})
+
+test('T35 an automation that comes with a fixtures document later fires from then on', async () => {
+  const world = await liveWorld([])
+  await world.advance('150m')
+  const collections = { automations: [anAutomation('u1', '@hourly')] }
+  expect((await control(world, 'POST', '/fixtures', { collections })).status).toBe(200)
+  await world.advance('1h')
+  expect(firings(world)).toEqual([START + 3 * HOUR])
+})
+
+const aRun = (id: string, status: string, queued_at: string) => ({ id, agent_id: 'a1', status, queued_at })
+
+test('T35 queued runs of fixtures execute when their time in the queue is over, at once where that is past', async () => {
+  const agent_runs = [
+    aRun('ahead', 'queued', '2026-03-01T12:00:30.000Z'),
+    aRun('now', 'queued', '2026-03-01T12:00:00.000Z'),
+    aRun('past', 'queued', '2026-02-01T00:00:00.000Z'),
+    aRun('done', 'executed', '2026-02-01T00:00:00.000Z'),
+    aRun('dropped', 'dropped', '2026-02-01T00:00:00.000Z'),
+    aRun('never', 'queued', '9999-12-31T23:59:59.999Z'),
+  ]
+  const world = await liveWorld([], { collections: { agent_runs } })
+  expect(world.sandbox.scheduler.horizon().map(({ ref, due_at }) => `${ref} ${due_at}`)).toEqual([
+    'agent_runs/past 2026-03-01T12:00:00.000Z',
+    'agent_runs/now 2026-03-01T12:00:01.000Z',
+    'agent_runs/ahead 2026-03-01T12:00:31.000Z',
+  ])
+  await world.advance('1h')
+  expect(world.state('agent_runs').map(({ id, status, executed_at }) => [id, status, executed_at])).toEqual([
+    ['ahead', 'executed', '2026-03-01T12:00:31.000Z'],
+    ['now', 'executed', '2026-03-01T12:00:01.000Z'],
+    ['past', 'executed', '2026-03-01T12:00:00.000Z'],
+    ['done', 'executed', null],
+    ['dropped', 'dropped', null],
+    ['never', 'queued', null],
+  ])
+})
+
+test('T35 a queued run that is dropped by hand does not execute', async () => {
+  const agent_runs = [aRun('r1', 'queued', '2026-03-01T12:00:00.000Z')]
+  const world = await liveWorld([], { collections: { agent_runs } })
+  await control(world, 'PATCH', '/state/agent_runs/r1', { status: 'dropped' })
+  expect(world.sandbox.scheduler.horizon()).toEqual([])
+  await world.advance('1h')
+  expect(world.state('agent_runs')[0].status).toBe('dropped')
+})
+
+test.for(['daily', '* * * *', '61 * * * *', '2026-03-01T12:00:00Z', '', '0 0 30 2 *'])(
+  'T35 the schedule "%s" is refused in fixtures, where it stands',
+  async (schedule) => {
+    const made = liveWorld([anAutomation('u1', '@hourly'), anAutomation('u2', schedule)])
+    await expect(made).rejects.toThrow('/collections/automations/1/_emulator/schedule: ')
+  },
+)
+
+test('T35 a schedule that is none is refused in a write and in a document, and changes nothing', async () => {
+  const world = await liveWorld([anAutomation('u1', '@hourly')])
+  const before = world.digest()
+  const written = await control(world, 'PUT', '/state/automations/u1', anAutomation('u1', 'daily'))
+  expect([written.status, written.body.details.errors[0].pointer]).toEqual([400, '/_emulator/schedule'])
+  expect(written.body.message).toContain('"30 6 * * 1-5"')
+  const document = JSON.parse(JSON.stringify(world.sandbox.document()))
+  document.collections.automations[0]._emulator.schedule = 'daily'
+  expect(() => world.sandbox.load(document)).toThrow('/collections/automations/0/_emulator/schedule')
+  expect(world.digest()).toBe(before)
+})
+
+test('T35 when an automation fires is a fact that no answer shows', async () => {
+  const world = await liveWorld([anAutomation('u1', '@hourly')])
+  await world.advance('1h')
+  expect((await world.get(`${at}/u1`)).text).toBe('{"id":"u1","title":"Automation u1"}')
+})

@@ -1,0 +1,148 @@
+import { expect, test } from 'vitest'
+import { controlRoutes } from '../../src/doors/control/routes/index.ts'
+import { workspaceService } from '../../src/resources/index.ts'
+import { callControl } from '../support/control-world.ts'
+import { testWorld } from '../support/world.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: OpenAPI documents are looked into at every depth.
+type Any = any
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+/** The control interface of a real emulator, and its own description. */
+async function described(options: Parameters<typeof testWorld>[0] = {}) {
+  const world = await testWorld(options)
+  const { controlUrl, port } = world.emulator
+  const headers =
+    options.controlToken === undefined ? {} : { authorization: `Bearer ${options.controlToken}` }
+  const document: Any = await (await fetch(`${controlUrl}/openapi.json`, { headers })).json()
+  return { world, document, port, headers }
+}
+
+const routes = controlRoutes(workspaceService)
+const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`
+
+function operationsIn(document: Any): { method: string; path: string; item: Any }[] {
+  return Object.entries(document.paths as Record<string, Record<string, Any>>).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, item]) => ({ path, method: method.toUpperCase(), item })),
+  )
+}
+
+test('the emulator describes exactly the routes that it has', async () => {
+  const { document } = await described()
+  expect(operationsIn(document).map(nameOf).sort()).toEqual(routes.map(nameOf).sort())
+})
+
+test('each described method of each path is served by the emulator, and no other one is', async () => {
+  const silent = { info: () => {}, warn: () => {}, error: () => {} }
+  const { document, port } = await described({ logger: silent })
+  for (const [path, methods] of Object.entries<object>(document.paths)) {
+    const target = path.replaceAll(/\{\w+\}/g, 'x')
+    for (const method of METHODS) {
+      const { status, body } = await callControl(port, method, target, undefined)
+      const isServed = Object.hasOwn(methods, method.toLowerCase())
+      expect([method, path, status === 405]).toEqual([method, path, !isServed])
+      expect([method, path, body?.error]).not.toEqual([method, path, 'route_not_found'])
+    }
+  }
+})
+
+test('both servers lead to the routes, and the variable of the second names a sandbox', async () => {
+  const { document, world } = await described()
+  const [plain, named] = document.servers
+  expect([plain.url, named.url]).toEqual(['/__emulator', '/@{sandbox}/__emulator'])
+  expect(Object.keys(named.variables)).toEqual(['sandbox'])
+  for (const [url, sandbox] of [
+    [plain.url, 'default'],
+    [named.url.replace('{sandbox}', 'w3'), 'w3'],
+  ]) {
+    const answer = await fetch(`http://127.0.0.1:${world.emulator.port}${url}/state`)
+    expect(((await answer.json()) as Any).sandbox).toBe(sandbox)
+  }
+})
+
+test('what is about a world takes the header that names one, and nothing else does', async () => {
+  const { document, world } = await described()
+  const ref = '#/components/parameters/Sandbox'
+  const taking = operationsIn(document)
+    .filter(({ item }) => item.parameters.some(({ $ref }: Any) => $ref === ref))
+    .map(nameOf)
+  const worldly = routes.filter(({ worldless }) => worldless !== true).map(nameOf)
+  expect(taking.sort()).toEqual(worldly.sort())
+  const { name, schema } = document.components.parameters.Sandbox
+  const answer = await fetch(`${world.emulator.controlUrl}/state`, { headers: { [name]: 'w3' } })
+  expect(((await answer.json()) as Any).sandbox).toBe('w3')
+  expect([schema.default, new RegExp(schema.pattern).test('-w3')]).toEqual(['default', false])
+})
+
+test('success is described with the statuses that the routes declare, refusals with the error body', async () => {
+  const { document } = await described()
+  for (const { method, path, success = [200] } of routes) {
+    const { responses } = document.paths[path][method.toLowerCase()]
+    const statuses = Object.keys(responses).filter((status) => status.startsWith('2'))
+    expect([method, path, statuses]).toEqual([method, path, success.map(String)])
+    expect([method, path, responses[204]?.content]).toEqual([method, path, undefined])
+    for (const status of success.filter((each) => each !== 204)) {
+      expect(Object.keys(responses[status].content)).toHaveLength(1)
+    }
+    for (const status of Object.keys(responses).filter((each) => !each.startsWith('2'))) {
+      const response = document.components.responses[responses[status].$ref.split('/').at(-1)]
+      expect(response.content['application/json'].schema).toEqual({
+        $ref: '#/components/schemas/StandardError',
+      })
+    }
+    expect(Object.keys(responses)).toEqual(expect.arrayContaining(['400', '403', 'default']))
+    expect([method, path, responses[404] !== undefined]).toEqual([method, path, path.includes('{')])
+    expect([method, path, responses[415] !== undefined]).toEqual([method, path, method !== 'GET'])
+  }
+})
+
+test('a refusal has the described status and body', async () => {
+  const { document, port } = await described()
+  const { StandardError } = document.components.schemas
+  for (const [status, method, path, json] of [
+    [400, 'GET', '/clock?x=1', undefined],
+    [404, 'GET', '/problems/x', undefined],
+    [409, 'PATCH', '/clock', { now: '2020-01-01T00:00:00Z' }],
+  ] as const) {
+    const answer = await callControl(port, method, path, json)
+    expect([path, answer.status]).toEqual([path, status])
+    expect(Object.keys(answer.body)).toEqual(expect.arrayContaining(StandardError.required))
+    const unknown = Object.keys(answer.body).filter((key) => !(key in StandardError.properties))
+    expect(unknown).toEqual([])
+  }
+})
+
+test('bodies are described where there are any, with their bound, and never for GET', async () => {
+  const { document } = await described()
+  for (const { method, path, item } of operationsIn(document)) {
+    const route = routes.find((each) => nameOf(each) === nameOf({ method, path }))
+    const hasBody = route?.body !== undefined && method !== 'GET'
+    expect([method, path, item.requestBody !== undefined]).toEqual([method, path, hasBody])
+    if (hasBody) expect(item.requestBody.content['application/json'].schema).toBeTypeOf('object')
+  }
+  const { description } = document.paths['/state'].put.requestBody
+  expect(description).toBe('At most 104857600 bytes.')
+})
+
+test('the feed of events is described as an event stream, everything else as JSON', async () => {
+  const { document } = await described()
+  const streams = operationsIn(document).filter(
+    ({ item }) => item.responses[200]?.content['text/event-stream'] !== undefined,
+  )
+  expect(streams.map(nameOf)).toEqual(['GET /events'])
+  const [types] = document.paths['/events'].get.parameters
+  expect(types).toMatchObject({ name: 'types', in: 'query', schema: { type: 'string' } })
+  expect(types.description).toContain('request, event, delivery')
+})
+
+test('where a control token is asked for, all but the probes say so', async () => {
+  const { document } = await described({ controlToken: 'canary-token' })
+  expect(document.security).toEqual([{ token: [] }])
+  expect(JSON.stringify(document)).not.toContain('canary')
+  for (const { method, path, probe } of routes) {
+    const { security, responses } = document.paths[path][method.toLowerCase()]
+    expect([path, security]).toEqual([path, probe === true ? [] : undefined])
+    expect([path, responses[401] === undefined]).toEqual([path, probe === true])
+  }
+})

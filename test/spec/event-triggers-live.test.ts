@@ -1,0 +1,346 @@
+import { expect, test } from 'vitest'
+import { type TestWorld, type TestWorldOptions, testWorld } from '../support/world.ts'
+
+const CREATED = '2026-01-15T08:00:00.000Z'
+const NOW = '2026-03-01T12:00:00.000Z'
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+const EACH_TIME = { response_thread: 'create_new_thread_each_time' }
+
+function aTrigger(id: string, changes: object = {}, facts: object = {}) {
+  return {
+    id,
+    enabled: true,
+    trigger_source: 'file_sharing',
+    trigger_event: 'File:created',
+    created_at: CREATED,
+    updated_at: CREATED,
+    ...changes,
+    _emulator: { agent_id: 'a1', ...facts },
+  }
+}
+
+/** The given triggers of agents of two teamspaces. */
+function liveWorld(
+  triggers: readonly object[] = [aTrigger('t1')],
+  options: TestWorldOptions = {},
+): Promise<TestWorld> {
+  const agents = [
+    { id: 'a1', _emulator: { teamspace_id: 'ts-a' } },
+    { id: 'a9', _emulator: { teamspace_id: 'ts-b' } },
+  ]
+  return testWorld({ ...options, collections: { agents, event_triggers: triggers, ...options.collections } })
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: as in TestAnswer.
+type Answer = { readonly status: number; readonly body: any }
+
+/** Calls the control interface. */
+async function control(world: TestWorld, method: string, path: string, json?: unknown): Promise<Answer> {
+  const sent = { headers: { 'content-type': 'application/json' }, body: JSON.stringify(json) }
+  const response = await fetch(world.emulator.controlUrl + path, {
+    method,
+    ...(json === undefined ? {} : sent),
+  })
+  return { status: response.status, body: await response.json() }
+}
+
+const created = { source: 'file_sharing', event: 'File:created' }
+
+async function emit(world: TestWorld, event: object = created) {
+  const { status, body } = await control(world, 'POST', '/provider-events', event)
+  expect(status).toBe(200)
+  return body
+}
+
+/** Emits one event after the other; the threads of their runs. */
+async function threadsOf(world: TestWorld, count: number): Promise<string[]> {
+  const threads: string[] = []
+  for (let n = 0; n < count; n++) threads.push((await emit(world)).fired[0].thread_id)
+  return threads
+}
+
+const t1 = '/agents/a1/event-triggers/t1'
+
+test('R237 an event fires its trigger: a run of the agent is queued, and executed after a second', async () => {
+  const world = await liveWorld()
+  const answer = await emit(world, { ...created, payload: { path: '/a.pdf' } })
+  const [run] = world.state('agent_runs')
+  expect(answer).toEqual({
+    object: 'provider_event',
+    id: expect.stringMatching(/^[0-9a-f]{24}$/),
+    ...created,
+    fired: [{ trigger_id: 't1', agent_id: 'a1', run_id: run.id, thread_id: run.thread_id }],
+    not_fired: [],
+  })
+  expect(run).toEqual({
+    id: expect.stringMatching(/^[0-9a-f]{24}$/),
+    agent_id: 'a1',
+    automation_id: null,
+    trigger_id: 't1',
+    thread_id: expect.stringMatching(UUID),
+    status: 'queued',
+    queued_at: NOW,
+    executed_at: null,
+    cause: 'The provider file_sharing emitted File:created.',
+    event_id: answer.id,
+    payload: { path: '/a.pdf' },
+  })
+  await world.advance('999ms')
+  expect(world.state('agent_runs')).toEqual([run])
+  await world.advance('1ms')
+  const executed = { ...run, status: 'executed', executed_at: '2026-03-01T12:00:01.000Z' }
+  expect(world.state('agent_runs')).toEqual([executed])
+  await world.advance('30d')
+  expect(world.state('agent_runs')).toEqual([executed])
+})
+
+test('R237 of the 16 combinations of source, event, enabled and conditions exactly the one with all four fires', async () => {
+  const either = [true, false]
+  const triggers = either.flatMap((enabled) =>
+    either.map((condition_verdict) =>
+      aTrigger(
+        `${enabled}-${condition_verdict}`,
+        { enabled, run_conditions: 'only PDFs' },
+        { condition_verdict },
+      ),
+    ),
+  )
+  const world = await liveWorld(triggers)
+  const events = ['file_sharing', 'construction_management'].flatMap((source) =>
+    ['File:created', 'File:deleted'].map((event) => ({ source, event })),
+  )
+  const answers = []
+  for (const event of events) answers.push(await emit(world, event))
+  expect(events.length * triggers.length).toBe(16)
+  expect(answers.flatMap(({ fired }) => fired)).toMatchObject([{ trigger_id: 'true-true' }])
+  expect(world.state('agent_runs')).toHaveLength(1)
+  const silent = answers.map(({ not_fired }) =>
+    not_fired.map(({ trigger_id }: { trigger_id: string }) => trigger_id),
+  )
+  expect(silent).toEqual([['true-false', 'false-true', 'false-false'], [], [], []])
+})
+
+test('R237 U062 each trigger that an event concerns and does not fire is named with the reason', async () => {
+  const world = await liveWorld([
+    aTrigger('paused', { enabled: false }),
+    aTrigger('picky', { run_conditions: 'only PDFs' }, { condition_verdict: false }),
+    aTrigger('unconditional', {}, { condition_verdict: false }),
+    aTrigger('elsewhere', { trigger_event: 'File:deleted', enabled: false }),
+  ])
+  const { fired, not_fired } = await emit(world)
+  expect(fired).toMatchObject([{ trigger_id: 'unconditional' }])
+  expect(not_fired).toEqual([
+    { trigger_id: 'paused', agent_id: 'a1', because: expect.stringContaining('paused: enabled is false') },
+    { trigger_id: 'picky', agent_id: 'a1', because: expect.stringContaining('condition_verdict') },
+  ])
+})
+
+test('R237 an event knows no teamspace: triggers of all teamspaces fire, in the order of their records', async () => {
+  const world = await liveWorld([aTrigger('t9', {}, { agent_id: 'a9' }), aTrigger('t1')])
+  const { fired } = await emit(world)
+  expect(fired.map((each: { agent_id: string }) => each.agent_id)).toEqual(['a9', 'a1'])
+  expect(new Set(fired.map((each: { thread_id: string }) => each.thread_id)).size).toBe(2)
+})
+
+test('R237 an event that no trigger waits for runs nothing', async () => {
+  const world = await liveWorld()
+  const { fired, not_fired } = await emit(world, { source: 'file_sharing', event: 'file:created' })
+  expect([fired, not_fired, world.state('agent_runs')]).toEqual([[], [], []])
+})
+
+test('R073 R238 with response_thread set three events start three threads', async () => {
+  const world = await liveWorld([aTrigger('t1', EACH_TIME)])
+  expect(new Set(await threadsOf(world, 3)).size).toBe(3)
+  expect(world.state('event_triggers')[0]._emulator.thread_id).toBeNull()
+})
+
+test('R073 R238 without response_thread three events share one thread, and a restart keeps it', async () => {
+  const world = await liveWorld()
+  const threads = await threadsOf(world, 3)
+  const again = await world.restart()
+  expect(new Set([...threads, ...(await threadsOf(again, 1))]).size).toBe(1)
+  expect(threads[0]).toMatch(UUID)
+})
+
+test('R238 a shared thread belongs to one trigger alone', async () => {
+  const world = await liveWorld([aTrigger('t1'), aTrigger('t2')])
+  await emit(world)
+  await emit(world)
+  const threads = new Map(world.state('agent_runs').map((run) => [run.thread_id, run.trigger_id]))
+  expect([...threads.values()]).toEqual(['t1', 't2'])
+})
+
+test('R238 a trigger that is set to new threads opens them, and goes back to the thread that it shared before', async () => {
+  const world = await liveWorld()
+  const [shared] = await threadsOf(world, 1)
+  await world.patch(t1, EACH_TIME)
+  const apart = await threadsOf(world, 2)
+  await control(world, 'PATCH', '/state/event_triggers/t1', { response_thread: null })
+  const [back] = await threadsOf(world, 1)
+  expect(new Set([shared, ...apart]).size).toBe(3)
+  expect(back).toBe(shared)
+})
+
+test('R073 the thread of a trigger is a fact that no answer shows, and firing is no change of the trigger', async () => {
+  const world = await liveWorld()
+  await emit(world)
+  const { body } = await world.get('/agents/a1/event-triggers')
+  expect(body.data[0].updated_at).toBe(CREATED)
+  expect(JSON.stringify(body)).not.toContain('thread_id')
+})
+
+test('R116 a trigger that PATCH pauses does not run on a later event', async () => {
+  const world = await liveWorld()
+  expect((await world.patch(t1, { enabled: false })).body.enabled).toBe(false)
+  const { fired, not_fired } = await emit(world)
+  expect([fired, not_fired.length]).toEqual([[], 1])
+  await world.advance('1d')
+  expect(world.state('agent_runs')).toEqual([])
+  expect((await world.get('/agents/a1/event-triggers')).body.data[0].enabled).toBe(false)
+})
+
+test('R117 U058 a trigger that PATCH resumes runs on later events, and never on those of the pause', async () => {
+  const world = await liveWorld([aTrigger('t1', { enabled: false })])
+  await emit(world)
+  await emit(world)
+  expect((await world.patch(t1, { enabled: true })).body.enabled).toBe(true)
+  await world.advance('30d')
+  expect(world.state('agent_runs')).toEqual([])
+  const { id } = await emit(world)
+  await world.advance('1d')
+  expect(world.state('agent_runs')).toMatchObject([{ event_id: id, status: 'executed' }])
+})
+
+test('R116 a run that is queued when its trigger is paused or deleted still executes', async () => {
+  const world = await liveWorld([aTrigger('t1'), aTrigger('t2')])
+  await emit(world)
+  await world.patch(t1, { enabled: false })
+  await world.delete('/agents/a1/event-triggers/t2')
+  await world.advance('1s')
+  expect(world.state('agent_runs').map(({ status }) => status)).toEqual(['executed', 'executed'])
+  const { fired, not_fired } = await emit(world)
+  expect([fired, not_fired.length]).toEqual([[], 1])
+})
+
+test('R237 a trigger that was created over the API fires like any other', async () => {
+  const world = await liveWorld([])
+  const { body } = await world.post('/agents/a1/event-triggers', {
+    trigger_source: 'document_collaboration',
+    trigger_event: 'Drawing:revised',
+  })
+  const { fired } = await emit(world, { source: 'document_collaboration', event: 'Drawing:revised' })
+  expect(fired).toMatchObject([{ trigger_id: body.id, agent_id: 'a1' }])
+})
+
+test('R237 an update of the event moves the trigger to it', async () => {
+  const world = await liveWorld()
+  await world.patch(t1, { trigger_event: 'Folder:moved' })
+  expect((await emit(world)).fired).toEqual([])
+  expect((await emit(world, { ...created, event: 'Folder:moved' })).fired).toHaveLength(1)
+})
+
+test.for<[time: string, ms: number]>([
+  ['90s', 90_000],
+  ['PT1H', 3_600_000],
+])('T35 the setting agent_runs.queue_time queues runs for %s', async ([time, ms]) => {
+  const world = await liveWorld([aTrigger('t1')], { settings: { 'agent_runs.queue_time': time } })
+  await emit(world)
+  const due_at = new Date(world.now() + ms).toISOString()
+  expect(world.sandbox.scheduler.horizon()).toMatchObject([
+    { kind: 'agent-run.execute', due_at, urgency: 'work' },
+  ])
+  await world.advance(`${ms}ms`)
+  expect(world.state('agent_runs')).toMatchObject([{ status: 'executed', executed_at: due_at }])
+})
+
+test('T35 a run that waits for no time is executed when the answer comes', async () => {
+  const world = await liveWorld([aTrigger('t1')], { settings: { 'agent_runs.queue_time': '0s' } })
+  await emit(world)
+  expect(world.state('agent_runs')).toMatchObject([{ status: 'executed', executed_at: NOW }])
+})
+
+test.for(['3651d', 'soon', '-1s'])('T35 %s is no queue time', async (time) => {
+  await expect(liveWorld([], { settings: { 'agent_runs.queue_time': time } })).rejects.toThrow('queue_time')
+})
+
+test('U008 a source goes by the name that the settings give clients, and by that alone', async () => {
+  const settings = { 'names.trigger_sources': ['builder', 'papers', 'drive'] }
+  const world = await liveWorld([aTrigger('t1')], { settings })
+  const { source, fired } = await emit(world, { source: 'drive', event: 'File:created' })
+  expect([source, fired.length]).toEqual(['drive', 1])
+  expect(world.state('agent_runs')[0].cause).toBe('The provider drive emitted File:created.')
+  const { status, body } = await control(world, 'POST', '/provider-events', created)
+  expect([status, body.details.errors[0].pointer]).toEqual([400, '/source'])
+  expect(body.message).toMatch(/"builder", "papers", "drive".*names\.trigger_sources/)
+})
+
+test.for<[title: string, body: unknown, pointer: string]>([
+  ['no source', { event: 'File:created' }, '/source'],
+  ['an unknown source', { ...created, source: 'carrier_pigeon' }, '/source'],
+  ['no event', { source: 'file_sharing' }, '/event'],
+  ['an event of one part', { ...created, event: 'File' }, '/event'],
+  ['an event of three parts', { ...created, event: 'File:created:twice' }, '/event'],
+  ['an event of 256 characters', { ...created, event: 'x:'.padEnd(256, 'y') }, '/event'],
+  ['a payload that is a list', { ...created, payload: [] }, '/payload'],
+  ['a payload that is null', { ...created, payload: null }, '/payload'],
+  ['a payload that is too long', { ...created, payload: { x: 'y'.repeat(65_529) } }, '/payload'],
+  ['an unknown member', { ...created, agent_id: 'a1' }, '/agent_id'],
+  ['no body', undefined, ''],
+])('R237 %s is refused, and nothing fires', async ([, json, pointer]) => {
+  const world = await liveWorld()
+  const before = world.digest()
+  const { status, body } = await control(world, 'POST', '/provider-events', json)
+  expect([status, body.error, body.details.errors[0].pointer]).toEqual([400, 'validation_failed', pointer])
+  expect(world.digest()).toBe(before)
+})
+
+test('R237 a run keeps the payload as it was given, up to 65,536 characters', async () => {
+  const world = await liveWorld()
+  const odd = JSON.parse('{"__proto__":{"x":[1,null]},"":"é","constructor":1}')
+  await emit(world, { ...created, payload: odd })
+  await emit(world, { ...created, payload: { x: 'y'.repeat(65_528) } })
+  await emit(world)
+  const again = await world.restart()
+  const [first, long, none] = again.state('agent_runs').map(({ payload }) => JSON.stringify(payload))
+  expect([first, long?.length, none]).toEqual([JSON.stringify(odd), 65_536, '{}'])
+})
+
+test('R238 GET /agent-runs lists the runs in the order in which they were queued, and the threads', async () => {
+  const fromFixtures = (id: string, queued_at: string, thread_id: string | null) => {
+    return { id, agent_id: 'a1', status: 'executed', queued_at, executed_at: queued_at, thread_id }
+  }
+  const agent_runs = [
+    fromFixtures('later', '2026-02-02T00:00:00.000Z', 'thread'),
+    fromFixtures('earlier', '2026-02-02T00:30:00.000+01:00', 'thread'),
+    fromFixtures('alone', '2026-01-01T00:00:00.000Z', null),
+  ]
+  const world = await liveWorld([aTrigger('t1'), aTrigger('t2', EACH_TIME)], { collections: { agent_runs } })
+  const [first, second] = [(await emit(world)).fired, (await emit(world)).fired]
+  const before = world.digest()
+  const { status, body } = await control(world, 'GET', '/agent-runs')
+  const made = [...first, ...second].map((each) => each.run_id)
+  expect([status, body.object]).toEqual([200, 'list'])
+  expect(body.data.map(({ id }: { id: string }) => id)).toEqual(['alone', 'earlier', 'later', ...made])
+  expect(new Set(body.data.map((run: object) => JSON.stringify(run)))).toEqual(
+    new Set(world.state('agent_runs').map((run) => JSON.stringify(run))),
+  )
+  expect(body.threads).toEqual([
+    { thread_id: 'thread', runs: ['earlier', 'later'] },
+    { thread_id: first[0].thread_id, runs: [first[0].run_id, second[0].run_id] },
+    { thread_id: first[1].thread_id, runs: [first[1].run_id] },
+    { thread_id: second[1].thread_id, runs: [second[1].run_id] },
+  ])
+  expect(world.digest()).toBe(before)
+})
+
+test('R237 the same events in the same world make the same runs, ids and threads included', async () => {
+  const digests = []
+  for (let n = 0; n < 2; n++) {
+    const world = await liveWorld([aTrigger('t1'), aTrigger('t2', EACH_TIME)])
+    for (const payload of [{}, { n: 1 }]) await emit(world, { ...created, payload })
+    await world.advance('1h')
+    digests.push(world.digest())
+  }
+  expect(digests[0]).toBe(digests[1])
+})

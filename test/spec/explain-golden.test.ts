@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { catalog } from '../../src/kernel/errors.ts'
+import type { Trace } from '../../src/kernel/explain/trace.ts'
+import type { Json } from '../../src/kernel/json.ts'
+import { STEPS } from '../../src/kernel/steps.ts'
+import { workspaceService } from '../../src/resources/index.ts'
+import { KEYS } from '../support/base-world.ts'
+import { prettyJson } from '../support/pretty-json.ts'
+import { refusalKinds, specialKinds, successKinds, worldOf } from './explain-kinds.ts'
+
+const kinds = [...(await successKinds(workspaceService.operations.keys())), ...specialKinds, ...refusalKinds]
+
+test.for(kinds.map((kind) => [kind.name, kind] as const))(
+  '%s: explain names the deciding step',
+  async ([name, kind]) => {
+    const world = await worldOf(kind)
+    const id = await kind.make(world)
+    const response = await fetch(`${world.emulator.controlUrl}/explain/${id}`)
+    expect([name, response.status]).toEqual([name, 200])
+    const trace = (await response.json()) as Trace
+    const deciding = trace.steps.filter(({ outcome }) => outcome === 'decided')
+    expect(deciding).toHaveLength(1)
+    expect(trace.summary).toContain(` by the step ${deciding[0]?.step}: `)
+    if (trace.error !== null) expect(name).toMatch(new RegExp(`^${trace.error.status}-${trace.error.code}`))
+    const text = prettyJson(trace as unknown as Json).replaceAll(`:${world.emulator.port}`, ':4010')
+    await expect(text).toMatchFileSnapshot(`golden/explain/${name}.json`)
+  },
+)
+
+const golden = new URL('golden/explain/', import.meta.url)
+const files = () => readdirSync(golden).sort()
+const written = () => files().map((file) => JSON.parse(readFileSync(new URL(file, golden), 'utf8')) as Trace)
+
+test('there is a golden file for each kind and no other', () => {
+  expect(files()).toEqual(kinds.map(({ name }) => `${name}.json`).sort())
+})
+
+test('the golden files cover every operation and every error code', () => {
+  const operations = new Set(written().flatMap(({ route }) => route.operation ?? []))
+  expect([...operations].sort()).toEqual([...workspaceService.operations.keys()].sort())
+  const codes = new Set(written().flatMap(({ error }) => error?.code ?? []))
+  expect([...codes].sort()).toEqual(Object.keys(catalog).sort())
+})
+
+test('the golden files show every step deciding, but those that can only let pass', () => {
+  const deciding = written().flatMap(({ steps }) => steps.filter(({ outcome }) => outcome === 'decided'))
+  const decided = new Set(deciding.map(({ step }) => step))
+  // Time, polls and the writing of the answer refuse nothing of their own, and there are no faults to interfere.
+  const never = ['settle', 'interfere', 'poll', 'interfere-after', 'conclude']
+  expect(STEPS.filter((step) => !decided.has(step))).toEqual(never)
+})
+
+test('R231 no secret is in a golden file', () => {
+  const text = JSON.stringify(written())
+  for (const secret of [
+    ...Object.values(KEYS),
+    'claim-1',
+    'state-of-flow',
+    'secret-code',
+    'secret-state',
+    '"authorization"',
+  ]) {
+    expect(text.includes(secret), secret).toBe(false)
+  }
+})

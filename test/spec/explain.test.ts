@@ -1,0 +1,236 @@
+import { expect, test } from 'vitest'
+import type { Trace } from '../../src/kernel/explain/trace.ts'
+import type { JsonObject } from '../../src/kernel/json.ts'
+import { applyPatch } from '../support/apply-patch.ts'
+import { controlWorld } from '../support/control-world.ts'
+import { batchBody, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
+import { type TestAnswer, type TestWorld, testWorld } from '../support/world.ts'
+
+interface Explained {
+  readonly status: number
+  /** A trace, or the error body. */
+  readonly body: Trace & { readonly error: unknown; readonly message?: string }
+  readonly text: string
+}
+
+async function explain(world: TestWorld, id: string): Promise<Explained> {
+  const response = await fetch(`${world.emulator.controlUrl}/explain/${id}`)
+  const text = await response.text()
+  return { status: response.status, body: JSON.parse(text), text }
+}
+
+const idOf = ({ headers }: TestAnswer): string => headers.get('x-emulator-request-id') ?? ''
+
+async function traceOf(world: TestWorld, answer: TestAnswer): Promise<Trace> {
+  return (await explain(world, idOf(answer))).body
+}
+
+test('a trace begins with the sentence that says why, and its parts come in the order of the way', async () => {
+  const world = await testWorld()
+  const trace = await traceOf(world, await world.get('/data-views'))
+  expect(Object.keys(trace)).toEqual([
+    'summary',
+    'request',
+    'sandbox',
+    'route',
+    'steps',
+    'caller',
+    'limiter',
+    'idempotency',
+    'faults',
+    'error',
+    'changes',
+    'scheduled',
+    'unscheduled',
+    'deliveries',
+    'assumptions',
+    'specification',
+  ])
+  expect(trace.summary).toBe('GET /v1/data-views was answered 200 by the step handle: it changed nothing.')
+})
+
+test('for every operation, the patches make of the records before the records after', async () => {
+  const world = await testWorld({ collections: sampleRecords, limits: false })
+  for (const { name, method, path, options } of await sampleCalls(world)) {
+    const records = recordsOf(world)
+    const { changes } = await traceOf(world, await world.request(method, path, options))
+    for (const { ref, patch } of changes) {
+      const after = applyPatch(records.get(ref), patch)
+      if (after === undefined) records.delete(ref)
+      else records.set(ref, after as JsonObject)
+    }
+    const byRef = (all: Map<string, JsonObject>) => Object.fromEntries([...all].sort())
+    expect([name, byRef(records)]).toEqual([name, byRef(recordsOf(world))])
+  }
+})
+
+function recordsOf({ sandbox }: TestWorld): Map<string, JsonObject> {
+  return new Map(
+    [...sandbox.service.collections.keys()].flatMap((table) =>
+      [...sandbox.store.rows(table)].map(
+        ([id, row]) => [`${table}/${id}`, row as unknown as JsonObject] as const,
+      ),
+    ),
+  )
+}
+
+test('what a request was is shown as it came: query, headers and body, without credentials', async () => {
+  const world = await testWorld()
+  const headers = { 'x-trace': 'abc', cookie: 'session=1' }
+  const answer = await world.post('/pages?draft=1&draft=2', { name: 'Plan' }, { headers })
+  const { body, text } = await explain(world, idOf(answer))
+  expect(body.request).toMatchObject({
+    id: 'default-000001',
+    at: '2026-03-01T12:00:00.000Z',
+    method: 'POST',
+    path: '/v1/pages',
+    query: { draft: ['1', '2'] },
+    headers: { 'x-trace': 'abc', 'content-type': 'application/json' },
+    body: { name: 'Plan' },
+    body_kept: true,
+    body_bytes: 15,
+  })
+  expect(text).not.toMatch(/authorization|cookie|live_owner|session=1|"host"/i)
+})
+
+test('R231 the secrets of a claim and of an OAuth callback are shown by their names only', async () => {
+  const world = await testWorld({ collections: sampleRecords })
+  const claim = await world.post('/agents/claim', { claim_token: 'claim-1' })
+  const callback = { code: 'the-code', state: 'state-of-flow', redirect_uri: 'https://app.example/callback' }
+  const oauth = await world.post('/organization/mcp-servers/server-1/oauth-callback', callback)
+  expect([claim.status, oauth.status]).toEqual([200, 200])
+  const [claimed, completed] = [await explain(world, idOf(claim)), await explain(world, idOf(oauth))]
+  expect(claimed.body.request.body).toEqual({ claim_token: '(redacted)' })
+  expect(completed.body.request.body).toEqual({ ...callback, code: '(redacted)', state: '(redacted)' })
+  expect(claimed.text + completed.text).not.toMatch(/claim-1|the-code|state-of-flow/)
+})
+
+test('a large body is not kept, only its length', async () => {
+  const world = await testWorld({ collections: sampleRecords })
+  const body = batchBody(1_000)
+  const { request, changes } = await traceOf(world, await world.post('/batch-predictions', body))
+  const bytes = Buffer.byteLength(JSON.stringify(body))
+  expect(request).toMatchObject({ body: null, body_kept: false, body_bytes: bytes })
+  expect(changes).toHaveLength(1)
+})
+
+test('the limiter is shown before and after, whatever refuses', async () => {
+  const world = await testWorld({
+    collections: sampleRecords,
+    settings: { 'limits.admission.concurrency': 0 },
+  })
+  const { limiter } = await traceOf(world, await world.post('/batch-predictions', batchBody()))
+  expect(limiter).toMatchObject({
+    key: 'ts-a batch-predictions.create',
+    limit: 200,
+    window_s: 60,
+    before: { remaining: 200 },
+    after: { remaining: 199, reset: 1772366460, retry_after: null },
+    other_rule: { limit: 0, remaining: 0, retry_after: 30 },
+  })
+})
+
+test('the values of settings are those at the time of the request', async () => {
+  const world = await testWorld({ settings: { 'status.unauthenticated': 403 } })
+  const answer = await world.get('/data-views', { key: 'none' })
+  world.sandbox.setSettings({})
+  const { assumptions, error } = await traceOf(world, answer)
+  expect(error?.status).toBe(403)
+  expect(assumptions.find(({ id }) => id === 'U068')?.settings).toEqual([
+    { key: 'status.unauthenticated', value: 403 },
+  ])
+})
+
+test('a replay names the request whose answer it repeats, a conflict the one that it clashes with', async () => {
+  const world = await testWorld({ collections: sampleRecords })
+  const headers = { 'idempotency-key': 'try-1' }
+  await world.post('/batch-predictions', batchBody(0), { headers })
+  const first = await world.post('/batch-predictions', batchBody(1), { headers })
+  await world.post('/batch-predictions', batchBody(1), { headers, key: 'K2' })
+  const replay = await traceOf(world, await world.post('/batch-predictions', batchBody(1), { headers }))
+  const clash = await traceOf(world, await world.post('/batch-predictions', batchBody(2), { headers }))
+  expect(first.status).toBe(200)
+  expect([replay.idempotency.outcome, clash.idempotency.outcome]).toEqual(['replay', 'conflict'])
+  for (const { says } of [replay.idempotency, clash.idempotency]) expect(says).toContain(idOf(first))
+  expect(replay.changes).toEqual([])
+})
+
+test('polls that let work go on are part of what a request did', async () => {
+  const world = await testWorld({
+    collections: sampleRecords,
+    settings: { 'batch.pace': { validating: { polls: 2 } } },
+  })
+  const { id } = (await world.post('/batch-predictions', batchBody())).body
+  const { changes, steps } = await traceOf(world, await world.get(`/batch-predictions/${id}`))
+  expect(changes.map(({ step, ref, action }) => [step, ref, action])).toEqual([
+    ['poll', `batch_predictions/${id}`, 'changed'],
+  ])
+  expect(steps.find(({ step }) => step === 'poll')?.says).toBe('The poll was noted.')
+})
+
+test('requests of other sandboxes are explained from wherever one asks, and no sandbox is made by asking', async () => {
+  const world = await testWorld()
+  const made = await fetch(`http://127.0.0.1:${world.emulator.port}/@team-7/v1/data-views`, {
+    headers: { authorization: 'Bearer live_owner' },
+  })
+  const id = made.headers.get('x-emulator-request-id') ?? ''
+  expect(id).toBe('team-7-000001')
+  const { body } = await explain(world, id)
+  expect(body.sandbox).toEqual({
+    name: 'team-7',
+    chosen_by: 'path',
+    says: 'The path begins with /@team-7.',
+  })
+  const unknown = await explain(world, 'team-8-000001')
+  expect([unknown.status, unknown.body.message]).toEqual([
+    404,
+    'There is no sandbox "team-8". Did you mean "team-7"?',
+  ])
+  expect(world.emulator.sandboxes.get('team-8')).toBeUndefined()
+})
+
+test.for<[id: string, says: RegExp]>([
+  ['default-000002', /There has been no request default-000002: the world has seen 1/],
+  ['default-000000', /There has been no request/],
+  ['nonsense', /"nonsense" is no id of a request/],
+  ['default-1', /is no id of a request/],
+])('an id that never was is told apart: %s', async ([id, says]) => {
+  const world = await testWorld()
+  await world.get('/data-views')
+  const { status, body } = await explain(world, id)
+  expect([status, body.error]).toEqual([404, 'not_found'])
+  expect(body.message).toMatch(says)
+})
+
+test('a request that newer ones have displaced is told apart from one that never was', async () => {
+  const world = await controlWorld()
+  for (let n = 0; n < 1_003; n++) world.perform('books.list')
+  const { status, body } = await world.call('GET', '/explain/default-000003')
+  expect([status, body.error]).toEqual([404, 'not_found'])
+  expect(body.message).toBe(
+    'The request default-000003 is not in the log any more. It keeps the newest 1000, and 3 have been dropped since it was last emptied.',
+  )
+  expect((await world.call('GET', '/explain/default-000004')).status).toBe(200)
+})
+
+test('asking changes nothing', async () => {
+  const world = await testWorld({ collections: sampleRecords })
+  const answer = await world.post('/pages', { name: 'Plan' })
+  const before = [world.digest(), JSON.stringify(world.sandbox.limiter.save())]
+  expect((await explain(world, idOf(answer))).text).toBe((await explain(world, idOf(answer))).text)
+  expect([world.digest(), JSON.stringify(world.sandbox.limiter.save())]).toEqual(before)
+})
+
+test('the log keeps neither raw bytes nor errors, which hold on to the whole request', async () => {
+  const world = await testWorld({ collections: sampleRecords })
+  await world.post('/pages', { name: 'Plan' })
+  await world.post('/pages', { name: 5 })
+  const seen = new Set<unknown>()
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null || seen.has(value)) return
+    seen.add(value)
+    for (const member of Object.values(value)) visit(member)
+  }
+  for (const entry of world.sandbox.log.entries()) visit(entry)
+  expect([...seen].filter((value) => value instanceof Uint8Array || value instanceof Error)).toEqual([])
+})

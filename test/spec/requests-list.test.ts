@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import { controlWorld } from '../support/control-world.ts'
+import { batchBody, sampleRecords } from '../support/sample-calls.ts'
+import { testWorld } from '../support/world.ts'
+
+const ids = (body: { data: { id: string }[] }) => body.data.map(({ id }) => Number(id.split('-').at(-1)))
+
+async function someRequests() {
+  const world = await testWorld({ collections: sampleRecords })
+  await world.get('/data-views')
+  await world.post('/batch-predictions', batchBody(), { headers: { 'idempotency-key': 'try-1' } })
+  await world.post('/batch-predictions', batchBody(), { headers: { 'idempotency-key': 'try-2' } })
+  await world.delete('/conversations/conversation-2')
+  await fetch(`http://127.0.0.1:${world.emulator.port}/v1/conversations/conversation-1`, { method: 'PUT' })
+  const list = async (query: string) => {
+    const response = await fetch(`${world.emulator.controlUrl}/requests?${query}`)
+    // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape; the assertions are the types.
+    return { status: response.status, body: (await response.json()) as any }
+  }
+  return { world, list }
+}
+
+test('an entry names its sandbox, what chose it, its idempotency key, and where it is explained', async () => {
+  const { list } = await someRequests()
+  const { body } = await list('limit=4')
+  expect(body.data[0]).toMatchObject({
+    id: 'default-000002',
+    sandbox: 'default',
+    chosen_by: 'default',
+    idempotency: 'fresh',
+    idempotency_key: 'try-1',
+    explain: '/__emulator/explain/default-000002',
+  })
+  expect(body.data[3]).toMatchObject({ operation: null, decided: 'route', idempotency_key: null })
+})
+
+test.for<[query: string, expected: number[]]>([
+  ['method=POST', [2, 3]],
+  ['method=post&status=2xx', [2, 3]],
+  ['path=/v1/data-views', [1]],
+  ['path=/v1/conversations/*', [4, 5]],
+  ['path=*-predictions', [2, 3]],
+  ['idempotency_key=try-1', [2]],
+  ['idempotency_key=try-*&limit=1', [3]],
+  ['sandbox=default&operation=data-views.list', [1]],
+  ['path=/data-views', []],
+])('the log is narrowed by %s', async ([query, expected]) => {
+  const { list } = await someRequests()
+  expect(ids((await list(query)).body)).toEqual(expected)
+})
+
+test('the log of another sandbox is listed by its name, and the explain path leads there', async () => {
+  const { world, list } = await someRequests()
+  const authorization = 'Bearer live_owner@w3'
+  await fetch(`${world.baseUrl}/data-views`, { headers: { authorization } })
+  const { body } = await list('sandbox=w3')
+  expect(body.data).toMatchObject([
+    { id: 'w3-000001', sandbox: 'w3', chosen_by: 'token', explain: '/__emulator/explain/w3-000001' },
+  ])
+})
+
+test('a sandbox that is not there is a 404 with the nearest name, and is not made', async () => {
+  const { world, list } = await someRequests()
+  const { status, body } = await list('sandbox=defualt')
+  expect([status, body.error]).toEqual([404, 'not_found'])
+  expect(body.message).toContain('Did you mean "default"?')
+  expect(world.emulator.sandboxes.list()).toHaveLength(1)
+})
+
+test('a filter that nobody knows is refused with the nearest name', async () => {
+  const world = await controlWorld()
+  const { status, text } = await world.call('GET', '/requests?idempotencykey=x')
+  expect(status).toBe(400)
+  expect(text).toContain('Did you mean \\"idempotency_key\\"?')
+})

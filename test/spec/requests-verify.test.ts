@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest'
+import { controlWorld } from '../support/control-world.ts'
+
+async function someRequests() {
+  const world = await controlWorld()
+  world.perform('books.list')
+  await world.call('POST', '/clock/advance', { by: '10s' })
+  world.perform('books.create', { shelf_id: 's1' }, { title: 'Ode' })
+  world.perform('books.create', { shelf_id: 's1' }, { title: 'x'.repeat(11) })
+  world.perform('books.list', {}, undefined, 'service_b')
+  const verify = (match: unknown, count?: unknown) =>
+    world.call('POST', '/requests/verify', { match, ...(count === undefined ? {} : { count }) })
+  return { world, verify }
+}
+
+test('what has come passes, with the ids that matched', async () => {
+  const { verify } = await someRequests()
+  const { status, body } = await verify({ operation: 'books.create', status: '2xx' })
+  expect(status).toBe(200)
+  expect(body).toEqual({ passed: true, actual: 1, expected: { at_least: 1 }, matched: ['default-000002'] })
+})
+
+test.for<[match: object, count: object | undefined, status: number]>([
+  [{ operation: 'books.create' }, { exactly: 2 }, 200],
+  [{ operation: 'books.create' }, { exactly: 1 }, 409],
+  [{ operation: 'books.create' }, { at_least: 2, at_most: 3 }, 200],
+  [{ operation: 'books.create' }, { at_most: 1 }, 409],
+  [{ operation: 'books.list' }, { at_least: 3 }, 409],
+  [{ path: '/v1/nothing' }, undefined, 409],
+  [{ path: '/v1/nothing' }, { exactly: 0 }, 200],
+  [{ method: 'GET', caller: { kind: 'service' } }, { exactly: 1 }, 200],
+  [{ caller: { key_id: 'k1', user_id: 'u1' } }, { exactly: 3 }, 200],
+  [{ body: { '/title': { equals: 'Ode' } } }, { exactly: 1 }, 200],
+  [{ body: { '/title': { glob: '*' } } }, { exactly: 2 }, 200],
+  [{ since: 'default-000002' }, { exactly: 2 }, 200],
+  [{ since: '2026-03-01T12:00:05.000Z', method: 'POST' }, { exactly: 2 }, 200],
+])('%j, %j is answered %i', async ([match, count, status]) => {
+  const { verify } = await someRequests()
+  expect((await verify(match, count)).status).toBe(status)
+})
+
+test('what has not come fails with the nearest requests, those that miss least first, and where they are explained', async () => {
+  const { verify } = await someRequests()
+  const match = { operation: 'books.create', status: '2xx', body: { '/title': { equals: 'Odes' } } }
+  const { status, body } = await verify(match, { exactly: 1 })
+  expect(status).toBe(409)
+  expect(body).toMatchObject({ passed: false, actual: 0, expected: { exactly: 1 }, matched: [] })
+  expect(body.nearest).toHaveLength(3)
+  expect(body.nearest[0]).toEqual({
+    id: 'default-000002',
+    method: 'POST',
+    path: '/v1/shelves/s1/books',
+    status: 201,
+    missed: [{ what: 'body /title', expected: { equals: 'Odes' }, actual: 'Ode' }],
+    explain: '/__emulator/explain/default-000002',
+  })
+  const missed = body.nearest.map((each: { missed: { what: string }[] }) =>
+    each.missed.map(({ what }) => what),
+  )
+  expect(missed).toEqual([['body /title'], ['operation', 'body /title'], ['status', 'body /title']])
+})
+
+test('of requests that are equally near the newest comes first', async () => {
+  const { verify } = await someRequests()
+  const { body } = await verify({ path: '/v1/nothing' })
+  expect(body.nearest.map(({ id }: { id: string }) => id)).toEqual([
+    'default-000004',
+    'default-000003',
+    'default-000002',
+  ])
+})
+
+test('when too many came, the ids tell which, and nothing is near', async () => {
+  const { verify } = await someRequests()
+  const { body } = await verify({ operation: 'books.list' }, { at_most: 1 })
+  expect(body).toMatchObject({
+    passed: false,
+    actual: 2,
+    matched: ['default-000001', 'default-000004'],
+    nearest: [],
+  })
+})
+
+test.for<[body: object, pointer: string, detail: RegExp]>([
+  [{}, '/match', /required/],
+  [{ match: {} }, '/match', /at least one of operation/],
+  [{ match: { oparation: 'x' } }, '/match/oparation', /Did you mean "operation"\?/],
+  [{ match: { operation: 'books.lst' } }, '/match/operation', /Did you mean "books.list"\?/],
+  [{ match: { status: 'ok' } }, '/match/status', /"4xx"/],
+  [{ match: { headers: { authorization: '*' } } }, '/match/headers/authorization', /never kept/],
+  [{ match: { body: { title: { equals: 1 } } } }, '/match/body/title', /JSON Pointer/],
+  [{ match: { since: 'yesterday' } }, '/match/since', /neither an ISO 8601 instant/],
+  [{ match: { method: 'GET' }, count: {} }, '/count', /exactly/],
+  [{ match: { method: 'GET' }, count: { exactly: 1, at_least: 1 } }, '/count', /exactly/],
+  [{ match: { method: 'GET' }, count: { at_least: 2, at_most: 1 } }, '/count/at_least', /at_most/],
+  [{ match: { method: 'GET' }, count: { at_least: -1 } }, '/count/at_least', /0 to 100000/],
+  [{ match: { method: 'GET' }, cuont: {} }, '/cuont', /Did you mean "count"\?/],
+])('%j is refused', async ([body, pointer, detail]) => {
+  const world = await controlWorld()
+  const answer = await world.call('POST', '/requests/verify', body)
+  expect(answer.status).toBe(400)
+  expect(answer.body.details.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
+})

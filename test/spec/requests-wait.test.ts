@@ -1,0 +1,149 @@
+import { request as httpRequest } from 'node:http'
+import { expect, test, vi } from 'vitest'
+import { type ControlWorld, controlWorld } from '../support/control-world.ts'
+
+/** A world whose listeners to the request log can be counted. */
+async function observedWorld() {
+  const world = await controlWorld()
+  const { log } = world.sandbox
+  const listen = log.onEntry.bind(log)
+  const listening = new Set<() => void>()
+  vi.spyOn(log, 'onEntry').mockImplementation((listener) => {
+    const stop = listen(listener)
+    const counted = () => {
+      listening.delete(counted)
+      return stop()
+    }
+    listening.add(counted)
+    return counted
+  })
+  return { world, listening, isHeard: () => vi.waitUntil(() => listening.size > 0) }
+}
+
+const wait = (world: ControlWorld, match: object, more: object = {}) =>
+  world.call('POST', '/requests/wait', { match, ...more })
+
+test('what is in the log already is answered at once', async () => {
+  const { world, listening } = await observedWorld()
+  world.perform('books.list')
+  world.perform('books.list')
+  const { status, body } = await wait(world, { operation: 'books.list' }, { count: 2 })
+  expect(status).toBe(200)
+  expect(body).toEqual({
+    passed: true,
+    actual: 2,
+    expected: { at_least: 2 },
+    matched: ['default-000001', 'default-000002'],
+  })
+  expect(listening.size).toBe(0)
+})
+
+test('what is still to come is answered when the last of it is there', async () => {
+  const { world, listening, isHeard } = await observedWorld()
+  world.perform('books.list')
+  const answer = wait(world, { operation: 'books.list' }, { count: { at_least: 3 } })
+  await isHeard()
+  world.perform('books.list')
+  world.perform('books.create', { shelf_id: 's1' }, { title: 'Ode' })
+  expect(listening.size).toBe(1)
+  world.perform('books.list')
+  const { status, body } = await answer
+  expect([status, body.matched]).toEqual([200, ['default-000001', 'default-000002', 'default-000004']])
+  expect(listening.size).toBe(0)
+})
+
+test('since an id, what came before does not count', async () => {
+  const { world, isHeard } = await observedWorld()
+  world.perform('books.list')
+  const answer = wait(world, { operation: 'books.list', since: 'default-000001' })
+  await isHeard()
+  world.perform('books.list')
+  expect((await answer).body.matched).toEqual(['default-000002'])
+})
+
+test('when the time is over it fails with the nearest requests, and says that it was the time', async () => {
+  const { world, listening } = await observedWorld()
+  world.perform('books.list')
+  const { status, body } = await wait(world, { operation: 'books.list', status: 429 }, { timeout_ms: 20 })
+  expect(status).toBe(409)
+  expect(body).toMatchObject({
+    passed: false,
+    timed_out: true,
+    actual: 0,
+    expected: { at_least: 1 },
+    says: 'Not enough of them came within 20 ms.',
+    nearest: [{ id: 'default-000001', missed: [{ what: 'status', expected: 429, actual: 200 }] }],
+  })
+  expect(listening.size).toBe(0)
+})
+
+test('a client that hangs up leaves nothing behind that listens', async () => {
+  const { world, listening, isHeard } = await observedWorld()
+  const body = JSON.stringify({ match: { operation: 'books.list' }, timeout_ms: 600_000 })
+  const headers = { 'content-type': 'application/json', 'content-length': body.length }
+  const target = {
+    host: '127.0.0.1',
+    port: world.port,
+    method: 'POST',
+    path: '/__emulator/requests/wait',
+    headers,
+  }
+  const req = httpRequest(target)
+  req.on('error', () => {})
+  req.end(body)
+  await isHeard()
+  req.destroy()
+  await vi.waitUntil(() => listening.size === 0)
+  world.perform('books.list')
+  expect(world.surprises).toEqual([])
+})
+
+test('a reset ends the wait and says so', async () => {
+  const { world, listening, isHeard } = await observedWorld()
+  const answer = wait(world, { operation: 'books.list' }, { timeout_ms: 600_000 })
+  await isHeard()
+  expect((await world.call('POST', '/reset')).status).toBe(200)
+  const { status, body } = await answer
+  expect(status).toBe(409)
+  expect(body).toMatchObject({ passed: false, timed_out: false, actual: 0 })
+  expect(body.says).toContain('The world was replaced')
+  expect(listening.size).toBe(0)
+})
+
+test('emptying the log does not take back what the wait has seen', async () => {
+  const { world, isHeard } = await observedWorld()
+  const answer = wait(world, { operation: 'books.list' }, { count: 2 })
+  await isHeard()
+  world.perform('books.list')
+  await world.call('DELETE', '/requests')
+  world.perform('books.list')
+  expect((await answer).body).toMatchObject({ passed: true, actual: 2 })
+})
+
+test('several wait at once, each for its own', async () => {
+  const { world, listening } = await observedWorld()
+  const [lists, creations] = [
+    wait(world, { operation: 'books.list' }),
+    wait(world, { operation: 'books.create' }),
+  ]
+  await vi.waitUntil(() => listening.size === 2)
+  world.perform('books.list')
+  expect((await lists).status).toBe(200)
+  expect(listening.size).toBe(1)
+  world.perform('books.create', { shelf_id: 's1' }, { title: 'Ode' })
+  expect((await creations).status).toBe(200)
+})
+
+test.for<[body: object, pointer: string]>([
+  [{ match: {} }, '/match'],
+  [{ match: { method: 'GET' }, count: 0 }, '/count'],
+  [{ match: { method: 'GET' }, count: { exactly: 1 } }, '/count'],
+  [{ match: { method: 'GET' }, timeout_ms: 0 }, '/timeout_ms'],
+  [{ match: { method: 'GET' }, timeout_ms: 600_001 }, '/timeout_ms'],
+  [{ match: { method: 'GET' }, timeout: 5 }, '/timeout'],
+])('%j is refused', async ([body, pointer]) => {
+  const world = await controlWorld()
+  const answer = await world.call('POST', '/requests/wait', body)
+  expect(answer.status).toBe(400)
+  expect(answer.body.details.errors.map((each: { pointer: string }) => each.pointer)).toContain(pointer)
+})

@@ -1,0 +1,42 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { NAME_PATTERN } from '../../src/kernel/sandboxes.ts'
+import { send } from '../support/send.ts'
+import { testWorld } from '../support/world.ts'
+
+const name = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,62}$/)
+// What a header can carry at all.
+const anything = fc.string({
+  unit: fc.constantFrom(...'\t !"#%,./:;@AZ_az09-~\u0080\u00e9\u00ff'),
+  maxLength: 80,
+})
+const spoiled = fc
+  .tuple(name, anything, name)
+  .map(([before, between, after]) => `${before}${between}${after}`)
+
+test('any header value either is a name, and chooses it, or is refused and changes nothing', async () => {
+  const world = await testWorld()
+  const { sandboxes } = world.emulator
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(name, spoiled, anything), async (value) => {
+      const [before, count] = [world.digest(), sandboxes.list().length]
+      // Blanks around a value are no part of it (RFC 9110, section 5.5).
+      const said = value.replace(/^[\t ]+|[\t ]+$/g, '')
+      const known = sandboxes.get(said) !== undefined
+      const answer = await send(world, 'POST', '/v1/pages', {
+        headers: { 'X-Emulator-Sandbox': value },
+        json: { name: 'x' },
+      })
+      if (NAME_PATTERN.test(said)) {
+        expect(answer.status).toBe(200)
+        expect(sandboxes.get(said)?.store.rows('pages').has(answer.body.id)).toBe(true)
+        expect(sandboxes.list().length).toBe(known ? count : count + 1)
+      } else {
+        expect([answer.status, answer.body.error]).toEqual([400, 'bad_request'])
+        expect(sandboxes.list().length).toBe(count)
+      }
+      if (said !== 'default') expect(world.digest()).toBe(before)
+    }),
+    { numRuns: 200, seed: 7 },
+  )
+})

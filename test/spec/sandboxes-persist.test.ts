@@ -1,0 +1,260 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { nodeFiles } from '../../src/doors/disk/files.ts'
+import {
+  alive,
+  type CallControl,
+  contentOf,
+  dataFolder,
+  filesIn,
+  killedData,
+} from '../support/data-folder.ts'
+
+const put = (control: CallControl, id: string) => control('PUT', `/state/organizations/${id}`, { name: id })
+
+async function organizations(control: CallControl): Promise<string[]> {
+  return (await control('GET', '/state/organizations')).body.data.map(({ id }: { id: string }) => id)
+}
+
+const OWN = {
+  fixtures: { collections: { organizations: [{ id: 'org-own', name: 'Own' }] } },
+  seed: 42,
+  clock: '2030-01-02T00:00:00.000Z',
+  settings: { unknown_fields: 'reject' },
+}
+
+test('a sandbox that persists is there after a restart, and one that does not is not', async () => {
+  const data = dataFolder()
+  const first = await alive(data)
+  expect((await first.control('POST', '/sandboxes', { name: 'kept', persist: true })).body.persist).toBe(true)
+  await first.control('POST', '/sandboxes', { name: 'lost' })
+  for (const name of ['kept', 'lost']) await put(first.in(name), 'one')
+  await first.in('kept')('POST', '/snapshots', { name: 'base' })
+  const then = (await first.in('kept')('GET', '/state')).body
+  await first.emulator.close()
+  expect(filesIn(data)).toEqual(['default.json', 'sandboxes/kept.json', 'snapshots/kept/base.json'])
+  const second = await alive(data)
+  const { data: listed } = (await second.control('GET', '/sandboxes')).body
+  expect(listed).toMatchObject([
+    { name: 'default', persist: true },
+    { name: 'kept', persist: true },
+  ])
+  expect((await second.in('kept')('GET', '/state')).body).toEqual(then)
+  expect((await second.in('kept')('GET', '/snapshots')).body.data).toMatchObject([{ name: 'base' }])
+})
+
+test('a sandbox is on the disk when its creation is answered', async () => {
+  const data = dataFolder()
+  const first = await alive(data)
+  await first.control('POST', '/sandboxes', { name: 'kept', persist: true, ...OWN })
+  const second = await alive(killedData(data))
+  expect((await second.control('GET', '/sandboxes/kept')).body).toMatchObject({ seed: 42, now: OWN.clock })
+})
+
+test('a sandbox with a start of its own resets to that very world, after a restart and a kill too', async () => {
+  const data = dataFolder()
+  const first = await alive(data)
+  await first.control('POST', '/sandboxes', { name: 'kept', persist: true, ...OWN })
+  const start = contentOf((await first.in('kept')('GET', '/state')).body)
+  await put(first.in('kept'), 'one')
+  await first.in('kept')('POST', '/reset')
+  expect(contentOf((await first.in('kept')('GET', '/state')).body)).toBe(start)
+  await put(first.in('kept'), 'two')
+  await first.in('kept')('POST', '/clock/advance', { by: '24h' })
+  await first.in('kept')('PATCH', '/settings', { unknown_fields: null })
+  const killed = killedData(data)
+  await first.emulator.close()
+  for (const folder of [killed, data]) {
+    const { in: sandbox, emulator } = await alive(folder, { seed: 7, fixtures: { collections: {} } })
+    const kept = sandbox('kept')
+    expect(await organizations(kept)).toEqual(['org-own', 'two'])
+    expect((await kept('GET', '/snapshots')).body.data).toEqual([])
+    await kept('POST', '/reset')
+    expect(contentOf((await kept('GET', '/state')).body)).toBe(start)
+    await kept('POST', '/reset')
+    expect(contentOf((await kept('GET', '/state')).body)).toBe(start)
+    await emulator.close()
+  }
+})
+
+test('after a restart a reset takes other fixtures, with the seed, the instant and the settings of the start', async () => {
+  const data = dataFolder()
+  const first = await alive(data)
+  await first.control('POST', '/sandboxes', { name: 'kept', persist: true, ...OWN })
+  const reset = async (control: CallControl) => {
+    const { seed, now } = (await control('POST', '/reset', { fixtures: { collections: {} } })).body
+    return [seed, now, (await control('GET', '/settings')).body.overrides, await organizations(control)]
+  }
+  const before = await reset(first.in('kept'))
+  await first.emulator.close()
+  const second = await alive(data)
+  expect(await reset(second.in('kept'))).toEqual(before)
+  expect(before).toEqual([42, OWN.clock, OWN.settings, []])
+})
+
+test('a sandbox whose state file cannot be read starts again from its own start', async () => {
+  const data = dataFolder()
+  const first = await alive(data)
+  await first.control('POST', '/sandboxes', { name: 'kept', persist: true, ...OWN })
+  const start = contentOf((await first.in('kept')('GET', '/state')).body)
+  await put(first.in('kept'), 'one')
+  await first.emulator.close()
+  writeFileSync(join(data, 'sandboxes/kept.json'), '{')
+  const { in: sandbox, said } = await alive(data)
+  expect(contentOf((await sandbox('kept')('GET', '/state')).body)).toBe(start)
+  expect(said).toEqual([expect.stringContaining('kept.json.corrupt-1')])
+})
+
+test('a sandbox made from a snapshot resets to it after a restart, when the snapshot is gone too', async () => {
+  const data = dataFolder()
+  const first = await alive(data)
+  await put(first.control, 'one')
+  await first.control('POST', '/clock/advance', { by: '3h' })
+  await first.control('POST', '/snapshots', { name: 'base' })
+  const then = contentOf((await first.control('GET', '/snapshots/base')).body)
+  await first.control('POST', '/sandboxes', { name: 'fork', from_snapshot: 'base', persist: true })
+  await first.control('DELETE', '/snapshots/base')
+  await put(first.in('fork'), 'two')
+  await first.emulator.close()
+  const second = await alive(data)
+  const fork = second.in('fork')
+  expect(await organizations(fork)).toEqual(['one', 'two'])
+  await fork('POST', '/reset')
+  expect(contentOf((await fork('GET', '/state')).body)).toBe(then)
+})
+
+test('a sandbox that persists without a start of its own resets to that of the emulator', async () => {
+  const data = dataFolder()
+  const first = await alive(data)
+  await first.control('POST', '/sandboxes', { name: 'plain', persist: true })
+  await first.emulator.close()
+  expect(filesIn(data)).toEqual(['default.json', 'sandboxes/plain.json'])
+  const { in: sandbox } = await alive(data, { fixtures: OWN.fixtures, seed: 8 })
+  expect(await organizations(sandbox('plain'))).toEqual([])
+  expect((await sandbox('plain')('POST', '/reset')).body.seed).toBe(8)
+  expect(await organizations(sandbox('plain'))).toEqual(['org-own'])
+})
+
+test('a start that was damaged on the disk refuses the reset with place and way out', async () => {
+  const data = dataFolder()
+  const first = await alive(data)
+  await first.control('POST', '/sandboxes', { name: 'kept', persist: true, seed: 5 })
+  await first.emulator.close()
+  writeFileSync(join(data, 'snapshots/kept/(start).json'), '{"format": 1}')
+  const { in: sandbox } = await alive(data)
+  const before = (await sandbox('kept')('GET', '/state')).body
+  const answer = await sandbox('kept')('POST', '/reset')
+  expect([answer.status, answer.body.error]).toEqual([409, 'conflict'])
+  expect(answer.body.message).toContain('(start).json:1: /revision')
+  expect(answer.body.mitigation).toContain('remove it')
+  expect((await sandbox('kept')('GET', '/state')).body).toEqual(before)
+})
+
+test('a deleted sandbox leaves no file, and does not come back', async () => {
+  const data = dataFolder()
+  const first = await alive(data)
+  await first.control('POST', '/sandboxes', { name: 'kept', persist: true, seed: 5 })
+  await first.in('kept')('POST', '/snapshots', { name: 'base' })
+  expect(filesIn(data)).toHaveLength(4)
+  expect((await first.control('DELETE', '/sandboxes/kept')).status).toBe(204)
+  expect(filesIn(data)).toEqual(['default.json'])
+  await first.emulator.close()
+  const second = await alive(data)
+  expect((await second.control('GET', '/sandboxes')).body.data).toHaveLength(1)
+  expect(second.said).toEqual([])
+})
+
+test.for<[what: string, body: object]>([
+  ['with fixtures that break a rule', { fixtures: { collections: { organizations: [{ id: 7 }] } } }],
+  ['with an unknown setting', { settings: { nothing: 1 } }],
+  ['from an unknown snapshot', { from_snapshot: 'nothing' }],
+])('a sandbox that is refused, %s, leaves no file', async ([, body]) => {
+  const data = dataFolder()
+  const { control } = await alive(data)
+  const answer = await control('POST', '/sandboxes', { name: 'kept', persist: true, ...body })
+  expect(answer.status).toBeGreaterThanOrEqual(400)
+  expect(filesIn(data)).toEqual(['default.json'])
+  expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
+  expect((await control('POST', '/sandboxes', { name: 'kept', persist: true })).status).toBe(201)
+})
+
+test('a disk that fails is told as such, and no half of a sandbox stays', async () => {
+  const data = dataFolder()
+  const { control, emulator } = await alive(data)
+  // A file where the folder of the snapshots should be: the first step works, a later one does not.
+  writeFileSync(join(data, 'snapshots'), '')
+  const answer = await control('POST', '/sandboxes', { name: 'kept', persist: true, seed: 5 })
+  expect([answer.status, answer.body.error]).toEqual([507, 'storage_unavailable'])
+  expect(answer.body.message).toContain('snapshots')
+  expect(filesIn(data)).toEqual(['default.json', 'snapshots'])
+  expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
+  await emulator.close()
+})
+
+test('a checkpoint that fails while a sandbox is made leaves none of its files', async () => {
+  const data = dataFolder()
+  const { control, emulator } = await alive(data)
+  const rename = nodeFiles.rename
+  const failing = vi.spyOn(nodeFiles, 'rename').mockImplementation((from, to) => {
+    if (to.endsWith('kept.json')) throw new Error('ENOSPC: no space left')
+    rename(from, to)
+  })
+  onTestFinished(() => failing.mockRestore())
+  const answer = await control('POST', '/sandboxes', { name: 'kept', persist: true, seed: 5 })
+  expect([answer.status, answer.body.message]).toEqual([507, expect.stringContaining('ENOSPC')])
+  failing.mockRestore()
+  expect(filesIn(data)).toEqual(['default.json'])
+  await emulator.close()
+  expect((await (await alive(data)).control('GET', '/sandboxes')).body.data).toHaveLength(1)
+})
+
+test('a save that is under way when its sandbox is deleted leaves no file', async () => {
+  const data = dataFolder()
+  const { emulator, control } = await alive(data)
+  await control('POST', '/sandboxes', { name: 'kept', persist: true })
+  const { sandboxes } = emulator
+  const snapshots = sandboxes.snapshots(sandboxes.show('kept').sandbox)
+  const outcomes = await Promise.allSettled([
+    snapshots.save('base'),
+    sandboxes.delete('kept'),
+    snapshots.save('late'),
+  ])
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
+  expect(filesIn(data)).toEqual(['default.json'])
+})
+
+test('a world that has come into the folder since the start is not overwritten', async () => {
+  const data = dataFolder()
+  const { control } = await alive(data)
+  mkdirSync(join(data, 'sandboxes'))
+  const document = JSON.stringify((await control('GET', '/state')).body)
+  writeFileSync(join(data, 'sandboxes/found.json'), document)
+  const answer = await control('POST', '/sandboxes', { name: 'found', persist: true })
+  expect([answer.status, answer.body.error]).toEqual([409, 'conflict'])
+  expect(answer.body.mitigation).toContain('Start the emulator again')
+  expect(filesIn(data)).toEqual(['default.json', 'sandboxes/found.json'])
+})
+
+test('snapshots that an earlier sandbox of the name has left are moved aside and said', async () => {
+  const data = dataFolder()
+  const { control, in: sandbox, said } = await alive(data)
+  mkdirSync(join(data, 'snapshots/kept'), { recursive: true })
+  writeFileSync(join(data, 'snapshots/kept/base.json'), JSON.stringify((await control('GET', '/state')).body))
+  await control('POST', '/sandboxes', { name: 'kept', persist: true })
+  expect((await sandbox('kept')('GET', '/snapshots')).body.data).toEqual([])
+  expect(filesIn(data)).toContain('snapshots/kept.orphaned-1/base.json')
+  expect(said).toEqual([expect.stringContaining('kept.orphaned-1')])
+})
+
+test('with durability power a sandbox is made, saved, restored and deleted like any other', async () => {
+  const data = dataFolder()
+  const { control, in: sandbox } = await alive(data, { durability: 'power' })
+  await control('POST', '/sandboxes', { name: 'kept', persist: true, ...OWN })
+  await sandbox('kept')('POST', '/snapshots', { name: 'base' })
+  await put(sandbox('kept'), 'one')
+  expect((await sandbox('kept')('POST', '/snapshots/base/restore')).status).toBe(200)
+  expect(await organizations(sandbox('kept'))).toEqual(['org-own'])
+  expect((await sandbox('kept')('DELETE', '/sandboxes/kept')).status).toBe(204)
+  expect(filesIn(data)).toEqual(['default.json'])
+})

@@ -1,0 +1,143 @@
+import { expect, test } from 'vitest'
+import { type CallControl, contentOf, controlOf } from '../support/data-folder.ts'
+import { sampleCalls, sampleRecords } from '../support/sample-calls.ts'
+import { type TestAnswer, type TestWorld, testWorld } from '../support/world.ts'
+
+/** Everything that the control interface shows of a world. */
+const VIEWS = [
+  '/requests',
+  '/limits',
+  '/clock',
+  '/clock/horizon',
+  '/settings',
+  '/assumptions',
+  '/operations',
+  '/openapi.json?api=workspace',
+]
+
+/** One request of every operation, successful wherever there is a contract, and a few that are refused. */
+async function useEveryOperation(world: TestWorld): Promise<void> {
+  const calls = await sampleCalls(world)
+  for (const { name, method, path, options } of calls) {
+    const { status } = await world.request(method, path, options)
+    expect([name, status < 400]).toEqual([name, true])
+  }
+  const called = new Set(calls.map(({ name }) => name))
+  for (const { name, method, path } of world.sandbox.service.operations.values()) {
+    const body = method === 'GET' ? {} : { json: {} }
+    if (!called.has(name)) await world.request(method, path.replaceAll(/\{\w+\}/g, 'x'), body)
+  }
+  await world.get('/nowhere')
+  await world.post('/pages', { name: 7 })
+  await world.get('/data-views', { key: 'none' })
+  const logged = world.sandbox.log.entries().map(({ operation }) => operation)
+  expect([...world.sandbox.service.operations.keys()].filter((name) => !logged.includes(name))).toEqual([])
+}
+
+/** A change by every kind of control route. */
+async function intervene(world: TestWorld, control: CallControl): Promise<void> {
+  const batches = (await control('GET', '/state/batch_predictions')).body.data as { id: string }[]
+  const last = batches.at(-1)?.id
+  const changes: readonly (readonly [method: string, path: string, json?: object])[] = [
+    ['POST', '/webhooks', { url: 'http://127.0.0.1:9/hook' }],
+    ['PATCH', `/batches/${last}`, { hold: true }],
+    ['POST', `/batches/${last}/fail`, {}],
+    ['PUT', '/limits/pages.create', { limit: 3, window_s: 5 }],
+    ['POST', '/limits/data-views.list/fill', { remaining: 0 }],
+    ['PATCH', '/settings', { 'status.validation': 422, unknown_fields: 'reject' }],
+    ['POST', '/fixtures', { generate: { pages: 5 } }],
+    ['PUT', '/state/organizations/__proto__', { name: 'Odd' }],
+    ['PATCH', '/state/organizations/org-2', { name: 'Renamed' }],
+    ['DELETE', '/state/event_triggers/trigger-1'],
+    ['POST', '/clock/advance', { by: '40d' }],
+    ['POST', '/clock/advance', { steps: 1 }],
+    ['PATCH', '/clock', { rate: 100, skip_on_poll: true }],
+    ['DELETE', '/requests'],
+    ['POST', '/snapshots', { name: 'base' }],
+  ]
+  for (const [method, path, json] of changes) {
+    const { status } = await control(method, path, json)
+    expect([method, path, status < 400]).toEqual([method, path, true])
+  }
+  await world.post('/batch-predictions', {}, { headers: { 'idempotency-key': 'k' } })
+}
+
+function told({ status, headers, text }: TestAnswer): string {
+  const kept = [...headers].filter(([name]) => !['connection', 'keep-alive'].includes(name))
+  return JSON.stringify([status, kept, text])
+}
+
+/** What a client is answered, headers and all, by a world that has seen nothing yet. */
+async function session(world: TestWorld, control: CallControl): Promise<string[]> {
+  const calls = await sampleCalls(world)
+  const answers: string[] = []
+  for (const { method, path, options } of calls)
+    answers.push(told(await world.request(method, path, options)))
+  answers.push(JSON.stringify((await control('POST', '/clock/advance', { by: '30d' })).body))
+  answers.push(contentOf(world.sandbox.document()))
+  return answers
+}
+
+async function views(control: CallControl): Promise<unknown[]> {
+  return Promise.all(VIEWS.map(async (path) => [path, (await control('GET', path)).body]))
+}
+
+test('after every operation and every kind of intervention, a reset world is a fresh one, byte for byte', async () => {
+  const [used, fresh] = [
+    await testWorld({ collections: sampleRecords }),
+    await testWorld({ collections: sampleRecords }),
+  ]
+  const [control, ofFresh] = [controlOf(used.emulator), controlOf(fresh.emulator)]
+  await useEveryOperation(used)
+  await intervene(used, control)
+  expect(contentOf(used.sandbox.document())).not.toBe(contentOf(fresh.sandbox.document()))
+  expect((await control('POST', '/reset')).status).toBe(200)
+  // The number of the last commit goes on, so that the log on the disk never has two commits of one number.
+  expect(used.sandbox.store.revision).toBeGreaterThan(fresh.sandbox.store.revision)
+  expect(contentOf(used.sandbox.document())).toBe(contentOf(fresh.sandbox.document()))
+  expect(used.sandbox.log.save()).toEqual(fresh.sandbox.log.save())
+  expect(await views(control)).toEqual(await views(ofFresh))
+  // Whatever does not stand in the document would show in what the world does next.
+  expect(await session(used, control)).toEqual(await session(fresh, ofFresh))
+})
+
+test('a second reset, and one after a restored snapshot, give the same world again', async () => {
+  const world = await testWorld({ collections: sampleRecords })
+  const control = controlOf(world.emulator)
+  const start = contentOf(world.sandbox.document())
+  await useEveryOperation(world)
+  await intervene(world, control)
+  await control('POST', '/reset')
+  await control('POST', '/reset')
+  expect(contentOf(world.sandbox.document())).toBe(start)
+  await control('POST', '/snapshots/base/restore')
+  expect(contentOf(world.sandbox.document())).not.toBe(start)
+  await control('POST', '/reset')
+  expect(contentOf(world.sandbox.document())).toBe(start)
+})
+
+test('a reset of one sandbox leaves the others as they are', async () => {
+  const world = await testWorld({ collections: sampleRecords })
+  const [one, two] = [controlOf(world.emulator, 'one'), controlOf(world.emulator, 'two')]
+  for (const control of [one, two]) await control('PUT', '/state/organizations/own', { name: 'Own' })
+  await world.post('/pages', { name: 'Plan' })
+  const others = async () =>
+    JSON.stringify([
+      (await two('GET', '/state')).body,
+      (await controlOf(world.emulator)('GET', '/state')).body,
+    ])
+  const before = await others()
+  expect((await one('POST', '/reset')).body.records.organizations).toBe(2)
+  expect(await others()).toBe(before)
+})
+
+test('a reset under a clock that runs starts where the emulator was told to start worlds', async () => {
+  let now = Date.parse('2026-05-01T00:00:00.000Z')
+  const world = await testWorld({ rate: 2, hostTime: () => now })
+  const control = controlOf(world.emulator)
+  now += 60_000
+  expect((await control('GET', '/clock')).body.now).toBe('2026-03-01T12:02:00.000Z')
+  expect((await control('POST', '/reset')).body.now).toBe('2026-03-01T12:00:00.000Z')
+  now += 1000
+  expect((await control('GET', '/clock')).body.now).toBe('2026-03-01T12:00:02.000Z')
+})

@@ -1,0 +1,236 @@
+import { expect, test } from 'vitest'
+import { controlOf } from '../support/data-folder.ts'
+import { testWorld } from '../support/world.ts'
+
+const JANUARY = '2026-01-01T00:00:00.000Z'
+const file = (id: string) => ({ id, teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 })
+
+async function world(options: Parameters<typeof testWorld>[0] = {}) {
+  const made = await testWorld(options)
+  return { ...made, control: controlOf(made.emulator), in: (name: string) => controlOf(made.emulator, name) }
+}
+
+test('a list shows every sandbox: name, clock, seed, size and paths', async () => {
+  const { control, post } = await world()
+  await control('POST', '/sandboxes', { name: 'w1', fixtures: 'empty', seed: 7 })
+  await post('/pages', { name: 'Plan' })
+  const { status, body } = await control('GET', '/sandboxes')
+  expect([status, body.object]).toEqual([200, 'list'])
+  expect(body.data).toEqual([
+    {
+      name: 'default',
+      persist: false,
+      now: '2026-03-01T12:00:00.000Z',
+      rate: 0,
+      seed: 1,
+      revision: 1,
+      records: expect.any(Number),
+      requests: 1,
+      base_url_path: '/v1',
+      control_url_path: '/__emulator',
+    },
+    {
+      name: 'w1',
+      persist: false,
+      now: '2026-03-01T12:00:00.000Z',
+      rate: 0,
+      seed: 7,
+      revision: 0,
+      records: expect.any(Number),
+      requests: 0,
+      base_url_path: '/@w1/v1',
+      control_url_path: '/@w1/__emulator',
+    },
+  ])
+})
+
+test('the records of the view are those of all collections together', async () => {
+  const { control, sandbox } = await world()
+  const { collections } = sandbox.document()
+  const count = Object.values(collections).reduce((sum, rows) => sum + rows.length, 0)
+  expect((await control('GET', '/sandboxes/default')).body.records).toBe(count)
+})
+
+test('a made sandbox answers 201 with what the list shows, and its paths lead to it', async () => {
+  const { control, emulator } = await world()
+  const clock = '2030-05-06T07:08:09.000Z'
+  const made = await control('POST', '/sandboxes', { name: 'w1', clock })
+  expect(made.status).toBe(201)
+  expect(made.body).toMatchObject({ name: 'w1', now: clock, rate: 0, seed: 1, persist: false })
+  expect((await control('GET', '/sandboxes/w1')).body).toEqual(made.body)
+  const origin = emulator.baseUrl.slice(0, -'/v1'.length)
+  const shown = await fetch(`${origin}${made.body.control_url_path}/clock`)
+  expect(((await shown.json()) as { now: string }).now).toBe(clock)
+  const answer = await fetch(`${origin}${made.body.base_url_path}/data-views`, {
+    headers: { authorization: 'Bearer live_owner' },
+  })
+  expect(answer.status).toBe(200)
+  expect((await control('GET', '/sandboxes/w1')).body.requests).toBe(1)
+  expect((await control('GET', '/sandboxes/default')).body.requests).toBe(0)
+})
+
+test('a sandbox starts from its own fixtures, seed, clock and settings, and resets to them', async () => {
+  const { control, in: sandbox } = await world()
+  const settings = { unknown_fields: 'reject' }
+  const fixtures = { extends: 'empty', collections: { files: [] }, generate: {} }
+  const clock = '2030-01-02T00:00:00.000Z'
+  const made = await control('POST', '/sandboxes', { name: 'w1', fixtures, seed: 42, clock, settings })
+  expect(made.body).toMatchObject({ seed: 42, now: clock })
+  const w1 = sandbox('w1')
+  const before = (await w1('GET', '/state')).body
+  expect(before.settings).toEqual(settings)
+  await w1('POST', '/clock/advance', { by: '1h' })
+  await w1('PATCH', '/settings', { unknown_fields: null })
+  expect((await w1('POST', '/reset')).status).toBe(200)
+  expect((await w1('GET', '/state')).body).toEqual({ ...before, revision: expect.any(Number) })
+})
+
+test('what a reset is told holds this once; what the sandbox was made with stays', async () => {
+  const { control, in: sandbox } = await world()
+  const clock = '2030-01-02T00:00:00.000Z'
+  await control('POST', '/sandboxes', { name: 'w1', fixtures: 'empty', seed: 42, clock })
+  const w1 = sandbox('w1')
+  expect((await w1('POST', '/reset', { seed: 9 })).body).toMatchObject({ seed: 9, now: clock })
+  expect((await w1('POST', '/reset')).body).toMatchObject({ seed: 42, now: clock })
+})
+
+test('a new sandbox takes the rate of the emulator, and whether polls skip', async () => {
+  const { control, in: sandbox } = await world({ rate: 60, skipOnPoll: true })
+  await control('POST', '/sandboxes', { name: 'w1', fixtures: 'empty' })
+  expect((await sandbox('w1')('GET', '/clock')).body).toMatchObject({ rate: 60, skip_on_poll: true })
+})
+
+test('the clock in the list is where time has come to, also in a sandbox that nobody has used since', async () => {
+  let now = Date.parse('2026-03-01T12:00:00.000Z')
+  const { control } = await world({ rate: 2, hostTime: () => now })
+  await control('POST', '/sandboxes', { name: 'w1', fixtures: 'empty' })
+  now += 60_000
+  expect((await control('GET', '/sandboxes/w1')).body.now).toBe('2026-03-01T12:02:00.000Z')
+})
+
+test('a name that is taken is a conflict with the way out, and that sandbox stays as it was', async () => {
+  const { control, in: sandbox } = await world()
+  await control('POST', '/sandboxes', { name: 'w1', seed: 5 })
+  const before = (await sandbox('w1')('GET', '/state')).body
+  const again = await control('POST', '/sandboxes', { name: 'w1', seed: 6 })
+  expect([again.status, again.body.error]).toEqual([409, 'conflict'])
+  expect(again.body.mitigation).toContain('DELETE /__emulator/sandboxes/w1')
+  expect((await control('POST', '/sandboxes', { name: 'default' })).status).toBe(409)
+  expect((await sandbox('w1')('GET', '/state')).body).toEqual(before)
+})
+
+test('of two who make the same sandbox at once one is told that it is there', async () => {
+  const { control } = await world()
+  const both = await Promise.all([1, 2].map((seed) => control('POST', '/sandboxes', { name: 'w1', seed })))
+  expect(both.map(({ status }) => status).sort()).toEqual([201, 409])
+})
+
+test('a deleted sandbox is gone with its snapshots; its name is free for another', async () => {
+  const { control, in: sandbox } = await world()
+  await control('POST', '/sandboxes', { name: 'w1', seed: 5 })
+  await sandbox('w1')('POST', '/snapshots', { name: 'base' })
+  expect(await control('DELETE', '/sandboxes/w1')).toEqual({ status: 204, body: undefined })
+  expect((await control('GET', '/sandboxes/w1')).status).toBe(404)
+  expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
+  expect((await control('POST', '/sandboxes', { name: 'w1' })).body.seed).toBe(1)
+  expect((await sandbox('w1')('GET', '/snapshots')).body.data).toEqual([])
+})
+
+test('a sandbox deletes itself', async () => {
+  const { control, in: sandbox } = await world()
+  await control('POST', '/sandboxes', { name: 'w1' })
+  expect((await sandbox('w1')('DELETE', '/sandboxes/w1')).status).toBe(204)
+  expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
+})
+
+test('the default sandbox cannot be deleted, and an unknown one is told the nearest', async () => {
+  const { control } = await world()
+  const refused = await control('DELETE', '/sandboxes/default')
+  expect([refused.status, refused.body.error]).toEqual([409, 'conflict'])
+  await control('POST', '/sandboxes', { name: 'parser-tests' })
+  for (const method of ['GET', 'DELETE']) {
+    const unknown = await control(method, '/sandboxes/parser-test')
+    expect([unknown.status, unknown.body.error]).toEqual([404, 'not_found'])
+    expect(unknown.body.message).toContain('Did you mean "parser-tests"?')
+  }
+  expect((await control('GET', '/sandboxes')).body.data).toHaveLength(2)
+})
+
+test('looking at a sandbox that is not there makes none', async () => {
+  const { control, in: sandbox } = await world()
+  expect((await sandbox('nobody')('GET', '/sandboxes')).status).toBe(200)
+  expect((await sandbox('w1')('POST', '/sandboxes', { name: 'w1', seed: 3 })).body.seed).toBe(3)
+  expect((await control('GET', '/sandboxes')).body.data.map(({ name }: { name: string }) => name)).toEqual([
+    'default',
+    'w1',
+  ])
+})
+
+test.for<[what: string, body: object, pointers: string[]]>([
+  ['no name', {}, ['/name']],
+  ['a name in capitals', { name: 'W1' }, ['/name']],
+  ['a name with a slash', { name: 'a/b' }, ['/name']],
+  ['a name of 64 characters', { name: 'a'.repeat(64) }, ['/name']],
+  ['an unknown member', { name: 'w1', fixture: 'empty' }, ['/fixture']],
+  ['a file as fixtures', { name: 'w1', fixtures: '/etc/passwd' }, ['/fixtures']],
+  ['a file to extend', { name: 'w1', fixtures: { extends: '../x.json' } }, ['/fixtures/extends']],
+  [
+    'an unknown collection',
+    { name: 'w1', fixtures: { collections: { page: [] } } },
+    ['/fixtures/collections/page'],
+  ],
+  [
+    'records that break a rule',
+    { name: 'w1', fixtures: { collections: { files: [{ ...file('f1'), pages: -1 }] } } },
+    ['/fixtures/collections/files/0/pages'],
+  ],
+  [
+    'a reference to nothing',
+    {
+      name: 'w1',
+      fixtures: {
+        collections: {
+          memberships: [
+            { id: 'm', teamspace_id: 'no', user_id: 'no', role: 'owner', agent_ids: [], created_at: JANUARY },
+          ],
+        },
+      },
+    },
+    ['/fixtures/collections/memberships/0/teamspace_id', '/fixtures/collections/memberships/0/user_id'],
+  ],
+  ['a seed that is no integer', { name: 'w1', seed: 0.5 }, ['/seed']],
+  ['a clock without a zone', { name: 'w1', clock: '2030-01-02T00:00:00' }, ['/clock']],
+  ['an unknown setting', { name: 'w1', settings: { unknown_field: 'reject' } }, ['/settings/unknown_field']],
+  ['a wrong setting', { name: 'w1', settings: { unknown_fields: 'no' } }, ['/settings/unknown_fields']],
+  ['settings that are no object', { name: 'w1', settings: [] }, ['/settings']],
+  ['persist that is no boolean', { name: 'w1', persist: 'yes' }, ['/persist']],
+  [
+    'a snapshot and what it brings along',
+    { name: 'w1', from_snapshot: 'base', fixtures: 'empty', seed: 1, clock: JANUARY, settings: {} },
+    ['/fixtures', '/seed', '/clock', '/settings'],
+  ],
+])('R284 a sandbox with %s is refused, and none is made', async ([, body, pointers]) => {
+  const { control } = await world()
+  await control('POST', '/snapshots', { name: 'base' })
+  const answer = await control('POST', '/sandboxes', body)
+  expect(answer.status).toBe(400)
+  expect(answer.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(pointers)
+  expect(JSON.stringify(answer.body)).not.toContain('root:')
+  expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
+})
+
+test('an unknown member is told the nearest, and why a snapshot excludes the others', async () => {
+  const { control } = await world()
+  const near = await control('POST', '/sandboxes', { name: 'w1', fixture: 'empty' })
+  expect(near.body.details.errors[0].detail).toContain('Did you mean "fixtures"?')
+  const both = await control('POST', '/sandboxes', { name: 'w1', from_snapshot: 'x', seed: 1 })
+  expect(both.body.details.errors[0].detail).toContain('a snapshot brings its own')
+})
+
+test('persist is refused where nothing is on the disk, with the way out', async () => {
+  const { control } = await world()
+  const answer = await control('POST', '/sandboxes', { name: 'w1', persist: true })
+  expect([answer.status, answer.body.error]).toEqual([409, 'conflict'])
+  expect(answer.body.mitigation).toContain('without --ephemeral')
+  expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
+})

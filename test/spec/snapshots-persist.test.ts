@@ -1,0 +1,171 @@
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import {
+  alive,
+  type CallControl,
+  contentOf,
+  dataFolder,
+  filesIn,
+  killedData,
+} from '../support/data-folder.ts'
+
+const put = (control: CallControl, id: string) => control('PUT', `/state/organizations/${id}`, { name: id })
+
+async function organizations(control: CallControl): Promise<string[]> {
+  return (await control('GET', '/state/organizations')).body.data.map(({ id }: { id: string }) => id)
+}
+
+test('snapshots of the default sandbox are there after a restart, one file each', async () => {
+  const data = dataFolder()
+  const first = await alive(data)
+  await put(first.control, 'one')
+  await first.control('POST', '/snapshots', { name: 'base' })
+  await put(first.control, 'two')
+  await first.control('POST', '/clock/advance', { by: '3h' })
+  await first.control('POST', '/snapshots', { name: 'later' })
+  const listed = (await first.control('GET', '/snapshots')).body
+  const exported = (await first.control('GET', '/snapshots/base')).body
+  await first.emulator.close()
+  expect(filesIn(data)).toEqual([
+    'default.json',
+    'snapshots/default/base.json',
+    'snapshots/default/later.json',
+  ])
+  const file = join(data, 'snapshots/default/base.json')
+  expect([statSync(file).mode & 0o777, JSON.parse(readFileSync(file, 'utf8'))]).toEqual([0o600, exported])
+
+  const { control } = await alive(data)
+  expect((await control('GET', '/snapshots')).body).toEqual(listed)
+  expect((await control('GET', '/snapshots/base')).body).toEqual(exported)
+  expect((await control('POST', '/snapshots/base/restore')).body.now).toBe('2026-03-01T12:00:00.000Z')
+  expect(await organizations(control)).toEqual(['one'])
+  await control('POST', '/snapshots/later/restore')
+  expect(await organizations(control)).toEqual(['one', 'two'])
+})
+
+test('after a kill the snapshots that were acknowledged are there, and a restore is as durable as any write', async () => {
+  const data = dataFolder()
+  const first = await alive(data)
+  await put(first.control, 'one')
+  await first.control('POST', '/snapshots', { name: 'base' })
+  await put(first.control, 'two')
+  await first.control('POST', '/clock/advance', { by: '3h' })
+  await first.control('POST', '/snapshots/base/restore')
+  await put(first.control, 'three')
+  const then = (await first.control('GET', '/state')).body
+  const second = await alive(killedData(data))
+  expect((await second.control('GET', '/state')).body).toEqual(then)
+  expect(await organizations(second.control)).toEqual(['one', 'three'])
+  await second.control('POST', '/snapshots/base/restore')
+  expect(await organizations(second.control)).toEqual(['one'])
+})
+
+test('a snapshot of a sandbox that is only in memory leaves no file and ends with the process', async () => {
+  const data = dataFolder()
+  const first = await alive(data)
+  await first.in('w1')('POST', '/snapshots', { name: 'base' })
+  expect((await first.in('w1')('GET', '/snapshots')).body.data).toHaveLength(1)
+  await first.emulator.close()
+  expect(filesIn(data)).toEqual(['default.json'])
+  const second = await alive(data)
+  expect((await second.in('w1')('GET', '/snapshots')).body.data).toEqual([])
+})
+
+test('without a disk there are snapshots all the same, and no file', async () => {
+  const data = dataFolder()
+  const { control } = await alive(data, { ephemeral: true })
+  await put(control, 'one')
+  await control('POST', '/snapshots', { name: 'base' })
+  await put(control, 'two')
+  await control('POST', '/snapshots/base/restore')
+  expect([await organizations(control), filesIn(data)]).toEqual([['one'], []])
+})
+
+test('a damaged file is listed with its problem and refused with file, place and way out; nothing happens to it', async () => {
+  const data = dataFolder()
+  const first = await alive(data)
+  await first.control('POST', '/snapshots', { name: 'base' })
+  await first.control('POST', '/snapshots', { name: 'whole' })
+  await first.emulator.close()
+  const file = join(data, 'snapshots/default/base.json')
+  const half = readFileSync(file, 'utf8').slice(0, 200)
+  writeFileSync(file, half)
+  const { control } = await alive(data)
+  const { data: listed } = (await control('GET', '/snapshots')).body
+  expect(listed).toMatchObject([
+    { name: 'base', saved_at: null, problem: expect.stringContaining(`${file}:`) },
+    { name: 'whole', problem: null },
+  ])
+  const before = (await control('GET', '/state')).body
+  for (const [method, path, body] of [
+    ['POST', '/snapshots/base/restore'],
+    ['GET', '/snapshots/base'],
+    ['POST', '/sandboxes', { name: 'w1', from_snapshot: 'base' }],
+  ] as const) {
+    const answer = await control(method, path, body)
+    expect([answer.status, answer.body.error]).toEqual([409, 'conflict'])
+    expect(answer.body.message).toMatch(/base\.json:\d+:\d+: /)
+    expect(answer.body.mitigation).toContain('Mend the file')
+  }
+  expect((await control('GET', '/state')).body).toEqual(before)
+  expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
+  expect(readFileSync(file, 'utf8')).toBe(half)
+})
+
+test('saving over a damaged file keeps it beside and says so', async () => {
+  const data = dataFolder()
+  const { control, said } = await alive(data)
+  await control('POST', '/snapshots', { name: 'base' })
+  const file = join(data, 'snapshots/default/base.json')
+  writeFileSync(file, '{}')
+  expect((await control('POST', '/snapshots', { name: 'base' })).status).toBe(200)
+  expect(said).toEqual([expect.stringMatching(/base\.json:1: \/format: .* kept as .*base\.json\.corrupt-1/)])
+  expect(readFileSync(`${file}.corrupt-1`, 'utf8')).toBe('{}')
+  expect((await control('POST', '/snapshots/base/restore')).status).toBe(200)
+})
+
+test('what a crash has left half written is removed at the next start', async () => {
+  const data = dataFolder()
+  const first = await alive(data)
+  await first.control('POST', '/snapshots', { name: 'base' })
+  await first.emulator.close()
+  writeFileSync(join(data, 'snapshots/default/base.json.7-0-x-1.tmp'), '{"half')
+  await alive(data)
+  expect(filesIn(data)).toEqual(['default.json', 'snapshots/default/base.json'])
+})
+
+test('a state file that was removed does not take its snapshots along', async () => {
+  const data = dataFolder()
+  const first = await alive(data)
+  await put(first.control, 'one')
+  await first.control('POST', '/snapshots', { name: 'base' })
+  await first.emulator.close()
+  rmSync(join(data, 'default.json'))
+  rmSync(join(data, 'default.json.log'))
+  const { control } = await alive(data)
+  expect(await organizations(control)).toEqual([])
+  await control('POST', '/snapshots/base/restore')
+  expect(await organizations(control)).toEqual(['one'])
+})
+
+test('a file from elsewhere that is put into the folder is a snapshot', async () => {
+  const [here, there] = [dataFolder(), dataFolder()]
+  const first = await alive(here)
+  await put(first.control, 'one')
+  await first.emulator.close()
+  const { control } = await alive(there)
+  await control('POST', '/snapshots', { name: 'own' })
+  writeFileSync(join(there, 'snapshots/default/taken.json'), readFileSync(join(here, 'default.json')))
+  await control('POST', '/snapshots/taken/restore')
+  expect(await organizations(control)).toEqual(['one'])
+})
+
+test('many saves of one name at once leave one whole file', async () => {
+  const data = dataFolder()
+  const { control } = await alive(data)
+  await Promise.all(Array.from({ length: 20 }, () => control('POST', '/snapshots', { name: 'base' })))
+  expect(filesIn(data)).toEqual(['default.json', 'snapshots/default/base.json'])
+  const { body } = await control('GET', '/snapshots/base')
+  expect(contentOf(body)).toBe(contentOf((await control('GET', '/state')).body))
+})

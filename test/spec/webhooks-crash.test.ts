@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { temporaryDirectory, temporaryFile } from '../cli/in-process.ts'
+import { spawnEmulator } from '../cli/process.ts'
+import { baseCollections, KEYS } from '../support/base-world.ts'
+import { aBatch } from '../support/batches.ts'
+import { callControl } from '../support/control-world.ts'
+import { webhookReceiver } from '../support/webhook-receiver.ts'
+
+const file = { id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }
+
+test('R233 R280 a webhook that was under way when the process was killed is sent after the restart, visibly again', async () => {
+  let answers = false
+  const receiver = await webhookReceiver(() => (answers ? 200 : undefined))
+  const fixtures = temporaryFile(
+    'fixtures.json',
+    JSON.stringify({ collections: { ...baseCollections, files: [file] } }),
+  )
+  const argv = ['--data', temporaryDirectory(), '--fixtures', fixtures, '--rate', '0', '--limits', 'off']
+  const first = await spawnEmulator([...argv, '--clock', '2026-03-01T12:00:00Z'])
+  const control = (port: number, method: string, path: string, json?: unknown) =>
+    callControl(port, method, path, json)
+  await control(first.ready.port, 'POST', '/webhooks', { url: receiver.url })
+  const ids: string[] = []
+  for (let n = 0; n < 25; n++) {
+    const created = await fetch(`${first.ready.base_url}/batch-predictions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${KEYS.KU}`, 'content-type': 'application/json' },
+      body: JSON.stringify(aBatch({ items: 1 })),
+    })
+    ids.push(((await created.json()) as { id: string }).id)
+  }
+  for (const id of ids) await control(first.ready.port, 'POST', `/batches/${id}/complete`)
+  // 20 are under way and 5 wait for their turn when the process dies.
+  await receiver.arrived(20)
+  first.child.kill('SIGKILL')
+  expect((await first.ended).code).toBe(null)
+  answers = true
+
+  const second = await spawnEmulator(argv)
+  await control(second.ready.port, 'POST', '/clock/advance', { by: '40d' })
+  const { body } = await control(second.ready.port, 'GET', '/webhooks/deliveries')
+  expect(body.data.map(({ ref }: { ref: string }) => ref)).toEqual(ids.map((id) => `batch_predictions/${id}`))
+  for (const [index, { id, attempts, body: sent }] of body.data.entries()) {
+    const outcomes = attempts.map(({ outcome }: { outcome: string }) => outcome)
+    expect(outcomes).toEqual(index < 20 ? ['interrupted', 'delivered'] : ['delivered'])
+    const arrived = receiver.received.filter(({ headers }) => headers['x-emulator-delivery'] === id)
+    expect(arrived.map(({ text }) => text)).toEqual(outcomes.map(() => JSON.stringify(sent)))
+  }
+  second.child.kill('SIGTERM')
+  await second.ended
+})

@@ -1,0 +1,29 @@
+import type { JsonPatchOperation } from '../../src/kernel/explain/json-patch.ts'
+import type { Json, JsonObject } from '../../src/kernel/json.ts'
+import { keysOf } from '../../src/kernel/log/json-pointer.ts'
+
+/** RFC 6902 as far as records need it: add, replace and remove of members. An operation that does not fit throws. */
+export function applyPatch(
+  document: Json | undefined,
+  patch: readonly JsonPatchOperation[],
+): Json | undefined {
+  return patch.reduce<Json | undefined>(
+    (value, operation) => applyAt(value, keysOf(operation.path), operation),
+    document,
+  )
+}
+
+function applyAt(
+  value: Json | undefined,
+  [key, ...rest]: readonly string[],
+  operation: JsonPatchOperation,
+): Json | undefined {
+  if (key === undefined) return operation.op === 'remove' ? undefined : operation.value
+  const members = new Map(Object.entries(value as JsonObject))
+  const isNew = rest.length === 0 && operation.op === 'add'
+  if (isNew === members.has(key)) throw new Error(`${operation.op} ${operation.path} does not fit`)
+  const next = applyAt(members.get(key), rest, operation)
+  if (next === undefined) members.delete(key)
+  else members.set(key, next)
+  return Object.fromEntries(members)
+}

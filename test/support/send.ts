@@ -1,0 +1,79 @@
+import { request } from 'node:http'
+import type { Emulator } from '../../src/emulator.ts'
+import type { Sandbox } from '../../src/kernel/sandbox.ts'
+import { KEYS } from './base-world.ts'
+
+/** What a request says beside its method and target. */
+export interface Said {
+  /** A list is sent as so many lines. */
+  readonly headers?: Readonly<Record<string, string | string[]>>
+  readonly json?: unknown
+  /** The whole value of Authorization; KU's when absent. */
+  readonly authorization?: string | undefined
+}
+
+/** An answer, read to its end. */
+export interface Sent {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape; the assertions are the types.
+  readonly body: any
+}
+
+/** Sends a request with Node's own client: unlike fetch it takes any Host, any target and repeated headers. */
+export function send(
+  { emulator }: { readonly emulator: Emulator },
+  method: string,
+  path: string,
+  said: Said = {},
+): Promise<Sent> {
+  const { headers = {}, json } = said
+  const authorization = 'authorization' in said ? said.authorization : `Bearer ${KEYS.KU}`
+  const body = json === undefined ? undefined : JSON.stringify(json)
+  const type = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body ?? '')) }
+  const sent = {
+    ...(body === undefined ? {} : type),
+    ...(authorization === undefined ? {} : { authorization }),
+    ...headers,
+  }
+  return new Promise((resolve, reject) => {
+    const options = {
+      host: '127.0.0.1',
+      port: emulator.port,
+      method,
+      path,
+      headers: sent,
+      agent: false,
+    }
+    const req = request(options, (res) => {
+      const chunks: Buffer[] = []
+      res.on('data', (chunk: Buffer) => chunks.push(chunk))
+      res.on('end', () => {
+        const text = Buffer.concat(chunks).toString()
+        const isJson = /^application\/(problem\+)?json/.test(res.headers['content-type'] ?? '')
+        const parsed = isJson && text !== '' ? JSON.parse(text) : undefined
+        resolve({ status: res.statusCode ?? 0, headers: res.headers, text, body: parsed })
+      })
+    })
+    req.on('error', reject)
+    req.end(body)
+  })
+}
+
+/** The names of all sandboxes but the default one. */
+export function made({ emulator }: { readonly emulator: Emulator }): string[] {
+  return emulator.sandboxes
+    .list()
+    .flatMap(({ sandbox }) => (sandbox.name === 'default' ? [] : [sandbox.name]))
+}
+
+/** The sandbox with a name, which must be there. */
+export function sandboxOf({ emulator }: { readonly emulator: Emulator }, name: string): Sandbox {
+  const sandbox = emulator.sandboxes.get(name)
+  if (sandbox === undefined) throw new Error(`there is no sandbox ${name}`)
+  return sandbox
+}
+
+/** What a sandbox has logged last. */
+export const lastEntry = (sandbox: Sandbox) => sandbox.log.entries().at(-1)
