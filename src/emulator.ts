@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { RequestListener } from 'node:http'
 import type { ControlHost, GuardVerdict } from './doors/control/host.ts'
 import { Api } from './doors/http/api.ts'
@@ -76,6 +77,8 @@ async function serve(options: EmulatorOptions, sandboxes: Sandboxes): Promise<Em
     corsOrigins: options.corsOrigins ?? [],
   })
   const closing = new AbortController()
+  // As many requests may wait as there are connections; Node would warn of more than ten.
+  setMaxListeners(0, closing.signal)
   let app: Promise<RequestListener> | undefined
   const loadApp = () => {
     app ??= expressApp(api, controlHost(options, { sandboxes, closing: closing.signal, hosts: () => hosts }))

@@ -46,11 +46,15 @@ export function keepAwake(sandbox: Sandbox): Cancel {
       cancel = later(RETRY, wake)
     }
   }
-  sandbox.store.onCommit(({ changes }) => {
+  const stopHearing = sandbox.store.onCommit(({ changes }) => {
     // A change of the clock moves every wake-up, also one for an instant that is armed already.
     if (changes.some(({ table, id }) => table === WORLD && id === CLOCK)) armedFor = undefined
     arm()
   })
   arm()
-  return () => cancel()
+  return () => {
+    // A commit that comes later still must not wake anybody again.
+    stopHearing()
+    cancel()
+  }
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { clockwork, event, ran, START, ticked } from '../../test/support/clockwork.ts'
 import type { Outbox, Target } from './advance.ts'
+import { END_OF_TIME } from './clock.ts'
 import { Refusal } from './errors.ts'
 import type { Sandbox } from './sandbox.ts'
 
@@ -140,4 +141,15 @@ test('every event says what it was caused by: a change from outside, or the even
   world.change(({ schedule }) => schedule(event('chain', 'r/1', START + 1 * SECOND)))
   const { events } = await world.advance({ steps: 2 })
   expect(events.map(({ caused_by }) => caused_by)).toEqual(['control', 'chain:r/1'])
+})
+
+test('steps end at the last instant there is: what is due behind it never happens', async () => {
+  const world = await clockwork()
+  world.change(({ schedule }) => {
+    schedule(event('tick', 'r/1', END_OF_TIME))
+    schedule(event('tick', 'r/2', END_OF_TIME + 1))
+  })
+  const { events } = await world.advance({ steps: 5 })
+  expect(events.map(({ ref }) => ref)).toEqual(['r/1'])
+  expect(world.clock.now).toBe(END_OF_TIME)
 })

@@ -93,7 +93,7 @@ class Passage {
     for (let ran = 0; ran < count; ran++) {
       await this.#deliver()
       const next = this.#world.scheduler.peek()
-      if (next === undefined) return
+      if (next === undefined || Date.parse(next.due_at) > END_OF_TIME) return
       settle(this.#world, Date.parse(next.due_at), () => true)
     }
     await this.#deliver()
@@ -114,8 +114,8 @@ class Passage {
   }
 
   async #deliver(): Promise<void> {
-    if (this.#outbox.isIdle) return
-    await this.#outbox.settled()
+    if (!this.#outbox.isIdle) await this.#outbox.settled()
+    if (this.#world.retired !== undefined) throw this.#world.retired
     if (this.#world.epoch === this.#epoch) return
     refuse('conflict', {
       detail: 'The world was reset, restored or replaced while time was passing.',

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { didYouMean, type Ledger, Settings } from './assumptions.ts'
-import { FASTEST } from './clock.ts'
+import { END_OF_TIME, FASTEST } from './clock.ts'
 import { timestamp } from './fields.ts'
+import { formatInstant } from './instant.ts'
 import { acceptRecords, checkWorld, objectAt } from './intake.ts'
 import { type Issue, isObject, pointer } from './json.ts'
 import type { Service } from './operation.ts'
@@ -10,13 +11,19 @@ import { zodIssues } from './zod-issues.ts'
 
 const count = () => z.number().int().min(0)
 
+// Past it the clock could not go on, and what it schedules would have no timestamp.
+const clockInstant = () =>
+  timestamp().refine((value) => Date.parse(value) <= END_OF_TIME, {
+    error: `must be at most ${formatInstant(END_OF_TIME)}, the last instant there is`,
+  })
+
 const frame = z.object({
   format: z.literal(FORMAT, { error: `must be ${FORMAT}, the format that this version reads and writes` }),
   revision: count(),
   sandbox: z.string(),
   seed: z.number().int(),
   clock: z.strictObject({
-    now: timestamp(),
+    now: clockInstant(),
     rate: z.number().min(0).max(FASTEST),
     skip_on_poll: z.boolean(),
     wall: timestamp().nullable(),
@@ -39,13 +46,13 @@ const frame = z.object({
     z.strictObject({
       id: z.string(),
       fingerprint: z.string(),
-      status: z.number().int(),
+      status: z.number().int().min(200).max(599),
       body: z.unknown(),
       created_at: timestamp(),
       expires_at: timestamp(),
     }),
   ),
-  limits: z.array(z.strictObject({ id: z.string(), hits: z.array(z.number()) })),
+  limits: z.array(z.strictObject({ id: z.string(), hits: z.array(z.number().min(0).max(END_OF_TIME)) })),
 })
 
 const OPEN_KEYS = ['settings', 'collections']

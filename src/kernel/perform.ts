@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { teamspaceHeader } from './auth.ts'
+import { END_OF_TIME } from './clock.ts'
 import {
   type Dialect,
   type ErrorCode,
@@ -219,7 +220,8 @@ function notePoll(world: World, poll: Poll, exchange: Exchange): void {
   const commit = world.commit(scope)
   let events = eventsIn(settle(world, world.clock.now))
   const next = world.skipsOnPoll ? nextEventOf(world, ref) : undefined
-  if (next?.urgency === 'work') events += eventsIn(advanceTo(world, Date.parse(next.due_at)))
+  const due = next?.urgency === 'work' ? Date.parse(next.due_at) : Number.POSITIVE_INFINITY
+  if (due <= END_OF_TIME) events += eventsIn(advanceTo(world, due))
   exchange.polled = { commit, events }
 }
 

@@ -1,5 +1,5 @@
 import { didYouMean } from './assumptions.ts'
-import { refuse } from './errors.ts'
+import { Refusal, refuse } from './errors.ts'
 import { refuseBadName } from './names.ts'
 import { chosenAnew, type Origin } from './origin.ts'
 import type { Sandbox } from './sandbox.ts'
@@ -50,6 +50,7 @@ export class Sandboxes {
   readonly #homes = new Map<string, Home>()
   /** What is being made or removed: whoever comes meanwhile waits for it. */
   readonly #busy = new Map<string, Promise<unknown>>()
+  #isClosed = false
 
   constructor(maker: SandboxMaker) {
     this.#maker = maker
@@ -131,22 +132,27 @@ export class Sandboxes {
     await this.#busy.get(name)?.catch(() => {})
     const home = this.#homes.get(name) ?? this.#unknown(name)
     this.#homes.delete(name)
+    home.sandbox.retire(removed(name), true)
     await this.#during(
       name,
       home.snapshots.close().then(() => home.remove()),
     )
   }
 
-  /** Lets go of all of them. */
+  /** Lets go of all of them; none is made any more. */
   async close(): Promise<void> {
+    this.#isClosed = true
     await Promise.allSettled(this.#busy.values())
     for (const home of this.#homes.values()) {
+      home.sandbox.retire(closed(), false)
       await home.snapshots.close()
       await home.close()
     }
   }
 
   #make(name: string, origin: Origin, persist: boolean): Promise<Sandbox> {
+    // Whoever asked may have gone, so that nobody waited for this request: its files would stay locked.
+    if (this.#isClosed) throw closed()
     if (this.#homes.size + this.#busy.size >= MOST_SANDBOXES) {
       refuse('conflict', {
         detail: `There are ${MOST_SANDBOXES} sandboxes, which is as many as there can be.`,
@@ -167,7 +173,7 @@ export class Sandboxes {
   #homeOf(sandbox: Sandbox): Home {
     const home = this.#homes.get(sandbox.name)
     if (home?.sandbox === sandbox) return home
-    return refuse('not_found', { detail: `The sandbox "${sandbox.name}" has been removed.` })
+    throw removed(sandbox.name)
   }
 
   #unknown(name: string): never {
@@ -185,6 +191,17 @@ export class Sandboxes {
       this.#busy.delete(name)
     }
   }
+}
+
+function removed(name: string): Refusal {
+  return new Refusal('not_found', { detail: `The sandbox "${name}" has been removed.` })
+}
+
+function closed(): Refusal {
+  return new Refusal('conflict', {
+    detail: 'The emulator is closing.',
+    mitigation: 'Start it again; what was acknowledged is there.',
+  })
 }
 
 interface Home extends Housed, SandboxEntry {

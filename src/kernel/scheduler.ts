@@ -28,6 +28,9 @@ export interface ScheduledEvent extends Row {
 /** What a handler says when it schedules. */
 export type NewEvent = Omit<ScheduledEvent, 'id' | 'seq' | 'due_at' | 'caused_by'> & { readonly due: number }
 
+/** So many entries of cancelled and moved events are no matter. */
+const MOST_LEFT_BEHIND = 1_000
+
 interface Entry {
   readonly due: number
   readonly seq: number
@@ -37,12 +40,17 @@ interface Entry {
 /** Orders the events of one world by instant, then by sequence. The table is the truth; the queue is only its order. */
 export class Scheduler {
   readonly #store: Store
-  readonly #queue: TinyQueue<Entry>
+  #queue: TinyQueue<Entry>
 
   constructor(store: Store) {
     this.#store = store
     this.#queue = this.#ordered()
     store.onCommit((commit) => this.#hear(commit))
+  }
+
+  /** Entries of the queue: one for each event, and some of events that were cancelled or moved. */
+  get length(): number {
+    return this.#queue.length
   }
 
   /** The earliest event, undefined when nothing is to come. */
@@ -68,6 +76,9 @@ export class Scheduler {
     for (const { table, after } of commit.changes) {
       if (table === SCHEDULE && after !== undefined) this.#queue.push(entry(after as ScheduledEvent))
     }
+    // Left behind for far instants, such entries would never come up: resets and restores alone leave one per event.
+    if (this.#queue.length > 2 * this.#store.rows(SCHEDULE).size + MOST_LEFT_BEHIND)
+      this.#queue = this.#ordered()
   }
 
   #ordered(): TinyQueue<Entry> {

@@ -62,6 +62,7 @@ function run(world: World, event: ScheduledEvent): ReceiptEvent {
   } catch (error) {
     // The disk, not the handler, is at fault: the event stays where it is and runs when writing works again.
     if (error instanceof Refusal && error.code === 'storage_unavailable') throw error
+    if (world.retired !== undefined) throw world.retired
     return park(world, event, error)
   }
 }

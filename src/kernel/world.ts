@@ -64,8 +64,10 @@ export class World {
   #inputs = new Map<AnyOperation, Input>()
   #limits: ReadonlyMap<string, Limit> = new Map()
   #epoch = 0
+  #retired: Refusal | undefined
   readonly #witnesses = new Set<(event: ReceiptEvent) => void>()
   readonly #heirs = new Set<() => void>()
+  readonly #mourners = new Set<() => void>()
 
   /**
    * A world that starts as the given one stands; the given one is not changed by it.
@@ -141,6 +143,35 @@ export class World {
   /** Grows whenever everything is replaced: what was under way before belongs to a world that is gone. */
   get epoch(): number {
     return this.#epoch
+  }
+
+  /**
+   * Nobody is to go on with this world, for this reason: whatever waits for its time to pass is told so. `isRemoved`: from
+   * now on every write is refused, too, since nothing of it is left that could be written to.
+   */
+  retire(reason: Refusal, isRemoved: boolean): void {
+    if (this.#retired === undefined) {
+      this.#retired = reason
+      for (const mourner of this.#mourners) mourner()
+    }
+    if (!isRemoved) return
+    this.store.journal = {
+      append: () => {
+        throw reason
+      },
+      durable: () => undefined,
+    }
+  }
+
+  /** Why nobody is to go on with it; undefined for a world that is in use. */
+  get retired(): Refusal | undefined {
+    return this.#retired
+  }
+
+  /** Tells when nobody is to go on with it. @returns stops telling */
+  onRetired(listener: () => void): () => void {
+    this.#mourners.add(listener)
+    return () => this.#mourners.delete(listener)
   }
 
   /** Tells when everything has been replaced. @returns stops telling */

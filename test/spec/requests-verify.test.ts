@@ -101,3 +101,14 @@ test.for<[body: object, pointer: string, detail: RegExp]>([
   expect(answer.status).toBe(400)
   expect(answer.body.details.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
 })
+
+test('criteria are bounded, and one header is one criterion however it is spelled', async () => {
+  const { verify } = await someRequests()
+  const many = Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`x-${n}`, '*']))
+  const refused = await verify({ headers: many })
+  expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining('/match/headers')])
+  const body = Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`/${n}`, { exists: true }]))
+  expect((await verify({ body })).status).toBe(400)
+  const twice = await verify({ headers: { 'x-a': '*', 'X-A': '*' } })
+  expect([twice.status, twice.body.message]).toEqual([400, expect.stringContaining('stands twice')])
+})

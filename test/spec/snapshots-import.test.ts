@@ -68,6 +68,25 @@ const DAMAGES: readonly Damage[] = [
       set(document, 'schedule', [{ id: 'x', kind: 'y', ref: 'z', seq: 1, urgency: 'work', says: '' }]),
     ['/schedule/0/due_at'],
   ],
+  [
+    'a clock behind the last instant there is',
+    (document) => set(document, 'clock.now', '9999-01-01T00:00:00.000Z'),
+    ['/clock/now'],
+  ],
+  [
+    'places in rate windows that were taken at no instant',
+    (document) => ({ ...document, limits: [{ id: 'x', hits: [1e300, -1] }] }),
+    ['/limits/0/hits/0', '/limits/0/hits/1'],
+  ],
+  [
+    'an answer to be repeated with a status that is none',
+    (document) => {
+      const at = '2026-03-01T12:00:00.000Z'
+      const row = { id: 'k', fingerprint: 'f', status: 7, body: null, created_at: at, expires_at: at }
+      return { ...document, idempotency: [row] }
+    },
+    ['/idempotency/0/status'],
+  ],
   ['limits that are no list', (document) => ({ ...document, limits: {} }), ['/limits']],
 ]
 

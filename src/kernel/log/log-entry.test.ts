@@ -98,3 +98,12 @@ test('the error itself is not kept: its stack would keep the whole request alive
   const refusal = new Refusal('conflict', { detail: 'It is so.' })
   expect(Object.values(entryOf({}, refusal))).not.toContain(refusal)
 })
+
+test('of a text that quotes a long name the beginning is kept, and the length: a full log would be gigabytes', () => {
+  const name = 'k'.repeat(900_000)
+  const issues = [{ pointer: `/${name}`, detail: `${name} is unknown` }]
+  const refusal = new Refusal('validation_failed', { detail: `wrong: ${name}`, issues, mitigation: name })
+  const { error } = entryOf({}, refusal)
+  expect(JSON.stringify(error).length).toBeLessThan(5_000)
+  expect(error?.issues[0]?.pointer).toMatch(/^\/k{999} … \(900001 characters\)$/)
+})

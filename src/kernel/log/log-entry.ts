@@ -1,6 +1,6 @@
 import type { Refusal } from '../errors.ts'
 import type { CallBody, Exchange } from '../exchange.ts'
-import { isObject, type Json } from '../json.ts'
+import { type Issue, isObject, type Json } from '../json.ts'
 import type { Admission } from '../rate-limiter.ts'
 import type { KeptBody, KeptError, LogEntry } from './request-log.ts'
 
@@ -11,6 +11,9 @@ export const LARGEST_KEPT_BODY = 16_384
 export const REDACTED = '(redacted)'
 
 const MOST_ISSUES = 100
+
+/** Characters of one text of an error that are kept: pointers and details quote names that a client chose, however long. */
+const MOST_CHARACTERS = 1_000
 
 /** What the log keeps of a request that is over. */
 export function logEntry(exchange: Exchange, status: number, admission: Admission): LogEntry {
@@ -99,10 +102,23 @@ function keptError({ code, message, options }: Refusal): KeptError {
   const { mitigation, issues = [], admission } = options
   return {
     code,
-    detail: message,
-    mitigation,
-    issues: issues.length > MOST_ISSUES ? issues.slice(0, MOST_ISSUES) : issues,
+    detail: cut(message),
+    mitigation: mitigation && cut(mitigation),
+    issues: issues.slice(0, MOST_ISSUES).map(cutIssue),
     issueCount: issues.length,
     byOtherRule: admission !== undefined,
   }
+}
+
+function cutIssue(issue: Issue): Issue {
+  const { pointer, detail } = issue
+  if (pointer.length <= MOST_CHARACTERS && detail.length <= MOST_CHARACTERS) return issue
+  return { ...issue, pointer: cut(pointer), detail: cut(detail) }
+}
+
+// Through a buffer, since a part of a string keeps the whole of it alive.
+function cut(text: string): string {
+  if (text.length <= MOST_CHARACTERS) return text
+  const part = Buffer.from(text.slice(0, MOST_CHARACTERS)).toString()
+  return `${part} … (${text.length} characters)`
 }

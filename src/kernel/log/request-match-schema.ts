@@ -10,6 +10,9 @@ import type { BodyRule, CallerMatch } from './request-match.ts'
 /** A status such as 429, or a class such as `4xx`. */
 export const STATUS_PATTERN = /^[1-5](\d\d|xx)$/
 
+/** Every criterion is held against every entry of a log, and shown where it fails. */
+const MOST_CRITERIA = 100
+
 const STATUS = { error: 'must be a status such as 429, or a class such as "4xx"' }
 
 /** The schema of a `RequestMatch` (`request-match.ts`) over a service's operations. `more`: members beside those of every match. */
@@ -37,7 +40,7 @@ function members(operations: readonly string[]) {
       )
       .optional(),
     query: mapOf(z.string()).optional(),
-    headers: mapOf(z.string(), headerProblem).optional(),
+    headers: mapOf(z.string(), headerProblem).superRefine(refuseTwice).optional(),
     body: mapOf(bodyRule(), pointerProblem).optional(),
     idempotency_key: nonEmptyText().optional(),
     caller: callerMatch().optional(),
@@ -73,6 +76,19 @@ function headerProblem(name: string): string | undefined {
   return lower === 'host' ? 'is never kept' : 'is never kept; look for the caller instead'
 }
 
+// Spelled in many ways, one long header would be looked at as often.
+function refuseTwice(headers: Readonly<Record<string, string>>, context: z.RefinementCtx): void {
+  const seen = new Set<string>()
+  for (const name of Object.keys(headers)) {
+    const lower = name.toLowerCase()
+    if (seen.has(lower)) {
+      const message = 'stands twice, in different letter cases, which are one header'
+      context.addIssue({ code: 'custom', path: [name], message })
+    }
+    seen.add(lower)
+  }
+}
+
 function pointerProblem(place: string): string | undefined {
   return isPointer(place) ? undefined : 'is no JSON Pointer; one begins with a slash, as in /items/0/page'
 }
@@ -90,6 +106,10 @@ function strict<S extends z.ZodRawShape>(shape: S) {
 function mapOf<T>(value: z.ZodType<T>, problemOf: (key: string) => string | undefined = () => undefined) {
   return z
     .custom<Readonly<Record<string, T>>>(isObject, { error: 'must be an object' })
+    .refine((map) => Object.keys(map).length <= MOST_CRITERIA, {
+      error: `must have at most ${MOST_CRITERIA} members`,
+      abort: true,
+    })
     .superRefine((map, context) => {
       for (const [key, member] of Object.entries(map)) {
         const problem = problemOf(key)

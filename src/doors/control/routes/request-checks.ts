@@ -70,9 +70,9 @@ export const requestCheckRoutes = (service: Service): readonly AnyRoute[] => {
           count: waitedFor().default(1),
           timeout_ms: intBetween(1, LONGEST_WAIT).default(WAIT),
         }),
-      handle: async ({ sandbox, gone, body: { match, count, timeout_ms: ms } }) => {
+      handle: async ({ host: { closing }, sandbox, gone, body: { match, count, timeout_ms: ms } }) => {
         const at_least = typeof count === 'number' ? count : count.at_least
-        return waitFor({ sandbox, match, at_least, ms, gone })
+        return waitFor({ sandbox, match, at_least, ms, gone, closing })
       },
     }),
   ]
@@ -100,6 +100,7 @@ interface Wait {
   readonly at_least: number
   readonly ms: number
   readonly gone: AbortSignal
+  readonly closing: AbortSignal
 }
 
 // 409 for a time that is over, as for a failed verify: a client that sees 408 may repeat the request by itself.
@@ -109,6 +110,7 @@ async function waitFor({
   at_least,
   ms,
   gone,
+  closing,
 }: Wait): Promise<ControlReply> {
   const seen = entriesSince(sandbox, since, '/match/since')
   const matched = seen.filter((entry) => matches(match, entry)).map(({ id }) => id)
@@ -118,7 +120,7 @@ async function waitFor({
     if (seen.length > sandbox.log.capacity) seen.shift()
     if (matches(match, entry)) matched.push(entry.id)
   }
-  const ended = isEnough() ? 'seen' : await listen({ sandbox, ms, gone, hear, isEnough })
+  const ended = isEnough() ? 'seen' : await listen({ sandbox, ms, gone, closing, hear, isEnough })
   const result = { passed: ended === 'seen', actual: matched.length, expected: { at_least }, matched }
   if (ended === 'seen') return { body: result }
   return {
@@ -132,39 +134,49 @@ async function waitFor({
   }
 }
 
-type End = 'timed out' | 'replaced' | 'gone'
+type End = 'timed out' | 'replaced' | 'removed' | 'closing' | 'gone'
 
 const SAYS: Readonly<Record<End, (ms: number) => string>> = {
   'timed out': (ms) => `Not enough of them came within ${ms} ms.`,
   replaced: () => 'The world was replaced meanwhile, and the requests that were waited for with it.',
+  removed: () => 'The sandbox was removed meanwhile.',
+  closing: () => 'The emulator is closing.',
   gone: () => 'The client did not wait.',
 }
 
-interface Listening extends Pick<Wait, 'sandbox' | 'ms' | 'gone'> {
+interface Listening extends Pick<Wait, 'sandbox' | 'ms' | 'gone' | 'closing'> {
   readonly hear: (entry: LogEntry) => void
   readonly isEnough: () => boolean
 }
 
 /** Hears of requests until there are enough, or the first reason to give up. Leaves nothing behind that listens. */
-function listen({ sandbox, ms, gone, hear, isEnough }: Listening): Promise<'seen' | End> {
+function listen({ sandbox, ms, gone, closing, hear, isEnough }: Listening): Promise<'seen' | End> {
   return new Promise((resolve) => {
     const end = (how: 'seen' | End): void => {
       stopHearing()
-      stopWatching()
+      for (const stop of stops) stop()
       cancel()
-      gone.removeEventListener('abort', onGone)
       resolve(how)
     }
-    const onGone = (): void => end('gone')
     const stopHearing = sandbox.log.onEntry((entry) => {
       hear(entry)
       if (isEnough()) end('seen')
     })
-    const stopWatching = sandbox.onReplaced(() => end('replaced'))
+    const stops = [
+      sandbox.onReplaced(() => end('replaced')),
+      sandbox.onRetired(() => end('removed')),
+      onAbort(closing, () => end('closing')),
+      onAbort(gone, () => end('gone')),
+    ]
     const cancel = later(ms, () => end('timed out'))
-    gone.addEventListener('abort', onGone)
-    if (gone.aborted) onGone()
+    if (closing.aborted) end('closing')
+    if (gone.aborted) end('gone')
   })
+}
+
+function onAbort(signal: AbortSignal, call: () => void): () => void {
+  signal.addEventListener('abort', call)
+  return () => signal.removeEventListener('abort', call)
 }
 
 /** The requests that come nearest to a match, and what each of them misses; of equals the newest first. */

@@ -1,0 +1,149 @@
+import { expect, test, vi } from 'vitest'
+import { keepAwake } from '../../src/doors/realtime.ts'
+import { DAY } from '../../src/kernel/duration.ts'
+import { baseCollections } from '../support/base-world.ts'
+import { alive, dataFolder, filesIn } from '../support/data-folder.ts'
+import { webhookReceiver } from '../support/webhook-receiver.ts'
+
+/** An automation that fires by the minute, and a delivery to a receiver that is to be sent before anything of it. */
+function busyWorld(url: string) {
+  const at = '2026-01-01T00:00:00.000Z'
+  const delivery = {
+    type: 'batch_prediction.completed',
+    ref: 'batch_predictions/b',
+    body: {},
+    created_at: at,
+  }
+  return {
+    collections: {
+      ...baseCollections,
+      agents: [{ id: 'agent', name: 'A', created_at: at, _emulator: { teamspace_id: 'ts-a' } }],
+      automations: [{ id: 'auto', _emulator: { agent_id: 'agent', schedule: '* * * * *' } }],
+      webhooks: [{ id: 'hook', url, created_at: at }],
+      webhook_deliveries: [{ id: 'd1', webhook_id: 'hook', url, status: 'pending', ...delivery }],
+    },
+  }
+}
+
+const silent = () => new Promise<undefined>(() => {})
+
+test.for([true, false])(
+  'time that passes in a sandbox ends when that is removed (persist: %s)',
+  async (persist) => {
+    const receiver = await webhookReceiver(silent)
+    const { control, in: sandbox, said, emulator } = await alive(dataFolder())
+    const made = await control('POST', '/sandboxes', {
+      name: 'w',
+      persist,
+      fixtures: busyWorld(receiver.url),
+    })
+    expect(made.status).toBe(201)
+    const world = emulator.sandboxes.get('w')
+    await receiver.arrived(1)
+    const passing = sandbox('w')('POST', '/clock/advance', { by: '24h' })
+    await expect.poll(() => world?.outbox?.isIdle).toBe(false)
+    await new Promise(setImmediate)
+    expect((await control('DELETE', '/sandboxes/w')).status).toBe(204)
+    expect(await passing).toMatchObject({ status: 404, body: { error: 'not_found' } })
+    expect(world?.store.rows('agent_runs').size).toBe(0)
+    expect(said).toEqual([])
+  },
+)
+
+test.for([true, false])(
+  'nothing is written to a sandbox that is removed meanwhile (persist: %s)',
+  async (persist) => {
+    const data = dataFolder()
+    const { control, in: sandbox, emulator, said } = await alive(data)
+    await control('POST', '/sandboxes', { name: 'w', persist })
+    await sandbox('w')('POST', '/snapshots', { name: 's' })
+    const { sandboxes } = emulator
+    const world = sandboxes.show('w').sandbox
+    const removing = sandboxes.delete('w')
+    const snapshots = sandboxes.snapshots(world)
+    const late = [sandboxes.reset(world), snapshots.restore('s'), snapshots.save('t')]
+    const ended = await Promise.allSettled([...late, removing])
+    expect(ended.map((each) => (each.status === 'rejected' ? each.reason.code : 'done'))).toEqual([
+      'not_found',
+      'not_found',
+      'not_found',
+      'done',
+    ])
+    expect(() => world.setClock({ rate: 5 })).toThrow('has been removed')
+    expect(filesIn(data)).toEqual(['default.json'])
+    expect(said).toEqual([])
+  },
+)
+
+test('time that passes when the emulator closes stops where it is: its webhooks are not overtaken', async () => {
+  const receiver = await webhookReceiver(silent)
+  const { emulator, said } = await alive(dataFolder(), { fixtures: busyWorld(receiver.url) })
+  const { sandbox } = emulator
+  await receiver.arrived(1)
+  const from = sandbox.clock.now
+  const passing = sandbox.advance({ to: (now) => now + DAY })
+  const ended = passing.then(
+    () => 'arrived',
+    (error) => error.code,
+  )
+  await new Promise(setImmediate)
+  await emulator.close()
+  expect(await ended).toBe('conflict')
+  expect(sandbox.clock.now).toBe(from)
+  expect(said).toEqual([])
+})
+
+test('no sandbox is made once the emulator closes, so that none is left with its files locked', async () => {
+  const data = dataFolder()
+  const { emulator } = await alive(data)
+  const closing = emulator.sandboxes.close()
+  await expect(emulator.sandboxes.create('late', {}, true)).rejects.toMatchObject({ code: 'conflict' })
+  await expect(emulator.sandboxes.open('lazy')).rejects.toMatchObject({ code: 'conflict' })
+  await closing
+  expect(filesIn(data)).toEqual(['default.json'])
+})
+
+test('a sandbox that nobody keeps awake any more sets no timer when something is written to it', async () => {
+  const { emulator } = await alive(dataFolder(), {
+    fixtures: busyWorld('http://127.0.0.1:9/'),
+    ephemeral: true,
+  })
+  const { sandbox } = emulator
+  await emulator.close()
+  vi.useFakeTimers()
+  try {
+    const stop = keepAwake(sandbox)
+    sandbox.setClock({ rate: 1 })
+    expect(vi.getTimerCount()).toBe(1)
+    stop()
+    sandbox.setClock({ rate: 2 })
+    expect(vi.getTimerCount()).toBe(0)
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('who waits for requests is told at once that the sandbox is removed', async () => {
+  const { control, in: sandbox, emulator } = await alive(dataFolder())
+  await control('POST', '/sandboxes', { name: 'w' })
+  const waiting = sandbox('w')('POST', '/requests/wait', { match: { method: 'GET' }, timeout_ms: 60_000 })
+  const { log } = emulator.sandboxes.show('w').sandbox
+  const listened = vi.spyOn(log, 'onEntry')
+  await vi.waitUntil(() => listened.mock.calls.length > 0)
+  await control('DELETE', '/sandboxes/w')
+  const says = 'The sandbox was removed meanwhile.'
+  expect(await waiting).toMatchObject({ status: 409, body: { passed: false, timed_out: false, says } })
+})
+
+test('who waits for requests is told at once that the emulator closes, and nobody is cut', async () => {
+  const { control, emulator, said } = await alive(dataFolder())
+  const listened = vi.spyOn(emulator.sandbox.log, 'onEntry')
+  const waiting = Array.from({ length: 12 }, () =>
+    control('POST', '/requests/wait', { match: { method: 'GET' }, timeout_ms: 60_000 }),
+  )
+  await vi.waitUntil(() => listened.mock.calls.length === waiting.length)
+  await emulator.close()
+  for (const { status, body } of await Promise.all(waiting))
+    expect([status, body.says]).toEqual([409, 'The emulator is closing.'])
+  expect(said).toEqual([])
+})
