@@ -153,8 +153,8 @@ const GRACE = 1_000
 function guard(rawHeaders: readonly string[], hosts: AllowedHosts): GuardVerdict | undefined {
   const host = checkHost(headerValues(rawHeaders, 'host'), hosts)
   if (!host.ok) return { ...host, code: host.status === 400 ? 'bad_request' : 'forbidden' }
-  const [origin] = headerValues(rawHeaders, 'origin')
-  if (!isCrossSiteOrigin(origin, hosts)) return undefined
+  const origin = headerValues(rawHeaders, 'origin').find((each) => isCrossSiteOrigin(each, hosts))
+  if (origin === undefined) return undefined
   const detail = `Pages of ${origin} may not use the control interface; only its own origin may.`
   return { status: 403, code: 'forbidden', detail }
 }

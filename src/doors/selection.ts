@@ -87,6 +87,14 @@ export function withoutBadName(headers: IncomingHttpHeaders): IncomingHttpHeader
   return name === undefined || NAME_PATTERN.test(String(name)) ? headers : others
 }
 
+/**
+ * Whether a browser says that a page of another site asks, or wants to show, what it requests. An image or a link sends no
+ * `Origin`, but this; clients that are no browsers send neither.
+ */
+export function isForeignFetch({ 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
+  return site !== undefined && site !== 'same-origin' && site !== 'none'
+}
+
 /** Where an answer is given that makes no sandbox: the chosen one if it is there, otherwise the default one. */
 export function presentSandbox(sandboxes: Sandboxes, choice: () => Selection): [Sandbox, ChosenBy] {
   try {

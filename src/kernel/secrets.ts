@@ -1,4 +1,8 @@
 import { createHash } from 'node:crypto'
+import { isObject } from './json.ts'
+
+/** What stands in the place of a secret. */
+export const REDACTED = '(redacted)'
 
 const MARK = 'sha256:'
 const SEALED = /^sha256:[0-9a-f]{64}$/
@@ -25,4 +29,14 @@ export function sealMembers<T extends object>(record: T, members: readonly strin
     if (typeof value === 'string') sealed = { ...sealed, [member]: seal(value) }
   }
   return sealed
+}
+
+/** A setting as others than the state document may show it: those about webhooks have secrets to sign with. */
+export function withoutSecret(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSecret)
+  if (!isObject(value)) return value
+  const members = Object.entries(value)
+  return Object.fromEntries(
+    members.map(([name, each]) => [name, name === 'secret' ? REDACTED : withoutSecret(each)]),
+  )
 }

@@ -126,8 +126,8 @@ test('more sandboxes than there can be are refused, and the others go on', async
   const [housed] = world.emulator.sandboxes.list()
   const nothing = async () => {}
   for (let n = 2; n < MOST_SANDBOXES; n++) {
-    // Only the name is looked at.
-    const sandbox = { ...housed, name: `full-${n}` } as unknown as Sandbox
+    // Only the name is looked at, and that it ends with the others.
+    const sandbox = { ...housed, name: `full-${n}`, retire: () => {} } as unknown as Sandbox
     world.emulator.sandboxes.add({ sandbox, close: nothing, remove: nothing } as never, false)
   }
   const refused = await send(world, 'GET', '/@w2/v1/data-views')

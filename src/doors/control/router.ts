@@ -3,7 +3,7 @@ import { didYouMean } from '../../kernel/assumptions.ts'
 import { Refusal, refuse, refuseInvalid } from '../../kernel/errors.ts'
 import type { Issue } from '../../kernel/json.ts'
 import type { Sandbox } from '../../kernel/sandbox.ts'
-import { chooseForControl, openSandbox, presentSandbox } from '../selection.ts'
+import { chooseForControl, isForeignFetch, openSandbox, presentSandbox } from '../selection.ts'
 import { asRefusal, fail, reply } from './answer.ts'
 import { refuseRequest } from './guard.ts'
 import type { ControlHost } from './host.ts'
@@ -52,7 +52,7 @@ async function serve(
   res.once('close', () => gone.abort())
   const received = await receive(host, route, req)
   if (received === 'gone') return
-  const sandbox = route.worldless === true ? present(host, req) : await openSandbox(host.sandboxes, name)
+  const sandbox = route.worldless === true ? present(host, req) : await chosen(host, req, name)
   if (route.worldless !== true) sandbox.catchUp()
   const input = understand(sandbox, route, received.value, req.query)
   const params = req.params as Readonly<Record<string, string>>
@@ -66,6 +66,18 @@ async function serve(
   })
   if (route.method !== 'GET') await sandbox.store.journal?.durable()
   if (!res.destroyed) reply(sandbox, res, answer)
+}
+
+// A page of another site reaches the guards with an image or a link, too, and so could fill this process with worlds.
+function chosen({ sandboxes }: ControlHost, req: Request, name: string): Sandbox | Promise<Sandbox> {
+  const there = sandboxes.get(name)
+  if (there !== undefined) return there
+  if (!isForeignFetch(req.headers)) return openSandbox(sandboxes, name)
+  return refuse('forbidden', {
+    detail: `There is no sandbox "${name}", and pages of another site may not make one.`,
+    mitigation: 'Make the sandbox first.',
+    status: 403,
+  })
 }
 
 // Where nothing may be made: the request is refused, or concerns no world.

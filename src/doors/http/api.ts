@@ -8,6 +8,7 @@ import type { Sandbox } from '../../kernel/sandbox.ts'
 import type { Sandboxes } from '../../kernel/sandboxes.ts'
 import {
   chooseForApi,
+  isForeignFetch,
   openSandbox,
   pathPrefixOf,
   presentSandbox,
@@ -147,10 +148,12 @@ export class Api {
   // Any page can send a request with a sandbox in its path, and so could fill this process with worlds.
   #make(name: string, req: IncomingMessage): Promise<Sandbox> {
     const { origin, allowed } = this.#origin(req)
-    if (origin !== undefined && !allowed) {
+    if (!allowed && (origin !== undefined || isForeignFetch(req.headers))) {
+      const who = origin ?? 'another site'
+      const allow = origin === undefined ? '' : `Start the emulator with --cors-origin ${origin}, or `
       refuse('forbidden', {
-        detail: `There is no sandbox "${name}", and pages of ${origin} may not make one.`,
-        mitigation: `Start the emulator with --cors-origin ${origin}, or make the sandbox first.`,
+        detail: `There is no sandbox "${name}", and pages of ${who} may not make one.`,
+        mitigation: `${allow}${allow === '' ? 'M' : 'm'}ake the sandbox first.`,
         status: 403,
       })
     }

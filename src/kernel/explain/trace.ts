@@ -1,8 +1,8 @@
 import type { Caller } from '../auth.ts'
 import { catalog, type ErrorCode, type ErrorKind } from '../errors.ts'
-import { type Issue, isObject, type Json } from '../json.ts'
-import { REDACTED } from '../log/log-entry.ts'
+import type { Issue, Json } from '../json.ts'
 import type { ChosenBy, LogEntry } from '../log/request-log.ts'
+import { withoutSecret } from '../secrets.ts'
 import type { World } from '../world.ts'
 import { type Effects, effectsOf, inShort } from './effects.ts'
 import { type IdempotencyTrace, idempotencyOf, type LimiterTrace, limiterOf } from './limits.ts'
@@ -168,14 +168,4 @@ function assumptionsOf({ ledger }: World, { assumed, settings }: LogEntry): Assu
       },
     ]
   })
-}
-
-// Settings about webhooks have secrets to sign with.
-function withoutSecret(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutSecret)
-  if (!isObject(value)) return value
-  const members = Object.entries(value)
-  return Object.fromEntries(
-    members.map(([name, each]) => [name, name === 'secret' ? REDACTED : withoutSecret(each)]),
-  )
 }

@@ -2,13 +2,11 @@ import type { Refusal } from '../errors.ts'
 import type { CallBody, Exchange } from '../exchange.ts'
 import { type Issue, isObject, type Json } from '../json.ts'
 import type { Admission } from '../rate-limiter.ts'
+import { REDACTED } from '../secrets.ts'
 import type { KeptBody, KeptError, LogEntry } from './request-log.ts'
 
 /** Bodies of more bytes than this are not kept: a full log of the largest ones would be 100 GiB. */
 export const LARGEST_KEPT_BODY = 16_384
-
-/** What stands in the place of a secret. */
-export const REDACTED = '(redacted)'
 
 const MOST_ISSUES = 100
 
@@ -29,7 +27,7 @@ export function logEntry(exchange: Exchange, status: number, admission: Admissio
     operation: name === '' ? undefined : name,
     params: call.params,
     nearest: exchange.nearest,
-    query: withoutSecrets(call.query, secrets),
+    query: withoutKeys(withoutSecrets(call.query, secrets)),
     headers: withoutCredentials(call.headers),
     body: keptBody(call.body, secrets),
     status,
@@ -60,8 +58,19 @@ export const UNKEPT_HEADERS: ReadonlySet<string> = new Set([
 
 function withoutCredentials(headers: Headers): Headers {
   const kept: Record<string, string | undefined> = {}
-  for (const name in headers) if (!UNKEPT_HEADERS.has(name)) kept[name] = headers[name]
+  for (const name in headers) {
+    if (!UNKEPT_HEADERS.has(name)) kept[name] = MISPLACED.test(name) ? REDACTED : headers[name]
+  }
   return kept
+}
+
+// Where other services take their credentials, and where a client that was written for one of them puts ours.
+const MISPLACED =
+  /^(?:.*[-_])?(?:authorization|(?:access|auth|api|control|bearer|claim)[-_]?(?:token|key)|token|secret|password)$/i
+
+function withoutKeys(query: LogEntry['query']): LogEntry['query'] {
+  const names = Object.keys(query).filter((name) => MISPLACED.test(name))
+  return names.length === 0 ? query : withoutSecrets(query, names)
 }
 
 function withoutSecrets<T extends object>(value: T, secrets: readonly string[] | undefined): T {

@@ -2,6 +2,7 @@ import type { Setting } from '../../../kernel/assumptions.ts'
 import { anyObject } from '../../../kernel/fields.ts'
 import type { JsonObject } from '../../../kernel/json.ts'
 import type { Sandbox } from '../../../kernel/sandbox.ts'
+import { withoutSecret } from '../../../kernel/secrets.ts'
 import { type AnyRoute, route } from '../route.ts'
 
 /** The assumption ledger and the settings that it offers. */
@@ -52,16 +53,18 @@ function ledgerOf(sandbox: Sandbox) {
 
 function settingOf(sandbox: Sandbox, setting: Setting<unknown>) {
   const { key, says } = setting
-  return { key, says, default: setting.default, value: sandbox.settings.get(setting) }
+  return { key, says, default: setting.default, value: withoutSecret(sandbox.settings.get(setting)) }
 }
 
 function settingsOf({ settings, ledger }: Sandbox) {
-  const values = [...ledger.settings.values()].map((each) => [each.key, settings.get(each)] as const)
+  const values = [...ledger.settings.values()].map(
+    (each) => [each.key, withoutSecret(settings.get(each))] as const,
+  )
   return {
     object: 'settings',
     strict: settings.strict,
     values: Object.fromEntries(values),
-    overrides: settings.overrides,
+    overrides: withoutSecret(settings.overrides),
   }
 }
 
