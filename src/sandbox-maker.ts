@@ -19,6 +19,7 @@ import { DEFAULT_SANDBOX, type Housed, type SandboxMaker } from './kernel/sandbo
 import { buildWorld } from './kernel/starting-world.ts'
 import { CLOCK, ORIGIN, type OriginRow, WORLD, type WorldState } from './kernel/state.ts'
 import { Store } from './kernel/store.ts'
+import { worldDefaults } from './kernel/world.ts'
 import { type EmulatorOptions, SILENT } from './options.ts'
 import { ledger, workspaceService } from './resources/index.ts'
 
@@ -206,6 +207,7 @@ export class EmulatorSandboxes implements SandboxMaker {
   #sandboxOptions(name: string) {
     const { auth, limits = true, hostTime: host = hostTime, logger = SILENT } = this.#options
     return {
+      ...worldDefaults,
       name,
       service: workspaceService,
       ledger,

@@ -5,6 +5,7 @@ import { timestamp } from './fields.ts'
 import { formatInstant } from './instant.ts'
 import { acceptRecords, checkWorld, objectAt } from './intake.ts'
 import { type Issue, isObject, pointer } from './json.ts'
+import type { SavedLog } from './log/request-log.ts'
 import type { Service } from './operation.ts'
 import { type Document, FORMAT, storeOf, type WorldState } from './state.ts'
 import { zodIssues } from './zod-issues.ts'
@@ -28,7 +29,7 @@ const frame = z.object({
     skip_on_poll: z.boolean(),
     wall: timestamp().nullable(),
   }),
-  counters: z.strictObject({ ids: count(), uuids: count(), events: count() }),
+  counters: z.strictObject({ ids: count(), uuids: count(), events: count(), requests: count().default(0) }),
   schedule: z.array(
     z.strictObject({
       id: z.string(),
@@ -87,7 +88,12 @@ export function checkDocument(raw: unknown, service: Service, ledger: Ledger, st
   const broken = checkWorld(store, service)
   return broken.length > 0
     ? { issues: broken }
-    : { world: { store, limits: document.limits }, sandbox: document.sandbox }
+    : { world: { store, limits: document.limits, log: logAt(document) }, sandbox: document.sandbox }
+}
+
+// What was asked is in no document, only how often: the next request gets the next number.
+function logAt({ counters: { requests } }: Document): SavedLog {
+  return { entries: [], dropped: 0, requests }
 }
 
 /** Checks records by collection; an unknown collection is told the nearest known name. */

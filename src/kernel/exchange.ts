@@ -38,18 +38,27 @@ export interface Call {
   readonly body: CallBody
 }
 
+/** What a handler is told of the world around it. */
+export interface Surroundings {
+  readonly seed: number
+  readonly name: string
+  readonly settings: Settings
+}
+
 /** The capabilities of a handler, bound to one transaction. */
 export class HandlerScope implements Scope {
   tx: Transaction
   now: number
   readonly seed: number
+  readonly sandbox: string
   readonly settings: Settings
   readonly cause: string
 
-  constructor(tx: Transaction, now: number, seed: number, settings: Settings, cause: string) {
+  constructor(tx: Transaction, now: number, { seed, name, settings }: Surroundings, cause: string) {
     this.tx = tx
     this.now = now
     this.seed = seed
+    this.sandbox = name
     this.settings = settings
     this.cause = cause
   }

@@ -31,8 +31,12 @@ export function parseInstant(text: string): ParsedInstant | undefined {
 
 /** How instants are written everywhere: UTC, milliseconds, `Z` (U013). */
 export function formatInstant(ms: number): string {
-  return new Date(ms).toISOString()
+  // A request writes its own instant half a dozen times, so that the last one is most often the one that is wanted.
+  if (ms !== last.ms) last = { ms, text: new Date(ms).toISOString() }
+  return last.text
 }
+
+let last = { ms: 0, text: '1970-01-01T00:00:00.000Z' }
 
 /** The start of the UTC day that an instant lies in. */
 export function startOfDay(ms: number): number {

@@ -39,6 +39,8 @@ export interface Scope {
   /** The same instant as a timestamp. */
   readonly at: string
   readonly seed: number
+  /** Name of the sandbox. */
+  readonly sandbox: string
   readonly settings: Settings
   /** What all this happens because of: the id of a request or of an event, or a word for anything else. */
   readonly cause: string

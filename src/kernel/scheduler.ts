@@ -3,6 +3,9 @@ import type { Commit, Row } from './commit.ts'
 import { formatInstant } from './instant.ts'
 import type { Store, Transaction } from './store.ts'
 
+/** How many events one settlement runs, unless a world says otherwise. */
+export const MOST_EVENTS = 1_000_000
+
 /** The table of future events. */
 export const SCHEDULE = '$schedule'
 

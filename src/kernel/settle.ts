@@ -7,9 +7,6 @@ import { byDue, eventId, SCHEDULE, type ScheduledEvent } from './scheduler.ts'
 import { PARKED } from './state.ts'
 import type { World } from './world.ts'
 
-/** More events than this in one settlement means that something schedules itself without end. */
-export const MOST_EVENTS = 1_000_000
-
 /**
  * Runs every event that is due up to an instant, in the order (due, seq), each at its own instant: the clock moves there
  * before the handler runs, so that no handler ever sees the target. Then moves the clock to the target.
@@ -26,7 +23,7 @@ export function settle(world: World, target: number, pause: (ran: number) => boo
     const event = world.scheduler.peek()
     if (event === undefined || Date.parse(event.due_at) > target) break
     const ran = events.length + parked.length
-    if (ran >= MOST_EVENTS) endless(events, world)
+    if (ran >= world.options.mostEvents) endless(events, world)
     world.clock.moveTo(Date.parse(event.due_at))
     const happened = run(world, event)
     if (happened.error === undefined) events.push(happened)
@@ -115,7 +112,7 @@ export function endless(events: readonly ReceiptEvent[], world: World): never {
   for (const { kind, ref } of events) counts.set(`${kind} ${ref}`, (counts.get(`${kind} ${ref}`) ?? 0) + 1)
   const suspects = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 3)
   return refuse('conflict', {
-    detail: `Time did not settle after ${MOST_EVENTS} events; the clock stands at ${formatInstant(world.clock.now)}. Most frequent: ${suspects.map(([name, n]) => `${name} (${n} times)`).join(', ')}.`,
+    detail: `Time did not settle after ${world.options.mostEvents} events; the clock stands at ${formatInstant(world.clock.now)}. Most frequent: ${suspects.map(([name, n]) => `${name} (${n} times)`).join(', ')}.`,
     details: { suspects: suspects.map(([name, times]) => ({ name, times })) },
     mitigation: 'Advance by less, or delete the records that keep scheduling themselves.',
   })

@@ -194,9 +194,10 @@ export class MemoryShelf implements Shelf {
 }
 
 /** A world at rest as the document that shows it. @param sandbox whose it is */
-export function documentOf({ store, limits }: WorldState, service: Service, sandbox: string): Document {
+export function documentOf({ store, limits, log }: WorldState, service: Service, sandbox: string): Document {
   const clock = store.get(WORLD, CLOCK) as ClockRow
-  return toDocument(store, service.collections.keys(), { sandbox, clock, limits })
+  const requests = log?.requests ?? 0
+  return toDocument(store, service.collections.keys(), { sandbox, clock, limits, requests })
 }
 
 /** What a list says of a world at rest. */

@@ -78,7 +78,9 @@ export async function buildWorld(
     { id: SETTINGS, values: start.settings } as Row,
     { id: ORIGIN, seed: start.seed } as Row,
   ])
-  armAll(store, service, new HandlerScope(store.begin(), start.now, start.seed, settings, 'fixtures'))
+  // Many sandboxes share a starting world, so it has no name.
+  const around = { seed: start.seed, name: '', settings }
+  armAll(store, service, new HandlerScope(store.begin(), start.now, around, 'fixtures'))
   return { world: { store, limits: [] } }
 }
 

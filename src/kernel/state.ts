@@ -53,7 +53,13 @@ export interface Document {
     readonly skip_on_poll: boolean
     readonly wall: string | null
   }
-  readonly counters: { readonly ids: number; readonly uuids: number; readonly events: number }
+  readonly counters: {
+    readonly ids: number
+    readonly uuids: number
+    readonly events: number
+    /** API requests that have arrived; beside the log of changes like the rate windows, so that a read costs no write. */
+    readonly requests: number
+  }
   readonly collections: { readonly [name: string]: readonly Row[] }
   readonly schedule: readonly Row[]
   readonly parked: readonly Row[]
@@ -65,7 +71,7 @@ export interface Document {
 export interface WorldState {
   readonly store: Store
   readonly limits: readonly SavedWindow[]
-  /** The request log; absent in a world that has no past, or whose past was written to a file, where it is left out. */
+  /** The request log; absent in a world that has no past. One that was written to a document comes back without entries. */
   readonly log?: SavedLog
 }
 
@@ -76,7 +82,7 @@ export const KERNEL_TABLES = { schedule: SCHEDULE, parked: PARKED, idempotency: 
 export function toDocument(
   store: Store,
   collections: Iterable<string>,
-  facts: { sandbox: string; clock: ClockRow; limits: readonly SavedWindow[] },
+  facts: { sandbox: string; clock: ClockRow; limits: readonly SavedWindow[]; requests: number },
 ): Document {
   const { id: _clock, ...clock } = facts.clock
   const { id: _counters, ...counters } = store.get(WORLD, COUNTERS) as CountersRow
@@ -87,7 +93,7 @@ export function toDocument(
     seed: (store.get(WORLD, ORIGIN) as OriginRow).seed,
     settings: (store.get(WORLD, SETTINGS) as SettingsRow).values,
     clock,
-    counters,
+    counters: { ...counters, requests: facts.requests },
     collections: Object.fromEntries([...collections].map((name) => [name, [...store.rows(name).values()]])),
     schedule: [...store.rows(SCHEDULE).values()],
     parked: [...store.rows(PARKED).values()],
@@ -98,11 +104,12 @@ export function toDocument(
 
 /** The tables of a document that has been checked. */
 export function storeOf(document: Omit<Document, 'limits' | 'sandbox' | 'format'>): Store {
+  const { requests: _, ...counters } = document.counters
   const store = new Store()
   store.startAt(document.revision)
   store.load(WORLD, [
     { id: CLOCK, ...document.clock } as ClockRow,
-    { id: COUNTERS, ...document.counters } as CountersRow,
+    { id: COUNTERS, ...counters } as CountersRow,
     { id: SETTINGS, values: document.settings } as SettingsRow,
     { id: ORIGIN, seed: document.seed } as OriginRow,
   ])

@@ -11,7 +11,7 @@ import { limitClock, limitOverrides } from './open-items.ts'
 import { type AnyOperation, type Input, makeInput, type Service } from './operation.ts'
 import { type Admission, DEFAULT_LIMIT, type Limit, RateLimiter } from './rate-limiter.ts'
 import type { ReceiptEvent } from './receipt.ts'
-import { Scheduler } from './scheduler.ts'
+import { MOST_EVENTS, Scheduler } from './scheduler.ts'
 import {
   CLOCK,
   type Document,
@@ -37,6 +37,8 @@ export interface WorldOptions {
   /** No invented body: defaults that would invent one give way, endpoints without a contract answer 501. */
   readonly strict: boolean
   readonly host: HostTime
+  /** More events than this in one settlement mean that something schedules itself without end. */
+  readonly mostEvents: number
   /** Told of errors that are our own fault; the client only sees a plain 500. */
   readonly onSurprise: (error: unknown) => void
 }
@@ -48,6 +50,7 @@ export const worldDefaults = {
   enforceLimits: true,
   strict: false,
   host: hostTime,
+  mostEvents: MOST_EVENTS,
   onSurprise: () => {},
 } as const
 
@@ -120,7 +123,7 @@ export class World {
 
   /** What a handler works with, at the clock's present instant. `cause`: what all that it does happens because of. */
   scope(cause: string): HandlerScope {
-    return new HandlerScope(this.store.begin(), this.clock.now, this.seed, this.#settings, cause)
+    return new HandlerScope(this.store.begin(), this.clock.now, this, cause)
   }
 
   /** Makes durable and visible what was written in a scope. */
@@ -201,13 +204,14 @@ export class World {
 
   /** The whole state at this moment. */
   document(): Document {
-    const facts = { sandbox: this.name, clock: this.#present(), limits: this.limiter.save() }
+    const { requests } = this.log
+    const facts = { sandbox: this.name, clock: this.#present(), limits: this.limiter.save(), requests }
     return toDocument(this.store, this.service.collections.keys(), facts)
   }
 
   exchange(call: Call): Exchange {
     const id = `${this.name}-${String(this.log.count()).padStart(6, '0')}`
-    return new Exchange(call, this.store.begin(), this.clock.now, this.seed, this.#settings, id)
+    return new Exchange(call, this.store.begin(), this.clock.now, this, id)
   }
 
   inputOf(operation: AnyOperation): Input {

@@ -75,9 +75,16 @@ export function benchFixtures(pages: number): string {
 
 /** A folder that is gone when the process ends. */
 export function scratch(): string {
+  if (folders.length === 0) process.once('exit', () => folders.forEach(remove))
   const folder = mkdtempSync(join(tmpdir(), 'workspace-bench-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  folders.push(folder)
   return folder
+}
+
+const folders: string[] = []
+
+function remove(folder: string): void {
+  rmSync(folder, { recursive: true, force: true })
 }
 
 /** The emulator as a user runs it: bundled, durable, on a file. */
@@ -85,7 +92,7 @@ export function startOurs(folder: string, pages = 0, flags: readonly string[] = 
   const fixtures = join(folder, 'fixtures.json')
   writeFileSync(fixtures, benchFixtures(pages))
   const world = ['--data', join(folder, 'data'), '--fixtures', fixtures, '--limits', 'off', '--rate', '0']
-  return start('dist/cli.js', ['start', '--port', '0', '--json', '--quiet', ...world, ...flags])
+  return start('dist/cli.js', ['start', '--port', '0', '--json', '--log-level', 'error', ...world, ...flags])
 }
 
 /** The hand-written application that everything is compared with. */

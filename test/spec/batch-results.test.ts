@@ -141,9 +141,9 @@ test('R092 T29 U047 results_url leads to the results from the address of any req
 
 test('T29 where the path selects the sandbox, results_url stays in it', async () => {
   const world = await batchWorld()
-  const created = callBatches(world.sandbox, 'create', { body: aBatch(), pathPrefix: '/@w3' })
+  const created = callBatches(world.sandbox, 'create', { body: aBatch(), pathPrefix: '/@default' })
   const { results_url } = await bring(world, created.body.id, 'completed')
-  expect(results_url).toBe(`/@w3/v1/batch-predictions/${created.body.id}/results`)
+  expect(results_url).toBe(`/@default/v1/batch-predictions/${created.body.id}/results`)
 })
 
 test('U047 a setting makes results_url relative to the base URL', async () => {

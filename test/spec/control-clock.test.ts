@@ -76,6 +76,34 @@ test('advance to an instant, and by a number of events', async () => {
   expect((await world.call('POST', '/clock/advance', { steps: 5 })).body.events).toEqual([])
 })
 
+test.for<[name: string, method: string, path: string, body: object]>([
+  ['an advance', 'POST', '/clock/advance', { by: '1h' }],
+  ['no time at all', 'POST', '/clock/advance', { by: '0s' }],
+  ['another step', 'POST', '/clock/advance', { steps: 1 }],
+])('what a step leaves due at its instant is in the receipt of %s', async ([, method, path, body]) => {
+  const world = await controlWorld()
+  await world.call('POST', '/shelves/s1/close', { after: '10m' })
+  await world.call('POST', '/shelves/s2/close', { after: '10m' })
+  const first = await world.call('POST', '/clock/advance', { steps: 1 })
+  const second = await world.call(method, path, body)
+  expect([first.body.events, second.body.events]).toMatchObject([
+    [{ ref: 'shelves/s1' }],
+    [{ ref: 'shelves/s2' }],
+  ])
+  expect(second.body.from).toBe(first.body.to)
+})
+
+test('a clock that is moved or changed lets happen what a step has left due', async () => {
+  for (const change of [{ now: '2026-03-01T12:10:00Z' }, { rate: 0 }]) {
+    const world = await controlWorld()
+    await world.call('POST', '/shelves/s1/close', { after: '10m' })
+    await world.call('POST', '/shelves/s2/close', { after: '10m' })
+    await world.call('POST', '/clock/advance', { steps: 1 })
+    const { body } = await world.call('PATCH', '/clock', change)
+    expect([body.now, body.next]).toEqual(['2026-03-01T12:10:00.000Z', null])
+  }
+})
+
 test.for<[name: string, body: object, pointer: string]>([
   ['none', {}, ''],
   ['two', { by: '1h', steps: 1 }, ''],

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
+import type { Emulator } from '../../src/emulator.ts'
 import type { Trace } from '../../src/kernel/explain/trace.ts'
 import type { JsonObject } from '../../src/kernel/json.ts'
 import { applyPatch } from '../support/apply-patch.ts'
 import { controlWorld } from '../support/control-world.ts'
+import { alive, dataFolder } from '../support/data-folder.ts'
 import { batchBody, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 import { type TestAnswer, type TestWorld, testWorld } from '../support/world.ts'
 
@@ -208,7 +210,7 @@ test('a request that newer ones have displaced is told apart from one that never
   const { status, body } = await world.call('GET', '/explain/default-000003')
   expect([status, body.error]).toEqual([404, 'not_found'])
   expect(body.message).toBe(
-    'The request default-000003 is not in the log any more. It keeps the newest 1000, and 3 have been dropped since it was last emptied.',
+    'The request default-000003 is not in the log any more. It keeps the newest 1000 since the emulator was started or the log was emptied, and has dropped 3 of those.',
   )
   expect((await world.call('GET', '/explain/default-000004')).status).toBe(200)
 })
@@ -233,4 +235,18 @@ test('the log keeps neither raw bytes nor errors, which hold on to the whole req
   }
   for (const entry of world.sandbox.log.entries()) visit(entry)
   expect([...seen].filter((value) => value instanceof Uint8Array || value instanceof Error)).toEqual([])
+})
+
+test('the numbers of requests go on after a restart; those of before are told apart from those that never were', async () => {
+  const data = dataFolder()
+  const ask = (emulator: Emulator) => fetch(`${emulator.baseUrl}/data-views`)
+  const first = await alive(data)
+  for (let n = 0; n < 3; n++) await ask(first.emulator)
+  await first.emulator.close()
+  const { emulator, control } = await alive(data)
+  expect((await ask(emulator)).headers.get('x-emulator-request-id')).toBe('default-000004')
+  const says = async (id: string) => (await control('GET', `/explain/${id}`)).body.message
+  expect(await says('default-000002')).toContain('is not in the log any more')
+  expect(await says('default-000005')).toContain('There has been no request default-000005')
+  expect((await control('GET', '/explain/default-000004')).status).toBe(200)
 })

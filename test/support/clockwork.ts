@@ -51,7 +51,7 @@ export function event(kind: string, ref: string, due: number) {
 }
 
 export async function clockwork(
-  options: { rate?: number; host?: () => number; surprises?: unknown[] } = {},
+  options: { rate?: number; host?: () => number; surprises?: unknown[]; mostEvents?: number } = {},
 ): Promise<Sandbox> {
   const room: Resource = {
     name: 'room',
@@ -74,7 +74,9 @@ export async function clockwork(
   const built = await buildWorld({ collections: {}, generate: {} }, start, service([room]), ledger)
   if (!('world' in built)) throw new Error('the world is empty and cannot be wrong')
   const onSurprise = (error: unknown) => options.surprises?.push(error)
-  return new Sandbox({ ...worldDefaults, service: service([room]), ledger, host, onSurprise }, built.world)
+  const { mostEvents = worldDefaults.mostEvents } = options
+  const given = { service: service([room]), ledger, host, mostEvents, onSurprise }
+  return new Sandbox({ ...worldDefaults, ...given }, built.world)
 }
 
 /** The ticks that have been written, in order. */

@@ -49,7 +49,7 @@ export interface ControlWorld {
   call(method: string, path: string, json?: unknown, options?: ControlRequestOptions): Promise<ControlAnswer>
   /** Makes an API request without HTTP. */
   perform(operation: string, params?: Record<string, string>, body?: JsonObject, token?: string): number
-  /** A digest of the whole state but its rate windows. */
+  /** A digest of the whole state but its rate windows and the count of requests. */
   digest(): string
 }
 
@@ -193,6 +193,7 @@ function perform(
 }
 
 function digestOf(sandbox: Sandbox): string {
-  const { limits: _, ...rest } = sandbox.document()
-  return createHash('sha256').update(JSON.stringify(rest)).digest('hex')
+  const { limits: _, counters, ...rest } = sandbox.document()
+  const content = { ...rest, counters: { ...counters, requests: 0 } }
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex')
 }

@@ -40,7 +40,12 @@ export async function documentOf(source: string | JsonObject, options: BuildOpti
   if ('issues' in built) throw new Error(JSON.stringify(built.issues, null, 2))
   const { store, limits } = built.world
   const clock = store.get(WORLD, CLOCK) as ClockRow
-  return toDocument(store, workspaceService.collections.keys(), { sandbox: 'default', clock, limits })
+  return toDocument(store, workspaceService.collections.keys(), {
+    sandbox: 'default',
+    clock,
+    limits,
+    requests: 0,
+  })
 }
 
 const built = new Map<string, Promise<Document>>()

@@ -22,7 +22,7 @@ export type ParamsOf<Path extends string> = Path extends `${string}{${infer Name
 /** What a handler is given; it destructures what it needs. */
 export interface ControlRequest<Params, Body, Query> {
   readonly host: ControlHost
-  /** The world that the request chooses, after everything that is due by now has happened. */
+  /** The world that the request chooses, after everything that is due by now has happened, unless the route settles. */
   readonly sandbox: Sandbox
   readonly params: Params
   readonly body: Body
@@ -60,6 +60,8 @@ export interface ControlRoute<Path extends string, Body extends z.ZodType, Query
   readonly probe?: true
   /** Concerns no world: none is made for it, and the handler gets any that is there. */
   readonly worldless?: true
+  /** Its handler lets happen itself what is due by now, and tells of it. */
+  readonly settles?: true
   /** Absent: {@link SMALL_BODY}. */
   readonly bounds?: BodyBounds
   /** Absent: no parameter is known, and any is refused. */

@@ -53,7 +53,7 @@ async function serve(
   const received = await receive(host, route, req)
   if (received === 'gone') return
   const sandbox = route.worldless === true ? present(host, req) : await chosen(host, req, name)
-  if (route.worldless !== true) sandbox.catchUp()
+  if (route.worldless !== true && route.settles !== true) sandbox.catchUp()
   const input = understand(sandbox, route, received.value, req.query)
   const params = req.params as Readonly<Record<string, string>>
   const answer = await route.handle({

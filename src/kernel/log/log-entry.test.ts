@@ -33,7 +33,8 @@ function entryOf(over: Partial<Call>, refusal?: Refusal) {
     body: { kind: 'none' },
     ...over,
   }
-  const exchange = new Exchange(call, new Store().begin(), 0, 1, new Settings(), 'default-000001')
+  const around = { seed: 1, name: 'default', settings: new Settings() }
+  const exchange = new Exchange(call, new Store().begin(), 0, around, 'default-000001')
   exchange.refusal = refusal
   return logEntry(exchange, 200, noWindow({ limit: 1, window: 1_000 }, 0))
 }

@@ -104,8 +104,8 @@ export const generateTemplate = operation({
     note('U043')
     const claim_token = newUuid()
     tx.in(agentTemplates).put({
-      ...templateFrom(body ?? {}),
       id: newId(),
+      ...templateFrom(body ?? {}),
       claim_token: seal(claim_token),
       _emulator: { teamspace_id: caller.teamspace_id, claimed_at: null },
     })

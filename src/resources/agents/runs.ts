@@ -31,17 +31,21 @@ export type Reason = Pick<AgentRun, 'agent_id' | 'cause'> & Partial<Omit<AgentRu
 /** Queues a run, which executes after the setting `agent_runs.queue_time`. */
 export function queueRun(scope: Scope, reason: Reason): AgentRun {
   const { tx, newId, at } = scope
+  const { agent_id, cause, ...others } = reason
+  // In the order of the schema, so that a document that is read again is the same text.
   const run = tx.in(agentRuns).put({
     id: newId(),
+    agent_id,
     automation_id: null,
     trigger_id: null,
     thread_id: null,
     status: 'queued',
     queued_at: at,
     executed_at: null,
+    cause,
     event_id: null,
     payload: null,
-    ...reason,
+    ...others,
   })
   armRun(scope, run)
   return run

@@ -126,14 +126,18 @@ export const createTrigger = operation({
     note('U043')
     note('U008')
     note('U061')
+    const { trigger_source, trigger_event, ...others } = body
+    // In the order of the schema, so that a document that is read again is the same text.
     const trigger = tx.in(eventTriggers).put({
       object: 'event_trigger',
       id: newId(),
       enabled: true,
+      trigger_source,
+      trigger_event,
       name: null,
       description: null,
       run_conditions: null,
-      ...body,
+      ...others,
       created_at: at,
       updated_at: at,
       warnings: [],

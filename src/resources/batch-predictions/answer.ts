@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { timestamp } from '../../kernel/fields.ts'
 import type { Batch } from './batch.ts'
+import { resultsPath } from './consistency.ts'
 import { MOST_ITEMS } from './items.ts'
 import { countsAt, type RequestCounts } from './plan.ts'
 import { metadataSchema } from './schema.ts'
@@ -9,10 +10,31 @@ import { batchLifecycle, batchStatuses, isTerminal } from './states.ts'
 /** A batch as the API shows it. */
 export type ShownBatch = Omit<Batch, '_emulator'> & { readonly request_counts: RequestCounts }
 
-/** The batch at an instant (virtual milliseconds): what retrieve answers. */
-export function shownBatch(batch: Batch, now: number): ShownBatch {
+/** Where and when a batch is looked at: by a request, or by an event, which has no path. */
+export interface Viewpoint {
+  /** Virtual milliseconds. */
+  readonly now: number
+  readonly sandbox: string
+  readonly pathPrefix?: string
+}
+
+/** The batch as somebody sees it: what retrieve answers. */
+export function shownBatch(batch: Batch, at: Viewpoint): ShownBatch {
   const { _emulator, metadata, error, results_url, ...rest } = batch
-  return { ...rest, request_counts: countsAt(batch, now), metadata, error, results_url }
+  return {
+    ...rest,
+    request_counts: countsAt(batch, at.now),
+    metadata,
+    error,
+    results_url: results_url === null ? null : resultsUrl(batch, results_url, at),
+  }
+}
+
+// It leads into the world that is looked at: whoever came by a path stays on it, and a fork is not where it came from.
+function resultsUrl({ id, _emulator: { prefix } }: Batch, stored: string, at: Viewpoint): string {
+  const { sandbox, pathPrefix = '' } = at
+  const wanted = pathPrefix === '' && prefix !== '' ? `/@${sandbox}` : pathPrefix
+  return wanted !== prefix && stored === resultsPath(prefix, id) ? resultsPath(wanted, id) : stored
 }
 
 const count = () => z.number().int().min(0).max(MOST_ITEMS)

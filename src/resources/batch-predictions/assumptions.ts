@@ -139,7 +139,7 @@ export const batchAssumptions: Assumptions = {
     silent(
       'T29',
       'Whether results_url contains /v1.',
-      'It does, so that it resolves against the address of any request; where the path chose the sandbox, its /@name comes first.',
+      'It does, so that it resolves against the address of any request; where the path chooses the sandbox, its /@name comes first, and who created it by path sees it everywhere.',
     ),
     silent(
       'T38',

@@ -30,7 +30,7 @@ export interface Batch extends Row {
   readonly _emulator: {
     readonly teamspace_id: string
     readonly organization_id: string
-    /** What stands before `/v1` in the path of `results_url`. */
+    /** What stood before `/v1` in the path that created the batch, and stands there in `results_url`. */
     readonly prefix: string
     readonly request: BatchRequest
     readonly plan: Plan

@@ -149,7 +149,8 @@ function stagesWith(outcomes: readonly OutcomeRule[], { stages }: Plan, from: nu
   return [...stages.filter((stage) => stage.from < from), { from, outcomes }]
 }
 
-function view({ tx, now }: Scope, batch: Batch): JsonObject {
+function view(scope: Scope, batch: Batch): JsonObject {
+  const { tx, now } = scope
   const { request, plan, progress, ended } = batch._emulator
   const ref = refOf(batches, batch)
   const ahead = batchEventKinds
@@ -159,7 +160,7 @@ function view({ tx, now }: Scope, batch: Batch): JsonObject {
   const allFinishedAt = finishedAt(batch, request.items.length)
   const { items, ...asked } = request
   const shown = {
-    batch: shownBatch(batch, now),
+    batch: shownBatch(batch, scope),
     request: { ...asked, items: items.length },
     plan,
     progress: {

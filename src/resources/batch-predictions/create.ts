@@ -67,7 +67,7 @@ export const createBatch = operation({
       },
     })
     noteBatch(batch, note)
-    return { body: shownBatch(batch, now) }
+    return { body: shownBatch(batch, request) }
   },
 })
 

@@ -132,7 +132,7 @@ function terminate(
   publish(scope, {
     type: noticeOf(moved.status),
     ref: refOf(batches, moved),
-    body: () => shownBatch(moved, scope.now),
+    body: () => shownBatch(moved, scope),
   })
   return moved
 }

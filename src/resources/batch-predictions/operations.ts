@@ -32,9 +32,9 @@ export const retrieveBatch = operation({
       if (batch !== undefined) countPoll(scope, batch)
     },
   },
-  handle: ({ target: batch, now, note }) => {
-    noteBatch(batch, note)
-    return { body: shownBatch(batch, now) }
+  handle: (request) => {
+    noteBatch(request.target, request.note)
+    return { body: shownBatch(request.target, request) }
   },
 })
 
@@ -86,7 +86,7 @@ export const cancelBatch = operation({
   answer: batchAnswer,
   find: visibleBatch,
   handle: (request) => {
-    const { target, now, note, assume } = request
+    const { target, note, assume } = request
     const possible = batchLifecycle.next(target.status, 'cancel') !== undefined
     if (!possible && assume(cancelTerminal) === 'reject') {
       refuse('conflict', {
@@ -95,7 +95,7 @@ export const cancelBatch = operation({
     }
     const batch = possible ? cancel(request, target) : target
     noteBatch(batch, note)
-    return { body: shownBatch(batch, now) }
+    return { body: shownBatch(batch, request) }
   },
 })
 

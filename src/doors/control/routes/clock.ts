@@ -7,8 +7,7 @@ import { duration, intBetween, timestamp } from '../../../kernel/fields.ts'
 import { formatInstant } from '../../../kernel/instant.ts'
 import type { AnyMilestone, Service } from '../../../kernel/operation.ts'
 import type { Sandbox } from '../../../kernel/sandbox.ts'
-import type { ScheduledEvent } from '../../../kernel/scheduler.ts'
-import { MOST_EVENTS } from '../../../kernel/settle.ts'
+import { MOST_EVENTS, type ScheduledEvent } from '../../../kernel/scheduler.ts'
 import { type AnyRoute, route } from '../route.ts'
 
 const change = () =>
@@ -55,9 +54,11 @@ export const clockRoutes = ({ milestones }: Service): readonly AnyRoute[] => [
     path: '/clock',
     summary: 'Change how time passes, or move the clock forward',
     answers: 'The clock afterwards.',
+    settles: true,
     body: change,
     handle: async ({ sandbox, body: { now, ...passing } }) => {
-      if (now !== undefined) await sandbox.advance(toInstant(Date.parse(now), '/now'))
+      if (now === undefined) sandbox.catchUp()
+      else await sandbox.advance(toInstant(Date.parse(now), '/now'))
       if (Object.keys(passing).length > 0) sandbox.setClock(passing)
       return { body: clockOf(sandbox) }
     },
@@ -68,6 +69,7 @@ export const clockRoutes = ({ milestones }: Service): readonly AnyRoute[] => [
     path: '/clock/advance',
     summary: 'Let time pass, every event that falls due happen and its webhooks be delivered',
     answers: 'A receipt: everything that happened, in order.',
+    settles: true,
     body: () => step(milestones),
     handle: async ({ sandbox, body }) => ({ body: await sandbox.advance(target(body, milestones)) }),
   }),

@@ -48,7 +48,7 @@ function refuseUnknown({ requests, dropped, capacity }: RequestLog, id: string, 
     })
   }
   return refuse('not_found', {
-    detail: `The request ${id} is not in the log any more. It keeps the newest ${capacity}, and ${dropped} have been dropped since it was last emptied.`,
+    detail: `The request ${id} is not in the log any more. It keeps the newest ${capacity} since the emulator was started or the log was emptied, and has dropped ${dropped} of those.`,
     mitigation: 'Explain a request soon after it was made.',
   })
 }

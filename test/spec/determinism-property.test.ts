@@ -1,0 +1,143 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Receipt } from '../../src/kernel/receipt.ts'
+import { aBatch, batchWorld, cancel, createBatch, intervene } from '../support/batches.ts'
+import { type Received, type WebhookReceiver, webhookReceiver } from '../support/webhook-receiver.ts'
+import { control } from '../support/webhook-world.ts'
+import type { TestWorld } from '../support/world.ts'
+
+const HOUR = 3_600_000
+/** Past the completion window, every retry and the first removal of results. */
+const END = 31 * 24 * HOUR
+
+/** A receiver whose answers follow from the delivery and the attempt alone: the id's last digit says how often it fails. */
+function moody() {
+  return ({ headers }: { headers: Readonly<Record<string, string | string[] | undefined>> }) => {
+    const failures = Number.parseInt(String(headers['x-emulator-delivery']).slice(-1), 16) % 4
+    return Number(headers['x-emulator-delivery-attempt']) > failures ? 204 : 503
+  }
+}
+
+interface BusyWorld {
+  /** Another one after a move. */
+  world: TestWorld
+  /** What has arrived of it, without what came in time that was taken back. */
+  readonly arrived: Received[]
+}
+
+/** Batches that end in every way, automations, and webhooks of which many are refused at first. */
+async function busyWorld({ url }: WebhookReceiver): Promise<BusyWorld> {
+  const world = await batchWorld(
+    { 'webhooks.retry': ['45s', '0s', '3h'] },
+    {
+      collections: {
+        webhooks: [{ id: 'hook', url, created_at: '2026-01-01T00:00:00.000Z' }],
+        agents: [{ id: 'agent-a', name: 'Clerk', _emulator: { teamspace_id: 'ts-a' } }],
+        automations: [
+          { id: 'nightly', _emulator: { agent_id: 'agent-a', schedule: '30 2 * * *' } },
+          { id: 'noon', _emulator: { agent_id: 'agent-a', schedule: '0 12 * * *' } },
+        ],
+      },
+    },
+  )
+  const ids: string[] = []
+  for (let n = 0; n < 6; n++) ids.push((await createBatch(world, { items: 1 + 7 * n })).id)
+  const [cancelled = '', held = '', failing = ''] = ids
+  await cancel(world, cancelled)
+  intervene(world, 'change', held, { hold: true })
+  intervene(world, 'fail', failing)
+  // Nothing is on its way any more: what was would be sent again after a restore, as it may.
+  await advance(world, { by: '0s' })
+  return { world, arrived: [] }
+}
+
+/** What must not depend on how time was cut up. Each advance is a commit of its own, so that revisions differ. */
+async function outcomeOf({ world, arrived }: BusyWorld) {
+  const webhooks = arrived.map(({ headers, text }) => [
+    headers['x-emulator-delivery'],
+    headers['x-emulator-delivery-attempt'],
+    headers['x-emulator-event'],
+    text,
+  ])
+  const next = [
+    await world.post('/pages', { name: 'Next' }),
+    await world.post('/batch-predictions', aBatch()),
+  ]
+  const answers = next.map(({ headers, text }) => [headers.get('x-emulator-request-id'), text])
+  return { digest: world.digest(), webhooks, answers }
+}
+
+// Only real milliseconds may differ.
+function told({ events, parked }: Receipt) {
+  return [...events, ...parked].map((event) => ({
+    ...event,
+    ...(event.webhook && { webhook: { ...event.webhook, ms: 0 } }),
+  }))
+}
+
+async function advance(world: TestWorld, step: object): Promise<Receipt> {
+  const { status, body } = await control(world, 'POST', '/clock/advance', step)
+  expect(status).toBe(200)
+  return body
+}
+
+type Cut = { readonly by: string } | { readonly steps: number } | 'restore' | 'move'
+
+const cut = fc.oneof(
+  { weight: 4, arbitrary: fc.integer({ min: 0, max: 20_000 }).map((ms): Cut => ({ by: `${ms}ms` })) },
+  { weight: 4, arbitrary: fc.integer({ min: 0, max: 48 }).map((h): Cut => ({ by: `${h}h` })) },
+  { weight: 4, arbitrary: fc.integer({ min: 1, max: 9 }).map((steps): Cut => ({ steps })) },
+  { weight: 2, arbitrary: fc.constantFrom<Cut>('restore', 'move') },
+)
+
+// Some life that is taken back: nothing of it may be left.
+async function goAstray(world: TestWorld): Promise<void> {
+  await control(world, 'POST', '/snapshots', { name: 'here' })
+  await world.post('/batch-predictions', aBatch())
+  await control(world, 'PATCH', '/settings', { 'webhooks.retry': [] })
+  await advance(world, { by: '30h' })
+  expect((await control(world, 'POST', '/snapshots/here/restore')).status).toBe(200)
+}
+
+/** The same world in another emulator, by an export and an import. */
+async function move(world: TestWorld): Promise<TestWorld> {
+  await control(world, 'POST', '/snapshots', { name: 'here' })
+  const { body } = await control(world, 'GET', '/snapshots/here')
+  const other = await batchWorld()
+  expect((await control(other, 'PUT', '/snapshots/there', body)).status).toBe(201)
+  expect((await control(other, 'POST', '/snapshots/there/restore')).status).toBe(200)
+  return other
+}
+
+/** Does one thing to a world. @returns what happened in the time that passed for good */
+async function live(made: BusyWorld, each: Cut, { received }: WebhookReceiver) {
+  const before = received.length
+  // Whatever is asked of a world first lets happen what a step has left due, so that this is done where it is told of.
+  const receipt = await advance(made.world, typeof each === 'string' ? { by: '0s' } : each)
+  made.arrived.push(...received.slice(before))
+  if (each === 'move') made.world = await move(made.world)
+  if (each === 'restore') await goAstray(made.world)
+  return told(receipt)
+}
+
+test('R296 however time is cut up, taken back or moved elsewhere, the same events happen, the same webhooks arrive, and the same world goes on', async () => {
+  const receiver = await webhookReceiver(moody())
+  const whole = await busyWorld(receiver)
+  const start = whole.world.now()
+  const happened = await live(whole, { by: `${END}ms` }, receiver)
+  const wanted = await outcomeOf(whole)
+  expect(wanted.webhooks.length).toBeGreaterThan(10)
+  await fc.assert(
+    fc.asyncProperty(fc.array(cut, { minLength: 1, maxLength: 12 }), async (cuts) => {
+      const made = await busyWorld(receiver)
+      const events: unknown[] = []
+      for (const each of cuts) events.push(...(await live(made, each, receiver)))
+      const rest = start + END - made.world.now()
+      expect(rest).toBeGreaterThan(0)
+      events.push(...(await live(made, { by: `${rest}ms` }, receiver)))
+      expect(events).toEqual(happened)
+      expect(await outcomeOf(made)).toEqual(wanted)
+    }),
+    { numRuns: 15 },
+  )
+})
