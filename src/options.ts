@@ -1,5 +1,5 @@
-import type { HostTime } from './kernel/clock.ts'
 import type { JsonObject } from './kernel/json.ts'
+import type { HostTime } from './kernel/time/clock.ts'
 
 /** How an emulator is started. Everything has a default; the command line has a flag for each. */
 export interface EmulatorOptions {

@@ -29,7 +29,7 @@ const DOOR_PACKAGES: Readonly<Record<string, readonly string[]>> = {
 const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly instead: string }[] = [
   {
     call: /\bDate\.now\(/,
-    home: /^kernel\/clock\.ts$/,
+    home: /^kernel\/time\/clock\.ts$/,
     instead: 'use the `now` that handlers are given, or clock.now',
   },
   {
@@ -142,7 +142,9 @@ function forbiddenPackage(path: string, name: string): string | undefined {
   if (word === 'root') return undefined
   if (word === 'kernel') {
     if (name.startsWith('@faker-js/faker')) {
-      return ['kernel/random.ts', 'kernel/collection.ts', 'kernel/starting-world.ts'].includes(path)
+      return ['kernel/random.ts', 'kernel/state/collection.ts', 'kernel/state/starting-world.ts'].includes(
+        path,
+      )
         ? undefined
         : 'faker is loaded by random.ts alone'
     }

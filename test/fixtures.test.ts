@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { SHIPPED_WORLDS, shippedFile } from '../src/doors/fixtures.ts'
-import { DAY } from '../src/kernel/duration.ts'
 import { isObject } from '../src/kernel/json.ts'
+import { DAY } from '../src/kernel/time/duration.ts'
 import { workspaceService } from '../src/resources/index.ts'
 import { START } from './support/base-world.ts'
 import {

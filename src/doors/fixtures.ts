@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { didYouMean } from '../kernel/assumptions.ts'
 import { type Issue, isObject, type JsonObject, pointer } from '../kernel/json.ts'
-import type { Fixtures } from '../kernel/starting-world.ts'
+import type { Fixtures } from '../kernel/state/starting-world.ts'
 
 /** The worlds that are shipped. */
 export const SHIPPED_WORLDS = ['empty', 'demo', 'large'] as const

@@ -1,8 +1,11 @@
-import type { Sandbox } from '../kernel/sandbox.ts'
-import { CLOCK, WORLD } from '../kernel/state.ts'
+import { CLOCK, WORLD } from '../kernel/state/state.ts'
+import type { Sandbox } from '../kernel/worlds/sandbox.ts'
 
 /** Takes a planned call back; harmless once it has run. */
 export type Cancel = () => void
+
+/** Calls back after so many real milliseconds. */
+export type Later = (ms: number, call: () => void) => Cancel
 
 // A timer of more than 2^31 ms fires at once, so that a longer wait is made of shorter ones.
 const LONGEST = 3_600_000

@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Refusal, refuse } from '../kernel/errors.ts'
-import type { ChosenBy } from '../kernel/exchange.ts'
-import type { Sandbox } from '../kernel/sandbox.ts'
-import { DEFAULT_SANDBOX, NAME_PATTERN, NAME_RULE, type Sandboxes } from '../kernel/sandboxes.ts'
+import type { ChosenBy } from '../kernel/request/exchange.ts'
+import { NAME_PATTERN, NAME_RULE } from '../kernel/worlds/names.ts'
+import type { Sandbox } from '../kernel/worlds/sandbox.ts'
+import { DEFAULT_SANDBOX, type Sandboxes } from '../kernel/worlds/sandboxes.ts'
 import { FixturesError } from './fixtures.ts'
 
 /** The sandbox that a request chooses, and how. */

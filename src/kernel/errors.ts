@@ -1,7 +1,7 @@
 import { type Setting, type Settings, setting } from './assumptions.ts'
 import { boolean, intBetween, nonEmptyText } from './fields.ts'
 import type { Issue, JsonObject } from './json.ts'
-import type { Admission } from './rate-limiter.ts'
+import type { Admission } from './request/rate-limiter.ts'
 
 /** The two forms in which the service speaks of errors: its standard body, and RFC 9457 problem details on batch endpoints. */
 export type Dialect = 'standard' | 'problem'

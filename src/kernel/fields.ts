@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { parseDuration } from './duration.ts'
-import { parseInstant } from './instant.ts'
 import { isObject } from './json.ts'
+import { parseDuration } from './time/duration.ts'
+import { parseInstant } from './time/instant.ts'
 
 /** What schemas of inputs are made with, so that the settings about inputs hold in every one of them. */
 export interface FieldKit {

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { type Assumptions, type OpenItem, setting } from './assumptions.ts'
-import { servicePrefix, teamspaceHeader, userPrefix } from './auth.ts'
 import { deprecatedStatusCode, errorTypeBase, statusSettings } from './errors.ts'
 import { intBetween } from './fields.ts'
-import { badCursor, bothCursors, defaultPageSize, hasMoreBefore, listOrder } from './pagination.ts'
+import { servicePrefix, teamspaceHeader, userPrefix } from './request/auth.ts'
+import { badCursor, bothCursors, defaultPageSize, hasMoreBefore, listOrder } from './request/pagination.ts'
 
 export const unknownFields = setting<'ignore' | 'reject'>({
   key: 'unknown_fields',

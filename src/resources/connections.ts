@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { setting } from '../kernel/assumptions.ts'
-import { collection } from '../kernel/collection.ts'
 import { nonEmptyText, timestamp } from '../kernel/fields.ts'
 import { requiredFlag, requiredIf, successCreate } from '../kernel/open-items.ts'
 import { type Control, operation, type Resource } from '../kernel/operation.ts'
+import { collection } from '../kernel/state/collection.ts'
 
 const connectionRecord = () =>
   z.strictObject({

@@ -7,7 +7,7 @@ import {
   defaultPageSize,
   hasMoreBefore,
   type Page,
-} from '../kernel/pagination.ts'
+} from '../kernel/request/pagination.ts'
 
 /** Where a cursor stands in a list: items before `start` lie before it, items from `end` on lie after it. */
 export interface Spot {

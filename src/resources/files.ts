@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { collection } from '../kernel/collection.ts'
 import { intBetween, nonEmptyText } from '../kernel/fields.ts'
 import type { Resource } from '../kernel/operation.ts'
+import { collection } from '../kernel/state/collection.ts'
 import { missing } from './missing.ts'
 import { teamspaces } from './teamspaces/schema.ts'
 

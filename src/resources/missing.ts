@@ -1,6 +1,6 @@
-import type { Row } from '../kernel/commit.ts'
 import { type Issue, pointer } from '../kernel/json.ts'
-import type { TableOf, Transaction } from '../kernel/store.ts'
+import type { Row } from '../kernel/state/commit.ts'
+import type { TableOf, Transaction } from '../kernel/state/store.ts'
 
 /** The issue of a record whose member at `at` names a record that the world does not have; nothing when it has it. */
 export function missing<T extends Row>(

@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import type { Settings } from '../kernel/assumptions.ts'
-import type { Row } from '../kernel/commit.ts'
 import { refuse } from '../kernel/errors.ts'
 import { anyObject, nonEmptyText } from '../kernel/fields.ts'
-import { formatInstant, parseInstant } from '../kernel/instant.ts'
 import type { Request } from '../kernel/operation.ts'
-import { listOrder, ordered } from '../kernel/pagination.ts'
-import { shown } from '../kernel/state.ts'
+import { listOrder, ordered } from '../kernel/request/pagination.ts'
+import type { Row } from '../kernel/state/commit.ts'
+import { shown } from '../kernel/state/state.ts'
+import { formatInstant, parseInstant } from '../kernel/time/instant.ts'
 
 /** A record whose members the specification does not show: an id, the facts that behaviour needs, and whatever was given. */
 export interface OpaqueRecord<Facts> extends Row {

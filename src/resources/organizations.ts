@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { collection } from '../kernel/collection.ts'
 import { nonEmptyText } from '../kernel/fields.ts'
 import type { Resource } from '../kernel/operation.ts'
+import { collection } from '../kernel/state/collection.ts'
 
 const organizationRecord = () => z.strictObject({ id: nonEmptyText(), name: z.string() })
 

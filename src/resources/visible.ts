@@ -1,6 +1,6 @@
-import type { Row } from '../kernel/commit.ts'
 import { refuse } from '../kernel/errors.ts'
-import type { TableOf, Transaction } from '../kernel/store.ts'
+import type { Row } from '../kernel/state/commit.ts'
+import type { TableOf, Transaction } from '../kernel/state/store.ts'
 
 /**
  * The record with this id, where the caller may see it. Otherwise `not_found`, in the same words whether it does not exist

@@ -32,7 +32,7 @@ test.for([
     ['--until-batch', 'b', '--items', '3', '--status', 'completed'],
     'clock advance takes --status or --items, not both. Without either, time passes until the batch is terminal.',
   ],
-  [['--steps', '0'], '--steps: "0" is not a number of things. Give a whole number from 1.'],
+  [['--steps', '0'], '--steps: "0" is not a count. Give a whole number from 1.'],
   [['--to', 'noon'], '--to: "noon" is not an instant. Give an ISO 8601 one, such as 2026-03-01T12:00:00Z.'],
 ] as const)('clock advance %j is misuse', async ([argv, err]) => {
   expect(await command(['clock', 'advance', ...argv])).toEqual({ code: 2, out: '', err })

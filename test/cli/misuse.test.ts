@@ -8,7 +8,7 @@ test.for([
   ],
   [
     ['stat'],
-    'There is no command "stat". Did you mean "start"?\nRun "workspace-emulator start --help" for what it takes.',
+    'There is no command "stat". Did you mean "start"?\nRun "workspace-emulator --help" for the commands.',
   ],
   [
     ['--port', '5', 'status'],
@@ -23,16 +23,24 @@ test.for([
     'There is no flag --urll. Did you mean "--url"?\nRun "workspace-emulator status --help" for what it takes.',
   ],
   [
+    ['sandbox', 'delete', 'w1', '--sandbox', 'w1'],
+    'There is no flag --sandbox.\nRun "workspace-emulator sandbox delete --help" for what it takes.',
+  ],
+  [
     ['status', 'x'],
     'workspace-emulator status does not take "x".\nRun "workspace-emulator status --help" for what it takes.',
   ],
   [
     ['clock', 'advence', '1h'],
-    'There is no command "clock advence". Did you mean "advance"?\nRun "workspace-emulator clock --help" for what it takes.',
+    'There is no command "clock advence". Did you mean "clock advance"?\nRun "workspace-emulator clock --help" for the commands.',
   ],
   [
     ['clock', 'advance'],
     'clock advance needs a target: a duration such as 90s, 10m, 24h, 29d or PT24H, or one of --to, --steps and --until-batch.',
+  ],
+  [
+    ['clock', 'advance', '--status', 'completed'],
+    '--status says of a batch how far to go. Name the batch with --until-batch.',
   ],
   [
     ['clock', 'advance', 'tomorrow'],
@@ -71,11 +79,27 @@ test.for([
   expect([code, out.split('\n')[0], err]).toEqual([0, usage, ''])
 })
 
+test.for([
+  [
+    ['sandbox', 'create'],
+    '--seed <number> decides everything that is left to chance (default: as the emulator was started)',
+  ],
+  [
+    ['clock', 'advance'],
+    '--status <status> status of the batch to advance to, instead of its end (default: none)',
+  ],
+  [['requests'], '--status <status> only requests with this status, such as 429'],
+  [['start'], '--seed <number> decides everything that is left to chance (default: 1)'],
+] as const)('the help of %j says of an option what it means there', async ([argv, said]) => {
+  const { out } = await command([...argv, '--help'])
+  expect(out.replaceAll(/\s+/g, ' ')).toContain(said)
+})
+
 test('help says which command it does not know', async () => {
   expect(await command(['help', 'clock', 'advanse'])).toEqual({
     code: 2,
     out: '',
-    err: 'There is no command "clock advanse". Did you mean "advance"?\nRun "workspace-emulator --help" for the commands.',
+    err: 'There is no command "clock advanse". Did you mean "clock advance"?\nRun "workspace-emulator clock --help" for the commands.',
   })
 })
 

@@ -56,6 +56,18 @@ test('a sandbox starts from a snapshot of another', async () => {
   expect(made.now).toBe('2026-03-01T13:00:00.000Z')
 })
 
+test('a snapshot goes before the variables that the emulator was started with, and not before flags', async () => {
+  const { run, url } = await running()
+  await run('snapshot', 'save', 'base')
+  const variables = { WORKSPACE_EMULATOR_SEED: '7', WORKSPACE_EMULATOR_CLOCK: '2030-01-01' }
+  const create = (...argv: readonly string[]) =>
+    command(['sandbox', 'create', ...argv, '--from-snapshot', 'base', '--url', url], variables)
+  expect((await create('w1')).out).toContain(`clock  ${START}, seed 1`)
+  expect((await create('w2', '--seed', '7')).err).toContain(
+    '/seed: cannot be given together with from_snapshot',
+  )
+})
+
 test('--persist keeps it on disk', async () => {
   const { run } = await running({ ephemeral: false, data: temporaryDirectory() })
   expect((await run('sandbox', 'create', 'w1', '--persist')).out).toMatch(/on disk$/)
@@ -72,14 +84,13 @@ test('every command can be about another sandbox, by flag, variable or address',
   expect((await run('clock')).out).toContain(START)
   expect((await run('status', '--sandbox', 'w1')).out).toContain(`${url}, sandbox w1: version`)
   expect((await run('reset', '--sandbox', 'w1')).out).toBe(`The world of ${url}, sandbox w1 starts again.`)
-  expect((await run('wait', '--sandbox', 'w1')).code).toBe(0)
   expect(emulator.sandboxes.get('other')).toBeUndefined()
 })
 
 test('removing a sandbox does not make it again, also when it is the chosen one', async () => {
-  const { run, emulator } = await running()
+  const { run, emulator, url } = await running()
   await run('clock', '--sandbox', 'w1')
-  expect((await run('sandbox', 'delete', 'w1', '--sandbox', 'w1')).code).toBe(0)
+  expect((await command(['sandbox', 'delete', 'w1', '--url', `${url}/@w1`])).code).toBe(0)
   expect(emulator.sandboxes.get('w1')).toBeUndefined()
 })
 

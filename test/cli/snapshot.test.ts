@@ -89,7 +89,7 @@ test.for([
   [['snapshot', 'import', 'x'], 2, 'snapshot import needs a file, JSON file that holds a state document.'],
   [['snapshot', 'import', 'x', '/nowhere.json'], 1, '/nowhere.json: there is no such file'],
   [['snapshot', 'export', 'before', '/nowhere/x.json'], 1, '/nowhere/x.json cannot be written (ENOENT).'],
-  [['snapshot', 'sav', 'x'], 2, 'There is no command "snapshot sav". Did you mean "save"?'],
+  [['snapshot', 'sav', 'x'], 2, 'There is no command "snapshot sav". Did you mean "snapshot save"?'],
 ] as const)('%j fails with code %i', async ([argv, code, message]) => {
   const { run } = await running()
   await run('snapshot', 'save', 'before')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ReceiptEvent } from '../../src/kernel/receipt.ts'
+import type { ReceiptEvent } from '../../src/kernel/time/receipt.ts'
 import { cancel, createBatch, intervene, retrieve } from '../support/batches.ts'
 import { pass, webhookWorld } from '../support/webhook-world.ts'
 

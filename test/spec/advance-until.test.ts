@@ -90,7 +90,10 @@ test('more items than there are, an unknown batch and two goals at once are refu
   expect(await until(world, { batch: id, finished_items: 11 })).toMatchObject({ status: 409 })
   expect(await until(world, { batch: 'nobody' })).toMatchObject({
     status: 404,
-    body: { message: 'There is no batch prediction with the id "nobody".' },
+    body: {
+      message: 'There is no batch prediction with the id "nobody".',
+      mitigation: 'GET /__emulator/state/batch_predictions lists all there are.',
+    },
   })
   expect(await until(world, { batch: id, status: 'completed', finished_items: 2 })).toMatchObject({
     status: 400,

@@ -19,20 +19,6 @@ function liveWorld(automations: readonly object[], options: TestWorldOptions = {
   return testWorld({ ...options, collections: { agents, automations, ...options.collections } })
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: as in TestAnswer.
-type Answer = { readonly status: number; readonly body: any }
-
-/** Calls the control interface. */
-async function control(world: TestWorld, method: string, path: string, json?: unknown): Promise<Answer> {
-  const sent = { headers: { 'content-type': 'application/json' }, body: JSON.stringify(json) }
-  const response = await fetch(world.emulator.controlUrl + path, {
-    method,
-    ...(json === undefined ? {} : sent),
-  })
-  const text = await response.text()
-  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
-}
-
 /** When the runs of an automation were queued. */
 function firings(world: TestWorld, automation = 'u1'): number[] {
   const own = world.state('agent_runs').filter(({ automation_id }) => automation_id === automation)
@@ -229,7 +215,7 @@ test('T35 a schedule that is written through the control interface holds from no
   const world = await liveWorld([anAutomation('u1', null)])
   await world.advance('90m')
   const write = (schedule: string | null) =>
-    control(world, 'PUT', '/state/automations/u1', anAutomation('u1', schedule))
+    world.control('PUT', '/state/automations/u1', anAutomation('u1', schedule))
   await write('@hourly')
   expect(ahead(world)).toEqual(['automations/u1 2026-03-01T14:00:00.000Z'])
   await write('15 * * * *')
@@ -245,12 +231,12 @@ test('T35 a schedule that is written through the control interface holds from no
 test('T35 a deletion or its undoing through the control interface stops the automation or starts it again', async () => {
   const world = await liveWorld([anAutomation('u1', '@hourly')])
   const deleted_at = '2026-03-01T12:00:00.000Z'
-  await control(world, 'PATCH', '/state/automations/u1', { _emulator: { deleted_at } })
+  await world.control('PATCH', '/state/automations/u1', { _emulator: { deleted_at } })
   expect(ahead(world)).toEqual([])
   await world.advance('90m')
-  await control(world, 'PATCH', '/state/automations/u1', { _emulator: { deleted_at: null } })
+  await world.control('PATCH', '/state/automations/u1', { _emulator: { deleted_at: null } })
   expect(ahead(world)).toEqual(['automations/u1 2026-03-01T14:00:00.000Z'])
-  await control(world, 'DELETE', '/state/automations/u1')
+  await world.control('DELETE', '/state/automations/u1')
   expect(ahead(world)).toEqual([])
   await world.advance('1d')
   expect(world.state('agent_runs')).toEqual([])
@@ -261,7 +247,7 @@ test('T35 a record that is written again as it is does not move its event', asyn
   const world = await liveWorld(automations)
   await world.advance('20m')
   const before = world.sandbox.scheduler.horizon()
-  await control(world, 'PUT', '/state/automations/u1', { ...automations[0], title: 'Other' })
+  await world.control('PUT', '/state/automations/u1', { ...automations[0], title: 'Other' })
   expect(world.sandbox.scheduler.horizon()).toEqual(before)
   await world.advance('2h')
   expect(world.state('agent_runs').map(({ automation_id }) => automation_id)).toEqual([
@@ -275,7 +261,7 @@ test('T35 a record that is written again as it is does not move its event', asyn
 test('T35 a record that is written at the instant of its firing, before it has fired, fires once', async () => {
   const automations = [anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')]
   const world = await liveWorld(automations)
-  await control(world, 'POST', '/clock/advance', { steps: 1 })
+  await world.control('POST', '/clock/advance', { steps: 1 })
   const before = ahead(world)
   expect(before).toEqual([
     'automations/u2 2026-03-01T13:00:00.000Z',
@@ -285,7 +271,7 @@ test('T35 a record that is written at the instant of its firing, before it has f
   for (const record of world.state('automations')) agentsRoom.arm?.(scope, 'automations', record)
   world.sandbox.commit(scope)
   expect(ahead(world)).toEqual(before)
-  await control(world, 'PUT', '/state/automations/u2', automations[1])
+  await world.control('PUT', '/state/automations/u2', automations[1])
   await world.advance('59m')
   expect([firings(world), firings(world, 'u2')]).toEqual([[START + HOUR], [START + HOUR]])
 })
@@ -294,7 +280,7 @@ test('T35 an automation that comes with a fixtures document later fires from the
   const world = await liveWorld([])
   await world.advance('150m')
   const collections = { automations: [anAutomation('u1', '@hourly')] }
-  expect((await control(world, 'POST', '/fixtures', { collections })).status).toBe(200)
+  expect((await world.control('POST', '/fixtures', { collections })).status).toBe(200)
   await world.advance('1h')
   expect(firings(world)).toEqual([START + 3 * HOUR])
 })
@@ -330,7 +316,7 @@ test('T35 queued runs of fixtures execute when their time in the queue is over, 
 test('T35 a queued run that is dropped by hand does not execute', async () => {
   const agent_runs = [aRun('r1', 'queued', '2026-03-01T12:00:00.000Z')]
   const world = await liveWorld([], { collections: { agent_runs } })
-  await control(world, 'PATCH', '/state/agent_runs/r1', { status: 'dropped' })
+  await world.control('PATCH', '/state/agent_runs/r1', { status: 'dropped' })
   expect(world.sandbox.scheduler.horizon()).toEqual([])
   await world.advance('1h')
   expect(world.state('agent_runs')[0].status).toBe('dropped')
@@ -347,7 +333,7 @@ test.for(['daily', '* * * *', '61 * * * *', '2026-03-01T12:00:00Z', '', '0 0 30 
 test('T35 a schedule that is none is refused in a write and in a document, and changes nothing', async () => {
   const world = await liveWorld([anAutomation('u1', '@hourly')])
   const before = world.digest()
-  const written = await control(world, 'PUT', '/state/automations/u1', anAutomation('u1', 'daily'))
+  const written = await world.control('PUT', '/state/automations/u1', anAutomation('u1', 'daily'))
   expect([written.status, written.body.details.errors[0].pointer]).toEqual([400, '/_emulator/schedule'])
   expect(written.body.message).toContain('"30 6 * * 1-5"')
   const document = JSON.parse(JSON.stringify(world.sandbox.document()))

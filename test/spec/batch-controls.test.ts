@@ -47,12 +47,8 @@ test('interventions are routes of the control API, with and without a body', asy
   const world = await batchWorld()
   const { id } = await createBatch(world)
   const control = async (method: string, path: string, body?: object) => {
-    const json = { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
-    const response = await fetch(`${world.emulator.controlUrl}/batches/${id}${path}`, {
-      method,
-      ...(body === undefined ? {} : json),
-    })
-    return [response.status, await response.json()]
+    const answer = await world.control(method, `/batches/${id}${path}`, body)
+    return [answer.status, answer.body]
   }
   expect(await control('GET', '')).toEqual([200, intervene(world, 'show', id)])
   expect(await control('PATCH', '', { hold: true })).toMatchObject([200, { progress: { held: true } }])

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Refusal } from '../../src/kernel/errors.ts'
-import { formatInstant } from '../../src/kernel/instant.ts'
 import type { JsonObject } from '../../src/kernel/json.ts'
-import { Sandbox } from '../../src/kernel/sandbox.ts'
-import { advanceTo } from '../../src/kernel/settle.ts'
+import { formatInstant } from '../../src/kernel/time/instant.ts'
+import { advanceTo } from '../../src/kernel/time/settle.ts'
+import { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
 import { batchLifecycle } from '../../src/resources/batch-predictions/states.ts'
 import { callBatches } from '../support/batch-calls.ts'
 import {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Chance } from '../../src/kernel/random.ts'
-import { advanceTo } from '../../src/kernel/settle.ts'
+import { advanceTo } from '../../src/kernel/time/settle.ts'
 import { callBatches } from '../support/batch-calls.ts'
 import { aBatch, batchWorld, intervene } from '../support/batches.ts'
 import type { TestWorld } from '../support/world.ts'

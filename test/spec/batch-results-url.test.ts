@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { aBatch, batchWorld } from '../support/batches.ts'
-import { controlOf } from '../support/data-folder.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 import type { TestWorld } from '../support/world.ts'
 
@@ -26,7 +25,7 @@ async function call(world: TestWorld, way: Way, name: string, path: string, json
 
 async function completed(world: TestWorld, way: Way): Promise<string> {
   const { text } = await call(world, way, 'w1', '/v1/batch-predictions', aBatch())
-  await controlOf(world.emulator, 'w1')('POST', '/clock/advance', { by: '1h' })
+  await world.in('w1')('POST', '/clock/advance', { by: '1h' })
   return JSON.parse(text).id
 }
 
@@ -55,10 +54,10 @@ test.for(['path', 'header'] as const)(
     const old = await completed(world, way)
     const { text } = await call(world, way, 'w1', '/v1/batch-predictions', aBatch())
     const { id } = JSON.parse(text)
-    await controlOf(world.emulator, 'w1')('POST', '/webhooks', { url: receiver.url })
-    await controlOf(world.emulator, 'w1')('POST', '/snapshots', { name: 'base' })
-    await controlOf(world.emulator, 'w1')('POST', '/sandboxes', { name: 'w2', from_snapshot: 'base' })
-    await controlOf(world.emulator, 'w2')('POST', '/clock/advance', { by: '1h' })
+    await world.in('w1')('POST', '/webhooks', { url: receiver.url })
+    await world.in('w1')('POST', '/snapshots', { name: 'base' })
+    await world.in('w1')('POST', '/sandboxes', { name: 'w2', from_snapshot: 'base' })
+    await world.in('w2')('POST', '/clock/advance', { by: '1h' })
     const prefix = way === 'path' ? '/@w2' : ''
     for (const each of [old, id]) {
       const { text } = await call(world, way, 'w2', `/v1/batch-predictions/${each}`)

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import type { Answer } from '../../src/kernel/perform.ts'
+import type { Answer } from '../../src/kernel/request/answer.ts'
 import { batchStatuses } from '../../src/resources/batch-predictions/states.ts'
 import { KEYS } from '../support/base-world.ts'
 import { callBatches } from '../support/batch-calls.ts'

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Receipt } from '../../src/kernel/receipt.ts'
+import type { Receipt } from '../../src/kernel/time/receipt.ts'
 import { aBatch, batchWorld, cancel, createBatch, intervene } from '../support/batches.ts'
 import { type Received, type WebhookReceiver, webhookReceiver } from '../support/webhook-receiver.ts'
-import { control } from '../support/webhook-world.ts'
 import type { TestWorld } from '../support/world.ts'
 
 const HOUR = 3_600_000
@@ -76,7 +75,7 @@ function told({ events, parked }: Receipt) {
 }
 
 async function advance(world: TestWorld, step: object): Promise<Receipt> {
-  const { status, body } = await control(world, 'POST', '/clock/advance', step)
+  const { status, body } = await world.control('POST', '/clock/advance', step)
   expect(status).toBe(200)
   return body
 }
@@ -92,20 +91,20 @@ const cut = fc.oneof(
 
 // Some life that is taken back: nothing of it may be left.
 async function goAstray(world: TestWorld): Promise<void> {
-  await control(world, 'POST', '/snapshots', { name: 'here' })
+  await world.control('POST', '/snapshots', { name: 'here' })
   await world.post('/batch-predictions', aBatch())
-  await control(world, 'PATCH', '/settings', { 'webhooks.retry': [] })
+  await world.control('PATCH', '/settings', { 'webhooks.retry': [] })
   await advance(world, { by: '30h' })
-  expect((await control(world, 'POST', '/snapshots/here/restore')).status).toBe(200)
+  expect((await world.control('POST', '/snapshots/here/restore')).status).toBe(200)
 }
 
 /** The same world in another emulator, by an export and an import. */
 async function move(world: TestWorld): Promise<TestWorld> {
-  await control(world, 'POST', '/snapshots', { name: 'here' })
-  const { body } = await control(world, 'GET', '/snapshots/here')
+  await world.control('POST', '/snapshots', { name: 'here' })
+  const { body } = await world.control('GET', '/snapshots/here')
   const other = await batchWorld()
-  expect((await control(other, 'PUT', '/snapshots/there', body)).status).toBe(201)
-  expect((await control(other, 'POST', '/snapshots/there/restore')).status).toBe(200)
+  expect((await other.control('PUT', '/snapshots/there', body)).status).toBe(201)
+  expect((await other.control('POST', '/snapshots/there/restore')).status).toBe(200)
   return other
 }
 

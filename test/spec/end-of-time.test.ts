@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { END_OF_TIME } from '../../src/kernel/clock.ts'
+import { END_OF_TIME } from '../../src/kernel/time/clock.ts'
 import { batchWorld, createBatch, retrieve } from '../support/batches.ts'
 
 test('a poll that skips ahead does not skip past the last instant there is', async () => {

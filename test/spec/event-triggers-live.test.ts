@@ -32,23 +32,10 @@ function liveWorld(
   return testWorld({ ...options, collections: { agents, event_triggers: triggers, ...options.collections } })
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: as in TestAnswer.
-type Answer = { readonly status: number; readonly body: any }
-
-/** Calls the control interface. */
-async function control(world: TestWorld, method: string, path: string, json?: unknown): Promise<Answer> {
-  const sent = { headers: { 'content-type': 'application/json' }, body: JSON.stringify(json) }
-  const response = await fetch(world.emulator.controlUrl + path, {
-    method,
-    ...(json === undefined ? {} : sent),
-  })
-  return { status: response.status, body: await response.json() }
-}
-
 const created = { source: 'file_sharing', event: 'File:created' }
 
 async function emit(world: TestWorld, event: object = created) {
-  const { status, body } = await control(world, 'POST', '/provider-events', event)
+  const { status, body } = await world.control('POST', '/provider-events', event)
   expect(status).toBe(200)
   return body
 }
@@ -176,7 +163,7 @@ test('R238 a trigger that is set to new threads opens them, and goes back to the
   const [shared] = await threadsOf(world, 1)
   await world.patch(t1, EACH_TIME)
   const apart = await threadsOf(world, 2)
-  await control(world, 'PATCH', '/state/event_triggers/t1', { response_thread: null })
+  await world.control('PATCH', '/state/event_triggers/t1', { response_thread: null })
   const [back] = await threadsOf(world, 1)
   expect(new Set([shared, ...apart]).size).toBe(3)
   expect(back).toBe(shared)
@@ -270,7 +257,7 @@ test('U008 a source goes by the name that the settings give clients, and by that
   const { source, fired } = await emit(world, { source: 'drive', event: 'File:created' })
   expect([source, fired.length]).toEqual(['drive', 1])
   expect(world.state('agent_runs')[0].cause).toBe('The provider drive emitted File:created.')
-  const { status, body } = await control(world, 'POST', '/provider-events', created)
+  const { status, body } = await world.control('POST', '/provider-events', created)
   expect([status, body.details.errors[0].pointer]).toEqual([400, '/source'])
   expect(body.message).toMatch(/"builder", "papers", "drive".*names\.trigger_sources/)
 })
@@ -290,7 +277,7 @@ test.for<[title: string, body: unknown, pointer: string]>([
 ])('R237 %s is refused, and nothing fires', async ([, json, pointer]) => {
   const world = await liveWorld()
   const before = world.digest()
-  const { status, body } = await control(world, 'POST', '/provider-events', json)
+  const { status, body } = await world.control('POST', '/provider-events', json)
   expect([status, body.error, body.details.errors[0].pointer]).toEqual([400, 'validation_failed', pointer])
   expect(world.digest()).toBe(before)
 })
@@ -318,7 +305,7 @@ test('R238 GET /agent-runs lists the runs in the order in which they were queued
   const world = await liveWorld([aTrigger('t1'), aTrigger('t2', EACH_TIME)], { collections: { agent_runs } })
   const [first, second] = [(await emit(world)).fired, (await emit(world)).fired]
   const before = world.digest()
-  const { status, body } = await control(world, 'GET', '/agent-runs')
+  const { status, body } = await world.control('GET', '/agent-runs')
   const made = [...first, ...second].map((each) => each.run_id)
   expect([status, body.object]).toEqual([200, 'list'])
   expect(body.data.map(({ id }: { id: string }) => id)).toEqual(['alone', 'earlier', 'later', ...made])

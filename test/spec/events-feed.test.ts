@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { hostTime } from '../../src/kernel/clock.ts'
 import type { RequestLog } from '../../src/kernel/log/request-log.ts'
+import { hostTime } from '../../src/kernel/time/clock.ts'
 import { controlWorld } from '../support/control-world.ts'
 import { type EventFeed, follow } from '../support/event-feed.ts'
 import { testWorld } from '../support/world.ts'

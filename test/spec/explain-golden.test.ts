@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { catalog } from '../../src/kernel/errors.ts'
 import type { Trace } from '../../src/kernel/explain/trace.ts'
 import type { Json } from '../../src/kernel/json.ts'
-import { STEPS } from '../../src/kernel/steps.ts'
+import { STEPS } from '../../src/kernel/request/steps.ts'
 import { workspaceService } from '../../src/resources/index.ts'
 import { KEYS } from '../support/base-world.ts'
 import { prettyJson } from '../support/pretty-json.ts'
@@ -16,9 +16,9 @@ test.for(kinds.map((kind) => [kind.name, kind] as const))(
   async ([name, kind]) => {
     const world = await worldOf(kind)
     const id = await kind.make(world)
-    const response = await fetch(`${world.emulator.controlUrl}/explain/${id}`)
-    expect([name, response.status]).toEqual([name, 200])
-    const trace = (await response.json()) as Trace
+    const { status, body } = await world.control('GET', `/explain/${id}`)
+    expect([name, status]).toEqual([name, 200])
+    const trace: Trace = body
     const deciding = trace.steps.filter(({ outcome }) => outcome === 'decided')
     expect(deciding).toHaveLength(1)
     expect(trace.summary).toContain(` by the step ${deciding[0]?.step}: `)

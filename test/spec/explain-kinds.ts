@@ -1,9 +1,9 @@
-import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { Refusal, refuse } from '../../src/kernel/errors.ts'
-import { turnAway } from '../../src/kernel/perform.ts'
+import { turnAway } from '../../src/kernel/request/perform.ts'
 import { KEYS, type KeyName } from '../support/base-world.ts'
 import { batchBody, MESSAGE, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
+import { type Said, send as sendRequest } from '../support/send.ts'
 import { type TestWorld, type TestWorldOptions, testWorld } from '../support/world.ts'
 
 /** One kind of request that can be explained: its name is that of its golden file. */
@@ -20,35 +20,18 @@ export function worldOf({ world = {} }: Kind): Promise<TestWorld> {
   return testWorld({ collections: sampleRecords, logger, ...world })
 }
 
-interface Sent {
+interface Request extends Omit<Said, 'authorization'> {
   readonly key?: KeyName | undefined
+  /** Instead of a key; none is sent when it is empty. */
   readonly token?: string
-  readonly json?: unknown
-  readonly raw?: string
-  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Sends a request with these headers and no others of a client's own, and tells its id. */
-export function send(world: TestWorld, method: string, path: string, sent: Sent = {}): Promise<string> {
-  const {
-    key = 'KU',
-    token = KEYS[key],
-    json,
-    raw = json === undefined ? undefined : JSON.stringify(json),
-  } = sent
-  const body =
-    raw === undefined
-      ? {}
-      : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(raw)) }
-  const auth = token === '' ? {} : { authorization: `Bearer ${token}` }
-  const headers = { ...auth, ...body, ...sent.headers }
-  return new Promise((resolve, reject) => {
-    const target = { host: '127.0.0.1', port: world.emulator.port, agent: false, method, path, headers }
-    const req = httpRequest(target, (res) => {
-      res.resume().on('end', () => resolve(String(res.headers['x-emulator-request-id'])))
-    })
-    req.on('error', reject).end(raw)
-  })
+async function send(world: TestWorld, method: string, path: string, request: Request = {}): Promise<string> {
+  const { key = 'KU', token = KEYS[key], ...said } = request
+  const authorization = token === '' ? undefined : `Bearer ${token}`
+  const { headers } = await sendRequest(world, method, path, { ...said, authorization })
+  return String(headers['x-emulator-request-id'])
 }
 
 /** Writes bytes as they are, and tells the id of the request that they were taken for. */

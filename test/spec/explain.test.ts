@@ -15,10 +15,8 @@ interface Explained {
   readonly text: string
 }
 
-async function explain(world: TestWorld, id: string): Promise<Explained> {
-  const response = await fetch(`${world.emulator.controlUrl}/explain/${id}`)
-  const text = await response.text()
-  return { status: response.status, body: JSON.parse(text), text }
+function explain(world: TestWorld, id: string): Promise<Explained> {
+  return world.control('GET', `/explain/${id}`)
 }
 
 const idOf = ({ headers }: TestAnswer): string => headers.get('x-emulator-request-id') ?? ''

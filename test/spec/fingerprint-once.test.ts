@@ -3,8 +3,8 @@ import { aBatch, batchWorld } from '../support/batches.ts'
 
 const digests = vi.hoisted(() => ({ count: 0 }))
 
-vi.mock('../../src/kernel/idempotency.ts', async (original) => {
-  const module = await original<typeof import('../../src/kernel/idempotency.ts')>()
+vi.mock('../../src/kernel/request/idempotency.ts', async (original) => {
+  const module = await original<typeof import('../../src/kernel/request/idempotency.ts')>()
   return {
     ...module,
     fingerprint: (body: Parameters<typeof module.fingerprint>[0]) => {

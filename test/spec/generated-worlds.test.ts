@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { hostTime } from '../../src/kernel/clock.ts'
-import { buildWorld } from '../../src/kernel/starting-world.ts'
+import { buildWorld } from '../../src/kernel/state/starting-world.ts'
+import { hostTime } from '../../src/kernel/time/clock.ts'
 import { ledger, workspaceService } from '../../src/resources/index.ts'
 import { baseCollections, START } from '../support/base-world.ts'
 

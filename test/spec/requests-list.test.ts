@@ -12,11 +12,7 @@ async function someRequests() {
   await world.post('/batch-predictions', batchBody(), { headers: { 'idempotency-key': 'try-2' } })
   await world.delete('/conversations/conversation-2')
   await fetch(`http://127.0.0.1:${world.emulator.port}/v1/conversations/conversation-1`, { method: 'PUT' })
-  const list = async (query: string) => {
-    const response = await fetch(`${world.emulator.controlUrl}/requests?${query}`)
-    // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape; the assertions are the types.
-    return { status: response.status, body: (await response.json()) as any }
-  }
+  const list = (query: string) => world.control('GET', `/requests?${query}`)
   return { world, list }
 }
 

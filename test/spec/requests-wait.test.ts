@@ -2,22 +2,25 @@ import { request as httpRequest } from 'node:http'
 import { expect, test, vi } from 'vitest'
 import { type ControlWorld, controlWorld } from '../support/control-world.ts'
 
-/** A world whose listeners to the request log can be counted. */
+/** A world whose listeners to the request log, and to its own end, can be counted. */
 async function observedWorld() {
   const world = await controlWorld()
-  const { log } = world.sandbox
-  const listen = log.onEntry.bind(log)
-  const listening = new Set<() => void>()
-  vi.spyOn(log, 'onEntry').mockImplementation((listener) => {
-    const stop = listen(listener)
-    const counted = () => {
-      listening.delete(counted)
-      return stop()
-    }
-    listening.add(counted)
-    return counted
-  })
-  return { world, listening, isHeard: () => vi.waitUntil(() => listening.size > 0) }
+  const { sandbox } = world
+  const [listening, watching] = [new Set<() => void>(), new Set<() => void>()]
+  const listen = sandbox.log.onEntry.bind(sandbox.log)
+  vi.spyOn(sandbox.log, 'onEntry').mockImplementation((hear) => counted(listening, listen(hear)))
+  const watch = sandbox.onReplaced.bind(sandbox)
+  vi.spyOn(sandbox, 'onReplaced').mockImplementation((hear) => counted(watching, watch(hear)))
+  return { world, listening, watching, isHeard: () => vi.waitUntil(() => listening.size > 0) }
+}
+
+function counted(open: Set<() => void>, stop: () => void): () => void {
+  const stopCounted = () => {
+    open.delete(stopCounted)
+    stop()
+  }
+  open.add(stopCounted)
+  return stopCounted
 }
 
 const wait = (world: ControlWorld, match: object, more: object = {}) =>
@@ -39,7 +42,7 @@ test('what is in the log already is answered at once', async () => {
 })
 
 test('what is still to come is answered when the last of it is there', async () => {
-  const { world, listening, isHeard } = await observedWorld()
+  const { world, listening, watching, isHeard } = await observedWorld()
   world.perform('books.list')
   const answer = wait(world, { operation: 'books.list' }, { count: { at_least: 3 } })
   await isHeard()
@@ -49,7 +52,7 @@ test('what is still to come is answered when the last of it is there', async () 
   world.perform('books.list')
   const { status, body } = await answer
   expect([status, body.matched]).toEqual([200, ['default-000001', 'default-000002', 'default-000004']])
-  expect(listening.size).toBe(0)
+  expect([listening.size, watching.size]).toEqual([0, 0])
 })
 
 test('since an id, what came before does not count', async () => {
@@ -75,6 +78,21 @@ test('when the time is over it fails with the nearest requests, and says that it
     nearest: [{ id: 'default-000001', missed: [{ what: 'status', expected: 429, actual: 200 }] }],
   })
   expect(listening.size).toBe(0)
+})
+
+test('the nearest are sought among as many requests as a log holds, however long the wait', async () => {
+  const { world, isHeard } = await observedWorld()
+  const match = { operation: 'books.list', method: 'GET', status: 418 }
+  const answer = wait(world, match, { timeout_ms: 500 })
+  await isHeard()
+  world.perform('books.list')
+  for (let n = 0; n < world.sandbox.log.capacity; n++) world.perform('books.create', { shelf_id: 's1' }, {})
+  const { nearest } = (await answer).body
+  expect(nearest.map(({ id }: { id: string }) => id)).toEqual([
+    'default-001001',
+    'default-001000',
+    'default-000999',
+  ])
 })
 
 test('a client that hangs up leaves nothing behind that listens', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { NAME_PATTERN } from '../../src/kernel/sandboxes.ts'
+import { NAME_PATTERN } from '../../src/kernel/worlds/names.ts'
 import { send } from '../support/send.ts'
 import { testWorld } from '../support/world.ts'
 

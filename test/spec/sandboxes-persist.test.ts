@@ -2,20 +2,16 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { nodeFiles } from '../../src/doors/disk/files.ts'
+import type { CallControl } from '../support/control.ts'
 import {
   alive,
-  type CallControl,
   contentOf,
   dataFolder,
   filesIn,
   killedData,
+  organizations,
+  putOrganization,
 } from '../support/data-folder.ts'
-
-const put = (control: CallControl, id: string) => control('PUT', `/state/organizations/${id}`, { name: id })
-
-async function organizations(control: CallControl): Promise<string[]> {
-  return (await control('GET', '/state/organizations')).body.data.map(({ id }: { id: string }) => id)
-}
 
 const OWN = {
   fixtures: { collections: { organizations: [{ id: 'org-own', name: 'Own' }] } },
@@ -29,7 +25,7 @@ test('a sandbox that persists is there after a restart, and one that does not is
   const first = await alive(data)
   expect((await first.control('POST', '/sandboxes', { name: 'kept', persist: true })).body.persist).toBe(true)
   await first.control('POST', '/sandboxes', { name: 'lost' })
-  for (const name of ['kept', 'lost']) await put(first.in(name), 'one')
+  for (const name of ['kept', 'lost']) await putOrganization(first.in(name), 'one')
   await first.in('kept')('POST', '/snapshots', { name: 'base' })
   const then = (await first.in('kept')('GET', '/state')).body
   await first.emulator.close()
@@ -57,10 +53,10 @@ test('a sandbox with a start of its own resets to that very world, after a resta
   const first = await alive(data)
   await first.control('POST', '/sandboxes', { name: 'kept', persist: true, ...OWN })
   const start = contentOf((await first.in('kept')('GET', '/state')).body)
-  await put(first.in('kept'), 'one')
+  await putOrganization(first.in('kept'), 'one')
   await first.in('kept')('POST', '/reset')
   expect(contentOf((await first.in('kept')('GET', '/state')).body)).toBe(start)
-  await put(first.in('kept'), 'two')
+  await putOrganization(first.in('kept'), 'two')
   await first.in('kept')('POST', '/clock/advance', { by: '24h' })
   await first.in('kept')('PATCH', '/settings', { unknown_fields: null })
   const killed = killedData(data)
@@ -98,7 +94,7 @@ test('a sandbox whose state file cannot be read starts again from its own start'
   const first = await alive(data)
   await first.control('POST', '/sandboxes', { name: 'kept', persist: true, ...OWN })
   const start = contentOf((await first.in('kept')('GET', '/state')).body)
-  await put(first.in('kept'), 'one')
+  await putOrganization(first.in('kept'), 'one')
   await first.emulator.close()
   writeFileSync(join(data, 'sandboxes/kept.json'), '{')
   const { in: sandbox, said } = await alive(data)
@@ -109,13 +105,13 @@ test('a sandbox whose state file cannot be read starts again from its own start'
 test('a sandbox made from a snapshot resets to it after a restart, when the snapshot is gone too', async () => {
   const data = dataFolder()
   const first = await alive(data)
-  await put(first.control, 'one')
+  await putOrganization(first.control, 'one')
   await first.control('POST', '/clock/advance', { by: '3h' })
   await first.control('POST', '/snapshots', { name: 'base' })
   const then = contentOf((await first.control('GET', '/snapshots/base')).body)
   await first.control('POST', '/sandboxes', { name: 'fork', from_snapshot: 'base', persist: true })
   await first.control('DELETE', '/snapshots/base')
-  await put(first.in('fork'), 'two')
+  await putOrganization(first.in('fork'), 'two')
   await first.emulator.close()
   const second = await alive(data)
   const fork = second.in('fork')
@@ -252,7 +248,7 @@ test('with durability power a sandbox is made, saved, restored and deleted like 
   const { control, in: sandbox } = await alive(data, { durability: 'power' })
   await control('POST', '/sandboxes', { name: 'kept', persist: true, ...OWN })
   await sandbox('kept')('POST', '/snapshots', { name: 'base' })
-  await put(sandbox('kept'), 'one')
+  await putOrganization(sandbox('kept'), 'one')
   expect((await sandbox('kept')('POST', '/snapshots/base/restore')).status).toBe(200)
   expect(await organizations(sandbox('kept'))).toEqual(['org-own'])
   expect((await sandbox('kept')('DELETE', '/sandboxes/kept')).status).toBe(204)

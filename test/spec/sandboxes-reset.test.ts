@@ -1,5 +1,9 @@
-import { expect, test } from 'vitest'
-import { type CallControl, contentOf, controlOf } from '../support/data-folder.ts'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { type CallControl, controlOf } from '../support/control.ts'
+import { alive, contentOf, dataFolder, organizations } from '../support/data-folder.ts'
+import { folder } from '../support/disk-world.ts'
 import { sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 import { type TestAnswer, type TestWorld, testWorld } from '../support/world.ts'
 
@@ -153,4 +157,15 @@ test('a reset under a clock that runs starts where the emulator was told to star
   expect((await control('POST', '/reset')).body.now).toBe('2026-03-01T12:00:00.000Z')
   now += 1000
   expect((await control('GET', '/clock')).body.now).toBe('2026-03-01T12:00:02.000Z')
+})
+
+test('a reset reads a file of fixtures anew', async () => {
+  const file = join(folder(onTestFinished), 'world.json')
+  const write = (id: string) =>
+    writeFileSync(file, JSON.stringify({ collections: { organizations: [{ id, name: id }] } }))
+  write('org-before')
+  const { control } = await alive(dataFolder(), { fixtures: file, ephemeral: true })
+  write('org-after')
+  await control('POST', '/reset')
+  expect(await organizations(control)).toEqual(['org-after'])
 })

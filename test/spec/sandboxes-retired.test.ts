@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { keepAwake } from '../../src/doors/realtime.ts'
-import { DAY } from '../../src/kernel/duration.ts'
+import { DAY } from '../../src/kernel/time/duration.ts'
 import { baseCollections } from '../support/base-world.ts'
 import { alive, dataFolder, filesIn } from '../support/data-folder.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'

@@ -1,17 +1,11 @@
 import { expect, test } from 'vitest'
-import { controlOf } from '../support/data-folder.ts'
 import { testWorld } from '../support/world.ts'
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
 const file = (id: string) => ({ id, teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 })
 
-async function world(options: Parameters<typeof testWorld>[0] = {}) {
-  const made = await testWorld(options)
-  return { ...made, control: controlOf(made.emulator), in: (name: string) => controlOf(made.emulator, name) }
-}
-
 test('a list shows every sandbox: name, clock, seed, size and paths', async () => {
-  const { control, post } = await world()
+  const { control, post } = await testWorld()
   await control('POST', '/sandboxes', { name: 'w1', fixtures: 'empty', seed: 7 })
   await post('/pages', { name: 'Plan' })
   const { status, body } = await control('GET', '/sandboxes')
@@ -45,14 +39,14 @@ test('a list shows every sandbox: name, clock, seed, size and paths', async () =
 })
 
 test('the records of the view are those of all collections together', async () => {
-  const { control, sandbox } = await world()
+  const { control, sandbox } = await testWorld()
   const { collections } = sandbox.document()
   const count = Object.values(collections).reduce((sum, rows) => sum + rows.length, 0)
   expect((await control('GET', '/sandboxes/default')).body.records).toBe(count)
 })
 
 test('a made sandbox answers 201 with what the list shows, and its paths lead to it', async () => {
-  const { control, emulator } = await world()
+  const { control, emulator } = await testWorld()
   const clock = '2030-05-06T07:08:09.000Z'
   const made = await control('POST', '/sandboxes', { name: 'w1', clock })
   expect(made.status).toBe(201)
@@ -70,7 +64,7 @@ test('a made sandbox answers 201 with what the list shows, and its paths lead to
 })
 
 test('a sandbox starts from its own fixtures, seed, clock and settings, and resets to them', async () => {
-  const { control, in: sandbox } = await world()
+  const { control, in: sandbox } = await testWorld()
   const settings = { unknown_fields: 'reject' }
   const fixtures = { extends: 'empty', collections: { files: [] }, generate: {} }
   const clock = '2030-01-02T00:00:00.000Z'
@@ -86,7 +80,7 @@ test('a sandbox starts from its own fixtures, seed, clock and settings, and rese
 })
 
 test('what a reset is told holds this once; what the sandbox was made with stays', async () => {
-  const { control, in: sandbox } = await world()
+  const { control, in: sandbox } = await testWorld()
   const clock = '2030-01-02T00:00:00.000Z'
   await control('POST', '/sandboxes', { name: 'w1', fixtures: 'empty', seed: 42, clock })
   const w1 = sandbox('w1')
@@ -95,21 +89,21 @@ test('what a reset is told holds this once; what the sandbox was made with stays
 })
 
 test('a new sandbox takes the rate of the emulator, and whether polls skip', async () => {
-  const { control, in: sandbox } = await world({ rate: 60, skipOnPoll: true })
+  const { control, in: sandbox } = await testWorld({ rate: 60, skipOnPoll: true })
   await control('POST', '/sandboxes', { name: 'w1', fixtures: 'empty' })
   expect((await sandbox('w1')('GET', '/clock')).body).toMatchObject({ rate: 60, skip_on_poll: true })
 })
 
 test('the clock in the list is where time has come to, also in a sandbox that nobody has used since', async () => {
   let now = Date.parse('2026-03-01T12:00:00.000Z')
-  const { control } = await world({ rate: 2, hostTime: () => now })
+  const { control } = await testWorld({ rate: 2, hostTime: () => now })
   await control('POST', '/sandboxes', { name: 'w1', fixtures: 'empty' })
   now += 60_000
   expect((await control('GET', '/sandboxes/w1')).body.now).toBe('2026-03-01T12:02:00.000Z')
 })
 
 test('a name that is taken is a conflict with the way out, and that sandbox stays as it was', async () => {
-  const { control, in: sandbox } = await world()
+  const { control, in: sandbox } = await testWorld()
   await control('POST', '/sandboxes', { name: 'w1', seed: 5 })
   const before = (await sandbox('w1')('GET', '/state')).body
   const again = await control('POST', '/sandboxes', { name: 'w1', seed: 6 })
@@ -120,16 +114,25 @@ test('a name that is taken is a conflict with the way out, and that sandbox stay
 })
 
 test('of two who make the same sandbox at once one is told that it is there', async () => {
-  const { control } = await world()
+  const { control } = await testWorld()
   const both = await Promise.all([1, 2].map((seed) => control('POST', '/sandboxes', { name: 'w1', seed })))
   expect(both.map(({ status }) => status).sort()).toEqual([201, 409])
 })
 
+test('of two who make one in the same turn of the event loop, too', async () => {
+  const { sandboxes } = (await testWorld()).emulator
+  const both = await Promise.allSettled([
+    sandboxes.create('w1', {}, false),
+    sandboxes.create('w1', {}, false),
+  ])
+  expect(both).toMatchObject([{ status: 'fulfilled' }, { reason: { code: 'conflict' } }])
+})
+
 test('a deleted sandbox is gone with its snapshots; its name is free for another', async () => {
-  const { control, in: sandbox } = await world()
+  const { control, in: sandbox } = await testWorld()
   await control('POST', '/sandboxes', { name: 'w1', seed: 5 })
   await sandbox('w1')('POST', '/snapshots', { name: 'base' })
-  expect(await control('DELETE', '/sandboxes/w1')).toEqual({ status: 204, body: undefined })
+  expect(await control('DELETE', '/sandboxes/w1')).toMatchObject({ status: 204, text: '' })
   expect((await control('GET', '/sandboxes/w1')).status).toBe(404)
   expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
   expect((await control('POST', '/sandboxes', { name: 'w1' })).body.seed).toBe(1)
@@ -137,14 +140,14 @@ test('a deleted sandbox is gone with its snapshots; its name is free for another
 })
 
 test('a sandbox deletes itself', async () => {
-  const { control, in: sandbox } = await world()
+  const { control, in: sandbox } = await testWorld()
   await control('POST', '/sandboxes', { name: 'w1' })
   expect((await sandbox('w1')('DELETE', '/sandboxes/w1')).status).toBe(204)
   expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
 })
 
 test('the default sandbox cannot be deleted, and an unknown one is told the nearest', async () => {
-  const { control } = await world()
+  const { control } = await testWorld()
   const refused = await control('DELETE', '/sandboxes/default')
   expect([refused.status, refused.body.error]).toEqual([409, 'conflict'])
   await control('POST', '/sandboxes', { name: 'parser-tests' })
@@ -157,7 +160,7 @@ test('the default sandbox cannot be deleted, and an unknown one is told the near
 })
 
 test('looking at a sandbox that is not there makes none', async () => {
-  const { control, in: sandbox } = await world()
+  const { control, in: sandbox } = await testWorld()
   expect((await sandbox('nobody')('GET', '/sandboxes')).status).toBe(200)
   expect((await sandbox('w1')('POST', '/sandboxes', { name: 'w1', seed: 3 })).body.seed).toBe(3)
   expect((await control('GET', '/sandboxes')).body.data.map(({ name }: { name: string }) => name)).toEqual([
@@ -210,7 +213,7 @@ test.for<[what: string, body: object, pointers: string[]]>([
     ['/fixtures', '/seed', '/clock', '/settings'],
   ],
 ])('R284 a sandbox with %s is refused, and none is made', async ([, body, pointers]) => {
-  const { control } = await world()
+  const { control } = await testWorld()
   await control('POST', '/snapshots', { name: 'base' })
   const answer = await control('POST', '/sandboxes', body)
   expect(answer.status).toBe(400)
@@ -220,7 +223,7 @@ test.for<[what: string, body: object, pointers: string[]]>([
 })
 
 test('an unknown member is told the nearest, and why a snapshot excludes the others', async () => {
-  const { control } = await world()
+  const { control } = await testWorld()
   const near = await control('POST', '/sandboxes', { name: 'w1', fixture: 'empty' })
   expect(near.body.details.errors[0].detail).toContain('Did you mean "fixtures"?')
   const both = await control('POST', '/sandboxes', { name: 'w1', from_snapshot: 'x', seed: 1 })
@@ -228,7 +231,7 @@ test('an unknown member is told the nearest, and why a snapshot excludes the oth
 })
 
 test('persist is refused where nothing is on the disk, with the way out', async () => {
-  const { control } = await world()
+  const { control } = await testWorld()
   const answer = await control('POST', '/sandboxes', { name: 'w1', persist: true })
   expect([answer.status, answer.body.error]).toEqual([409, 'conflict'])
   expect(answer.body.mitigation).toContain('without --ephemeral')

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Document } from '../../src/kernel/state.ts'
-import { contentOf, controlOf } from '../support/data-folder.ts'
+import type { Document } from '../../src/kernel/state/state.ts'
+import { controlOf } from '../support/control.ts'
+import { contentOf } from '../support/data-folder.ts'
 import { batchBody, sampleRecords } from '../support/sample-calls.ts'
 import { testWorld } from '../support/world.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { controlOf } from '../support/control.ts'
 import { controlWorld } from '../support/control-world.ts'
-import { controlOf } from '../support/data-folder.ts'
 import { sampleRecords } from '../support/sample-calls.ts'
 import { testWorld } from '../support/world.ts'
 

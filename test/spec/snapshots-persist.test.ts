@@ -3,25 +3,20 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
   alive,
-  type CallControl,
   contentOf,
   dataFolder,
   filesIn,
   killedData,
+  organizations,
+  putOrganization,
 } from '../support/data-folder.ts'
-
-const put = (control: CallControl, id: string) => control('PUT', `/state/organizations/${id}`, { name: id })
-
-async function organizations(control: CallControl): Promise<string[]> {
-  return (await control('GET', '/state/organizations')).body.data.map(({ id }: { id: string }) => id)
-}
 
 test('snapshots of the default sandbox are there after a restart, one file each', async () => {
   const data = dataFolder()
   const first = await alive(data)
-  await put(first.control, 'one')
+  await putOrganization(first.control, 'one')
   await first.control('POST', '/snapshots', { name: 'base' })
-  await put(first.control, 'two')
+  await putOrganization(first.control, 'two')
   await first.control('POST', '/clock/advance', { by: '3h' })
   await first.control('POST', '/snapshots', { name: 'later' })
   const listed = (await first.control('GET', '/snapshots')).body
@@ -47,12 +42,12 @@ test('snapshots of the default sandbox are there after a restart, one file each'
 test('after a kill the snapshots that were acknowledged are there, and a restore is as durable as any write', async () => {
   const data = dataFolder()
   const first = await alive(data)
-  await put(first.control, 'one')
+  await putOrganization(first.control, 'one')
   await first.control('POST', '/snapshots', { name: 'base' })
-  await put(first.control, 'two')
+  await putOrganization(first.control, 'two')
   await first.control('POST', '/clock/advance', { by: '3h' })
   await first.control('POST', '/snapshots/base/restore')
-  await put(first.control, 'three')
+  await putOrganization(first.control, 'three')
   const then = (await first.control('GET', '/state')).body
   const second = await alive(killedData(data))
   expect((await second.control('GET', '/state')).body).toEqual(then)
@@ -75,9 +70,9 @@ test('a snapshot of a sandbox that is only in memory leaves no file and ends wit
 test('without a disk there are snapshots all the same, and no file', async () => {
   const data = dataFolder()
   const { control } = await alive(data, { ephemeral: true })
-  await put(control, 'one')
+  await putOrganization(control, 'one')
   await control('POST', '/snapshots', { name: 'base' })
-  await put(control, 'two')
+  await putOrganization(control, 'two')
   await control('POST', '/snapshots/base/restore')
   expect([await organizations(control), filesIn(data)]).toEqual([['one'], []])
 })
@@ -138,7 +133,7 @@ test('what a crash has left half written is removed at the next start', async ()
 test('a state file that was removed does not take its snapshots along', async () => {
   const data = dataFolder()
   const first = await alive(data)
-  await put(first.control, 'one')
+  await putOrganization(first.control, 'one')
   await first.control('POST', '/snapshots', { name: 'base' })
   await first.emulator.close()
   rmSync(join(data, 'default.json'))
@@ -152,7 +147,7 @@ test('a state file that was removed does not take its snapshots along', async ()
 test('a file from elsewhere that is put into the folder is a snapshot', async () => {
   const [here, there] = [dataFolder(), dataFolder()]
   const first = await alive(here)
-  await put(first.control, 'one')
+  await putOrganization(first.control, 'one')
   await first.emulator.close()
   const { control } = await alive(there)
   await control('POST', '/snapshots', { name: 'own' })

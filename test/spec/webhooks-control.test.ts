@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { createBatch } from '../support/batches.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
-import { control, deliveriesOf, pass, webhookWorld } from '../support/webhook-world.ts'
+import { deliveriesOf, pass, webhookWorld } from '../support/webhook-world.ts'
 
 test('U046 a subscription is made, listed without its secret, and removed', async () => {
   const { world } = await webhookWorld()
   const receiver = await webhookReceiver()
   const events = ['batch_prediction.completed']
-  const { status, body } = await control(world, 'POST', '/webhooks', {
+  const { status, body } = await world.control('POST', '/webhooks', {
     url: receiver.url,
     events,
     secret: 'hush',
@@ -22,17 +22,17 @@ test('U046 a subscription is made, listed without its secret, and removed', asyn
       created_at: '2026-03-01T12:00:00.000Z',
     },
   ])
-  const listed = await control(world, 'GET', '/webhooks')
+  const listed = await world.control('GET', '/webhooks')
   expect(listed.body).toMatchObject({
     object: 'list',
     data: [{ id: 'hook', events: null, has_secret: false }, body],
   })
   expect(listed.text).not.toContain('hush')
-  expect((await control(world, 'DELETE', `/webhooks/${body.id}`)).body).toEqual({ deleted: 1 })
-  expect((await control(world, 'DELETE', `/webhooks/${body.id}`)).status).toBe(404)
-  await control(world, 'POST', '/webhooks', { url: receiver.url })
-  expect((await control(world, 'DELETE', '/webhooks')).body).toEqual({ deleted: 2 })
-  expect((await control(world, 'GET', '/webhooks')).body.data).toEqual([])
+  expect((await world.control('DELETE', `/webhooks/${body.id}`)).body).toEqual({ deleted: 1 })
+  expect((await world.control('DELETE', `/webhooks/${body.id}`)).status).toBe(404)
+  await world.control('POST', '/webhooks', { url: receiver.url })
+  expect((await world.control('DELETE', '/webhooks')).body).toEqual({ deleted: 2 })
+  expect((await world.control('GET', '/webhooks')).body.data).toEqual([])
   await createBatch(world)
   await pass(world, '1h')
   expect(receiver.received).toEqual([])
@@ -41,11 +41,11 @@ test('U046 a subscription is made, listed without its secret, and removed', asyn
 test('U046 a subscriber is told of the types that it wants', async () => {
   const { world } = await webhookWorld()
   const [some, none] = [await webhookReceiver(), await webhookReceiver()]
-  await control(world, 'POST', '/webhooks', {
+  await world.control('POST', '/webhooks', {
     url: some.url,
     events: ['batch_prediction.completed', 'batch_prediction.failed'],
   })
-  await control(world, 'POST', '/webhooks', { url: none.url, events: ['batch_prediction.expired'] })
+  await world.control('POST', '/webhooks', { url: none.url, events: ['batch_prediction.expired'] })
   await createBatch(world)
   await pass(world, '1h')
   expect([some.received.length, none.received.length]).toEqual([1, 0])
@@ -66,7 +66,7 @@ test.for([
 ] as const)('U046 a subscription is refused at %s: %j', async ([pointer, json, detail]) => {
   const { world } = await webhookWorld()
   const before = world.digest()
-  const { status, body } = await control(world, 'POST', '/webhooks', json)
+  const { status, body } = await world.control('POST', '/webhooks', json)
   expect([status, body.details.errors]).toEqual([400, [{ pointer, detail: expect.stringContaining(detail) }]])
   expect(world.digest()).toBe(before)
 })
@@ -76,8 +76,8 @@ test('U046 subscriptions of the settings are there in every world and outlive th
   const { world } = await webhookWorld(undefined, {
     settings: { 'webhooks.subscriptions': [{ url: receiver.url, events: ['batch_prediction.completed'] }] },
   })
-  await control(world, 'DELETE', '/webhooks')
-  expect((await control(world, 'GET', '/webhooks')).body.data).toEqual([
+  await world.control('DELETE', '/webhooks')
+  expect((await world.control('GET', '/webhooks')).body.data).toEqual([
     {
       id: null,
       url: receiver.url,
@@ -98,7 +98,7 @@ test('U060 T38 a delivery is sent again on request: the same body, the next atte
   await pass(world, '1h')
   const [{ id }] = await deliveriesOf(world)
   status = 200
-  const again = await control(world, 'POST', `/webhooks/deliveries/${id}/redeliver`)
+  const again = await world.control('POST', `/webhooks/deliveries/${id}/redeliver`)
   expect([again.status, again.body]).toMatchObject([
     200,
     { id, status: 'pending', attempts: [{ outcome: 'failed' }] },
@@ -108,7 +108,7 @@ test('U060 T38 a delivery is sent again on request: the same body, the next atte
   expect([receiver.received.length, second?.text]).toEqual([2, first?.text])
   expect(second?.headers).toMatchObject({ 'x-emulator-delivery': id, 'x-emulator-delivery-attempt': '2' })
   expect(await deliveriesOf(world)).toMatchObject([{ id, status: 'delivered' }])
-  expect((await control(world, 'POST', '/webhooks/deliveries/nobody/redeliver')).status).toBe(404)
+  expect((await world.control('POST', '/webhooks/deliveries/nobody/redeliver')).status).toBe(404)
 })
 
 test('U060 a delivery that waits is sent at once on request, one under way is not', async () => {
@@ -125,9 +125,9 @@ test('U060 a delivery that waits is sent at once on request, one under way is no
   await pass(world, '1h')
   const [{ id, status }] = await deliveriesOf(world)
   expect(status).toBe('waiting')
-  expect((await control(world, 'POST', `/webhooks/deliveries/${id}/redeliver`)).status).toBe(200)
+  expect((await world.control('POST', `/webhooks/deliveries/${id}/redeliver`)).status).toBe(200)
   await receiver.arrived(2)
-  const conflict = await control(world, 'POST', `/webhooks/deliveries/${id}/redeliver`)
+  const conflict = await world.control('POST', `/webhooks/deliveries/${id}/redeliver`)
   expect([conflict.status, conflict.body.message]).toEqual([
     409,
     'The delivery is sending: it is on its way.',
@@ -140,12 +140,12 @@ test('U060 a delivery that waits is sent at once on request, one under way is no
 
 test('U060 a reset takes subscriptions and deliveries back to the start', async () => {
   const { world } = await webhookWorld()
-  await control(world, 'POST', '/webhooks', { url: 'http://127.0.0.1:1/' })
+  await world.control('POST', '/webhooks', { url: 'http://127.0.0.1:1/' })
   await createBatch(world)
   await pass(world, '1h')
   expect(await deliveriesOf(world)).toHaveLength(2)
-  await control(world, 'POST', '/reset')
-  expect([await deliveriesOf(world), (await control(world, 'GET', '/webhooks')).body.data.length]).toEqual([
+  await world.control('POST', '/reset')
+  expect([await deliveriesOf(world), (await world.control('GET', '/webhooks')).body.data.length]).toEqual([
     [],
     1,
   ])

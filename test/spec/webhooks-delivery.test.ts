@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createBatch, intervene } from '../support/batches.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
-import { control, deliveriesOf, pass, webhookWorld } from '../support/webhook-world.ts'
+import { deliveriesOf, pass, webhookWorld } from '../support/webhook-world.ts'
 
 test('U060 by default a webhook is not signed, not retried, and its type stands in a header of ours', async () => {
   const { world, receiver } = await webhookWorld(() => 500)
@@ -158,7 +158,7 @@ test('U060 what may not be reached is refused with the way out, and never contac
   const { world } = await webhookWorld()
   const own = `http://127.0.0.1:${world.emulator.port}/__emulator/reset`
   for (const url of [own, 'http://169.254.169.254/latest', 'http://192.0.2.1:9000/hook', receiver.url]) {
-    expect((await control(world, 'POST', '/webhooks', { url })).status).toBe(200)
+    expect((await world.control('POST', '/webhooks', { url })).status).toBe(200)
   }
   await createBatch(world)
   await pass(world, '1h')

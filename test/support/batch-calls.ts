@@ -1,6 +1,6 @@
-import type { Call } from '../../src/kernel/exchange.ts'
 import type { JsonObject } from '../../src/kernel/json.ts'
-import type { Sandbox } from '../../src/kernel/sandbox.ts'
+import type { Call } from '../../src/kernel/request/exchange.ts'
+import type { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
 import { KEYS } from './base-world.ts'
 
 export interface CallOptions {

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { Ledger } from '../../src/kernel/assumptions.ts'
-import type { Row } from '../../src/kernel/commit.ts'
 import { kernelAssumptions } from '../../src/kernel/open-items.ts'
 import { type EventHandler, type Milestone, type Resource, service } from '../../src/kernel/operation.ts'
-import { Sandbox } from '../../src/kernel/sandbox.ts'
-import { buildWorld } from '../../src/kernel/starting-world.ts'
-import { worldDefaults } from '../../src/kernel/world.ts'
+import type { Row } from '../../src/kernel/state/commit.ts'
+import { buildWorld } from '../../src/kernel/state/starting-world.ts'
+import { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
+import { worldDefaults } from '../../src/kernel/worlds/world.ts'
 
 /** A world with nothing but events in it: what passing time does, without a service around it. */
 export const START = Date.parse('2026-03-01T12:00:00.000Z')

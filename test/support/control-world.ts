@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { onTestFinished } from 'vitest'
@@ -15,30 +14,18 @@ import { type ErrorCode, Refusal } from '../../src/kernel/errors.ts'
 import type { JsonObject } from '../../src/kernel/json.ts'
 import { kernelAssumptions } from '../../src/kernel/open-items.ts'
 import { type Resource, service } from '../../src/kernel/operation.ts'
-import { Sandbox } from '../../src/kernel/sandbox.ts'
-import { type Housed, Sandboxes } from '../../src/kernel/sandboxes.ts'
-import { buildWorld } from '../../src/kernel/starting-world.ts'
-import type { WorldState } from '../../src/kernel/state.ts'
-import { worldDefaults } from '../../src/kernel/world.ts'
+import { buildWorld } from '../../src/kernel/state/starting-world.ts'
+import type { WorldState } from '../../src/kernel/state/state.ts'
+import { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
+import { type Housed, Sandboxes } from '../../src/kernel/worlds/sandboxes.ts'
+import { worldDefaults } from '../../src/kernel/worlds/world.ts'
 import { library, libraryWorld } from './library.ts'
+import { type Said, type Sent, send } from './send.ts'
 
 /** The instant at which these worlds start, and where their clocks stand still. */
 export const START = Date.parse('2026-03-01T12:00:00.000Z')
 
-/** An answer of the control interface, read to its end. */
-export interface ControlAnswer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape; the assertions are the types.
-  readonly body: any
-}
-
-export interface ControlRequestOptions {
-  readonly headers?: Readonly<Record<string, string>>
-  /** Sent as it is, instead of JSON. */
-  readonly raw?: string | Uint8Array
-}
+export type ControlRequestOptions = Pick<Said, 'headers' | 'raw'>
 
 /** The control interface over a small service of its own, behind a real server that is gone at the end of the test. */
 export interface ControlWorld {
@@ -46,7 +33,7 @@ export interface ControlWorld {
   readonly port: number
   /** What went wrong on the emulator's side. */
   readonly surprises: readonly unknown[]
-  call(method: string, path: string, json?: unknown, options?: ControlRequestOptions): Promise<ControlAnswer>
+  call(method: string, path: string, json?: unknown, options?: ControlRequestOptions): Promise<Sent>
   /** Makes an API request without HTTP. */
   perform(operation: string, params?: Record<string, string>, body?: JsonObject, token?: string): number
   /** A digest of the whole state but its rate windows and the count of requests. */
@@ -141,31 +128,13 @@ export function callControl(
   port: number,
   method: string,
   path: string,
-  json: unknown,
-  { headers = {}, raw }: ControlRequestOptions = {},
-): Promise<ControlAnswer> {
-  const body = raw ?? (json === undefined ? undefined : JSON.stringify(json))
-  const type = body === undefined ? {} : { 'content-type': 'application/json' }
-  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-  return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, method, path: `/__emulator${path}` }
-    const req = httpRequest({ ...options, headers: { ...type, ...length, ...headers } }, (res) => {
-      // A stream of events has no end.
-      if (res.headers['content-type'] === 'text/event-stream') {
-        resolve({ status: res.statusCode ?? 0, headers: res.headers, text: '', body: undefined })
-        req.destroy()
-        return
-      }
-      const chunks: Buffer[] = []
-      res.on('data', (chunk: Buffer) => chunks.push(chunk))
-      res.on('end', () => {
-        const text = Buffer.concat(chunks).toString()
-        const parsed = text === '' ? undefined : JSON.parse(text)
-        resolve({ status: res.statusCode ?? 0, headers: res.headers, text, body: parsed })
-      })
-    })
-    req.on('error', reject)
-    req.end(body)
+  json?: unknown,
+  how: ControlRequestOptions = {},
+): Promise<Sent> {
+  return send({ emulator: { port } }, method, `/__emulator${path}`, {
+    ...how,
+    json,
+    authorization: undefined,
   })
 }
 

@@ -2,33 +2,10 @@ import { cpSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator.ts'
-import type { Document } from '../../src/kernel/state.ts'
+import type { Document } from '../../src/kernel/state/state.ts'
 import { START } from './base-world.ts'
+import { type CallControl, type Called, controlOf } from './control.ts'
 import { folder } from './disk-world.ts'
-
-/** An answer of the control interface. */
-export interface Called {
-  readonly status: number
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape; the assertions are the types.
-  readonly body: any
-}
-
-export type CallControl = (method: string, path: string, json?: unknown) => Promise<Called>
-
-/** The control interface of one sandbox of a running emulator. */
-export function controlOf({ controlUrl }: Pick<Emulator, 'controlUrl'>, name = 'default'): CallControl {
-  const prefix = name === 'default' ? '' : `/@${name}`
-  return async (method, path, json) => {
-    const response = await fetch(controlUrl.replace('/__emulator', `${prefix}/__emulator`) + path, {
-      method,
-      ...(json === undefined
-        ? {}
-        : { body: JSON.stringify(json), headers: { 'content-type': 'application/json' } }),
-    })
-    const text = await response.text()
-    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
-  }
-}
 
 /** A process on a data folder. */
 export interface Life {
@@ -80,4 +57,14 @@ export function filesIn(data: string): string[] {
 /** All of a document but what differs between sandboxes and between histories: its sandbox's name and its last commit's number. */
 export function contentOf({ revision: _, sandbox: __, ...rest }: Document): string {
   return JSON.stringify(rest)
+}
+
+/** Writes the record of an organization whose name is its id. */
+export function putOrganization(control: CallControl, id: string): Promise<Called> {
+  return control('PUT', `/state/organizations/${id}`, { name: id })
+}
+
+/** The ids of the organizations. */
+export async function organizations(control: CallControl): Promise<string[]> {
+  return (await control('GET', '/state/organizations')).body.data.map(({ id }: { id: string }) => id)
 }

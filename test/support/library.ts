@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { setting } from '../../src/kernel/assumptions.ts'
-import { collection } from '../../src/kernel/collection.ts'
-import { parseDuration } from '../../src/kernel/duration.ts'
 import { refuse } from '../../src/kernel/errors.ts'
 import { duration, queryInt, text, timestamp } from '../../src/kernel/fields.ts'
 import type { JsonObject } from '../../src/kernel/json.ts'
 import { operation, type Resource } from '../../src/kernel/operation.ts'
+import { collection } from '../../src/kernel/state/collection.ts'
+import { parseDuration } from '../../src/kernel/time/duration.ts'
 
 const shelfRecord = (bound: number) =>
   z.strictObject({

@@ -9,11 +9,11 @@ import { type Notice, service } from '../../src/kernel/operation.ts'
 import { type Outcome, publish } from '../../src/kernel/outbox/delivery.ts'
 import type { Delivery } from '../../src/kernel/outbox/records.ts'
 import { outboxRoom } from '../../src/kernel/outbox/room.ts'
-import type { ReceiptEvent } from '../../src/kernel/receipt.ts'
-import { Sandbox } from '../../src/kernel/sandbox.ts'
-import { buildWorld } from '../../src/kernel/starting-world.ts'
-import type { WorldState } from '../../src/kernel/state.ts'
-import { worldDefaults } from '../../src/kernel/world.ts'
+import { buildWorld } from '../../src/kernel/state/starting-world.ts'
+import type { WorldState } from '../../src/kernel/state/state.ts'
+import type { ReceiptEvent } from '../../src/kernel/time/receipt.ts'
+import { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
+import { worldDefaults } from '../../src/kernel/worlds/world.ts'
 
 /** The instant at which these worlds start, and where their clocks stand still. */
 export const START = Date.parse('2026-03-01T12:00:00.000Z')

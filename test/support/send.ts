@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import type { Emulator } from '../../src/emulator.ts'
-import type { Sandbox } from '../../src/kernel/sandbox.ts'
+import type { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
 import { KEYS } from './base-world.ts'
 
 /** What a request says beside its method and target. */
@@ -8,6 +8,8 @@ export interface Said {
   /** A list is sent as so many lines. */
   readonly headers?: Readonly<Record<string, string | string[]>>
   readonly json?: unknown
+  /** Sent as it is, instead of JSON. */
+  readonly raw?: string | Uint8Array | undefined
   /** The whole value of Authorization; KU's when absent. */
   readonly authorization?: string | undefined
 }
@@ -23,14 +25,14 @@ export interface Sent {
 
 /** Sends a request with Node's own client: unlike fetch it takes any Host, any target and repeated headers. */
 export function send(
-  { emulator }: { readonly emulator: Emulator },
+  { emulator }: { readonly emulator: Pick<Emulator, 'port'> },
   method: string,
   path: string,
   said: Said = {},
 ): Promise<Sent> {
-  const { headers = {}, json } = said
+  const { headers = {}, json, raw } = said
   const authorization = 'authorization' in said ? said.authorization : `Bearer ${KEYS.KU}`
-  const body = json === undefined ? undefined : JSON.stringify(json)
+  const body = raw ?? (json === undefined ? undefined : JSON.stringify(json))
   const type = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body ?? '')) }
   const sent = {
     ...(body === undefined ? {} : type),
@@ -47,6 +49,12 @@ export function send(
       agent: false,
     }
     const req = request(options, (res) => {
+      // A stream of events has no end.
+      if (res.headers['content-type'] === 'text/event-stream') {
+        resolve({ status: res.statusCode ?? 0, headers: res.headers, text: '', body: undefined })
+        req.destroy()
+        return
+      }
       const chunks: Buffer[] = []
       res.on('data', (chunk: Buffer) => chunks.push(chunk))
       res.on('end', () => {

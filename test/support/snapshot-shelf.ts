@@ -3,8 +3,8 @@ import { onTestFinished } from 'vitest'
 import type { Files } from '../../src/doors/disk/files.ts'
 import type { Notice } from '../../src/doors/disk/notice.ts'
 import { SnapshotFiles } from '../../src/doors/disk/snapshot-files.ts'
-import { Sandbox } from '../../src/kernel/sandbox.ts'
-import { Snapshots } from '../../src/kernel/snapshots.ts'
+import { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
+import { Snapshots } from '../../src/kernel/worlds/snapshots.ts'
 import { folder, sandboxOptions, startingWorld, testLedger, testService } from './disk-world.ts'
 
 /** A world whose snapshots are files; the world itself is in memory. */

@@ -1,7 +1,6 @@
 import { expect } from 'vitest'
-import type { Receipt } from '../../src/kernel/receipt.ts'
+import type { Receipt } from '../../src/kernel/time/receipt.ts'
 import { batchWorld } from './batches.ts'
-import { type ControlAnswer, callControl } from './control-world.ts'
 import { type React, type WebhookReceiver, webhookReceiver } from './webhook-receiver.ts'
 import type { TestWorld, TestWorldOptions } from './world.ts'
 
@@ -21,26 +20,16 @@ export async function webhookWorld(
   return { world, receiver }
 }
 
-/** Calls the control interface of a world. */
-export function control(
-  world: TestWorld,
-  method: string,
-  path: string,
-  json?: unknown,
-): Promise<ControlAnswer> {
-  return callControl(world.emulator.port, method, path, json)
-}
-
 /** Lets virtual time pass and everything that falls due be delivered. */
 export async function pass(world: TestWorld, by: string): Promise<Receipt> {
-  const { status, body } = await control(world, 'POST', '/clock/advance', { by })
+  const { status, body } = await world.control('POST', '/clock/advance', { by })
   expect(status).toBe(200)
   return body
 }
 
 /** The deliveries of a world as the control interface lists them. */
 export async function deliveriesOf(world: TestWorld) {
-  const { status, body } = await control(world, 'GET', '/webhooks/deliveries')
+  const { status, body } = await world.control('GET', '/webhooks/deliveries')
   expect([status, body.object]).toEqual([200, 'list'])
   return body.data
 }

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { onTestFinished } from 'vitest'
 import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator.ts'
-import { parseDuration } from '../../src/kernel/duration.ts'
 import type { JsonObject } from '../../src/kernel/json.ts'
-import type { Receipt } from '../../src/kernel/receipt.ts'
-import type { Sandbox } from '../../src/kernel/sandbox.ts'
-import { advanceTo } from '../../src/kernel/settle.ts'
+import { parseDuration } from '../../src/kernel/time/duration.ts'
+import type { Receipt } from '../../src/kernel/time/receipt.ts'
+import { advanceTo } from '../../src/kernel/time/settle.ts'
+import type { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
 import { baseCollections, KEYS, type KeyName, START } from './base-world.ts'
+import { type CallControl, controlOf } from './control.ts'
 
 /** An answer of the API, read to its end. */
 export interface TestAnswer {
@@ -45,6 +46,8 @@ export interface TestWorld {
   delete(path: string, options?: RequestOptions): Promise<TestAnswer>
   /** Calls the control interface; the path is below `/__emulator`. */
   control(method: string, path: string, json?: unknown): Promise<TestAnswer>
+  /** The control interface of another sandbox of the same emulator. */
+  in(sandbox: string): CallControl
   /** Moves the virtual clock by a duration such as `24h`. */
   advance(by: string): Receipt
   /** The virtual instant in milliseconds. */
@@ -107,6 +110,7 @@ function around(emulator: Emulator, options: TestWorldOptions): TestWorld {
       const how = { key: 'none', ...(json === undefined ? {} : { json }) } as const
       return read(await fetch(emulator.controlUrl + path, { method, ...toFetch(how) }))
     },
+    in: (name) => controlOf(emulator, name),
     advance: (by) => advanceTo(sandbox, sandbox.clock.now + (parseDuration(by) ?? Number.NaN)),
     now: () => sandbox.clock.now,
     state: (collection) => [...sandbox.store.rows(collection).values()],

@@ -1,5 +1,5 @@
-import { parseDuration } from '../../kernel/duration.ts'
 import type { JsonObject } from '../../kernel/json.ts'
+import { parseDuration } from '../../kernel/time/duration.ts'
 import { ask } from './control-client.ts'
 import type { ADVANCE_OPTIONS, Invocation } from './invocation.ts'
 import { show } from './print.ts'
@@ -21,6 +21,7 @@ export async function advance({ args, options, terminal }: AdvanceInvocation): P
 
 /** The body of the request; refuses everything but exactly one target. */
 function targetOf({ by, to, steps, untilBatch, status, items }: Targets): JsonObject {
+  refuseStrayGoals({ untilBatch, status, items })
   const targets = { [`"${by}"`]: by, '--to': to, '--steps': steps, '--until-batch': untilBatch }
   const given = Object.entries(targets).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   if (given.length === 0) {
@@ -29,7 +30,6 @@ function targetOf({ by, to, steps, untilBatch, status, items }: Targets): JsonOb
   if (given.length > 1) {
     throw new UsageError([`${NAME} takes one target and is given ${given.join(', ')}. Give one of them.`])
   }
-  refuseStrayGoals({ untilBatch, status, items })
   if (to !== undefined) return { to }
   if (steps !== undefined) return { steps }
   if (untilBatch !== undefined) {

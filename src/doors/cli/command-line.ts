@@ -32,7 +32,8 @@ export async function run(argv: readonly string[], env: Environment, terminal: T
     const given = givenOptions(declaration.options, flags, env)
     const action = await declaration.load()
     // Options that the action does not declare are not in its type either.
-    code = await action({ args: command.args, options: options as never, given, terminal })
+    const typed = new Set(flags.keys())
+    code = await action({ args: command.args, options: options as never, given, typed, terminal })
   })
   try {
     await program.parseAsync(argv, { from: 'user' })
@@ -87,7 +88,7 @@ function addCommand(program: Command, declaration: CommandDeclaration, act: Act)
     .addHelpText('after', FOOTER)
     .action(() => act(declaration, command))
   for (const { name, says } of declaration.args) command.argument(name, says)
-  for (const option of declaration.options) command.addOption(commanderOption(option))
+  for (const option of declaration.options) command.addOption(commanderOption(option, declaration))
   command.exitOverride((error) => misuse(error, command))
 }
 
@@ -99,27 +100,24 @@ function addHelp(program: Command): void {
     .exitOverride((error) => misuse(error, help))
     .action((words: readonly string[]) => {
       let found = program
-      for (const [n, word] of words.entries()) {
+      for (const word of words) {
         const next = found.commands.find((each) => each.name() === word)
-        if (next === undefined) {
-          const known = found.commands.map((each) => each.name())
-          const problem = `There is no command "${words.slice(0, n + 1).join(' ')}".${didYouMean(word, known)}`
-          throw new UsageError([problem, `Run "${NAME} --help" for the commands.`])
-        }
+        if (next === undefined) throw new UsageError(noCommand(found, word))
         found = next
       }
       found.outputHelp()
     })
 }
 
-function commanderOption(name: OptionName): Option {
-  const { kind, short, placeholder, says } = optionOf(name)
+function commanderOption(name: OptionName, { help = {} }: CommandDeclaration): Option {
+  const { kind, short, placeholder, ...option } = optionOf(name)
+  const { says = option.says, shown = shownDefault(name) } = help[name] ?? {}
   const flags = [short, flagOf(name)].filter((each) => each !== undefined).join(', ')
-  const hint = kind === 'switch' ? says : `${says} (default: ${shownDefault(name)})`
-  const option = new Option(placeholder === undefined ? flags : `${flags} <${placeholder}>`, hint)
-  if (kind === 'switch') return option
+  const hint = kind === 'switch' ? says : `${says} (default: ${shown})`
+  const declared = new Option(placeholder === undefined ? flags : `${flags} <${placeholder}>`, hint)
+  if (kind === 'switch') return declared
   // Only gathered here: values are parsed where those of the environment are, by the same rules.
-  return option.argParser((text, before: readonly string[] | undefined) => [...(before ?? []), text])
+  return declared.argParser((text, before: readonly string[] | undefined) => [...(before ?? []), text])
 }
 
 function flagsOf(command: Command, { options }: CommandDeclaration): Flags {
@@ -145,8 +143,9 @@ function givenTo(command: Command, name: OptionName): readonly string[] | undefi
 /** Says in our words what commander found wrong. */
 function misuse(error: CommanderError, command: Command): never {
   if (error.exitCode === 0) throw error
-  const full = command.parent === null || command.parent === undefined ? NAME : pathOf(command)
-  throw new UsageError([problemOf(error, command), `Run "${full} --help" for what it takes.`])
+  const first = unexpected(error, command)
+  if (first !== undefined) throw new UsageError(first)
+  throw new UsageError([problemOf(error, command), takes(command)])
 }
 
 function problemOf(error: CommanderError, command: Command): string {
@@ -154,10 +153,6 @@ function problemOf(error: CommanderError, command: Command): string {
   switch (error.code) {
     case 'commander.unknownOption':
       return `There is no flag ${quoted}.${didYouMean(quoted, longFlags(command))}`
-    case 'commander.excessArguments':
-      return excess(command)
-    case 'commander.unknownCommand':
-      return `There is no command "${quoted}".${didYouMean(quoted, commandNames())}`
     case 'commander.optionMissingArgument':
       return `${quoted.split(' ').find((word) => word.startsWith('--'))} needs a value: ${quoted.replace(/^-\w, /, '')}.`
     case 'commander.missingArgument':
@@ -171,16 +166,31 @@ function meaningOf(argument: string, { registeredArguments }: Command): string {
   return registeredArguments.find((each) => each.name() === argument)?.description ?? ''
 }
 
-// What stands where a command is expected reaches the default command as its argument.
-function excess(command: Command): string {
+// What stands where a command is expected reaches the default command, or the one above it, as its argument.
+function unexpected({ code }: CommanderError, command: Command): string[] | undefined {
+  if (code !== 'commander.excessArguments') return undefined
   const [first = ''] = command.args.slice(command.registeredArguments.length)
-  if (command.name() !== DEFAULT_COMMAND && command.commands.length === 0) {
-    return `${pathOf(command)} does not take "${first}".`
+  const isDefault = command.name() === DEFAULT_COMMAND
+  if (isDefault && commandNames().includes(first)) {
+    return [`Put the command first: ${NAME} ${first} [flags].`, takes(command)]
   }
-  if (commandNames().includes(first)) return `Put the command first: ${NAME} ${first} [flags].`
-  const known = command.commands.length > 0 ? command.commands.map((each) => each.name()) : commandNames()
-  const path = command.name() === DEFAULT_COMMAND ? first : `${command.name()} ${first}`
-  return `There is no command "${path}".${didYouMean(first, known)}`
+  if (isDefault || command.commands.length > 0) {
+    return noCommand(isDefault ? (command.parent ?? command) : command, first)
+  }
+  return [`${pathOf(command)} does not take "${first}".`, takes(command)]
+}
+
+function noCommand(above: Command, word: string): string[] {
+  const own = [...pathOf(above).split(' ').slice(1), word].join(' ')
+  const known = above.commands.map((each) => pathOf(each).slice(NAME.length + 1))
+  return [
+    `There is no command "${own}".${didYouMean(own, known)}`,
+    `Run "${pathOf(above)} --help" for the commands.`,
+  ]
+}
+
+function takes(command: Command): string {
+  return `Run "${pathOf(command)} --help" for what it takes.`
 }
 
 function longFlags(command: Command): string[] {

@@ -6,13 +6,14 @@ import {
   DOCTOR_OPTIONS,
   type Invocation,
   REQUESTS_OPTIONS,
+  SANDBOX_OPTIONS,
   START_OPTIONS,
   VALIDATE_OPTIONS,
   WAIT_OPTIONS,
 } from './invocation.ts'
 import type { OptionName } from './options.ts'
 
-export { CLIENT_OPTIONS, START_OPTIONS } from './invocation.ts'
+export { START_OPTIONS } from './invocation.ts'
 
 /** One command: how it is called, and where its code is, which is loaded only when it runs. */
 export interface CommandDeclaration {
@@ -22,14 +23,19 @@ export interface CommandDeclaration {
   /** In the notation of commander: `<needed>`, `[optional]`, `[several...]`, each with its meaning. */
   readonly args: readonly { readonly name: string; readonly says: string }[]
   readonly options: readonly OptionName[]
+  /** What its help says of an option instead of what the table of all options says. */
+  readonly help?: OptionHelp
   readonly load: () => Promise<(invocation: Invocation) => Promise<number>>
 }
+
+type OptionHelp = { readonly [N in OptionName]?: { readonly says?: string; readonly shown?: string } }
 
 function command<N extends OptionName>(declaration: {
   readonly name: string
   readonly says: string
   readonly args?: CommandDeclaration['args']
   readonly options: readonly N[]
+  readonly help?: OptionHelp
   readonly load: () => Promise<Action<N>>
 }): CommandDeclaration {
   // An invocation with the values of these options is all that the action reads.
@@ -38,52 +44,55 @@ function command<N extends OptionName>(declaration: {
 
 const NAME = { name: '<name>', says: 'lower-case letters, digits and hyphens' }
 
+// The emulator's own start decides, of which a client knows nothing.
+const AS_STARTED = { shown: 'as the emulator was started' }
+
 const snapshotCommands = [
   command({
     name: 'snapshot',
     says: 'List the snapshots of a sandbox',
-    options: CLIENT_OPTIONS,
+    options: SANDBOX_OPTIONS,
     load: async () => (await import('./snapshot-commands.ts')).list,
   }),
   command({
     name: 'snapshot list',
     says: 'List the snapshots, as snapshot alone does',
-    options: CLIENT_OPTIONS,
+    options: SANDBOX_OPTIONS,
     load: async () => (await import('./snapshot-commands.ts')).list,
   }),
   command({
     name: 'snapshot save',
     says: 'Save the whole world, clock included; it replaces a snapshot of that name',
     args: [NAME],
-    options: CLIENT_OPTIONS,
+    options: SANDBOX_OPTIONS,
     load: async () => (await import('./snapshot-commands.ts')).save,
   }),
   command({
     name: 'snapshot restore',
     says: 'Take everything back to a snapshot, the clock included',
     args: [NAME],
-    options: CLIENT_OPTIONS,
+    options: SANDBOX_OPTIONS,
     load: async () => (await import('./snapshot-commands.ts')).restore,
   }),
   command({
     name: 'snapshot delete',
     says: 'Delete a snapshot',
     args: [NAME],
-    options: CLIENT_OPTIONS,
+    options: SANDBOX_OPTIONS,
     load: async () => (await import('./snapshot-commands.ts')).remove,
   }),
   command({
     name: 'snapshot export',
     says: 'Write the state document of a snapshot into a file, or on stdout',
     args: [NAME, { name: '[file]', says: 'JSON file to write; one that is there is replaced' }],
-    options: CLIENT_OPTIONS,
+    options: SANDBOX_OPTIONS,
     load: async () => (await import('./snapshot-commands.ts')).exportTo,
   }),
   command({
     name: 'snapshot import',
     says: 'Keep the state document of a file as a snapshot',
     args: [NAME, { name: '<file>', says: 'JSON file that holds a state document' }],
-    options: CLIENT_OPTIONS,
+    options: SANDBOX_OPTIONS,
     load: async () => (await import('./snapshot-commands.ts')).importFrom,
   }),
 ]
@@ -106,6 +115,13 @@ const sandboxCommands = [
     says: 'Make a sandbox: as the emulator was started, or as the flags say',
     args: [NAME],
     options: CREATE_OPTIONS,
+    help: {
+      fixtures: AS_STARTED,
+      seed: AS_STARTED,
+      clock: AS_STARTED,
+      settings: AS_STARTED,
+      sandbox: { says: 'sandbox whose snapshot --from-snapshot names' },
+    },
     load: async () => (await import('./sandbox-commands.ts')).create,
   }),
   command({
@@ -136,13 +152,13 @@ export const commands: readonly CommandDeclaration[] = [
   command({
     name: 'status',
     says: 'Show whether an emulator runs and what its clock says',
-    options: CLIENT_OPTIONS,
+    options: SANDBOX_OPTIONS,
     load: async () => (await import('./control-commands.ts')).status,
   }),
   command({
     name: 'clock',
     says: 'Show the virtual clock',
-    options: CLIENT_OPTIONS,
+    options: SANDBOX_OPTIONS,
     load: async () => (await import('./control-commands.ts')).clock,
   }),
   command({
@@ -150,25 +166,27 @@ export const commands: readonly CommandDeclaration[] = [
     says: 'Move the virtual clock forward by a duration, or as far as --to, --steps or --until-batch says; everything that becomes due happens on the way',
     args: [{ name: '[duration]', says: 'such as 90s, 10m, 24h, 29d or PT24H' }],
     options: ADVANCE_OPTIONS,
+    help: { status: { says: 'status of the batch to advance to, instead of its end' } },
     load: async () => (await import('./advance-command.ts')).advance,
   }),
   command({
     name: 'reset',
     says: 'Put the starting world back',
-    options: CLIENT_OPTIONS,
+    options: SANDBOX_OPTIONS,
     load: async () => (await import('./control-commands.ts')).reset,
   }),
   command({
     name: 'requests',
     says: 'List the newest API requests that the log has',
     options: REQUESTS_OPTIONS,
+    help: { status: { says: 'only requests with this status, such as 429, or of this class, such as 4xx' } },
     load: async () => (await import('./request-commands.ts')).requests,
   }),
   command({
     name: 'explain',
     says: 'Explain why an API request was answered as it was; without an id, the latest one',
     args: [{ name: '[request-id]', says: 'as the header X-Emulator-Request-Id of the answer names it' }],
-    options: CLIENT_OPTIONS,
+    options: SANDBOX_OPTIONS,
     load: async () => (await import('./request-commands.ts')).explain,
   }),
   ...snapshotCommands,

@@ -1,11 +1,11 @@
 import type { Json } from '../../kernel/json.ts'
 import { ask } from './control-client.ts'
-import type { ClientInvocation } from './invocation.ts'
+import type { SandboxInvocation } from './invocation.ts'
 import { show } from './print.ts'
 import { nextEvent } from './receipt-lines.ts'
 
 /** `status`: whether an emulator runs, which, and what its clock says. */
-export async function status({ options, terminal }: ClientInvocation): Promise<number> {
+export async function status({ options, terminal }: SandboxInvocation): Promise<number> {
   const health = await ask(options, 'GET', '/health')
   const clock = await ask(options, 'GET', '/clock')
   const { now, rate, next = null } = clock
@@ -18,7 +18,7 @@ export async function status({ options, terminal }: ClientInvocation): Promise<n
 }
 
 /** `clock`: the virtual clock. */
-export async function clock({ options, terminal }: ClientInvocation): Promise<number> {
+export async function clock({ options, terminal }: SandboxInvocation): Promise<number> {
   const body = await ask(options, 'GET', '/clock')
   const { now, rate, skip_on_poll, next = null } = body
   const skips = skip_on_poll === true ? ', skips on poll' : ''
@@ -26,12 +26,12 @@ export async function clock({ options, terminal }: ClientInvocation): Promise<nu
 }
 
 /** `reset`: the starting world again. */
-export async function reset({ options, terminal }: ClientInvocation): Promise<number> {
+export async function reset({ options, terminal }: SandboxInvocation): Promise<number> {
   const body = await ask(options, 'POST', '/reset', {})
   return show({ options, terminal }, body, [`The world of ${placeOf(options)} starts again.`])
 }
 
-function placeOf({ url, sandbox }: ClientInvocation['options']): string {
+function placeOf({ url, sandbox }: SandboxInvocation['options']): string {
   return sandbox === undefined ? url : `${url}, sandbox ${sandbox}`
 }
 

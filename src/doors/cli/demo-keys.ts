@@ -1,6 +1,6 @@
 import { isObject } from '../../kernel/json.ts'
 import { seal } from '../../kernel/secrets.ts'
-import type { Store } from '../../kernel/store.ts'
+import type { Store } from '../../kernel/state/store.ts'
 import { readFixtures } from '../fixtures.ts'
 
 /** A key that the running world accepts, in plain text. */

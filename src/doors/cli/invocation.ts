@@ -12,8 +12,10 @@ export interface Terminal {
 export interface Invocation<N extends OptionName = OptionName> {
   readonly args: readonly string[]
   readonly options: OptionValues<N>
-  /** The options that the user has given; the others have their defaults. */
+  /** The options that a flag or a variable gives; the others have their defaults. */
   readonly given: ReadonlySet<OptionName>
+  /** Those of them that stand on the command line. */
+  readonly typed: ReadonlySet<OptionName>
   readonly terminal: Terminal
 }
 
@@ -47,17 +49,15 @@ export const START_OPTIONS = [
 ] as const satisfies readonly OptionName[]
 
 /** What every command has that talks to a running emulator. */
-export const CLIENT_OPTIONS = [
-  'url',
-  'sandbox',
-  'controlToken',
-  'json',
-] as const satisfies readonly OptionName[]
+export const CLIENT_OPTIONS = ['url', 'controlToken', 'json'] as const satisfies readonly OptionName[]
+
+/** What every command has that is about one of its sandboxes. */
+export const SANDBOX_OPTIONS = [...CLIENT_OPTIONS, 'sandbox'] as const satisfies readonly OptionName[]
 
 export const WAIT_OPTIONS = [...CLIENT_OPTIONS, 'timeout'] as const satisfies readonly OptionName[]
 
 export const ADVANCE_OPTIONS = [
-  ...CLIENT_OPTIONS,
+  ...SANDBOX_OPTIONS,
   'to',
   'steps',
   'untilBatch',
@@ -66,7 +66,7 @@ export const ADVANCE_OPTIONS = [
 ] as const satisfies readonly OptionName[]
 
 export const REQUESTS_OPTIONS = [
-  ...CLIENT_OPTIONS,
+  ...SANDBOX_OPTIONS,
   'operation',
   'method',
   'path',
@@ -77,7 +77,7 @@ export const REQUESTS_OPTIONS = [
 ] as const satisfies readonly OptionName[]
 
 export const CREATE_OPTIONS = [
-  ...CLIENT_OPTIONS,
+  ...SANDBOX_OPTIONS,
   'fixtures',
   'seed',
   'clock',
@@ -90,5 +90,8 @@ export const VALIDATE_OPTIONS = ['fixtures', 'settings', 'json'] as const satisf
 
 export const DOCTOR_OPTIONS = ['port', 'host', 'data', 'json'] as const satisfies readonly OptionName[]
 
-/** What a command of a client is given. */
+/** What a command is given that is about a running emulator. */
 export type ClientInvocation = Invocation<(typeof CLIENT_OPTIONS)[number]>
+
+/** What a command is given that is about one sandbox of it. */
+export type SandboxInvocation = Invocation<(typeof SANDBOX_OPTIONS)[number]>

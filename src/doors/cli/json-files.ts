@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { type Issue, isObject, type JsonObject } from '../../kernel/json.ts'
 import { lineOf, placeOf, syntaxIssue } from '../json-text.ts'
+import { CommandFailed } from './usage.ts'
 
 /** Something wrong in a file: an issue and the line (from 1) that it is on; line 0 when the file cannot be read. */
 export interface LocatedIssue extends Issue {
@@ -28,6 +29,13 @@ export async function readJsonFile(file: string): Promise<JsonFile> {
   const document: unknown = JSON.parse(text)
   if (isObject(document)) return { text, document }
   return { issues: [{ pointer: '', line: 1, detail: 'must be a JSON object' }] }
+}
+
+/** The object in a JSON file. Throws {@link CommandFailed} with everything that keeps it from being one. */
+export async function readJsonObject(file: string): Promise<JsonObject> {
+  const read = await readJsonFile(file)
+  if ('document' in read) return read.document
+  throw new CommandFailed(read.issues.map((issue) => issueLine(file, issue)).join('\n'))
 }
 
 /** Finds the lines of issues in a text of valid JSON. */

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { EmulatorOptions } from '../../emulator.ts'
-import type { JsonObject } from '../../kernel/json.ts'
 import type { START_OPTIONS } from './invocation.ts'
-import { issueLine, readJsonFile } from './json-files.ts'
+import { readJsonObject } from './json-files.ts'
 import type { Logger } from './logger.ts'
 import type { OptionName, OptionValues } from './options.ts'
-import { CommandFailed } from './usage.ts'
 
 export type StartOptions = OptionValues<(typeof START_OPTIONS)[number]>
 
@@ -24,7 +22,7 @@ export async function launchOptions(
     ...{ port, host, data, ephemeral, fixtures, seed, auth, limits, strict, durability, logger },
     ...(given.has('rate') ? { rate } : {}),
     ...(given.has('skipOnPoll') ? { skipOnPoll } : {}),
-    ...(settings === undefined ? {} : { settings: await readSettings(settings) }),
+    ...(settings === undefined ? {} : { settings: await readJsonObject(settings) }),
     ...(clock === undefined ? {} : { clock }),
     ...(controlToken === undefined ? {} : { controlToken }),
     allowHosts: allowHost,
@@ -39,10 +37,4 @@ export function madeToken({ controlToken, host }: StartOptions): string | undefi
   if (controlToken !== undefined || isLoopback) return undefined
   // The one true secret of the emulator: what comes from the seed, anybody can compute.
   return randomBytes(16).toString('base64url')
-}
-
-async function readSettings(file: string): Promise<JsonObject> {
-  const read = await readJsonFile(file)
-  if ('document' in read) return read.document
-  throw new CommandFailed(read.issues.map((issue) => issueLine(file, issue)).join('\n'))
 }

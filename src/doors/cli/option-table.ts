@@ -1,4 +1,4 @@
-import { SECOND } from '../../kernel/duration.ts'
+import { SECOND } from '../../kernel/time/duration.ts'
 import type { Parse } from './values.ts'
 import * as values from './values.ts'
 
@@ -115,7 +115,7 @@ export const optionTable = {
   },
   status: {
     ...maybe('status', values.text, 'none'),
-    says: 'clock advance: status of the batch to advance to; requests: only such as 429, or a class such as 4xx',
+    says: 'status to look for',
   },
   operation: { ...maybe('name', values.text, 'none'), says: 'only requests of an operation: pages.create' },
   method: { ...maybe('method', values.text, 'none'), says: 'only requests with this method' },

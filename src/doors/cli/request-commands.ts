@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../kernel/json.ts'
 import { ask } from './control-client.ts'
 import { explainLines } from './explain-lines.ts'
-import type { ClientInvocation, Invocation, REQUESTS_OPTIONS } from './invocation.ts'
+import type { Invocation, REQUESTS_OPTIONS, SandboxInvocation } from './invocation.ts'
 import { cell, columns, objectsOf, show } from './print.ts'
 import { CommandFailed } from './usage.ts'
 
@@ -19,13 +19,13 @@ export async function requests(invocation: RequestsInvocation): Promise<number> 
 }
 
 /** `explain`: why a request was answered as it was; the latest one when none is named. */
-export async function explain(invocation: ClientInvocation): Promise<number> {
+export async function explain(invocation: SandboxInvocation): Promise<number> {
   const [id = await latest(invocation)] = invocation.args
   const body = await ask(invocation.options, 'GET', `/explain/${encodeURIComponent(id)}`)
   return show(invocation, body, explainLines(body))
 }
 
-async function latest({ options }: ClientInvocation): Promise<string> {
+async function latest({ options }: SandboxInvocation): Promise<string> {
   const { data } = await ask(options, 'GET', '/requests?limit=1')
   const id = objectsOf(data).at(-1)?.id
   if (typeof id === 'string') return id

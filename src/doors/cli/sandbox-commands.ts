@@ -3,7 +3,7 @@ import { FixturesError, readFixtures, SHIPPED_WORLDS } from '../fixtures.ts'
 import { ask, originOf, RequestRefused } from './control-client.ts'
 import { locateFixtures } from './fixtures-lines.ts'
 import type { ClientInvocation, CREATE_OPTIONS, Invocation } from './invocation.ts'
-import { issueLine, located, readJsonFile } from './json-files.ts'
+import { issueLine, located, readJsonFile, readJsonObject } from './json-files.ts'
 import { cell, columns, objectsOf, show } from './print.ts'
 import { startFailure } from './start-failure.ts'
 import { CommandFailed } from './usage.ts'
@@ -25,15 +25,19 @@ export async function list(invocation: ClientInvocation): Promise<number> {
 
 /** `sandbox create`: makes a sandbox, from what the flags say or as the emulator was started. */
 export async function create(invocation: CreateInvocation): Promise<number> {
-  const { args, options, given } = invocation
+  const { args, options, given, typed } = invocation
   const { seed, clock, persist, fromSnapshot } = options
+  // A snapshot brings its own, whatever the variables say that the emulator beside this command was started with.
+  const says = fromSnapshot === undefined ? given : typed
   const name = argument('name', sandboxName, args[0] ?? '')
   const body = await ask(options, 'POST', '/sandboxes', {
     name,
-    ...(given.has('fixtures') ? { fixtures: await fixturesOf(options.fixtures) } : {}),
-    ...(given.has('seed') ? { seed } : {}),
-    ...(clock === undefined ? {} : { clock }),
-    ...(options.settings === undefined ? {} : { settings: await settingsOf(options.settings) }),
+    ...(says.has('fixtures') ? { fixtures: await fixturesOf(options.fixtures) } : {}),
+    ...(says.has('seed') ? { seed } : {}),
+    ...(clock === undefined || !says.has('clock') ? {} : { clock }),
+    ...(options.settings === undefined || !says.has('settings')
+      ? {}
+      : { settings: await readJsonObject(options.settings) }),
     ...(given.has('persist') ? { persist } : {}),
     ...(fromSnapshot === undefined ? {} : { from_snapshot: fromSnapshot }),
   }).catch(async (error: unknown) => {
@@ -59,12 +63,6 @@ async function fixturesOf(source: string): Promise<string | JsonObject> {
     throw error instanceof FixturesError ? new CommandFailed(await startFailure(error, undefined)) : error
   })
   return { ...read } as unknown as JsonObject
-}
-
-async function settingsOf(file: string): Promise<JsonObject> {
-  const read = await readJsonFile(file)
-  if ('document' in read) return read.document
-  throw new CommandFailed(read.issues.map((issue) => issueLine(file, issue)).join('\n'))
 }
 
 /** What was refused, with the lines of the files that it came from. */

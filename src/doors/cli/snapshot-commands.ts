@@ -1,14 +1,14 @@
 import { writeFile } from 'node:fs/promises'
 import type { JsonObject } from '../../kernel/json.ts'
 import { ask, RequestRefused } from './control-client.ts'
-import type { ClientInvocation } from './invocation.ts'
+import type { SandboxInvocation } from './invocation.ts'
 import { issueLine, located, readJsonFile } from './json-files.ts'
 import { cell, columns, objectsOf, show } from './print.ts'
 import { CommandFailed, OK } from './usage.ts'
 import { argument, sandboxName } from './values.ts'
 
 /** `snapshot list`: the snapshots of the sandbox. */
-export async function list(invocation: ClientInvocation): Promise<number> {
+export async function list(invocation: SandboxInvocation): Promise<number> {
   const body = await ask(invocation.options, 'GET', '/snapshots')
   const rows = objectsOf(body.data).map(({ name, saved_at, revision, records, problem }) =>
     [name, saved_at, revision, records, problem].map(cell),
@@ -21,28 +21,28 @@ export async function list(invocation: ClientInvocation): Promise<number> {
 }
 
 /** `snapshot save`: keeps the world under a name. */
-export async function save(invocation: ClientInvocation): Promise<number> {
+export async function save(invocation: SandboxInvocation): Promise<number> {
   const name = nameOf(invocation)
   const body = await ask(invocation.options, 'POST', '/snapshots', { name })
   return show(invocation, body, [`Snapshot ${name} saved${factsOf(body)}.`])
 }
 
 /** `snapshot restore`: takes the world back to a snapshot. */
-export async function restore(invocation: ClientInvocation): Promise<number> {
+export async function restore(invocation: SandboxInvocation): Promise<number> {
   const name = nameOf(invocation)
   const body = await ask(invocation.options, 'POST', `/snapshots/${name}/restore`)
   return show(invocation, body, [`The world is that of snapshot ${name} again; its clock says ${body.now}.`])
 }
 
 /** `snapshot delete`. */
-export async function remove(invocation: ClientInvocation): Promise<number> {
+export async function remove(invocation: SandboxInvocation): Promise<number> {
   const name = nameOf(invocation)
   await ask(invocation.options, 'DELETE', `/snapshots/${name}`)
   return show(invocation, { deleted: name }, [`Snapshot ${name} deleted.`])
 }
 
 /** `snapshot export`: the state document of a snapshot, into a file or on stdout. */
-export async function exportTo(invocation: ClientInvocation): Promise<number> {
+export async function exportTo(invocation: SandboxInvocation): Promise<number> {
   const name = nameOf(invocation)
   const [, file] = invocation.args
   const document = await ask(invocation.options, 'GET', `/snapshots/${name}`)
@@ -56,7 +56,7 @@ export async function exportTo(invocation: ClientInvocation): Promise<number> {
 }
 
 /** `snapshot import`: keeps the state document of a file as a snapshot. */
-export async function importFrom(invocation: ClientInvocation): Promise<number> {
+export async function importFrom(invocation: SandboxInvocation): Promise<number> {
   const name = nameOf(invocation)
   const [, file = ''] = invocation.args
   const read = await readJsonFile(file)
@@ -69,7 +69,7 @@ export async function importFrom(invocation: ClientInvocation): Promise<number> 
   return show(invocation, body, [`Snapshot ${name} made of ${file}${factsOf(body)}.`])
 }
 
-function nameOf({ args: [name = ''] }: ClientInvocation): string {
+function nameOf({ args: [name = ''] }: SandboxInvocation): string {
   return argument('name', sandboxName, name)
 }
 

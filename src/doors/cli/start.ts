@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Emulator, startEmulator } from '../../emulator.ts'
-import { formatInstant } from '../../kernel/instant.ts'
+import { formatInstant } from '../../kernel/time/instant.ts'
 import { CONTRACT_VERSION, packageVersion } from '../version.ts'
 import { banner, type Facts } from './banner.ts'
 import { plainKeys, readyKeys } from './demo-keys.ts'

@@ -1,4 +1,4 @@
-import { hostTime } from '../../kernel/clock.ts'
+import { hostTime } from '../../kernel/time/clock.ts'
 import { later } from '../realtime.ts'
 import type { Logger } from './logger.ts'
 

@@ -1,7 +1,7 @@
-import { FASTEST } from '../../kernel/clock.ts'
-import { parseDuration } from '../../kernel/duration.ts'
-import { formatInstant, parseInstant } from '../../kernel/instant.ts'
-import { NAME_PATTERN, NAME_RULE } from '../../kernel/names.ts'
+import { FASTEST } from '../../kernel/time/clock.ts'
+import { parseDuration } from '../../kernel/time/duration.ts'
+import { formatInstant, parseInstant } from '../../kernel/time/instant.ts'
+import { NAME_PATTERN, NAME_RULE } from '../../kernel/worlds/names.ts'
 import { UsageError } from './usage.ts'
 
 /** Why a value is refused and what to give instead; the option's name and the value are put in front. */
@@ -86,7 +86,7 @@ export const sandboxName: Parse<string> = (value) => {
 /** How many: 1 or more. */
 export const count: Parse<number> = (value) => {
   if (/^[1-9]\d*$/.test(value) && Number.isSafeInteger(Number(value))) return Number(value)
-  throw new BadValue('is not a number of things. Give a whole number from 1.')
+  throw new BadValue('is not a count. Give a whole number from 1.')
 }
 
 /** An origin as browsers write it; `*` for all but the opaque one, which only `null` allows. */

@@ -1,6 +1,6 @@
 import { scheduler } from 'node:timers/promises'
-import { hostTime } from '../../kernel/clock.ts'
-import { formatDuration } from '../../kernel/duration.ts'
+import { hostTime } from '../../kernel/time/clock.ts'
+import { formatDuration } from '../../kernel/time/duration.ts'
 import { type ControlAddress, NoAnswer, refusal, send, silence } from './control-client.ts'
 import type { Invocation, WAIT_OPTIONS } from './invocation.ts'
 import { CommandFailed, OK } from './usage.ts'

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { Settings } from '../../kernel/assumptions.ts'
 import { defect, errorFacts, Refusal, standardBody } from '../../kernel/errors.ts'
-import type { Sandbox } from '../../kernel/sandbox.ts'
+import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
 import type { ControlHost } from './host.ts'
 import type { ControlReply } from './route.ts'
 

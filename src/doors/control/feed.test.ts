@@ -176,6 +176,17 @@ test('a feed ends at once when the emulator is being closed', async () => {
   await expect.poll(() => feeds.size).toBe(0)
 })
 
+test('a reader who has stopped reading is cut at once when the emulator is being closed', async () => {
+  const { reader, closing, tell, responses, feeds } = await feedsInHand()
+  const { socket } = await reader()
+  socket.pause()
+  overflow(tell, responses[0])
+  tell('lost', {})
+  closing.abort()
+  expect(responses[0]?.destroyed).toBe(true)
+  await expect.poll(() => feeds.size).toBe(0)
+})
+
 test('a place that was taken for a reader who never came is free again after a second', async () => {
   const { feeds, source, pulses, isPulsing } = await feedsInHand()
   feeds.open(source, { gone: new AbortController().signal })

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { refuse } from '../../kernel/errors.ts'
-import { type Cancel, later as realLater } from '../realtime.ts'
+import { type Cancel, type Later, later as realLater } from '../realtime.ts'
 
 /** Feeds that one process serves at a time. */
 export const MOST_FEEDS = 100
@@ -45,11 +45,11 @@ export interface FeedEnds {
 export class Feeds {
   readonly #open = new Set<Feed>()
   readonly #heeded = new WeakSet<AbortSignal>()
-  readonly #later: (ms: number, call: () => void) => Cancel
+  readonly #later: Later
   #cancel: Cancel | undefined
 
   /** @param later calls back after so many real milliseconds; for tests */
-  constructor(later: (ms: number, call: () => void) => Cancel = realLater) {
+  constructor(later: Later = realLater) {
     this.#later = later
   }
 

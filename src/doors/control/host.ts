@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { ErrorCode } from '../../kernel/errors.ts'
-import type { CallBody } from '../../kernel/exchange.ts'
 import type { Service } from '../../kernel/operation.ts'
-import type { Sandboxes } from '../../kernel/sandboxes.ts'
+import type { CallBody } from '../../kernel/request/exchange.ts'
+import type { Sandboxes } from '../../kernel/worlds/sandboxes.ts'
 
 /** Why a request may not reach the control interface. */
 export interface GuardVerdict {

@@ -1,8 +1,8 @@
 import { refuse, refuseInvalid } from '../../kernel/errors.ts'
 import type { Issue } from '../../kernel/json.ts'
 import type { Service } from '../../kernel/operation.ts'
-import type { Transaction } from '../../kernel/store.ts'
-import type { World } from '../../kernel/world.ts'
+import type { Transaction } from '../../kernel/state/store.ts'
+import type { World } from '../../kernel/worlds/world.ts'
 
 /** Something that does not hold between a record and the others. */
 export interface BrokenRecord extends Issue {

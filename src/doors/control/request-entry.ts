@@ -1,7 +1,7 @@
 import { refuse } from '../../kernel/errors.ts'
-import { parseInstant } from '../../kernel/instant.ts'
 import type { LogEntry } from '../../kernel/log/request-log.ts'
-import type { Sandbox } from '../../kernel/sandbox.ts'
+import { parseInstant } from '../../kernel/time/instant.ts'
+import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
 import { BASE } from './route.ts'
 
 /** Where a request is explained. */
@@ -49,11 +49,15 @@ export function entriesSince({ log }: Sandbox, point: string | undefined, at: st
   if (point === undefined) return entries
   const index = entries.findIndex(({ id }) => id === point)
   if (index !== -1) return entries.slice(index + 1)
-  const from = parseInstant(point)?.ms ?? refusePoint(at)
+  const from = parseInstant(point)?.ms ?? refusePoint(point, at)
   return entries.filter((entry) => Date.parse(entry.at) >= from)
 }
 
-function refusePoint(at: string): never {
-  const detail = 'is neither an ISO 8601 instant nor the id of a request in the log'
-  return refuse('validation_failed', { detail: `since ${detail}.`, issues: [{ pointer: at, detail }] })
+function refusePoint(point: string, at: string): never {
+  const detail = `"${point}" is neither an ISO 8601 instant nor the id of a request that is in the log`
+  return refuse('validation_failed', {
+    detail: `since: ${detail}.`,
+    issues: [{ pointer: at, detail }],
+    mitigation: 'GET /__emulator/requests lists the requests that are in the log, with their ids.',
+  })
 }

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type * as z from 'zod'
 import type { Settings } from '../../kernel/assumptions.ts'
 import type { Method } from '../../kernel/operation.ts'
-import type { Sandbox } from '../../kernel/sandbox.ts'
+import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
 import type { BodyBounds, ControlHost } from './host.ts'
 
 /** Where the control interface is mounted. */

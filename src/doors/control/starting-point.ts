@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { anyObject, timestamp } from '../../kernel/fields.ts'
 import { type Issue, isObject, type JsonObject } from '../../kernel/json.ts'
-import type { Origin } from '../../kernel/origin.ts'
+import type { Origin } from '../../kernel/worlds/origin.ts'
 import { SHIPPED_WORLDS } from '../fixtures.ts'
 
 /** The members that say what a world is to start from. */

@@ -1,5 +1,5 @@
-import { formatInstant } from '../../kernel/instant.ts'
-import type { Sandbox } from '../../kernel/sandbox.ts'
+import { formatInstant } from '../../kernel/time/instant.ts'
+import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
 
 /** What there is in a world, by collection, after it has been replaced. */
 export function summaryOf(sandbox: Sandbox) {

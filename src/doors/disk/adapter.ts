@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import type { Adapter } from 'lowdb'
-import type { Document } from '../../kernel/state.ts'
+import type { Document } from '../../kernel/state/state.ts'
 import { placeOf, syntaxIssue } from '../json-text.ts'
 import { type FileStat, type Files, reasonOf } from './files.ts'
 import { temporary } from './names.ts'

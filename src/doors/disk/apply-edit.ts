@@ -1,10 +1,7 @@
-import { type ClockRow, clockRow } from '../../kernel/clock.ts'
-import type { Row } from '../../kernel/commit.ts'
-import { checkDocument } from '../../kernel/document.ts'
 import { type Issue, pointer } from '../../kernel/json.ts'
 import { armRecord } from '../../kernel/operation.ts'
-import type { Sandbox } from '../../kernel/sandbox.ts'
-import { advanceTo } from '../../kernel/settle.ts'
+import type { Row } from '../../kernel/state/commit.ts'
+import { checkDocument } from '../../kernel/state/document.ts'
 import {
   CLOCK,
   COUNTERS,
@@ -16,8 +13,11 @@ import {
   type SettingsRow,
   WORLD,
   type WorldState,
-} from '../../kernel/state.ts'
-import type { Transaction } from '../../kernel/store.ts'
+} from '../../kernel/state/state.ts'
+import type { Transaction } from '../../kernel/state/store.ts'
+import { type ClockRow, clockRow } from '../../kernel/time/clock.ts'
+import { advanceTo } from '../../kernel/time/settle.ts'
+import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
 import { merge, recordsById, same } from './merge.ts'
 
 /** An edit of the state file that has passed the check of documents. */

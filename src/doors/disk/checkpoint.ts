@@ -1,6 +1,6 @@
-import { hostTime } from '../../kernel/clock.ts'
+import { hostTime } from '../../kernel/time/clock.ts'
+import type { Later } from '../realtime.ts'
 import { reasonOf } from './files.ts'
-import type { Later } from './notice.ts'
 
 /** The least time between the first change and its checkpoint, in milliseconds: changes that come together share one. */
 const QUIET = 50

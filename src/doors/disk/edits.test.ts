@@ -14,7 +14,7 @@ import { expect, test } from 'vitest'
 import { put, START, texts } from '../../../test/support/disk-world.ts'
 import { type Loose, note, opened } from '../../../test/support/edited-file.ts'
 import { said } from '../../../test/support/state-files.ts'
-import { apiKeys } from '../../kernel/auth.ts'
+import { apiKeys } from '../../kernel/request/auth.ts'
 import { seal } from '../../kernel/secrets.ts'
 import { type Files, nodeFiles } from './files.ts'
 

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
-import { type Commit, type LoggedChange, type LoggedCommit, logged } from '../../kernel/commit.ts'
 import { isObject } from '../../kernel/json.ts'
-import { WORLD } from '../../kernel/state.ts'
+import { type Commit, type LoggedChange, type LoggedCommit, logged } from '../../kernel/state/commit.ts'
+import { WORLD } from '../../kernel/state/state.ts'
 
 /** The version of the log's shape. A newer one is refused. */
 export const LOG_FORMAT = 1

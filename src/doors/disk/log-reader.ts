@@ -1,4 +1,4 @@
-import type { LoggedCommit } from '../../kernel/commit.ts'
+import type { LoggedCommit } from '../../kernel/state/commit.ts'
 import type { Files } from './files.ts'
 import { decodeLine, type Header, isCommit, isHeader, type Line, LOG_FORMAT } from './log-format.ts'
 

@@ -1,5 +1,5 @@
-import type { Commit, Journal } from '../../kernel/commit.ts'
 import { refuse } from '../../kernel/errors.ts'
+import type { Commit, Journal } from '../../kernel/state/commit.ts'
 import { type Files, reasonOf } from './files.ts'
 import { Generation } from './generation.ts'
 import { type Base, commitLine, encodeLine, LOG_FORMAT } from './log-format.ts'

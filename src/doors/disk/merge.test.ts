@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Row } from '../../kernel/commit.ts'
+import type { Row } from '../../kernel/state/commit.ts'
 import { merge, recordsById, same } from './merge.ts'
 
 type Table = Readonly<Record<string, unknown>>

@@ -1,5 +1,5 @@
-import type { Row } from '../../kernel/commit.ts'
 import { isObject } from '../../kernel/json.ts'
+import type { Row } from '../../kernel/state/commit.ts'
 
 /** Three states of one table: the file as the emulator wrote it, the file as it was edited, and the world as it is now. */
 export interface Versions {

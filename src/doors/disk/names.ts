@@ -1,7 +1,7 @@
 import { basename, dirname, join } from 'node:path'
 import { threadId } from 'node:worker_threads'
-import { hostTime } from '../../kernel/clock.ts'
-import { NAME_PATTERN } from '../../kernel/names.ts'
+import { hostTime } from '../../kernel/time/clock.ts'
+import { NAME_PATTERN } from '../../kernel/worlds/names.ts'
 import type { Files } from './files.ts'
 
 let made = 0

@@ -28,6 +28,3 @@ export interface Notice {
 }
 
 export type OnNotice = (notice: Notice) => void
-
-/** Runs something after so many milliseconds; the result takes it back. */
-export type Later = (ms: number, run: () => void) => () => void

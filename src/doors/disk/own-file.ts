@@ -1,4 +1,4 @@
-import type { Document } from '../../kernel/state.ts'
+import type { Document } from '../../kernel/state/state.ts'
 import type { Written } from './adapter.ts'
 import { type FileStat, type Files, hasCode, sameStat } from './files.ts'
 import type { Base } from './log-format.ts'

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { folder, open, put, START, startingWorld, texts } from '../../../test/support/disk-world.ts'
 import { killed, opened, said, stateFile } from '../../../test/support/state-files.ts'
-import { rememberAnswer } from '../../kernel/idempotency.ts'
-import { advanceTo } from '../../kernel/settle.ts'
-import { SETTINGS, WORLD } from '../../kernel/state.ts'
+import { rememberAnswer } from '../../kernel/request/idempotency.ts'
+import { SETTINGS, WORLD } from '../../kernel/state/state.ts'
+import { advanceTo } from '../../kernel/time/settle.ts'
 import { type Files, nodeFiles } from './files.ts'
 
 test('a new world stands in its file before anything else happens, readable only by its owner', async () => {

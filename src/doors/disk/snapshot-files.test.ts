@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { put, START, startingWorld, texts } from '../../../test/support/disk-world.ts'
 import { shelfDirectory, shelved } from '../../../test/support/snapshot-shelf.ts'
-import { MOST_SNAPSHOTS } from '../../kernel/snapshots.ts'
+import { MOST_SNAPSHOTS } from '../../kernel/worlds/snapshots.ts'
 import { type Files, nodeFiles } from './files.ts'
 
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Document } from '../../kernel/state.ts'
+import type { Document } from '../../kernel/state/state.ts'
 import { type FileStat, type Files, writeAllSoon } from './files.ts'
 import { temporary } from './names.ts'
 import { prettyPieces } from './pretty.ts'

@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal, refuse } from '../../kernel/errors.ts'
-import type { ChosenBy } from '../../kernel/exchange.ts'
 import type { AnyOperation } from '../../kernel/operation.ts'
-import { type Answer, quotaHeaders, turnAway } from '../../kernel/perform.ts'
-import { DEFAULT_LIMIT, noWindow } from '../../kernel/rate-limiter.ts'
-import type { Sandbox } from '../../kernel/sandbox.ts'
-import type { Sandboxes } from '../../kernel/sandboxes.ts'
+import { type Answer, quotaHeaders } from '../../kernel/request/answer.ts'
+import type { ChosenBy } from '../../kernel/request/exchange.ts'
+import { turnAway } from '../../kernel/request/perform.ts'
+import { DEFAULT_LIMIT, noWindow } from '../../kernel/request/rate-limiter.ts'
+import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
+import type { Sandboxes } from '../../kernel/worlds/sandboxes.ts'
 import {
   chooseForApi,
   isForeignFetch,

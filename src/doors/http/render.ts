@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Answer } from '../../kernel/perform.ts'
+import type { Answer } from '../../kernel/request/answer.ts'
 import type { HeaderPair } from './headers.ts'
 
 /** Lines of a stream are joined into pieces of about this many characters: one write per line costs twice the time. */

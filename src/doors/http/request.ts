@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../../kernel/errors.ts'
-import type { CallBody } from '../../kernel/exchange.ts'
 import { bodyLimit } from '../../kernel/open-items.ts'
 import type { AnyOperation } from '../../kernel/operation.ts'
-import type { World } from '../../kernel/world.ts'
+import type { CallBody } from '../../kernel/request/exchange.ts'
+import type { World } from '../../kernel/worlds/world.ts'
 import { type Body, type BodyRefusal, readBody } from './body.ts'
 import { announcesBody } from './discard.ts'
 import {

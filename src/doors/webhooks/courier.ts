@@ -1,12 +1,12 @@
-import type { Outbox } from '../../kernel/advance.ts'
-import { parseDuration } from '../../kernel/duration.ts'
 import { refOf } from '../../kernel/operation.ts'
 import { begin, conclude, interrupt, type Outcome, subscriptionOf } from '../../kernel/outbox/delivery.ts'
 import { DueDeliveries } from '../../kernel/outbox/queue.ts'
 import { type Delivery, deliveries } from '../../kernel/outbox/records.ts'
 import { deliveryTimeout } from '../../kernel/outbox/settings.ts'
-import type { Sandbox } from '../../kernel/sandbox.ts'
-import { type Cancel, later as realLater } from '../realtime.ts'
+import type { Outbox } from '../../kernel/time/advance.ts'
+import { parseDuration } from '../../kernel/time/duration.ts'
+import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
+import { type Cancel, type Later, later as realLater } from '../realtime.ts'
 import { messageOf } from './message.ts'
 import type { Send } from './send.ts'
 import type { Slots } from './slots.ts'
@@ -22,7 +22,7 @@ export interface CourierOptions {
   readonly slots: Slots
   readonly send: Send
   /** Calls back after so many real milliseconds; for tests. */
-  readonly later?: (ms: number, call: () => void) => Cancel
+  readonly later?: Later
 }
 
 /** One attempt under way, or whose outcome waits for those before it. */
@@ -47,7 +47,7 @@ export class Courier implements Outbox {
   readonly #sandbox: Sandbox
   readonly #slots: Slots
   readonly #send: Send
-  readonly #later: NonNullable<CourierOptions['later']>
+  readonly #later: Later
   readonly #due: DueDeliveries
   #flights: Flight[] = []
   #waiters: Waiter[] = []

@@ -1,4 +1,4 @@
-import type { Sandbox } from '../../kernel/sandbox.ts'
+import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
 import type { Cancel } from '../realtime.ts'
 import { Courier } from './courier.ts'
 import type { Send } from './send.ts'

@@ -4,7 +4,7 @@ import { urlProblem } from '../../kernel/outbox/records.ts'
 import { reachOf } from './addresses.ts'
 
 /** The flag of the command line that lists further targets, as messages name it. */
-export const TARGET_FLAG = '--allow-webhook'
+const TARGET_FLAG = '--allow-webhook'
 
 /** An address that a name leads to. */
 export interface Address {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Change, Row } from '../commit.ts'
 import type { LogEntry } from '../log/request-log.ts'
+import type { Change, Row } from '../state/commit.ts'
 import { effectsOf, inShort } from './effects.ts'
 
 const row = (id: string, members: object = {}) => ({ id, ...members }) as Row

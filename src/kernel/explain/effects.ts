@@ -1,8 +1,9 @@
-import type { Change } from '../commit.ts'
 import type { LogEntry } from '../log/request-log.ts'
 import { type Delivery, deliveries } from '../outbox/records.ts'
-import { SCHEDULE, type ScheduledEvent } from '../scheduler.ts'
-import type { Step } from '../steps.ts'
+import type { Step } from '../request/steps.ts'
+import type { Change } from '../state/commit.ts'
+import { SCHEDULE, type ScheduledEvent } from '../time/scheduler.ts'
+import { counted } from '../words.ts'
 import { type JsonPatchOperation, jsonPatch } from './json-patch.ts'
 
 /** What a request did to one record. */
@@ -90,15 +91,15 @@ function delivery({ id, type, url, ref }: Delivery): DeliveryChange {
 
 /** What happened in half a sentence: "it created pages/1 and scheduled 2 events". */
 export function inShort({ changes, scheduled, unscheduled, deliveries }: Effects): string {
-  const done = [
+  const all = [
     ...actions(changes),
-    ...counted('scheduled', scheduled.length, 'event'),
-    ...counted('unscheduled', unscheduled.length, 'event'),
-    ...counted('enqueued', deliveries.length, 'webhook'),
+    ...done('scheduled', scheduled.length, 'event'),
+    ...done('unscheduled', unscheduled.length, 'event'),
+    ...done('enqueued', deliveries.length, 'webhook'),
   ]
-  if (done.length === 0) return 'it changed nothing'
-  const last = done.pop() as string // there was at least one
-  return `it ${done.length === 0 ? last : `${done.join(', ')} and ${last}`}`
+  if (all.length === 0) return 'it changed nothing'
+  const last = all.pop() as string // there was at least one
+  return `it ${all.length === 0 ? last : `${all.join(', ')} and ${last}`}`
 }
 
 const NAMED = 3
@@ -111,6 +112,6 @@ function actions(changes: readonly RecordChange[]): string[] {
   })
 }
 
-function counted(verb: string, count: number, noun: string): string[] {
-  return count === 0 ? [] : [`${verb} ${count} ${noun}${count === 1 ? '' : 's'}`]
+function done(verb: string, count: number, noun: string): string[] {
+  return count === 0 ? [] : [`${verb} ${counted(count, noun)}`]
 }

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { applyPatch } from '../../../test/support/apply-patch.ts'
-import type { Row } from '../commit.ts'
 import type { Json, JsonObject } from '../json.ts'
+import type { Row } from '../state/commit.ts'
 import { jsonPatch } from './json-patch.ts'
 
 const key = fc.constantFrom('a', 'b', '__proto__', 'constructor', 'x/y', 'm~n', '~1', '', 'status')

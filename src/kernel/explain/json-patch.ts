@@ -1,6 +1,6 @@
-import type { Row } from '../commit.ts'
-import { diff, type PatchStep } from '../diff.ts'
 import { type Json, type JsonObject, pointer } from '../json.ts'
+import type { Row } from '../state/commit.ts'
+import { diff, type PatchStep } from '../state/diff.ts'
 
 /** One operation of a JSON Patch (RFC 6902). */
 export type JsonPatchOperation =

@@ -1,8 +1,9 @@
-import { idempotencyId } from '../idempotency.ts'
-import { formatInstant } from '../instant.ts'
 import type { KeptWindow, LogEntry } from '../log/request-log.ts'
-import type { Admission } from '../rate-limiter.ts'
-import type { World } from '../world.ts'
+import { idempotencyId } from '../request/idempotency.ts'
+import type { Admission } from '../request/rate-limiter.ts'
+import { formatInstant } from '../time/instant.ts'
+import { counted } from '../words.ts'
+import type { World } from '../worlds/world.ts'
 
 /** What a rule about the rate of requests says. */
 interface Quota {
@@ -54,7 +55,7 @@ function windowSays({ options }: World, { free, limit, admission }: KeptWindow):
   }
   if (free === 0) return `No place was free (${size}), but limits are off, so the oldest was given up.`
   const off = options.enforceLimits ? '' : ' Limits are off: places are counted, and nothing is refused.'
-  return `${free} places were free (${size}); it took one.${off}`
+  return `${counted(free, 'place')} ${free === 1 ? 'was' : 'were'} free (${size}); it took one.${off}`
 }
 
 /** What became of the Idempotency-Key. */

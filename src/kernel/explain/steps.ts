@@ -1,7 +1,8 @@
 import type { LogEntry } from '../log/request-log.ts'
 import type { AnyOperation } from '../operation.ts'
-import { STEPS, type Step } from '../steps.ts'
-import type { World } from '../world.ts'
+import { STEPS, type Step } from '../request/steps.ts'
+import { counted } from '../words.ts'
+import type { World } from '../worlds/world.ts'
 import { effectsOf, inShort } from './effects.ts'
 import { idempotencyOf, limiterOf } from './limits.ts'
 
@@ -84,5 +85,5 @@ const BODIES: Readonly<Record<LogEntry['body']['kind'], string>> = {
 }
 
 function events(count: number): string {
-  return count === 1 ? '1 event was' : `${count} events were`
+  return `${counted(count, 'event')} ${count === 1 ? 'was' : 'were'}`
 }

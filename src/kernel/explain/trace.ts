@@ -1,9 +1,10 @@
-import type { Caller } from '../auth.ts'
 import { catalog, type ErrorCode, type ErrorKind } from '../errors.ts'
 import type { Issue, Json } from '../json.ts'
 import type { ChosenBy, LogEntry } from '../log/request-log.ts'
+import type { Caller } from '../request/auth.ts'
 import { withoutSecret } from '../secrets.ts'
-import type { World } from '../world.ts'
+import { counted } from '../words.ts'
+import type { World } from '../worlds/world.ts'
 import { type Effects, effectsOf, inShort } from './effects.ts'
 import { type IdempotencyTrace, idempotencyOf, type LimiterTrace, limiterOf } from './limits.ts'
 import { type StepTrace, stepsOf } from './steps.ts'
@@ -113,7 +114,7 @@ function sentence(text: string): string {
 function ranBefore({ caughtUp, poll }: LogEntry): string {
   const ran = caughtUp + (poll?.events ?? 0)
   if (ran === 0) return ''
-  return ran === 1 ? '; 1 event that was due ran before' : `; ${ran} events that were due ran before`
+  return `; ${counted(ran, 'event')} that ${ran === 1 ? 'was' : 'were'} due ran before`
 }
 
 function requestOf({ id, at, method, path, query, headers, body }: LogEntry): Trace['request'] {

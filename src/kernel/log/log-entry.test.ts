@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { Settings } from '../assumptions.ts'
 import { Refusal } from '../errors.ts'
-import { type Call, Exchange } from '../exchange.ts'
 import { operation } from '../operation.ts'
-import { noWindow } from '../rate-limiter.ts'
-import { Store } from '../store.ts'
+import { type Call, Exchange } from '../request/exchange.ts'
+import { noWindow } from '../request/rate-limiter.ts'
+import { Store } from '../state/store.ts'
 import { LARGEST_KEPT_BODY, logEntry } from './log-entry.ts'
 
 const claim = operation({

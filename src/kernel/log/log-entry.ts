@@ -1,7 +1,7 @@
 import type { Refusal } from '../errors.ts'
-import type { CallBody, Exchange } from '../exchange.ts'
 import { type Issue, isObject, type Json } from '../json.ts'
-import type { Admission } from '../rate-limiter.ts'
+import type { CallBody, Exchange } from '../request/exchange.ts'
+import type { Admission } from '../request/rate-limiter.ts'
 import { REDACTED } from '../secrets.ts'
 import type { KeptBody, KeptError, LogEntry } from './request-log.ts'
 

@@ -1,9 +1,9 @@
 import type { Settings } from '../assumptions.ts'
-import type { Caller } from '../auth.ts'
-import type { Commit } from '../commit.ts'
 import type { Issue, Json } from '../json.ts'
-import type { Admission, Limit } from '../rate-limiter.ts'
-import type { Step } from '../steps.ts'
+import type { Caller } from '../request/auth.ts'
+import type { Admission, Limit } from '../request/rate-limiter.ts'
+import type { Step } from '../request/steps.ts'
+import type { Commit } from '../state/commit.ts'
 
 /** What chose the sandbox of a request: the first of these that says anything, or nobody. */
 export type ChosenBy = 'path' | 'header' | 'token' | 'default'

@@ -1,5 +1,5 @@
-import type { PrincipalKind } from '../auth.ts'
 import { isObject, type Json } from '../json.ts'
+import type { PrincipalKind } from '../request/auth.ts'
 import { fitsGlob } from './glob.ts'
 import { valueAt } from './json-pointer.ts'
 import type { LogEntry } from './request-log.ts'
@@ -134,7 +134,7 @@ function header({ headers }: Matchable, name: string): string | undefined {
 }
 
 /** Whether a status is the one that is asked for, or of the class: `4xx`. */
-export function fitsStatus(wanted: number | string, status: number): boolean {
+function fitsStatus(wanted: number | string, status: number): boolean {
   const [given, asked] = [String(status), String(wanted)]
   return asked.endsWith('xx') ? given[0] === asked[0] : given === asked
 }

@@ -1,9 +1,9 @@
-import { END_OF_TIME } from '../clock.ts'
-import { parseDuration } from '../duration.ts'
 import { refuse } from '../errors.ts'
-import { formatInstant } from '../instant.ts'
 import type { JsonObject } from '../json.ts'
 import { type EventHandler, idOf, refOf, type Scope } from '../operation.ts'
+import { END_OF_TIME } from '../time/clock.ts'
+import { parseDuration } from '../time/duration.ts'
+import { formatInstant } from '../time/instant.ts'
 import {
   type Attempt,
   type AttemptOutcome,

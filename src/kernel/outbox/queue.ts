@@ -1,6 +1,6 @@
 import TinyQueue from 'tinyqueue'
-import type { Commit } from '../commit.ts'
-import type { Store } from '../store.ts'
+import type { Commit } from '../state/commit.ts'
+import type { Store } from '../state/store.ts'
 import { type Delivery, deliveries } from './records.ts'
 
 interface Entry {

@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { didYouMean } from '../assumptions.ts'
-import { type Collection, collection } from '../collection.ts'
-import type { Row } from '../commit.ts'
 import { nonEmptyText, text, timestamp } from '../fields.ts'
 import { isObject, type JsonObject } from '../json.ts'
 import { lifecycle } from '../lifecycle.ts'
 import type { Notice } from '../operation.ts'
-import type { TableOf } from '../store.ts'
+import { type Collection, collection } from '../state/collection.ts'
+import type { Row } from '../state/commit.ts'
+import type { TableOf } from '../state/store.ts'
 
 /** Somebody who wants to be told: a record, or an entry of the setting `webhooks.subscriptions`. */
 export interface Webhook extends Row {
@@ -52,7 +52,7 @@ export interface Attempt {
 }
 
 /** `refused`: nothing was sent, because nothing may be sent there. `interrupted`: nobody knows whether it arrived. */
-export const attemptOutcomes = ['delivered', 'failed', 'timeout', 'refused', 'interrupted'] as const
+const attemptOutcomes = ['delivered', 'failed', 'timeout', 'refused', 'interrupted'] as const
 export type AttemptOutcome = (typeof attemptOutcomes)[number]
 
 /** Every move that a delivery can make. */

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { type Assumptions, type OpenItem, setting } from '../assumptions.ts'
-import { DAY, MINUTE, parseDuration } from '../duration.ts'
 import { duration, nonEmptyText } from '../fields.ts'
 import type { Notice } from '../operation.ts'
+import { DAY, MINUTE, parseDuration } from '../time/duration.ts'
 import { headerText, receiverUrl, wantedEvents } from './records.ts'
 
 /** A subscription that stands in the settings. */

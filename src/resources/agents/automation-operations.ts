@@ -3,7 +3,7 @@ import { setting } from '../../kernel/assumptions.ts'
 import { anyObject } from '../../kernel/fields.ts'
 import { successCreate, successDelete, successRead, successUpdate } from '../../kernel/open-items.ts'
 import { operation } from '../../kernel/operation.ts'
-import { shown } from '../../kernel/state.ts'
+import { shown } from '../../kernel/state/state.ts'
 import {
   opaqueAnswer,
   opaqueList,

@@ -1,5 +1,5 @@
 import { type EventHandler, idOf, refOf, type Scope } from '../../kernel/operation.ts'
-import { eventId, SCHEDULE, type ScheduledEvent } from '../../kernel/scheduler.ts'
+import { eventId, SCHEDULE, type ScheduledEvent } from '../../kernel/time/scheduler.ts'
 import { type Automation, automations } from './automations.ts'
 import { nextOccurrence } from './cron.ts'
 import { queueRun } from './runs.ts'

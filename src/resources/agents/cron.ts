@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module'
 import type { Cron } from 'croner'
 import * as z from 'zod'
-import { END_OF_TIME } from '../../kernel/clock.ts'
-import { DAY } from '../../kernel/duration.ts'
+import { END_OF_TIME } from '../../kernel/time/clock.ts'
+import { DAY } from '../../kernel/time/duration.ts'
+import { counted } from '../../kernel/words.ts'
 
 type CronModule = typeof import('croner')
 
@@ -66,7 +67,7 @@ function problemOf(expression: string): string | undefined {
 function reasonOf({ message }: Error, expression: string): string {
   if (expression.includes('@')) return `the nicknames are ${NICKNAMES}`
   const fields = expression.match(/\S+/g)?.length ?? 0
-  if (fields < 5 || fields > 6) return `this one has ${fields} ${fields === 1 ? 'field' : 'fields'}`
+  if (fields < 5 || fields > 6) return `this one has ${counted(fields, 'field')}`
   return `this one is not understood: ${message.replace(/^CronPattern: (Syntax error, )?/, '')}`
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { seal } from '../../kernel/secrets.ts'
-import { buildWorld } from '../../kernel/starting-world.ts'
+import { buildWorld } from '../../kernel/state/starting-world.ts'
 import { ledger, workspaceService } from '../index.ts'
 import { eventTriggers } from './event-triggers.ts'
 

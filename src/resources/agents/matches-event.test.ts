@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { concerns, matchesEvent, obstacle } from './matches-event.ts'
+import { concerns, obstacle, type ProviderEvent } from './matches-event.ts'
 
 const either = [true, false]
 const combinations = (['file_sharing', 'construction_management'] as const).flatMap((source) =>
@@ -16,9 +16,12 @@ const aTrigger = ({ enabled = true, verdict = true, conditions = 'only PDFs' as 
   _emulator: { condition_verdict: verdict },
 })
 
+const fires = (trigger: ReturnType<typeof aTrigger>, event: ProviderEvent) =>
+  concerns(trigger, event) && obstacle(trigger) === undefined
+
 test('R237 of the 16 combinations of source, event, enabled and verdict, exactly the one with all four fires', () => {
   const fired = combinations.filter(({ source, event, enabled, verdict }) =>
-    matchesEvent(aTrigger({ enabled, verdict }), { source, event }),
+    fires(aTrigger({ enabled, verdict }), { source, event }),
   )
   expect(combinations).toHaveLength(16)
   expect(fired).toEqual([
@@ -28,22 +31,22 @@ test('R237 of the 16 combinations of source, event, enabled and verdict, exactly
 
 test('R072 without conditions the verdict does not count', () => {
   const trigger = aTrigger({ conditions: null, verdict: false })
-  expect(matchesEvent(trigger, { source: 'file_sharing' as const, event: 'File:created' })).toBe(true)
+  expect(fires(trigger, { source: 'file_sharing' as const, event: 'File:created' })).toBe(true)
 })
 
 test('R072 empty conditions are conditions: the verdict counts', () => {
   const trigger = aTrigger({ conditions: '', verdict: false })
-  expect(matchesEvent(trigger, { source: 'file_sharing' as const, event: 'File:created' })).toBe(false)
+  expect(fires(trigger, { source: 'file_sharing' as const, event: 'File:created' })).toBe(false)
 })
 
 test('R068 a paused trigger fires on nothing', () => {
   const trigger = aTrigger({ enabled: false, conditions: null })
-  expect(matchesEvent(trigger, { source: 'file_sharing' as const, event: 'File:created' })).toBe(false)
+  expect(fires(trigger, { source: 'file_sharing' as const, event: 'File:created' })).toBe(false)
 })
 
 test('R237 event names are compared as they are written', () => {
   for (const event of ['file:created', 'File:created ', 'File:Created', 'File']) {
-    expect(matchesEvent(aTrigger(), { source: 'file_sharing', event })).toBe(false)
+    expect(fires(aTrigger(), { source: 'file_sharing', event })).toBe(false)
   }
 })
 

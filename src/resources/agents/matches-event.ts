@@ -17,14 +17,6 @@ export interface FiringRule {
   readonly _emulator: { readonly condition_verdict: boolean }
 }
 
-/**
- * Whether an event fires a trigger: it concerns the trigger, and nothing is in the way. Specification: Inbound provider
- * events.
- */
-export function matchesEvent(trigger: FiringRule, event: ProviderEvent): boolean {
-  return concerns(trigger, event) && obstacle(trigger) === undefined
-}
-
 /** Whether an event is the one that a trigger waits for: the same provider and the same name, as it is written. */
 export function concerns(trigger: FiringRule, { source, event }: ProviderEvent): boolean {
   return trigger.trigger_source === source && trigger.trigger_event === event

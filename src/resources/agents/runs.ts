@@ -1,10 +1,10 @@
 import type * as z from 'zod'
 import { type Settings, setting } from '../../kernel/assumptions.ts'
-import { END_OF_TIME } from '../../kernel/clock.ts'
-import { parseDuration } from '../../kernel/duration.ts'
 import { duration } from '../../kernel/fields.ts'
 import { type EventHandler, idOf, refOf, type Scope } from '../../kernel/operation.ts'
-import { eventId, SCHEDULE, type ScheduledEvent } from '../../kernel/scheduler.ts'
+import { END_OF_TIME } from '../../kernel/time/clock.ts'
+import { parseDuration } from '../../kernel/time/duration.ts'
+import { eventId, SCHEDULE, type ScheduledEvent } from '../../kernel/time/scheduler.ts'
 import { type AgentRun, agentRuns } from './schema.ts'
 
 const EXECUTE = 'agent-run.execute'

@@ -10,7 +10,7 @@ import {
   successUpdate,
 } from '../../kernel/open-items.ts'
 import { operation, type Request } from '../../kernel/operation.ts'
-import { shown } from '../../kernel/state.ts'
+import { shown } from '../../kernel/state/state.ts'
 import { opaqueList, opaqueListAnswer, refuseStrict, uncontracted } from '../opaque.ts'
 import { requireAgent } from './agents.ts'
 import {

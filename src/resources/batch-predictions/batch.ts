@@ -1,5 +1,5 @@
-import type { Row } from '../../kernel/commit.ts'
 import type { JsonObject } from '../../kernel/json.ts'
+import type { Row } from '../../kernel/state/commit.ts'
 import type { BatchItem } from './items.ts'
 import type { Metadata } from './metadata.ts'
 import type { OutcomeRule } from './outcome-rules.ts'

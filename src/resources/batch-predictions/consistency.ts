@@ -1,6 +1,6 @@
-import { HOUR } from '../../kernel/duration.ts'
-import { formatInstant, parseInstant } from '../../kernel/instant.ts'
 import { isObject, type Json, type JsonObject } from '../../kernel/json.ts'
+import { HOUR } from '../../kernel/time/duration.ts'
+import { formatInstant, parseInstant } from '../../kernel/time/instant.ts'
 import type { Batch, End } from './batch.ts'
 import type { Complain } from './items.ts'
 import { type BatchStatus, batchStatuses, isTerminal } from './states.ts'

@@ -2,6 +2,7 @@ import { problem } from '../../kernel/errors.ts'
 import type { JsonObject } from '../../kernel/json.ts'
 import { type EmbeddedProblem, refOf, type Scope } from '../../kernel/operation.ts'
 import { publish } from '../../kernel/outbox/delivery.ts'
+import { counted } from '../../kernel/words.ts'
 import { shownBatch } from './answer.ts'
 import type { Batch, End, Progress } from './batch.ts'
 import { resultsPath } from './consistency.ts'
@@ -168,5 +169,7 @@ function errorOf({ settings }: Scope, { code, title, status }: EmbeddedProblem, 
 function before({ now }: Scope, batch: Batch): string {
   const total = batch._emulator.request.items.length
   const left = total - finishedItems(batch, now)
-  return left === 0 ? '' : ` before ${left} of ${total} ${total === 1 ? 'item was' : 'items were'} finished`
+  return left === 0
+    ? ''
+    : ` before ${left} of ${counted(total, 'item')} ${total === 1 ? 'was' : 'were'} finished`
 }

@@ -31,7 +31,7 @@ export const batchMilestone: Milestone<Goal> = {
   schema: goal,
   ref: ({ batch }) => `${batches.name}/${batch}`,
   reachedAt: (scope, goal) => {
-    const batch = scope.tx.in(batches).require(goal.batch)
+    const batch = scope.tx.in(batches).get(goal.batch) ?? unknown(goal.batch)
     const { finished_items: wanted } = goal
     return wanted === undefined
       ? statusReachedAt(scope, batch, goal.status ?? 'terminal')
@@ -64,6 +64,13 @@ function isAhead(status: BatchStatus, wanted: BatchStatus): boolean {
     for (const arrow of batchLifecycle.arrows) if (arrow.from === from) ahead.add(arrow.to)
   }
   return ahead.has(wanted)
+}
+
+function unknown(id: string): never {
+  return refuse('not_found', {
+    detail: `There is no batch prediction with the id "${id}".`,
+    mitigation: `GET /__emulator/state/${batches.name} lists all there are.`,
+  })
 }
 
 function never({ id, status, _emulator }: Batch, what: string): never {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { DAY, parseDuration } from '../../kernel/duration.ts'
 import { duration, intBetween } from '../../kernel/fields.ts'
+import { DAY, parseDuration } from '../../kernel/time/duration.ts'
 
 /** How a phase passes: `immediate`, `hold` (until released), a duration, or after so many polls. */
 export type PhasePace = string | { readonly polls: number }

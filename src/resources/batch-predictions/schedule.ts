@@ -1,8 +1,9 @@
 import type { Settings } from '../../kernel/assumptions.ts'
-import { DAY, parseDuration } from '../../kernel/duration.ts'
-import { formatInstant } from '../../kernel/instant.ts'
 import { refOf, type Scope } from '../../kernel/operation.ts'
-import { eventId, type NewEvent, SCHEDULE, type ScheduledEvent } from '../../kernel/scheduler.ts'
+import { DAY, parseDuration } from '../../kernel/time/duration.ts'
+import { formatInstant } from '../../kernel/time/instant.ts'
+import { eventId, type NewEvent, SCHEDULE, type ScheduledEvent } from '../../kernel/time/scheduler.ts'
+import { counted } from '../../kernel/words.ts'
 import type { Batch } from './batch.ts'
 import { beatOf, type PhasePace, timeUntil } from './pace.ts'
 import { itemBeat } from './plan.ts'
@@ -54,12 +55,13 @@ function workAhead(batch: Batch, ref: string, settings: Settings): Ahead[] {
     after === undefined ? [] : [{ kind, ref, due: since + after, urgency: 'work', says }]
   switch (batch.status) {
     case 'validating': {
-      const says = `Validation ends: processing of ${total} items begins, or the batch fails if one does not validate.`
+      const says = `Validation ends: processing of ${counted(total, 'item')} begins, or the batch fails if one does not validate.`
       return work('batch.start', phaseTime(plan.pace.validating, progress.held), says)
     }
     case 'in_progress': {
       const left = total - progress.done
-      const says = `The last of ${total} items is finished: the batch is finalized.`
+      const last = total === 1 ? 'The only item' : `The last of ${total} items`
+      const says = `${last} is finished: the batch is finalized.`
       return work('batch.finalize', timeUntil(itemBeat(batch), left, left), says)
     }
     case 'finalizing':

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Settings } from '../../kernel/assumptions.ts'
-import { logged } from '../../kernel/commit.ts'
+import { logged } from '../../kernel/state/commit.ts'
 import { zodIssues } from '../../kernel/zod-issues.ts'
 import { batches } from './schema.ts'
 import { batchStatuses } from './states.ts'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { collection } from '../../kernel/collection.ts'
 import { nonEmptyText, timestamp } from '../../kernel/fields.ts'
 import { isObject, type JsonObject } from '../../kernel/json.ts'
+import { collection } from '../../kernel/state/collection.ts'
 import { REQUIRED } from '../../kernel/zod-issues.ts'
 import { missing } from '../missing.ts'
 import { teamspaces } from '../teamspaces/schema.ts'

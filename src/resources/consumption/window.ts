@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { setting } from '../../kernel/assumptions.ts'
-import { DAY } from '../../kernel/duration.ts'
 import { refuseInvalid } from '../../kernel/errors.ts'
-import { type ParsedInstant, parseInstant, startOfDay } from '../../kernel/instant.ts'
 import type { Request } from '../../kernel/operation.ts'
+import { DAY } from '../../kernel/time/duration.ts'
+import { type ParsedInstant, parseInstant, startOfDay } from '../../kernel/time/instant.ts'
 
 /** The most UTC calendar days that a report may span. Specification: Field and parameter bounds. */
 const MAX_DAYS = 90

@@ -1,7 +1,7 @@
-import type { Caller } from '../../kernel/auth.ts'
 import { refuse } from '../../kernel/errors.ts'
 import type { AuthorizeRequest, Finder } from '../../kernel/operation.ts'
-import type { Transaction } from '../../kernel/store.ts'
+import type { Caller } from '../../kernel/request/auth.ts'
+import type { Transaction } from '../../kernel/state/store.ts'
 import { requireVisible } from '../visible.ts'
 import { byUser, type Membership, memberships, type Teamspace, teamspaces } from './schema.ts'
 

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { type Settings, setting } from '../../kernel/assumptions.ts'
-import { collection } from '../../kernel/collection.ts'
-import { DAY } from '../../kernel/duration.ts'
 import { nonEmptyText, text, timestamp } from '../../kernel/fields.ts'
 import type { Issue } from '../../kernel/json.ts'
-import type { Index, Transaction } from '../../kernel/store.ts'
+import { collection } from '../../kernel/state/collection.ts'
+import type { Index, Transaction } from '../../kernel/state/store.ts'
+import { DAY } from '../../kernel/time/duration.ts'
 import { missing } from '../missing.ts'
 import { organizations } from '../organizations.ts'
 

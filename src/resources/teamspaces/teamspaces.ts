@@ -11,7 +11,7 @@ import {
   successUpdate,
 } from '../../kernel/open-items.ts'
 import { operation, type Request } from '../../kernel/operation.ts'
-import type { Transaction } from '../../kernel/store.ts'
+import type { Transaction } from '../../kernel/state/store.ts'
 import { oneOfNames } from '../names.ts'
 import { requireManaged } from './access.ts'
 import {

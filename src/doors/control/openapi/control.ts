@@ -1,7 +1,7 @@
 import type { Settings } from '../../../kernel/assumptions.ts'
 import type { JsonObject } from '../../../kernel/json.ts'
-import { NAME_PATTERN, NAME_RULE } from '../../../kernel/names.ts'
-import { DEFAULT_SANDBOX } from '../../../kernel/sandboxes.ts'
+import { NAME_PATTERN, NAME_RULE } from '../../../kernel/worlds/names.ts'
+import { DEFAULT_SANDBOX } from '../../../kernel/worlds/sandboxes.ts'
 import type { ControlHost } from '../host.ts'
 import { type AnyRoute, BASE, SMALL_BODY } from '../route.ts'
 import {

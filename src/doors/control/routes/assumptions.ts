@@ -1,8 +1,8 @@
 import type { Setting } from '../../../kernel/assumptions.ts'
 import { anyObject } from '../../../kernel/fields.ts'
 import type { JsonObject } from '../../../kernel/json.ts'
-import type { Sandbox } from '../../../kernel/sandbox.ts'
 import { withoutSecret } from '../../../kernel/secrets.ts'
+import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
 import { type AnyRoute, route } from '../route.ts'
 
 /** The assumption ledger and the settings that it offers. */

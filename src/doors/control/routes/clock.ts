@@ -1,13 +1,13 @@
 import * as z from 'zod'
-import type { Target } from '../../../kernel/advance.ts'
-import { END_OF_TIME, FASTEST } from '../../../kernel/clock.ts'
-import { parseDuration } from '../../../kernel/duration.ts'
 import { refuse, refuseInvalid } from '../../../kernel/errors.ts'
 import { duration, intBetween, timestamp } from '../../../kernel/fields.ts'
-import { formatInstant } from '../../../kernel/instant.ts'
 import type { AnyMilestone, Service } from '../../../kernel/operation.ts'
-import type { Sandbox } from '../../../kernel/sandbox.ts'
-import { MOST_EVENTS, type ScheduledEvent } from '../../../kernel/scheduler.ts'
+import type { Target } from '../../../kernel/time/advance.ts'
+import { END_OF_TIME, FASTEST } from '../../../kernel/time/clock.ts'
+import { parseDuration } from '../../../kernel/time/duration.ts'
+import { formatInstant } from '../../../kernel/time/instant.ts'
+import { MOST_EVENTS, type ScheduledEvent } from '../../../kernel/time/scheduler.ts'
+import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
 import { type AnyRoute, route } from '../route.ts'
 
 const change = () =>
@@ -23,7 +23,7 @@ const change = () =>
     skip_on_poll: z.boolean().optional(),
   })
 
-const step = (milestones: readonly AnyMilestone[]) => {
+const givenTarget = (milestones: readonly AnyMilestone[]) => {
   const goals = milestones.map((each) => each.schema())
   return z
     .strictObject({
@@ -70,8 +70,8 @@ export const clockRoutes = ({ milestones }: Service): readonly AnyRoute[] => [
     summary: 'Let time pass, every event that falls due happen and its webhooks be delivered',
     answers: 'A receipt: everything that happened, in order.',
     settles: true,
-    body: () => step(milestones),
-    handle: async ({ sandbox, body }) => ({ body: await sandbox.advance(target(body, milestones)) }),
+    body: () => givenTarget(milestones),
+    handle: async ({ sandbox, body }) => ({ body: await sandbox.advance(targetOf(body, milestones)) }),
   }),
   route({
     name: 'clock.horizon',
@@ -99,7 +99,7 @@ function eventOf({ due_at, kind, ref, urgency, says }: ScheduledEvent) {
   return { at: due_at, kind, ref, urgency, says }
 }
 
-interface Step {
+interface GivenTarget {
   readonly by?: string | undefined
   readonly to?: string | undefined
   readonly steps?: number | undefined
@@ -107,7 +107,7 @@ interface Step {
 }
 
 // The schema leaves one member, and has read it before.
-function target({ by, to, steps, until }: Step, milestones: readonly AnyMilestone[]): Target {
+function targetOf({ by, to, steps, until }: GivenTarget, milestones: readonly AnyMilestone[]): Target {
   if (steps !== undefined) return { steps }
   if (to !== undefined) return toInstant(Date.parse(to), '/to')
   if (by !== undefined) return { to: (now) => reachable(now, now + (parseDuration(by) ?? 0), '/by') }

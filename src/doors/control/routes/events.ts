@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { didYouMean } from '../../../kernel/assumptions.ts'
-import type { ClockRow } from '../../../kernel/clock.ts'
-import type { Change, Commit, Row } from '../../../kernel/commit.ts'
 import { queryText } from '../../../kernel/fields.ts'
-import { formatInstant } from '../../../kernel/instant.ts'
 import type { LogEntry } from '../../../kernel/log/request-log.ts'
-import type { Sandbox } from '../../../kernel/sandbox.ts'
-import { CLOCK, WORLD } from '../../../kernel/state.ts'
+import { type Change, type Commit, transitionOf } from '../../../kernel/state/commit.ts'
+import { CLOCK, WORLD } from '../../../kernel/state/state.ts'
+import type { ClockRow } from '../../../kernel/time/clock.ts'
+import { formatInstant } from '../../../kernel/time/instant.ts'
+import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
 import { type FeedSource, Feeds } from '../feed.ts'
 import type { ControlHost } from '../host.ts'
 import { type AnyRoute, route } from '../route.ts'
@@ -109,13 +109,8 @@ function requestOf({ id, at, method, path, operation, status, error }: LogEntry)
   return { id, at, method, path, operation: operation ?? null, status, error: error?.code ?? null }
 }
 
-function tellTransition({ table, id, before, after }: Change, { at }: Commit, tell: Hear): void {
-  const [from, to] = [statusOf(before), statusOf(after)]
-  const isTold = from !== undefined && to !== undefined && from !== to && !table.startsWith('$')
-  if (isTold) tell({ ref: `${table}/${id}`, from, to, at })
-}
-
-function statusOf(row: Row | undefined): string | undefined {
-  const status = (row as { status?: unknown } | undefined)?.status
-  return typeof status === 'string' ? status : undefined
+function tellTransition(change: Change, { at }: Commit, tell: Hear): void {
+  const { table, id } = change
+  const transition = transitionOf(change)
+  if (transition !== undefined && !table.startsWith('$')) tell({ ref: `${table}/${id}`, ...transition, at })
 }

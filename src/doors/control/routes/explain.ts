@@ -1,8 +1,6 @@
-import { didYouMean } from '../../../kernel/assumptions.ts'
 import { refuse } from '../../../kernel/errors.ts'
 import { explain } from '../../../kernel/explain/trace.ts'
 import type { RequestLog } from '../../../kernel/log/request-log.ts'
-import type { ControlHost } from '../host.ts'
 import { type AnyRoute, route } from '../route.ts'
 
 /** Why a request was answered as it was. */
@@ -16,7 +14,7 @@ export const explainRoutes: readonly AnyRoute[] = [
       'The whole way of the request: what each step saw, what it changed, and what the answer rests on.',
     handle: ({ host, params }) => {
       const { name, number } = partsOf(params.request_id)
-      const sandbox = host.sandboxes.get(name) ?? refuseUnknownSandbox(host, name)
+      const { sandbox } = host.sandboxes.show(name)
       const entry =
         sandbox.log.find(params.request_id) ?? refuseUnknown(sandbox.log, params.request_id, number)
       return { body: explain(sandbox, entry) }
@@ -33,11 +31,6 @@ function partsOf(id: string): { readonly name: string; readonly number: number }
     mitigation:
       'Take it from the header X-Emulator-Request-Id of an answer, or from GET /__emulator/requests.',
   })
-}
-
-function refuseUnknownSandbox({ sandboxes }: ControlHost, name: string): never {
-  const names = sandboxes.list().map(({ sandbox }) => sandbox.name)
-  return refuse('not_found', { detail: `There is no sandbox "${name}".${didYouMean(name, names)}` })
 }
 
 function refuseUnknown({ requests, dropped, capacity }: RequestLog, id: string, number: number): never {

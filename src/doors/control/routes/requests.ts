@@ -1,11 +1,10 @@
 import * as z from 'zod'
 import { didYouMean } from '../../../kernel/assumptions.ts'
-import { refuse, refuseInvalid } from '../../../kernel/errors.ts'
+import { refuseInvalid } from '../../../kernel/errors.ts'
 import { queryInt, queryText } from '../../../kernel/fields.ts'
 import { matches } from '../../../kernel/log/request-match.ts'
 import { STATUS_PATTERN } from '../../../kernel/log/request-match-schema.ts'
-import type { Sandbox } from '../../../kernel/sandbox.ts'
-import type { ControlHost } from '../host.ts'
+import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
 import { entriesSince, entryOf } from '../request-entry.ts'
 import { type AnyRoute, route } from '../route.ts'
 
@@ -41,7 +40,8 @@ export const requestRoutes: readonly AnyRoute[] = [
     answers: 'The entries, how many the log can hold, and how many it has dropped.',
     query: filter,
     handle: ({ host, sandbox: chosen, query: { sandbox: name, since, limit = USUAL, ...match } }) => {
-      const sandbox = name === undefined ? chosen : sandboxNamed(host, name)
+      // Looking must not make a world that nobody has used.
+      const sandbox = name === undefined ? chosen : host.sandboxes.show(name).sandbox
       refuseUnknownOperation(sandbox, match.operation)
       const found = entriesSince(sandbox, since, '/query/since').filter((entry) => matches(match, entry))
       return {
@@ -68,18 +68,6 @@ export const requestRoutes: readonly AnyRoute[] = [
     },
   }),
 ]
-
-// Looking must not make a world that nobody has used.
-function sandboxNamed({ sandboxes }: ControlHost, name: string): Sandbox {
-  const names = sandboxes.list().map(({ sandbox }) => sandbox.name)
-  return (
-    sandboxes.get(name) ??
-    refuse('not_found', {
-      detail: `There is no sandbox "${name}".${didYouMean(name, names)}`,
-      mitigation: 'GET /__emulator/sandboxes lists every sandbox.',
-    })
-  )
-}
 
 function refuseUnknownOperation({ service }: Sandbox, name: string | undefined): void {
   if (name === undefined || service.operations.has(name)) return

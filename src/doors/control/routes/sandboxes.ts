@@ -1,19 +1,20 @@
 import * as z from 'zod'
 import { refuseInvalid } from '../../../kernel/errors.ts'
 import { anyObject } from '../../../kernel/fields.ts'
-import { formatInstant } from '../../../kernel/instant.ts'
 import { type Issue, isObject, type JsonObject } from '../../../kernel/json.ts'
-import { NAME_PATTERN, NAME_RULE } from '../../../kernel/names.ts'
-import type { Origin } from '../../../kernel/origin.ts'
-import type { Sandbox } from '../../../kernel/sandbox.ts'
-import { DEFAULT_SANDBOX, type SandboxEntry, type Sandboxes } from '../../../kernel/sandboxes.ts'
+import { countRecords } from '../../../kernel/state/state.ts'
+import { formatInstant } from '../../../kernel/time/instant.ts'
+import { nameField } from '../../../kernel/worlds/names.ts'
+import type { Origin } from '../../../kernel/worlds/origin.ts'
+import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
+import { DEFAULT_SANDBOX, type SandboxEntry, type Sandboxes } from '../../../kernel/worlds/sandboxes.ts'
 import { refuseFixtures } from '../refuse-fixtures.ts'
 import { type AnyRoute, BASE, route, WORLD_BODY } from '../route.ts'
 import { foreignExtends, originOf, startingPoint } from '../starting-point.ts'
 
 const newSandbox = () =>
   z.strictObject({
-    name: z.string().regex(NAME_PATTERN, { error: `must be ${NAME_RULE}` }),
+    name: nameField(),
     ...startingPoint(),
     settings: anyObject().optional(),
     persist: z.boolean().default(false),
@@ -92,7 +93,7 @@ function viewOf({ sandbox, persist }: SandboxEntry) {
     rate: clock.rate,
     seed,
     revision: store.revision,
-    records: [...service.collections.keys()].reduce((sum, table) => sum + store.rows(table).size, 0),
+    records: countRecords(store, service.collections.keys()),
     requests: log.size,
     base_url_path: `${path}/v1`,
     control_url_path: path + BASE,

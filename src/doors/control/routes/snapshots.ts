@@ -1,12 +1,11 @@
 import * as z from 'zod'
 import { anyObject } from '../../../kernel/fields.ts'
-import { NAME_PATTERN, NAME_RULE } from '../../../kernel/names.ts'
-import type { Kept } from '../../../kernel/snapshots.ts'
+import { nameField } from '../../../kernel/worlds/names.ts'
+import type { Kept } from '../../../kernel/worlds/snapshots.ts'
 import { type AnyRoute, route, WORLD_BODY } from '../route.ts'
 import { summaryOf } from '../world-summary.ts'
 
-const named = () =>
-  z.strictObject({ name: z.string().regex(NAME_PATTERN, { error: `must be ${NAME_RULE}` }) })
+const named = () => z.strictObject({ name: nameField() })
 
 /** Whole worlds at rest, clock included, each belonging to one sandbox. */
 export const snapshotRoutes: readonly AnyRoute[] = [

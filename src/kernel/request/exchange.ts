@@ -1,0 +1,152 @@
+import type { Setting, Settings } from '../assumptions.ts'
+import type { Refusal } from '../errors.ts'
+import type { Json } from '../json.ts'
+import type { ChosenBy, KeptPoll, KeptWindow } from '../log/request-log.ts'
+import type { AnyOperation, Reply, Request, Scope } from '../operation.ts'
+import { Chance, type Label, objectId, uuid } from '../random.ts'
+import type { Commit, Row } from '../state/commit.ts'
+import { COUNTERS, type CountersRow, WORLD } from '../state/state.ts'
+import type { Transaction } from '../state/store.ts'
+import { formatInstant } from '../time/instant.ts'
+import { type NewEvent, schedule, unschedule } from '../time/scheduler.ts'
+import type { Caller } from './auth.ts'
+import type { Step } from './steps.ts'
+
+/** What came with a request instead of, or as, its body. */
+export type CallBody =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'json'; readonly value: Json; readonly bytes?: Uint8Array }
+  /** The door could not read a body: the refusal is raised where the body would have been understood. */
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+
+export type { ChosenBy }
+
+/** One API request, free of HTTP: what the pipeline needs to know of it. */
+export interface Call {
+  readonly operation: AnyOperation
+  /** `POST`, or `HEAD` for a GET whose body nobody wants. */
+  readonly method: string
+  /** The path as it was requested, without the query: the `instance` of a problem. */
+  readonly path: string
+  /** What stands before `/v1` in it: empty, or `/@name`. */
+  readonly pathPrefix: string
+  readonly chosenBy: ChosenBy
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string | readonly string[]>>
+  /** Lower-case names; a repeated header has its first value. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly body: CallBody
+}
+
+/** What a handler is told of the world around it. */
+export interface Surroundings {
+  readonly seed: number
+  readonly name: string
+  readonly settings: Settings
+}
+
+/** The capabilities of a handler, bound to one transaction. */
+export class HandlerScope implements Scope {
+  tx: Transaction
+  now: number
+  readonly seed: number
+  readonly sandbox: string
+  readonly settings: Settings
+  readonly cause: string
+
+  constructor(tx: Transaction, now: number, { seed, name, settings }: Surroundings, cause: string) {
+    this.tx = tx
+    this.now = now
+    this.seed = seed
+    this.sandbox = name
+    this.settings = settings
+    this.cause = cause
+  }
+
+  get at(): string {
+    return formatInstant(this.now)
+  }
+
+  readonly newId = (): string => objectId(this.seed, this.#count('ids'))
+  readonly newUuid = (): string => uuid(this.seed, this.#count('uuids'))
+  readonly chance = (...labels: readonly Label[]): Chance => new Chance(this.seed, ...labels)
+  readonly schedule = (event: NewEvent): void => {
+    schedule(this.tx, event, { seq: this.#count('events'), caused_by: this.cause })
+  }
+  readonly unschedule = (ref: string, kinds: readonly string[]): void => unschedule(this.tx, ref, kinds)
+
+  // Counters are part of the world: a refused request gives its numbers back, so that the next id does not depend on it.
+  #count(counter: 'ids' | 'uuids' | 'events'): number {
+    const counters = this.tx.get(WORLD, COUNTERS) as CountersRow
+    const value = counters[counter] + 1
+    this.tx.put(WORLD, { ...counters, [counter]: value } as Row)
+    return value
+  }
+}
+
+/** One request on its way through the pipeline: its scope, and everything that the steps find out. */
+// biome-ignore lint/suspicious/noExplicitAny: the operation's schemas have given query and body their types before a handler sees them.
+export class Exchange extends HandlerScope implements Request<any, any> {
+  readonly call: Call
+  /** The step under way; when the exchange is over, the one that decided. */
+  step: Step = 'settle'
+  caller!: Caller // set by identify, before any handler runs
+  /** The teamspace whose rate window the request uses: that of the caller, unless the choice of another was not theirs. */
+  windowOf!: string // set by identify, with the caller
+  /** The place that it asked for in its rate window. */
+  window: KeptWindow | undefined
+  target: unknown
+  query: unknown
+  body: unknown
+  reply: Reply | undefined
+  refusal: Refusal | undefined
+  idempotency: 'none' | 'fresh' | 'replay' | 'conflict' = 'none'
+  commit: Commit | undefined
+  /** Number of events that were due and ran before anybody looked at the request. */
+  caughtUp = 0
+  polled: KeptPoll | undefined
+  /** Near misses of a request that fits no route. */
+  nearest: readonly string[] = NO_NAMES
+  /** Digest of the body, once it was needed: a large one takes a good part of a second. */
+  fingerprint: string | undefined
+  #assumed: Set<string> | undefined
+
+  constructor(call: Call, ...scope: ConstructorParameters<typeof HandlerScope>) {
+    super(...scope)
+    this.call = call
+  }
+
+  /** The id of the request: the cause of all that it does. */
+  get id(): string {
+    return this.cause
+  }
+
+  get params(): Readonly<Record<string, string>> {
+    return this.call.params
+  }
+
+  get pathPrefix(): string {
+    return this.call.pathPrefix
+  }
+
+  get rawBody(): Json | undefined {
+    return this.call.body.kind === 'json' ? this.call.body.value : undefined
+  }
+
+  get assumed(): ReadonlySet<string> {
+    return this.#assumed ?? NOTHING
+  }
+
+  readonly assume = <T>(setting: Setting<T>): T => {
+    this.note(setting.item)
+    return this.settings.get(setting)
+  }
+
+  readonly note = (item: string): void => {
+    this.#assumed ??= new Set()
+    this.#assumed.add(item)
+  }
+}
+
+const NOTHING: ReadonlySet<string> = new Set()
+const NO_NAMES: readonly string[] = []

@@ -1,0 +1,20 @@
+import * as z from 'zod'
+import { refuseInvalid } from '../errors.ts'
+
+/** What a name of a sandbox, or of a snapshot, may be. */
+export const NAME_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/
+
+/** The rule for names in words. */
+export const NAME_RULE = '1 to 63 lower-case letters, digits and hyphens, not beginning with a hyphen'
+
+const MUST_BE = `must be ${NAME_RULE}`
+
+/** A member that names a sandbox, or a snapshot. */
+export function nameField() {
+  return z.string().regex(NAME_PATTERN, { error: MUST_BE })
+}
+
+/** Refuses what is no name. @param at where it stands in the request, as a JSON Pointer */
+export function refuseBadName(name: string, at: string): void {
+  if (!NAME_PATTERN.test(name)) refuseInvalid([{ pointer: at, detail: MUST_BE }])
+}

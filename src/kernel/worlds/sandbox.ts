@@ -1,0 +1,72 @@
+import { refuseInvalid } from '../errors.ts'
+import type { JsonObject } from '../json.ts'
+import type { Scope } from '../operation.ts'
+import type { Answer } from '../request/answer.ts'
+import type { Call } from '../request/exchange.ts'
+import { perform } from '../request/perform.ts'
+import type { Commit, Row } from '../state/commit.ts'
+import { checkDocument } from '../state/document.ts'
+import { SETTINGS, WORLD } from '../state/state.ts'
+import { advance, type Outbox, type Target } from '../time/advance.ts'
+import type { Receipt } from '../time/receipt.ts'
+import { settle } from '../time/settle.ts'
+import { World } from './world.ts'
+
+/** One isolated world and all that can be done with it. */
+export class Sandbox extends World {
+  /** Where outgoing webhooks are waited for; without one nothing is sent. */
+  outbox: Outbox | undefined
+  #passage: Promise<unknown> = Promise.resolve()
+
+  /** Answers one API request, after everything that is due by now has happened. */
+  perform(call: Call): Answer {
+    return perform(this, call)
+  }
+
+  /** Runs everything that is due by the host's clock. */
+  catchUp(): Receipt {
+    return settle(this, this.clock.due())
+  }
+
+  /**
+   * Lets time pass up to a target and its webhooks be delivered. One passage of time waits for the one before it, so a
+   * receiver of a webhook that advances the clock and waits for that waits for itself.
+   */
+  advance(target: Target): Promise<Receipt> {
+    const turn = this.#passage.then(() => advance(this, target, this.outbox))
+    this.#passage = turn.catch(() => {})
+    return turn
+  }
+
+  /** A change from outside the API, in a transaction of its own. When `work` throws, nothing has changed. */
+  change<T>(
+    work: (scope: Scope) => T,
+    cause = 'control',
+  ): { readonly result: T; readonly commit: Commit | undefined } {
+    this.catchUp()
+    const scope = this.scope(cause)
+    const result = work(scope)
+    return { result, commit: this.commit(scope) }
+  }
+
+  /** Replaces the settings, or refuses them whole with every issue. */
+  setSettings(values: JsonObject): void {
+    refuseInvalid(this.ledger.check(values))
+    // Records that were right under the old settings need not be under the new ones.
+    const checked = checkDocument(
+      { ...this.document(), settings: values },
+      this.service,
+      this.ledger,
+      this.options.strict,
+    )
+    if ('issues' in checked) refuseInvalid(checked.issues)
+    this.change(({ tx }) => tx.put(WORLD, { id: SETTINGS, values } as Row))
+  }
+
+  /** Replaces the world by a document from outside, or refuses it whole with every issue. */
+  load(document: unknown): void {
+    const checked = checkDocument(document, this.service, this.ledger, this.options.strict)
+    if ('issues' in checked) refuseInvalid(checked.issues)
+    else this.become(checked.world)
+  }
+}
