@@ -1,21 +1,44 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
+import type { JsonObject } from '../../src/kernel/json.ts'
+import type { AnyOperation } from '../../src/kernel/operation.ts'
+import { fingerprint } from '../../src/kernel/request/idempotency.ts'
+import { KEYS } from '../support/base-world.ts'
 import { aBatch, batchWorld } from '../support/batches.ts'
 
-const digests = vi.hoisted(() => ({ count: 0 }))
-
-vi.mock('../../src/kernel/request/idempotency.ts', async (original) => {
-  const module = await original<typeof import('../../src/kernel/request/idempotency.ts')>()
-  return {
-    ...module,
-    fingerprint: (body: Parameters<typeof module.fingerprint>[0]) => {
-      digests.count += 1
-      return module.fingerprint(body)
-    },
+/** A body that counts how often one of its members is read. */
+function countingBody() {
+  const reads = { count: 0 }
+  const body = aBatch() as unknown as JsonObject
+  const prompt = body.prompt
+  const get = () => {
+    reads.count += 1
+    return prompt
   }
-})
+  return { reads, body: Object.defineProperty(body, 'prompt', { get, enumerable: true }) }
+}
 
 test('R276 a first use of a key takes the digest of its body once, however large', async () => {
-  const world = await batchWorld()
-  await world.post('/batch-predictions', aBatch(), { headers: { 'idempotency-key': 'key-1' } })
-  expect(digests.count).toBe(1)
+  const { sandbox } = await batchWorld()
+  const operation = sandbox.service.operations.get('batch-predictions.create') as AnyOperation
+  const readsOfCreation = (key: Readonly<Record<string, string>>): number => {
+    const { reads, body } = countingBody()
+    const { status } = sandbox.perform({
+      operation,
+      method: 'POST',
+      path: '/v1/batch-predictions',
+      pathPrefix: '',
+      chosenBy: 'default',
+      params: {},
+      query: {},
+      headers: { authorization: `Bearer ${KEYS.KU}`, ...key },
+      body: { kind: 'json', value: body },
+    })
+    expect(status).toBe(200)
+    return reads.count
+  }
+  const { reads, body } = countingBody()
+  fingerprint(body)
+  const ofOneDigest = reads.count
+  expect(ofOneDigest).toBeGreaterThan(0)
+  expect(readsOfCreation({ 'idempotency-key': 'key-1' }) - readsOfCreation({})).toBe(ofOneDigest)
 })
