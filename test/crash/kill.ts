@@ -7,4 +7,5 @@ const { values } = parseArgs({
 })
 const report = await killRounds(Number(values.rounds), Number(values.seed))
 process.stdout.write(`${JSON.stringify(report, null, 2)}\n`)
-process.exitCode = report.lost + report.doubled + report.unreadable === 0 ? 0 : 1
+const { lost, doubled, untold, unrestorable, unreadable } = report
+process.exitCode = lost + doubled + untold + unrestorable + unreadable === 0 ? 0 : 1
