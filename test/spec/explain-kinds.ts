@@ -105,6 +105,16 @@ export const specialKinds: readonly Kind[] = [
     make: async (world) => send(world, 'GET', `${BATCHES}/${await batch(world)}`),
   },
   {
+    name: 'ok-poll-that-ends-a-batch-and-leaves-a-webhook',
+    world: {
+      settings: {
+        'batch.pace': { validating: 'immediate', in_progress: 'immediate', finalizing: { polls: 1 } },
+        'webhooks.subscriptions': [{ url: 'http://127.0.0.1:9/hook' }],
+      },
+    },
+    make: async (world) => send(world, 'GET', `${BATCHES}/${await batch(world)}`),
+  },
+  {
     name: 'ok-after-due-events',
     make: async (world) => {
       const id = await batch(world)
