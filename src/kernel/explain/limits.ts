@@ -34,7 +34,7 @@ export function limiterOf(world: World, { window, admission, error }: LogEntry):
     key: window?.key ?? null,
     limit,
     window_s: window === undefined ? null : window.limit.window / 1000,
-    before: window === undefined ? null : { remaining: window.free },
+    before: window === undefined ? null : { remaining: window.admission.free },
     after,
     other_rule: error?.byOtherRule === true ? quotaOf(admission) : null,
     says:
@@ -48,7 +48,8 @@ function quotaOf({ limit, remaining, reset, retryAfter }: Admission): Quota {
   return { limit, remaining, reset, retry_after: retryAfter ?? null }
 }
 
-function windowSays({ options }: World, { free, limit, admission }: KeptWindow): string {
+function windowSays({ options }: World, { limit, admission }: KeptWindow): string {
+  const { free } = admission
   const size = `${limit.limit} per ${limit.window / 1000} s`
   if (!admission.admitted) {
     return `No place was free (${size}); one becomes free at ${formatInstant(admission.reset * 1000)}. A refused request takes none.`

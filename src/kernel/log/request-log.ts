@@ -1,7 +1,7 @@
 import type { Settings } from '../assumptions.ts'
 import type { Issue, Json } from '../json.ts'
 import type { Caller } from '../request/auth.ts'
-import type { Admission, Limit } from '../request/rate-limiter.ts'
+import type { Admission, Admitted, Limit } from '../request/rate-limiter.ts'
 import type { Step } from '../request/steps.ts'
 import type { Commit } from '../state/commit.ts'
 
@@ -84,9 +84,7 @@ export interface LogEntry {
 export interface KeptWindow {
   readonly key: string
   readonly limit: Limit
-  /** Places that were free before the request; never negative. */
-  readonly free: number
-  readonly admission: Admission
+  readonly admission: Admitted
 }
 
 /** A log at rest. */

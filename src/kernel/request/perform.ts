@@ -105,10 +105,8 @@ function admit(world: World, exchange: Exchange): void {
   const place = exchange.settings.get(pathKey) === 'template' ? operation.name : `${operation.method} ${own}`
   const limit = world.limitOf(operation.name)
   const key = `${exchange.windowOf} ${place}`
-  const now = world.limiterNow()
-  const free = world.limiter.peek(key, limit, now).remaining
-  const admission = world.limiter.admit(key, limit, now, world.options.enforceLimits)
-  exchange.window = { key, limit, free, admission }
+  const admission = world.limiter.admit(key, limit, world.limiterNow(), world.options.enforceLimits)
+  exchange.window = { key, limit, admission }
   if (admission.admitted) return
   const frozen = world.clock.rate === 0 && exchange.settings.get(limitClock) === 'virtual'
   refuse('rate_limit_exceeded', {

@@ -123,3 +123,15 @@ test('T07 requests of the future, made under another clock, do not count', () =>
   requests(limiter, 200, T0 + 1_000_000)
   expect(limiter.admit('w', DEFAULT_LIMIT, T0)).toMatchObject({ admitted: true, remaining: 199 })
 })
+
+test('a request is told how many places were free before it, the last one and none included', () => {
+  const rule = { limit: 2, window: 60_000 }
+  const limiter = new RateLimiter()
+  const asked = Array.from({ length: 3 }, () => limiter.admit('w', rule, T0))
+  expect(asked.map(({ free, admitted }) => [free, admitted])).toEqual([
+    [2, true],
+    [1, true],
+    [0, false],
+  ])
+  expect(limiter.admit('w', rule, T0, false)).toMatchObject({ free: 0, admitted: true, remaining: 0 })
+})

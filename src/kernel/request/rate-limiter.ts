@@ -19,6 +19,11 @@ export interface Admission {
   readonly retryAfter?: number
 }
 
+/** What the limiter says about a request that asked for a place, and how many were free before it; never negative. */
+export interface Admitted extends Admission {
+  readonly free: number
+}
+
 /** One window as it is saved and shown. Instants are milliseconds since the Unix epoch, oldest first. */
 export interface SavedWindow {
   readonly id: string
@@ -40,13 +45,14 @@ export class RateLimiter {
   readonly #windows = new Map<string, number[]>()
 
   /** Asks for a place and takes it. `enforce` off: never refuses, still counts. */
-  admit(key: string, { limit, window }: Limit, now: number, enforce = true): Admission {
+  admit(key: string, { limit, window }: Limit, now: number, enforce = true): Admitted {
     const hits = this.#live(key, window, now)
-    const full = hits.length >= limit
-    if (full && enforce) return admission(false, limit, hits, window, now)
-    if (full) hits.shift()
-    hits.push(now)
-    return admission(true, limit, hits, window, now)
+    const free = Math.max(0, limit - hits.length)
+    if (free > 0 || !enforce) {
+      if (free === 0) hits.shift()
+      hits.push(now)
+    }
+    return { free, ...admission(free > 0 || !enforce, limit, hits, window, now) }
   }
 
   /** What the next request would find, without taking a place. */
