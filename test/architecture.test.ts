@@ -12,14 +12,15 @@ interface Source {
 const sources = readSources('src')
 
 /** The packages that each part of the house may use. Builtins of Node are named where a part needs them. */
-const KERNEL_PACKAGES = ['zod', 'fastest-levenshtein', 'tinyqueue', 'node:crypto']
+const KERNEL_PACKAGES = ['zod', 'fastest-levenshtein', 'tinyqueue', 're2js', 'node:crypto', 'node:module']
 const RESOURCE_PACKAGES = ['zod', 'picomatch', 'node:crypto', 'node:net']
 const ROOM_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'batch-predictions': ['ajv', 'ajv-formats', 'node:module'],
   agents: ['croner', 'node:module'],
 }
 const DOOR_PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  http: ['express', 'fastest-levenshtein'],
+  http: ['express', 'fastest-levenshtein', 'structured-headers'],
+  scenarios: ['chokidar', 'jiti', 'zod'],
   control: ['express', 'zod'],
   disk: ['lowdb', 'chokidar'],
   cli: ['commander', 'pino', 'pino-pretty', 'zod'],

@@ -1,6 +1,8 @@
 import type * as z from 'zod'
 import type { Assumptions, Setting, Settings } from './assumptions.ts'
 import type { Dialect } from './errors.ts'
+import { generalPresets } from './faults/general-presets.ts'
+import type { MagicValue, Preset } from './faults/preset.ts'
 import { type FieldKit, fieldKit } from './fields.ts'
 import type { Json, JsonObject } from './json.ts'
 import { unknownFields } from './open-items.ts'
@@ -177,7 +179,26 @@ export interface Resource {
   readonly milestones?: readonly AnyMilestone[]
   /** Types of the webhooks that records of this room give rise to. */
   readonly notices?: readonly Notice[]
+  /** What the fault primitive `state` can do to records of this room. */
+  readonly moves?: readonly AnyMove[]
+  /** Values of requests that stand for a fault, as test cards do with a payment provider; not under `--strict`. */
+  readonly magic?: readonly MagicValue[]
+  /** Ready-made faults about this room. */
+  readonly presets?: readonly Preset[]
 }
+
+/** A change of one record that the fault primitive `state` makes: `{"state": {"batch": "fail"}}`. */
+export interface Move<A> {
+  /** The member of `state`. */
+  readonly name: string
+  readonly says: string
+  readonly schema: (settings: Settings) => z.ZodType<A>
+  /** `id`: the record that is meant; undefined when nothing names one. Does nothing where the record is in the wrong state. */
+  readonly apply: (scope: Scope, id: string | undefined, argument: A) => void
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a list of moves forgets each one's argument; its own functions keep it.
+export type AnyMove = Move<any>
 
 /** One type of webhook. */
 export interface Notice {
@@ -234,6 +255,10 @@ export interface Service {
   readonly milestones: readonly AnyMilestone[]
   /** Every type of webhook. */
   readonly notices: readonly Notice[]
+  readonly moves: ReadonlyMap<string, AnyMove>
+  readonly magic: readonly MagicValue[]
+  /** The presets of the kernel and of every room. */
+  readonly presets: ReadonlyMap<string, Preset>
 }
 
 /** Joins rooms into a service; the keys, which the kernel itself needs, are always there. Throws when two rooms declare the same name. */
@@ -256,6 +281,15 @@ export function service(resources: readonly Resource[]): Service {
     ),
     milestones: resources.flatMap((room) => room.milestones ?? []),
     notices: resources.flatMap((room) => room.notices ?? []),
+    moves: named(
+      resources.flatMap((room) => room.moves ?? []),
+      (each) => each.name,
+    ),
+    magic: resources.flatMap((room) => room.magic ?? []),
+    presets: named(
+      [...generalPresets, ...resources.flatMap((room) => room.presets ?? [])],
+      (each) => each.name,
+    ),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Settings } from '../assumptions.ts'
+import type { Decision } from '../faults/decision.ts'
 import type { Issue, Json } from '../json.ts'
 import type { Caller } from '../request/auth.ts'
 import type { Admission, Admitted, Limit } from '../request/rate-limiter.ts'
@@ -59,6 +60,7 @@ export interface LogEntry {
   /** Lower-case names; without those that carry credentials, and without `host`. */
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: KeptBody
+  /** 0 for a request that a fault cut off before there was an answer. */
   readonly status: number
   /** The step that decided the answer: `handle` when it succeeded. */
   readonly decided: Step
@@ -78,6 +80,8 @@ export interface LogEntry {
   readonly poll: KeptPoll | undefined
   /** What the request changed; references to the records, never copies. */
   readonly commit: Commit | undefined
+  /** What the fault rules decided; undefined when there were none. */
+  readonly faults: Decision | undefined
 }
 
 /** A rate window as a request found it. */

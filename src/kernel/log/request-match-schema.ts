@@ -3,9 +3,10 @@ import { didYouMean } from '../assumptions.ts'
 import { nonEmptyText } from '../fields.ts'
 import { isObject } from '../json.ts'
 import { zodIssues } from '../zod-issues.ts'
+import type { BodyRule } from './body-rule.ts'
 import { isPointer, keysOf } from './json-pointer.ts'
 import { UNKEPT_HEADERS } from './log-entry.ts'
-import type { BodyRule, CallerMatch } from './request-match.ts'
+import type { CallerMatch } from './request-match.ts'
 
 /** A status such as 429, or a class such as `4xx`. */
 export const STATUS_PATTERN = /^[1-5](\d\d|xx)$/

@@ -1,5 +1,6 @@
-import { isObject, type Json } from '../json.ts'
+import type { Json } from '../json.ts'
 import type { PrincipalKind } from '../request/auth.ts'
+import { type BodyRule, obeys } from './body-rule.ts'
 import { fitsGlob } from './glob.ts'
 import { valueAt } from './json-pointer.ts'
 import type { LogEntry } from './request-log.ts'
@@ -21,14 +22,6 @@ export interface RequestMatch {
   readonly body?: Readonly<Record<string, BodyRule>> | undefined
   readonly idempotency_key?: string | undefined
   readonly caller?: CallerMatch | undefined
-}
-
-/** What must hold at one place of a body: one of the three. */
-export interface BodyRule {
-  readonly equals?: Json | undefined
-  readonly exists?: boolean | undefined
-  /** Over a string; anything else does not fit. */
-  readonly glob?: string | undefined
 }
 
 export interface CallerMatch {
@@ -114,12 +107,6 @@ function* bodyCriteria({ body: rules = {} }: RequestMatch, { body }: Matchable):
   }
 }
 
-function obeys(found: Json | undefined, { equals, exists, glob }: BodyRule): boolean {
-  if (exists !== undefined) return (found !== undefined) === exists
-  if (glob !== undefined) return typeof found === 'string' && fitsGlob(glob, found)
-  return found !== undefined && equals !== undefined && equal(found, equals)
-}
-
 function same(what: string, expected: string, actual: string | null = null): Criterion {
   return { what, expected, actual, holds: actual === expected }
 }
@@ -137,17 +124,4 @@ function header({ headers }: Matchable, name: string): string | undefined {
 function fitsStatus(wanted: number | string, status: number): boolean {
   const [given, asked] = [String(status), String(wanted)]
   return asked.endsWith('xx') ? given[0] === asked[0] : given === asked
-}
-
-/** Whether two JSON values are the same; the order of members does not count. */
-function equal(a: Json, b: Json): boolean {
-  if (a === b) return true
-  if (Array.isArray(a))
-    return Array.isArray(b) && a.length === b.length && a.every((each, n) => equal(each, b[n] as Json))
-  if (!isObject(a) || !isObject(b)) return false
-  const names = Object.keys(a)
-  return (
-    names.length === Object.keys(b).length &&
-    names.every((name) => Object.hasOwn(b, name) && equal(a[name] as Json, b[name] as Json))
-  )
 }

@@ -1,4 +1,6 @@
 import { errorFacts, problemBody, type Refusal, standardBody } from '../errors.ts'
+import { type Action, only, WIRE_PRIMITIVES } from '../faults/actions.ts'
+import type { Sent } from '../faults/decision.ts'
 import type { Json } from '../json.ts'
 import type { World } from '../worlds/world.ts'
 import type { Exchange } from './exchange.ts'
@@ -14,6 +16,20 @@ export interface Answer {
   readonly lines: Iterable<string> | undefined
   /** Resolves when what the answer acknowledges survives a power cut; undefined where that is not promised. */
   readonly durable: Promise<void> | undefined
+  /** What faults do to it on its way; undefined for an answer that goes out as it is. */
+  readonly wire?: Wire
+}
+
+/** The part of a decision that a door carries out. */
+export interface Wire {
+  /** Those of `WIRE_PRIMITIVES`, in order. */
+  readonly actions: readonly Action[]
+  /** The answer waits for this before anything of it is sent. */
+  readonly hold: (() => Promise<void>) | undefined
+  /** Aborted when nobody is to wait any longer: the world was reset, or its rules were removed. */
+  readonly released: AbortSignal
+  /** Tells how far the exchange came; to be called once, when it is over. */
+  readonly report: (sent: Sent) => void
 }
 
 /** Makes the answer of a request that is over, whatever became of it, and puts it into the log. */
@@ -29,8 +45,29 @@ export function conclude(world: World, exchange: Exchange): Answer {
   headers.push(['X-Emulator-Request-Id', exchange.id], ['Date', new Date(exchange.now).toUTCString()])
   world.record(exchange, answer.status, admission)
   const durable = exchange.commit === undefined ? undefined : world.store.journal?.durable()
-  return { status: answer.status, headers, text: answer.text, lines: answer.lines, durable }
+  const wire = wireOf(world, exchange)
+  const { status, text, lines } = answer
+  return { status, headers, text, lines, durable, ...(wire && { wire }) }
 }
+
+/** What is left for a door to do. */
+function wireOf(world: World, { decision }: Exchange): Wire | undefined {
+  if (decision === undefined) return undefined
+  const actions = decision.actions.filter((action) => Object.keys(action).some((name) => ON_WIRE.has(name)))
+  const waits = only(decision.actions, 'deliver').some((each) => each.when === 'before-response')
+  if (actions.length === 0 && !waits) return undefined
+  const report = (sent: Sent): void => {
+    decision.sent = sent
+  }
+  return {
+    actions,
+    hold: waits ? async () => world.outbox?.settled() : undefined,
+    released: world.faults.released,
+    report,
+  }
+}
+
+const ON_WIRE: ReadonlySet<string> = new Set(WIRE_PRIMITIVES)
 
 /** The status of a success. */
 export function statusOf(exchange: Exchange): number {

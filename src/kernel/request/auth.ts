@@ -115,14 +115,18 @@ export class Authenticator {
       : callerOf(standIn)
   }
 
+  /** The caller, if the header names one. */
+  guess(authorization: string | undefined, settings: Settings): Caller | undefined {
+    try {
+      return this.identify(authorization, settings)
+    } catch {
+      return undefined
+    }
+  }
+
   /** True when the header names a key of this world; lets a door refuse before it reads a large body. */
   recognises(authorization: string | undefined, settings: Settings): boolean {
-    try {
-      this.identify(authorization, settings)
-      return true
-    } catch {
-      return false
-    }
+    return this.guess(authorization, settings) !== undefined
   }
 
   // Digests are made once per token and thrown away whenever a key changes.

@@ -1,5 +1,6 @@
 import type { Setting, Settings } from '../assumptions.ts'
 import type { Refusal } from '../errors.ts'
+import type { Decision } from '../faults/decision.ts'
 import type { Json } from '../json.ts'
 import type { ChosenBy, KeptPoll, KeptWindow } from '../log/request-log.ts'
 import type { AnyOperation, Reply, Request, Scope } from '../operation.ts'
@@ -36,6 +37,12 @@ export interface Call {
   /** Lower-case names; a repeated header has its first value. */
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: CallBody
+  /** The connection that it came on, and which of its requests this is, from 1. */
+  readonly connection?: { readonly id: string; readonly index: number }
+  /** Ids of the rules that its own header X-Emulator-Fault has armed; no other request meets those. */
+  readonly armed?: readonly string[]
+  /** What the rules have decided about it so far; undefined: `perform` lets them decide. */
+  readonly decision?: Decision
 }
 
 /** What a handler is told of the world around it. */
@@ -102,6 +109,8 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   refusal: Refusal | undefined
   idempotency: 'none' | 'fresh' | 'replay' | 'conflict' = 'none'
   commit: Commit | undefined
+  /** What the fault rules decided; undefined when there are none. */
+  decision: Decision | undefined
   /** Number of events that were due and ran before anybody looked at the request. */
   caughtUp = 0
   polled: KeptPoll | undefined
@@ -114,6 +123,7 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   constructor(call: Call, ...scope: ConstructorParameters<typeof HandlerScope>) {
     super(...scope)
     this.call = call
+    this.decision = call.decision
   }
 
   /** The id of the request: the cause of all that it does. */

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { type Dialect, type ErrorCode, Refusal, refuse, refuseInvalid } from '../errors.ts'
+import type { Decision } from '../faults/decision.ts'
 import type { Issue, Json } from '../json.ts'
 import { compareBodies, limitClock, pathKey } from '../open-items.ts'
 import type { AnyOperation, Poll } from '../operation.ts'
@@ -12,6 +13,7 @@ import { type Answer, conclude, statusOf } from './answer.ts'
 import { teamspaceHeader } from './auth.ts'
 import type { Call, Exchange } from './exchange.ts'
 import { fingerprint, fingerprintBytes, idempotencyId, recallAnswer, rememberAnswer } from './idempotency.ts'
+import { decide, mayInterfere } from './interfere.ts'
 import type { Step } from './steps.ts'
 
 /** The whole way of a request. Every step either lets it pass or throws a refusal; `conclude` always runs. */
@@ -19,6 +21,7 @@ export function perform(world: World, call: Call): Answer {
   const exchange = world.exchange(call)
   try {
     step(exchange, 'settle', () => catchUp(world, exchange))
+    exchange.decision = decided(world, call)
     step(exchange, 'identify', () => identify(world, exchange))
     step(exchange, 'admit', () => admit(world, exchange))
     step(exchange, 'authorize', () => authorize(world, exchange))
@@ -61,6 +64,12 @@ export function turnAway(world: World, request: Stranger, refusal: Refusal): Ans
   exchange.step = OF_ROUTING.has(refusal.code) ? 'route' : 'receive'
   exchange.refusal = refusal
   return conclude(world, exchange)
+}
+
+// A door that has to act before there is an answer has asked already.
+function decided(world: World, call: Call): Decision | undefined {
+  if (call.decision !== undefined || !mayInterfere(world, call.operation, call.headers)) return call.decision
+  return decide(world, call, 'call')
 }
 
 function step<T>(exchange: Exchange, name: Step, work: () => T): T {

@@ -53,6 +53,8 @@ const frame = z.object({
       expires_at: timestamp(),
     }),
   ),
+  faults: z.array(z.looseObject({ id: z.string() })).default([]),
+  fault_counters: z.array(z.looseObject({ id: z.string() })).default([]),
   limits: z.array(z.strictObject({ id: z.string(), hits: z.array(z.number().min(0).max(END_OF_TIME)) })),
 })
 

@@ -1,3 +1,4 @@
+import { faultCounters, faultRules } from '../faults/rule.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { SavedLog } from '../log/request-log.ts'
 import { IDEMPOTENCY } from '../request/idempotency.ts'
@@ -64,6 +65,8 @@ export interface Document {
   readonly schedule: readonly Row[]
   readonly parked: readonly Row[]
   readonly idempotency: readonly Row[]
+  readonly faults: readonly Row[]
+  readonly fault_counters: readonly Row[]
   readonly limits: readonly SavedWindow[]
 }
 
@@ -76,7 +79,13 @@ export interface WorldState {
 }
 
 /** The kernel's own tables and the top-level key under which each stands in the document. */
-export const KERNEL_TABLES = { schedule: SCHEDULE, parked: PARKED, idempotency: IDEMPOTENCY } as const
+export const KERNEL_TABLES = {
+  schedule: SCHEDULE,
+  parked: PARKED,
+  idempotency: IDEMPOTENCY,
+  faults: faultRules.name,
+  fault_counters: faultCounters.name,
+} as const
 
 /** The document of a world at this moment. Records are shared, not copied: they never change. */
 export function toDocument(
@@ -98,6 +107,8 @@ export function toDocument(
     schedule: [...store.rows(SCHEDULE).values()],
     parked: [...store.rows(PARKED).values()],
     idempotency: [...store.rows(IDEMPOTENCY).values()],
+    faults: [...store.rows(faultRules.name).values()],
+    fault_counters: [...store.rows(faultCounters.name).values()],
     limits: facts.limits,
   }
 }

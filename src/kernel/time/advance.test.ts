@@ -2,8 +2,9 @@ import { expect, test } from 'vitest'
 import { clockwork, event, ran, START, ticked } from '../../../test/support/clockwork.ts'
 import { Refusal } from '../errors.ts'
 import type { Sandbox } from '../worlds/sandbox.ts'
-import type { Outbox, Target } from './advance.ts'
+import type { Target } from './advance.ts'
 import { END_OF_TIME } from './clock.ts'
+import type { Outbox } from './outbox.ts'
 
 const SECOND = 1_000
 

@@ -3,16 +3,9 @@ import type { AnyMilestone } from '../operation.ts'
 import type { World } from '../worlds/world.ts'
 import { END_OF_TIME } from './clock.ts'
 import { formatInstant } from './instant.ts'
+import type { Outbox } from './outbox.ts'
 import type { Receipt, ReceiptEvent } from './receipt.ts'
 import { endless, nextEventOf, settle } from './settle.ts'
-
-/** Where outgoing webhooks are waited for. */
-export interface Outbox {
-  /** Nothing is about to be sent or under way; what waits for a later instant does not count. */
-  readonly isIdle: boolean
-  /** Resolves when {@link Outbox.isIdle} is true. */
-  settled(): Promise<void>
-}
 
 /** How far time is to pass. */
 export type Target =

@@ -1,26 +1,41 @@
 import { refuseInvalid } from '../errors.ts'
+import type { Decision, Sent } from '../faults/decision.ts'
 import type { JsonObject } from '../json.ts'
-import type { Scope } from '../operation.ts'
+import type { AnyOperation, Scope } from '../operation.ts'
 import type { Answer } from '../request/answer.ts'
 import type { Call } from '../request/exchange.ts'
+import { cutOff, decide, mayInterfere } from '../request/interfere.ts'
 import { perform } from '../request/perform.ts'
 import type { Commit, Row } from '../state/commit.ts'
 import { checkDocument } from '../state/document.ts'
 import { SETTINGS, WORLD } from '../state/state.ts'
-import { advance, type Outbox, type Target } from '../time/advance.ts'
+import { advance, type Target } from '../time/advance.ts'
 import type { Receipt } from '../time/receipt.ts'
 import { settle } from '../time/settle.ts'
 import { World } from './world.ts'
 
 /** One isolated world and all that can be done with it. */
 export class Sandbox extends World {
-  /** Where outgoing webhooks are waited for; without one nothing is sent. */
-  outbox: Outbox | undefined
   #passage: Promise<unknown> = Promise.resolve()
 
   /** Answers one API request, after everything that is due by now has happened. */
   perform(call: Call): Answer {
     return perform(this, call)
+  }
+
+  /** Whether a request has to be decided about at all; false costs next to nothing. */
+  mayInterfere(operation: AnyOperation | undefined, headers: Call['headers']): boolean {
+    return mayInterfere(this, operation, headers)
+  }
+
+  /** What the fault rules say of a request. `head`: its body has not been read; call again with `call` and the result. */
+  decide(call: Call, phase: 'head' | 'call'): Decision | undefined {
+    return decide(this, call, phase)
+  }
+
+  /** Logs a request that a fault cut off before anybody performed it. */
+  cutOff(call: Call, sent: Sent): void {
+    cutOff(this, call, sent)
   }
 
   /** Runs everything that is due by the host's clock. */

@@ -1,5 +1,6 @@
 import { type Ledger, Settings } from '../assumptions.ts'
 import { defect, type Refusal } from '../errors.ts'
+import { FaultBook } from '../faults/book.ts'
 import { logEntry } from '../log/log-entry.ts'
 import { RequestLog } from '../log/request-log.ts'
 import { limitClock, limitOverrides } from '../open-items.ts'
@@ -22,6 +23,7 @@ import {
 import { Store } from '../state/store.ts'
 import { Clock, type ClockRow, clockRow, type HostTime, hostTime } from '../time/clock.ts'
 import { formatInstant } from '../time/instant.ts'
+import type { Outbox } from '../time/outbox.ts'
 import type { ReceiptEvent } from '../time/receipt.ts'
 import { MOST_EVENTS, Scheduler } from '../time/scheduler.ts'
 
@@ -36,6 +38,8 @@ export interface WorldOptions {
   readonly enforceLimits: boolean
   /** No invented body: defaults that would invent one give way, endpoints without a contract answer 501. */
   readonly strict: boolean
+  /** Whether answers name the fault rules that fired on them. */
+  readonly revealFaults: boolean
   readonly host: HostTime
   /** More events than this in one settlement mean that something schedules itself without end. */
   readonly mostEvents: number
@@ -49,6 +53,7 @@ export const worldDefaults = {
   anyKey: false,
   enforceLimits: true,
   strict: false,
+  revealFaults: false,
   host: hostTime,
   mostEvents: MOST_EVENTS,
   onSurprise: () => {},
@@ -63,6 +68,9 @@ export class World {
   readonly clock: Clock
   readonly scheduler: Scheduler
   readonly authenticator: Authenticator
+  readonly faults: FaultBook
+  /** Where outgoing webhooks are waited for; without one nothing is sent. */
+  outbox: Outbox | undefined
   #settings: Settings
   #inputs = new Map<AnyOperation, Input>()
   #limits: ReadonlyMap<string, Limit> = new Map()
@@ -84,6 +92,11 @@ export class World {
     this.clock = new Clock(options.host, this.#clockRow(), floor)
     this.scheduler = new Scheduler(this.store)
     this.authenticator = new Authenticator(this.store, options.anyKey)
+    this.faults = new FaultBook(this.store, {
+      now: () => this.clock.now,
+      wall: options.host,
+      seed: () => this.seed,
+    })
     this.#settings = new Settings()
     this.#readSettings()
     this.store.onCommit((commit) => this.#hear(commit))
@@ -140,6 +153,7 @@ export class World {
     this.log.load(log)
     this.clock.restart(this.#clockRow())
     this.#epoch += 1
+    this.faults.release()
     for (const heir of this.#heirs) heir()
   }
 
@@ -155,6 +169,7 @@ export class World {
   retire(reason: Refusal, isRemoved: boolean): void {
     if (this.#retired === undefined) {
       this.#retired = reason
+      this.faults.release()
       for (const mourner of this.#mourners) mourner()
     }
     if (!isRemoved) return
@@ -210,8 +225,13 @@ export class World {
   }
 
   exchange(call: Call): Exchange {
-    const id = `${this.name}-${String(this.log.count()).padStart(6, '0')}`
-    return new Exchange(call, this.store.begin(), this.clock.now, this, id)
+    return new Exchange(
+      call,
+      this.store.begin(),
+      this.clock.now,
+      this,
+      `${this.name}-${String(this.log.count()).padStart(6, '0')}`,
+    )
   }
 
   inputOf(operation: AnyOperation): Input {
@@ -237,6 +257,7 @@ export class World {
     return defect()
   }
 
+  /** Puts a request that is over into the log. */
   record(exchange: Exchange, status: number, admission: Admission): void {
     this.log.add(logEntry(exchange, status, admission))
   }

@@ -1,0 +1,171 @@
+import type { Row } from '../state/commit.ts'
+import type { Store } from '../state/store.ts'
+import { formatInstant } from '../time/instant.ts'
+import { Decision, type Fired, type Phase, type Verdict } from './decision.ts'
+import { counterKey, mismatch, type Subject } from './match.ts'
+import { phaseOf } from './phase.ts'
+import { type FaultCounter, type FaultRule, faultCounters, faultRules } from './rule.ts'
+import { countedBy, retired, timing } from './when.ts'
+
+/** What decisions rest on besides rules and counters. */
+export interface BookFacts {
+  /** Virtual milliseconds. */
+  readonly now: () => number
+  /** Real milliseconds. */
+  readonly wall: () => number
+  readonly seed: () => number
+}
+
+/** Keys that one rule counts by; the oldest are forgotten, since callers choose their keys freely. */
+const MOST_KEYS = 10_000
+
+/**
+ * The fault rules of one world. What is armed and what has been counted are tables of its state; this only decides.
+ * Counters are written in a transaction of their own, so that they grow although the request is refused.
+ */
+export class FaultBook {
+  readonly #store: Store
+  readonly #facts: BookFacts
+  #sorted: { readonly version: number; readonly rules: ReadonlyMap<Phase, readonly FaultRule[]> } | undefined
+  #release = new AbortController()
+
+  constructor(store: Store, facts: BookFacts) {
+    this.#store = store
+    this.#facts = facts
+  }
+
+  get isEmpty(): boolean {
+    return this.#store.rows(faultRules.name).size === 0
+  }
+
+  /** Aborted by {@link release}: whoever holds a connection open on behalf of a fault lets go of it. */
+  get released(): AbortSignal {
+    return this.#release.signal
+  }
+
+  release(): void {
+    this.#release.abort()
+    this.#release = new AbortController()
+  }
+
+  /**
+   * Decides the rules of a phase, and counts.
+   * @param armed the header rules that the subject has named itself; others are not its business
+   * @param earlier what the phases before have decided
+   */
+  decide(
+    phase: Phase,
+    subject: Subject,
+    armed: readonly string[] = [],
+    earlier?: Decision,
+  ): Decision | undefined {
+    const rules = this.#rulesOf(phase).filter(({ source, id }) => source !== 'header' || armed.includes(id))
+    if (rules.length === 0) return earlier
+    const counting = new Counting(this.#store, formatInstant(this.#facts.now()))
+    const fired: Fired[] = [...(earlier?.fired ?? [])]
+    const verdicts: Verdict[] = [...(earlier?.verdicts ?? [])]
+    let last = fired.find(({ rule }) => rule.then === 'stop')?.rule
+    for (const rule of rules) {
+      const verdict = last === undefined ? this.#judge(rule, subject, counting) : { says: stopped(last) }
+      const hit = 'fired' in verdict ? verdict.fired : undefined
+      verdicts.push({ rule: rule.id, fired: hit !== undefined, says: verdict.says })
+      if (hit === undefined) continue
+      fired.push(hit)
+      if (rule.then === 'stop') last = rule
+    }
+    counting.commit()
+    return new Decision(fired, verdicts)
+  }
+
+  #judge(rule: FaultRule, subject: Subject, counting: Counting): { says: string; fired?: Fired } {
+    const now = this.#facts.now()
+    const over = retired(rule, counting.firedBy(rule), now)
+    if (over !== undefined) return { says: over }
+    const missed = mismatch(rule.match, subject)
+    if (missed !== undefined) return { says: missed }
+    const key = counterKey(countedBy(rule.when), subject)
+    const n = counting.matched(rule, key)
+    const { wall, seed } = this.#facts
+    const { fires, step, says } = timing({ rule, n, key, now, wall: wall(), seed: seed() })
+    if (!fires) return { says }
+    counting.fired(rule, key)
+    const actions = step === undefined ? rule.do : (rule.actions[step] ?? [])
+    return { says, fired: { rule, actions, step, n, key } }
+  }
+
+  // Sorted once per change of the table: a stable sort keeps the order in which rules were armed.
+  #rulesOf(phase: Phase): readonly FaultRule[] {
+    const version = this.#store.version(faultRules.name)
+    if (this.#sorted?.version !== version) {
+      const all = [...this.#store.rows(faultRules.name).values()] as FaultRule[]
+      all.sort((a, b) => b.priority - a.priority)
+      const rules = new Map<Phase, FaultRule[]>()
+      for (const rule of all) rules.set(phaseOf(rule), [...(rules.get(phaseOf(rule)) ?? []), rule])
+      this.#sorted = { version, rules }
+    }
+    return this.#sorted.rules.get(phase) ?? []
+  }
+}
+
+function stopped({ id }: FaultRule): string {
+  return `The rule ${id} fired before it, and lets no other go on.`
+}
+
+/** The counters of one decision, written together. */
+class Counting {
+  readonly #store: Store
+  readonly #at: string
+  readonly #changed = new Map<string, FaultCounter>()
+
+  constructor(store: Store, at: string) {
+    this.#store = store
+    this.#at = at
+  }
+
+  firedBy({ id }: FaultRule): number {
+    return this.#read(id)?.fired ?? 0
+  }
+
+  /** Counts one match. @returns its number under the key */
+  matched({ id }: FaultRule, key: string | null): number {
+    const total = this.#add(id, null, 'matched')
+    return key === null ? total : this.#add(id, key, 'matched')
+  }
+
+  fired({ id }: FaultRule, key: string | null): void {
+    this.#add(id, null, 'fired')
+    if (key !== null) this.#add(id, key, 'fired')
+  }
+
+  commit(): void {
+    if (this.#changed.size === 0) return
+    this.#store.transaction(this.#at, (tx) => {
+      for (const counter of this.#changed.values()) {
+        if (counter.key !== null && counter.matched === 1) this.#forgetOldest(counter.rule, tx)
+        tx.put(faultCounters.name, counter)
+      }
+    })
+  }
+
+  #forgetOldest(rule: string, tx: { delete(table: string, id: string): void }): void {
+    const rows = this.#store.rows(faultCounters.name)
+    if (rows.size < MOST_KEYS) return
+    const own = [...rows.values()].find((row: Row) => {
+      const counter = row as FaultCounter
+      return counter.rule === rule && counter.key !== null
+    })
+    if (own !== undefined) tx.delete(faultCounters.name, own.id)
+  }
+
+  #add(rule: string, key: string | null, what: 'matched' | 'fired'): number {
+    const id = key === null ? rule : `${rule} ${key}`
+    const before = this.#read(id) ?? { id, rule, key, matched: 0, fired: 0, last_at: '' }
+    const after = { ...before, [what]: before[what] + 1, last_at: this.#at }
+    this.#changed.set(id, after)
+    return after[what]
+  }
+
+  #read(id: string): FaultCounter | undefined {
+    return this.#changed.get(id) ?? (this.#store.get(faultCounters.name, id) as FaultCounter | undefined)
+  }
+}

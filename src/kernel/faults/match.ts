@@ -1,0 +1,80 @@
+import { fitsGlob } from '../log/glob.ts'
+import { compare, type Matchable, type Missed, type RequestMatch } from '../log/request-match.ts'
+import type { CountedBy, FaultMatch } from './rule.ts'
+
+/** A request, as rules look at it. */
+export interface RequestSubject extends Matchable {
+  readonly kind: 'request'
+  readonly connection?: { readonly id: string; readonly index: number } | undefined
+  /** The record that the path names; null for none. */
+  readonly resource: string | null
+}
+
+/** A webhook that is about to be left for a subscriber. */
+export interface WebhookSubject {
+  readonly kind: 'webhook'
+  readonly type: string
+  readonly url: string
+  /** Id of the record that it is about. */
+  readonly resource: string
+}
+
+/** A connection of which no byte has been read. */
+export interface ConnectionSubject {
+  readonly kind: 'connection'
+  readonly id: string
+}
+
+export type Subject = RequestSubject | WebhookSubject | ConnectionSubject
+
+/** The first thing about which a subject differs from what a rule is about, as a sentence; undefined when it fits. */
+export function mismatch(match: FaultMatch | 'everything', subject: Subject): string | undefined {
+  if (match === 'everything') return undefined
+  if (subject.kind === 'webhook') return webhookMismatch(match, subject)
+  if (subject.kind === 'connection') return undefined
+  const { api_key, principal_kind, connection_request_index, webhook: _, url: __, ...others } = match
+  const [missed] = compare(others as RequestMatch, subject).missed
+  if (missed !== undefined) return sentence(missed)
+  const { caller, connection } = subject
+  if (api_key !== undefined && (caller === undefined || !fitsGlob(api_key, caller.key_id)))
+    return differs('api_key', caller?.key_id ?? null, api_key)
+  if (principal_kind !== undefined && caller?.kind !== principal_kind)
+    return differs('principal_kind', caller?.kind ?? null, principal_kind)
+  if (connection_request_index !== undefined && connection?.index !== connection_request_index)
+    return differs('connection_request_index', connection?.index ?? null, connection_request_index)
+  return undefined
+}
+
+function webhookMismatch({ webhook, url }: FaultMatch, subject: WebhookSubject): string | undefined {
+  if (webhook !== undefined && !fitsGlob(webhook, subject.type))
+    return differs('webhook', subject.type, webhook)
+  return url !== undefined && !fitsGlob(url, subject.url) ? differs('url', subject.url, url) : undefined
+}
+
+/** The value of the key under which a subject is counted; null for the rule alone. */
+export function counterKey(by: readonly CountedBy[], subject: Subject): string | null {
+  return by.length === 0 ? null : by.map((each) => part(each, subject) ?? '-').join(' ')
+}
+
+function part(by: CountedBy, subject: Subject): string | null | undefined {
+  if (by === 'resource_id') return subject.kind === 'connection' ? null : subject.resource
+  if (by === 'connection') return subject.kind === 'connection' ? subject.id : connectionOf(subject)
+  if (subject.kind !== 'request') return null
+  const { caller, headers, operation } = subject
+  if (by === 'api_key') return caller?.key_id
+  if (by === 'operation') return operation
+  if (by === 'idempotency_key') return headers['idempotency-key']
+  return by === 'tag' ? headers['x-emulator-tag'] : null
+}
+
+function connectionOf(subject: Subject): string | undefined {
+  return subject.kind === 'request' ? subject.connection?.id : undefined
+}
+
+function sentence({ what, expected, actual }: Missed): string {
+  return differs(what, actual, expected)
+}
+
+function differs(what: string, actual: unknown, expected: unknown): string {
+  return `The ${what} is ${actual === null ? 'absent' : JSON.stringify(actual)}, not ${JSON.stringify(expected)}.`
+}

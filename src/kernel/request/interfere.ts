@@ -1,0 +1,96 @@
+import type { Action } from '../faults/actions.ts'
+import { Decision, type Sent } from '../faults/decision.ts'
+import type { RequestSubject } from '../faults/match.ts'
+import type { FaultRule } from '../faults/rule.ts'
+import type { KeptBody } from '../log/request-log.ts'
+import type { AnyOperation } from '../operation.ts'
+import { formatInstant } from '../time/instant.ts'
+import type { World } from '../worlds/world.ts'
+import type { Call, CallBody } from './exchange.ts'
+import { noWindow } from './rate-limiter.ts'
+
+/** Whether any fault may be about a request: there are rules, it asks for one itself, or its values may stand for one. */
+export function mayInterfere(
+  world: World,
+  operation: AnyOperation | undefined,
+  headers: Call['headers'],
+): boolean {
+  if (!world.faults.isEmpty || headers['x-emulator-fault'] !== undefined) return true
+  return !world.options.strict && world.service.magic.some(({ operation: name }) => name === operation?.name)
+}
+
+/** What the rules of a phase decide about a request, and, once its body is known, its own magic values. */
+export function decide(world: World, call: Call, phase: 'head' | 'call'): Decision | undefined {
+  const subject = subjectOf(world, call)
+  const decision = world.faults.decide(phase, subject, call.armed, call.decision)
+  return phase === 'head' ? decision : withMagic(world, call, decision)
+}
+
+/** Logs a request that a fault cut off before it was performed. */
+export function cutOff(world: World, call: Call, sent: Sent): void {
+  const exchange = world.exchange(call)
+  exchange.step = 'interfere'
+  if (exchange.decision !== undefined) exchange.decision.sent = sent
+  world.record(exchange, 0, noWindow(world.limitOf(call.operation.name), world.limiterNow()))
+}
+
+function subjectOf(world: World, call: Call): RequestSubject {
+  const { operation, method, path, pathPrefix, query, headers, connection, params } = call
+  return {
+    kind: 'request',
+    operation: operation.name === '' ? undefined : operation.name,
+    method,
+    path,
+    pathPrefix,
+    query,
+    headers,
+    body: bodyOf(call.body),
+    caller: world.authenticator.guess(headers.authorization, world.settings),
+    connection,
+    resource: Object.values(params).at(-1) ?? null,
+  }
+}
+
+const UNREAD: KeptBody = { kind: 'none' }
+
+// All of it, however large: what the log leaves out may be what a rule is about.
+function bodyOf(body: CallBody): KeptBody {
+  return body.kind === 'json' ? { kind: 'json', value: body.value, bytes: body.bytes?.length } : UNREAD
+}
+
+function withMagic(world: World, call: Call, decision: Decision | undefined): Decision | undefined {
+  const { operation, body } = call
+  if (world.options.strict || body.kind !== 'json') return decision
+  const asked = world.service.magic
+    .filter((each) => each.operation === operation.name)
+    .flatMap(({ actionsOf }) => actionsOf?.(body.value) ?? [])
+  if (asked.length === 0) return decision
+  const fired = asked.map(({ value, actions }) => {
+    const rule = magicRule(world, operation.name, value, actions)
+    return { rule, actions, step: undefined, n: 1, key: null }
+  })
+  const verdicts = fired.map(({ rule }) => ({ rule: rule.id, fired: true, says: MAGIC }))
+  return new Decision([...(decision?.fired ?? []), ...fired], [...(decision?.verdicts ?? []), ...verdicts])
+}
+
+const MAGIC = 'The request itself asks for it with a reserved value.'
+
+// The same object as every other rule, but of one request alone: it is not in the table.
+function magicRule(world: World, operation: string, value: string, actions: readonly Action[]): FaultRule {
+  return {
+    id: `magic:${value}`,
+    source: 'magic',
+    preset: null,
+    description: null,
+    match: { operation },
+    when: {},
+    do: actions,
+    actions: {},
+    priority: 0,
+    then: 'continue',
+    times: null,
+    ttl: null,
+    armed_at: formatInstant(world.clock.now),
+    armed_wall: formatInstant(world.options.host()),
+  }
+}
