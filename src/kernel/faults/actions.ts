@@ -29,6 +29,7 @@ export type BodyPlace = {
   readonly fraction?: number | undefined
   /** Whole lines; of an NDJSON body, results. */
   readonly line?: number | undefined
+  /** Negative: so many bytes before the place. */
   readonly plus_bytes?: number | undefined
 }
 
@@ -77,6 +78,8 @@ export interface BodyFault {
   readonly effects?: Effects | undefined
   /** JSON Merge Patch over the body. */
   readonly patch?: Json | undefined
+  /** JSON Pointers of members that become null, which a merge patch cannot say. */
+  readonly nulls?: readonly string[] | undefined
   /** Instead of the body; its Content-Type is text/plain unless `type` says otherwise. */
   readonly text?: string | undefined
   readonly base64?: string | undefined
