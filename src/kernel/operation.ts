@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { Assumptions, Setting, Settings } from './assumptions.ts'
 import type { Dialect } from './errors.ts'
-import { generalPresets } from './faults/general-presets.ts'
+import { generalPresets } from './faults/presets/index.ts'
 import type { MagicValue, Preset } from './faults/preset.ts'
 import { type FieldKit, fieldKit } from './fields.ts'
 import type { Json, JsonObject } from './json.ts'

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { type Settings, setting } from '../kernel/assumptions.ts'
+import type { Preset } from '../kernel/faults/preset.ts'
 import { nonEmptyText, queryInt, queryText, timestamp } from '../kernel/fields.ts'
 import { isObject } from '../kernel/json.ts'
 import { successRead } from '../kernel/open-items.ts'
@@ -106,10 +107,20 @@ function itemOf({ object, id, dataset_name, created_at, ...ids }: DataView, memb
   return { object, id, [member]: dataset_name, created_at, knowledge_id, service_account_id }
 }
 
+const shiftingPage: Preset = {
+  name: 'page-rows-shift',
+  family: 'list',
+  says: 'A data view is made between two pages, so that the second begins with the last row of the first.',
+  match: { operation: 'data-views.list', query: { offset: '*' } },
+  when: { nth: 1 },
+  do: [{ state: { insert_rows: { collection: 'data_views', count: 1 } } }],
+}
+
 export const dataViewsRoom: Resource = {
   name: 'data-views',
   operations: [listDataViews],
   collections: [dataViews],
+  presets: [shiftingPage],
   assumptions: {
     items: [
       {

@@ -7,6 +7,7 @@ import { batchEvents } from './events.ts'
 import { batchMilestone } from './milestone.ts'
 import { batchNotices } from './notices.ts'
 import { cancelBatch, retrieveBatch, retrieveResults } from './operations.ts'
+import { batchPresets } from './presets/index.ts'
 import { batchProblems } from './problems.ts'
 import { arm } from './schedule.ts'
 import { batches } from './schema.ts'
@@ -22,6 +23,7 @@ export const batchPredictionsRoom: Resource = {
   problems: batchProblems,
   milestones: [batchMilestone],
   notices: batchNotices,
+  presets: batchPresets,
   arm: (scope, table, record) => {
     if (table === batches.name) arm(scope, record as Batch)
   },

@@ -1,6 +1,7 @@
 import type { Resource } from '../../kernel/operation.ts'
 import { authorize } from './access.ts'
 import { joinTeamspace } from './join.ts'
+import { listPresets } from './presets.ts'
 import { cloudA, cloudB, memberships, teamspaces, users } from './schema.ts'
 import { createTeamspace, defaultAccess, nameRequired, updateTeamspace } from './teamspaces.ts'
 import { deleteUser, listUsers, searchMode } from './users.ts'
@@ -11,6 +12,7 @@ export const teamspacesRoom: Resource = {
   collections: [teamspaces, users, memberships],
   controls: [joinTeamspace],
   authorize,
+  presets: listPresets,
   assumptions: {
     items: [
       {

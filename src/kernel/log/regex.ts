@@ -1,0 +1,49 @@
+import { createRequire } from 'node:module'
+import type { RE2JS } from 're2js'
+
+type RegexModule = typeof import('re2js')
+
+// As with schedules: a bundler sees the plain require, and plain ESM falls back on createRequire. The engine takes time in
+// proportion to the text whatever the expression, which the built-in one does not; worlds without expressions never load it.
+function regexModule(): RegexModule {
+  try {
+    return require('re2js') as RegexModule
+  } catch {
+    return createRequire(import.meta.url)('re2js') as RegexModule
+  }
+}
+
+/** Characters of an expression. */
+export const LONGEST_REGEX = 1_000
+
+/** Compiled expressions that are kept: as many as one world may have rules. */
+const MOST_KEPT = 1_000
+
+const kept = new Map<string, RE2JS>()
+
+/** What is wrong with a regular expression; undefined when it can be used. */
+export function regexProblem(expression: string): string | undefined {
+  if (expression === '') return 'must not be empty'
+  if (expression.length > LONGEST_REGEX) return `must have at most ${LONGEST_REGEX} characters`
+  try {
+    compiled(expression)
+    return undefined
+  } catch (error) {
+    return `is no regular expression in the syntax of RE2: ${(error as Error).message}`
+  }
+}
+
+/** Whether an expression that has no problem matches anywhere in a text. */
+export function fitsRegex(expression: string, text: string): boolean {
+  return compiled(expression).matcher(text).find()
+}
+
+function compiled(expression: string): RE2JS {
+  const known = kept.get(expression)
+  if (known !== undefined) return known
+  const regex = regexModule().RE2JS.compile(expression)
+  const [oldest] = kept.keys()
+  if (kept.size >= MOST_KEPT && oldest !== undefined) kept.delete(oldest)
+  kept.set(expression, regex)
+  return regex
+}

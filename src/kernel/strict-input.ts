@@ -1,0 +1,125 @@
+import * as z from 'zod'
+import { didYouMean } from './assumptions.ts'
+import { isObject, type Json } from './json.ts'
+import { keysOf } from './log/json-pointer.ts'
+import { zodIssues } from './zod-issues.ts'
+
+/** Entries of one map that a user writes. */
+const MOST_ENTRIES = 100
+
+/** An object whose unknown members are refused with the nearest known name. */
+export function strictObject<S extends z.ZodRawShape>(shape: S) {
+  const known = Object.keys(shape)
+  const unknown = z.custom<never>(() => false, {
+    error: ({ path }) => `is not a known member.${didYouMean(String(path?.at(-1) ?? ''), known)}`,
+  })
+  return z.object(shape).catchall(unknown).superRefine(refuseProto).meta({ additionalProperties: false })
+}
+
+// A member of this name is one that zod passes over in silence.
+function refuseProto(value: object, context: z.RefinementCtx): void {
+  if (!Object.hasOwn(value, '__proto__')) return
+  context.addIssue({ code: 'custom', path: ['__proto__'], message: 'is not a known member.' })
+}
+
+/** As {@link strictObject}, with at least one member: an empty one would say nothing. */
+export function someOf<S extends z.ZodRawShape>(shape: S) {
+  return strictObject(shape).refine((value) => membersOf(value).length > 0, {
+    error: `must have at least one of ${Object.keys(shape).join(', ')}`,
+  })
+}
+
+/** The names of the members that have a value. */
+export function membersOf(value: object): string[] {
+  return Object.entries(value).flatMap(([name, member]) => (member === undefined ? [] : [name]))
+}
+
+/** An object from names that a user chooses. zod's record would drop a key named `__proto__`, and a criterion with it. */
+export function mapOf<T>(
+  value: z.ZodType<T>,
+  problemOf: (key: string) => string | undefined = () => undefined,
+): z.ZodType<Readonly<Record<string, T>>> {
+  return z
+    .custom<Readonly<Record<string, T>>>(isObject, { error: 'must be an object' })
+    .refine((map) => Object.keys(map).length <= MOST_ENTRIES, {
+      error: `must have at most ${MOST_ENTRIES} members`,
+      abort: true,
+    })
+    .superRefine((map, context) => {
+      for (const [key, member] of Object.entries(map)) {
+        const problem = problemOf(key)
+        if (problem !== undefined) context.addIssue({ code: 'custom', path: [key], message: problem })
+        addIssues(context, value, member, [key])
+      }
+    })
+    .meta({ type: 'object' })
+}
+
+/** One form of a value that may have several. */
+export interface Form {
+  readonly fits: (value: unknown) => boolean
+  readonly schema: z.ZodType
+}
+
+/**
+ * A value that may have several forms. The first that fits at first sight is held against it, so that what is wrong is told
+ * at its own place: a union of zod's would say no more than that nothing fits.
+ */
+export function either<T>(wanted: string, ...forms: readonly Form[]): z.ZodType<T> {
+  const schema = z.custom<T>((value) => value !== undefined, { error: 'is required', abort: true })
+  return schema
+    .superRefine((value, context) => {
+      const form = forms.find(({ fits }) => fits(value))
+      if (form === undefined) context.addIssue({ code: 'custom', message: wanted })
+      else addIssues(context, form.schema, value)
+    })
+    .meta({
+      get anyOf() {
+        return forms.map((form) => plainSchema(form.schema))
+      },
+    })
+}
+
+/** The forms of {@link either} that are told apart by the type of the value alone. */
+export const form = {
+  text: (schema: z.ZodType): Form => ({ fits: (value) => typeof value === 'string', schema }),
+  list: (schema: z.ZodType): Form => ({ fits: Array.isArray, schema }),
+  object: (schema: z.ZodType): Form => ({ fits: isObject, schema }),
+}
+
+/** One of some names; another one is told the nearest. */
+export function nameAmong<T extends string>(known: readonly T[], noun: string): z.ZodType<T> {
+  const isKnown = (name: string) => (known as readonly string[]).includes(name)
+  return z
+    .string()
+    .refine(isKnown, { error: ({ input }) => `is no ${noun}.${didYouMean(String(input), known)}` })
+    .meta(known.length === 0 ? {} : { enum: [...known] }) as z.ZodType<string> as z.ZodType<T>
+}
+
+/** Any JSON value. What comes from a script need not be one. */
+export function json(): z.ZodType<Json> {
+  return z.custom<Json>(isJson, { error: 'must be a JSON value' }).meta({})
+}
+
+function isJson(value: unknown): boolean {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object') return false
+  return Object.values(value).every(isJson)
+}
+
+function addIssues(
+  context: z.RefinementCtx,
+  schema: z.ZodType,
+  value: unknown,
+  path: readonly string[] = [],
+): void {
+  const { error } = schema.safeParse(value)
+  for (const { pointer, detail } of error === undefined ? [] : zodIssues(error, ''))
+    context.addIssue({ code: 'custom', path: [...path, ...keysOf(pointer)], message: detail })
+}
+
+function plainSchema(schema: z.ZodType) {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+  return rest
+}
