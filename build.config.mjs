@@ -47,6 +47,15 @@ await Promise.all([
     outdir: 'dist',
     define: { 'import.meta.dirname': '__dirname' },
   }),
+  build({
+    ...shared,
+    entryPoints: { 'scenario-worker': 'src/doors/scenarios/worker.ts' },
+    outdir: 'dist',
+    // The module form asks for its translator by createRequire, which no bundler follows.
+    alias: { jiti: './node_modules/jiti/lib/jiti.cjs' },
+    // Nearly all of it is the translator, whose map would be the largest file of the package.
+    sourcemap: false,
+  }),
 ])
 await build({ ...shared, entryPoints: lazy, outdir: 'dist/lazy', outExtension: { '.js': '.cjs' } })
 

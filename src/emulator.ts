@@ -9,16 +9,22 @@ import { listen } from './doors/http/listen.ts'
 import { readJson } from './doors/http/request.ts'
 import { close } from './doors/http/server.ts'
 import { later } from './doors/realtime.ts'
+import { NO_SCENARIOS } from './doors/scenarios/no-scenarios.ts'
+import type { OnScenarioNotice } from './doors/scenarios/notice.ts'
+import { ScenarioRunner } from './doors/scenarios/runner.ts'
 import { CONTRACT_VERSION, packageVersion } from './doors/version.ts'
 import { Couriers } from './doors/webhooks/couriers.ts'
+import { Settings } from './kernel/assumptions.ts'
 import { refuseInvalid } from './kernel/errors.ts'
 import type { Sandbox } from './kernel/worlds/sandbox.ts'
 import { DEFAULT_SANDBOX, Sandboxes } from './kernel/worlds/sandboxes.ts'
 import { type EmulatorOptions, SILENT } from './options.ts'
 import { ledger, workspaceService } from './resources/index.ts'
-import { EmulatorSandboxes, savedSandboxes } from './sandbox-maker.ts'
+import { EmulatorSandboxes, type SandboxDoors, savedSandboxes } from './sandbox-maker.ts'
+import { scenarioVocabulary } from './scenario-checks.ts'
 
 export type { EmulatorOptions, Logger } from './options.ts'
+export { type CheckedScenario, checkScenarios } from './scenario-checks.ts'
 
 /** A running emulator. */
 export interface Emulator {
@@ -41,20 +47,64 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     targets: options.allowWebhooks ?? [],
     forbiddenPorts: () => (emulator === undefined ? [] : [emulator.port]),
   })
-  const sandboxes = await openSandboxes(options, couriers)
+  const scenarios = await openScenarios(options)
+  let sandboxes: Sandboxes | undefined
   try {
-    emulator = await serve(options, sandboxes)
+    sandboxes = await openSandboxes(options, { couriers, scenarios: scenarios.runner })
+    if (options.scenario !== undefined) {
+      // Before anybody can ask: the first answer is one of the scenario.
+      await scenarios.open()
+      await scenarios.runner.begin(sandboxes.default, options.scenario)
+    }
+    emulator = await serve(options, { sandboxes, scenarios })
     couriers.open()
+    // Nobody waits for scripts who has not asked for one.
+    if (options.scenario === undefined) void scenarios.open()
     return emulator
   } catch (error) {
-    await sandboxes.close()
+    await scenarios.close()
+    await sandboxes?.close()
     throw error
   }
 }
 
+/** The scripts of the scenarios, and what runs them. */
+interface Scenarios {
+  readonly runner: ScenarioRunner
+  /** Loads what there is; a failure is told, not thrown. */
+  open(): Promise<void>
+  close(): Promise<void>
+}
+
+async function openScenarios(options: EmulatorOptions): Promise<Scenarios> {
+  const { scenarios: folder, scenarioSource, settings, strict, logger = SILENT } = options
+  const onNotice: OnScenarioNotice = ({ level, message, ...fields }) => logger[level](message, fields)
+  if (scenarioSource !== undefined || folder === undefined) {
+    const runner = new ScenarioRunner({ source: scenarioSource ?? NO_SCENARIOS, onNotice })
+    return { runner, open: async () => {}, close: async () => runner.close() }
+  }
+  const { ScenarioLibrary } = await import('./doors/scenarios/library.ts')
+  const library = new ScenarioLibrary({
+    vocabulary: scenarioVocabulary(new Settings(settings, strict)),
+    onNotice,
+  })
+  const runner = new ScenarioRunner({ source: library, onNotice })
+  return {
+    runner,
+    open: () =>
+      library.open(folder).catch((error: unknown) => {
+        logger.error(`The scenarios of ${folder} cannot be loaded.`, { error })
+      }),
+    close: async () => {
+      runner.close()
+      await library.close()
+    },
+  }
+}
+
 /** The default sandbox, and those that the disk holds. Their events and webhooks go on from where they stood. */
-async function openSandboxes(options: EmulatorOptions, couriers: Couriers): Promise<Sandboxes> {
-  const maker = new EmulatorSandboxes(options, couriers)
+async function openSandboxes(options: EmulatorOptions, doors: SandboxDoors): Promise<Sandboxes> {
+  const maker = new EmulatorSandboxes(options, doors)
   const sandboxes = new Sandboxes(maker)
   try {
     for (const name of [DEFAULT_SANDBOX, ...savedSandboxes(options)]) {
@@ -67,21 +117,26 @@ async function openSandboxes(options: EmulatorOptions, couriers: Couriers): Prom
   }
 }
 
-async function serve(options: EmulatorOptions, sandboxes: Sandboxes): Promise<Emulator> {
+async function serve(
+  options: EmulatorOptions,
+  { sandboxes, scenarios }: { readonly sandboxes: Sandboxes; readonly scenarios: Scenarios },
+): Promise<Emulator> {
   const { host = '127.0.0.1', port = 4010 } = options
   let hosts = allowHosts({ port, bound: host, hosts: [] })
+  const closing = new AbortController()
+  // As many requests may wait as there are connections; Node would warn of more than ten.
+  setMaxListeners(0, closing.signal)
   const api = new Api({
     operations: workspaceService.operations.values(),
     sandboxes,
     hosts: () => hosts,
     corsOrigins: options.corsOrigins ?? [],
+    closing: closing.signal,
   })
-  const closing = new AbortController()
-  // As many requests may wait as there are connections; Node would warn of more than ten.
-  setMaxListeners(0, closing.signal)
   let app: Promise<RequestListener> | undefined
   const loadApp = () => {
-    app ??= expressApp(api, controlHost(options, { sandboxes, closing: closing.signal, hosts: () => hosts }))
+    const around = { sandboxes, scenarios: scenarios.runner, closing: closing.signal, hosts: () => hosts }
+    app ??= expressApp(api, controlHost(options, around))
     return app
   }
   const server = createServer(api, loadApp)
@@ -103,6 +158,7 @@ async function serve(options: EmulatorOptions, sandboxes: Sandboxes): Promise<Em
       })
       await close(server, { graceful: true })
       cut()
+      await scenarios.close()
       await sandboxes.close()
     },
   }
@@ -125,17 +181,22 @@ function reachable(host: string): string {
 
 interface Serving {
   readonly sandboxes: Sandboxes
+  readonly scenarios: ScenarioRunner
   readonly closing: AbortSignal
   readonly hosts: () => AllowedHosts
 }
 
-function controlHost(options: EmulatorOptions, { sandboxes, closing, hosts }: Serving): ControlHost {
+function controlHost(
+  options: EmulatorOptions,
+  { sandboxes, scenarios, closing, hosts }: Serving,
+): ControlHost {
   return {
     service: workspaceService,
     version: packageVersion(),
     contract: { title: 'Agent Workspace Service', version: CONTRACT_VERSION },
     token: options.controlToken,
     sandboxes,
+    scenarios,
     closing,
     guard: (rawHeaders) => guard(rawHeaders, hosts()),
     readJson,

@@ -1,4 +1,5 @@
 import type { JsonObject } from './kernel/json.ts'
+import type { ScenarioSource } from './kernel/scenario/source.ts'
 import type { HostTime } from './kernel/time/clock.ts'
 
 /** How an emulator is started. Everything has a default; the command line has a flag for each. */
@@ -27,6 +28,14 @@ export interface EmulatorOptions {
   /** Whether rate limits refuse. Default true. */
   readonly limits?: boolean
   readonly strict?: boolean
+  /** Whether answers name the fault rules that fired on them, in the header X-Emulator-Fault. Default false. */
+  readonly revealFaults?: boolean
+  /** Folder of the scenarios, which are loaded again whenever they change. Default: none. */
+  readonly scenarios?: string
+  /** Where scenarios come from instead of a folder; for tests, and for whoever makes them otherwise. */
+  readonly scenarioSource?: ScenarioSource
+  /** Scenario that is active from the start on. Default: none, or in a saved world the one that was. */
+  readonly scenario?: string
   /** Asked for by the control interface when set; never an API key. */
   readonly controlToken?: string
   /** Folder of the state files, one JSON file for each world that persists. Default `.workspace-emulator`. */

@@ -9,6 +9,7 @@ import {
 } from './doors/disk/index.ts'
 import { FixturesError, readFixtures } from './doors/fixtures.ts'
 import { keepAwake, later } from './doors/realtime.ts'
+import type { ScenarioRunner } from './doors/scenarios/runner.ts'
 import type { Couriers } from './doors/webhooks/couriers.ts'
 import { refuse } from './kernel/errors.ts'
 import { buildWorld } from './kernel/state/starting-world.ts'
@@ -26,16 +27,22 @@ import { ledger, workspaceService } from './resources/index.ts'
 /** Relative timestamps of a starting world that is used again may be so many milliseconds older than its clock. */
 const AGE = 60_000
 
+/** What is done about each sandbox outside of it. */
+export interface SandboxDoors {
+  readonly couriers: Couriers
+  readonly scenarios: ScenarioRunner
+}
+
 /** Makes the sandboxes of one emulator: their starting worlds, their files, and what wakes them. */
 export class EmulatorSandboxes implements SandboxMaker {
   readonly #options: EmulatorOptions
-  readonly #couriers: Couriers
+  readonly #doors: SandboxDoors
   /** The starting world of whoever asks for nothing else; all of them share its records. */
   #usual: { readonly world: WorldState; readonly madeAt: number } | undefined
 
-  constructor(options: EmulatorOptions, couriers: Couriers) {
+  constructor(options: EmulatorOptions, doors: SandboxDoors) {
     this.#options = options
-    this.#couriers = couriers
+    this.#doors = doors
   }
 
   async start(origin: Origin, again = false): Promise<WorldState> {
@@ -120,7 +127,8 @@ export class EmulatorSandboxes implements SandboxMaker {
   }
 
   #house(sandbox: Sandbox, disk?: OnDisk): Housed {
-    const stops = [keepAwake(sandbox), this.#couriers.attach(sandbox)]
+    const { couriers, scenarios } = this.#doors
+    const stops = [keepAwake(sandbox), couriers.attach(sandbox), scenarios.attach(sandbox)]
     const stop = (): void => {
       for (const each of stops) each()
     }
@@ -205,7 +213,8 @@ export class EmulatorSandboxes implements SandboxMaker {
   }
 
   #sandboxOptions(name: string) {
-    const { auth, limits = true, hostTime: host = hostTime, logger = SILENT } = this.#options
+    const { auth, limits = true, revealFaults = false } = this.#options
+    const { hostTime: host = hostTime, logger = SILENT } = this.#options
     return {
       ...worldDefaults,
       name,
@@ -214,6 +223,7 @@ export class EmulatorSandboxes implements SandboxMaker {
       anyKey: auth === 'any',
       enforceLimits: limits,
       strict: this.#strict,
+      revealFaults,
       host,
       onSurprise: (error: unknown) => logger.error('The emulator has a defect.', { error }),
     }

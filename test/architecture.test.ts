@@ -103,6 +103,7 @@ test('the three words and the composition root are all there is below src', () =
     'options.ts',
     'resources',
     'sandbox-maker.ts',
+    'scenario-checks.ts',
   ])
 })
 

@@ -4,6 +4,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { didYouMean } from '../kernel/assumptions.ts'
 import { type Issue, isObject, type JsonObject, pointer } from '../kernel/json.ts'
+import { placeOf } from '../kernel/scenario/stub.ts'
 import type { Fixtures } from '../kernel/state/starting-world.ts'
 
 /** The worlds that are shipped. */
@@ -22,7 +23,7 @@ export class FixturesError extends Error {
   }
 }
 
-const KEYS = ['extends', 'description', 'organization', 'generate', 'collections']
+const KEYS = ['extends', 'description', 'organization', 'generate', 'collections', 'stubs']
 
 /**
  * Reads a starting world: the name of a shipped one, the path of a JSON file, or the document itself. `extends` is
@@ -87,7 +88,9 @@ function checkShape(document: JsonObject): Issue[] {
   const texts = ['extends', 'description'].filter(
     (key) => document[key] !== undefined && typeof document[key] !== 'string',
   )
+  const { stubs = [] } = document
   return [
+    ...(Array.isArray(stubs) ? [] : [{ pointer: '/stubs', detail: 'must be an array of stubs' }]),
     ...texts.map((key) => ({ pointer: pointer(key), detail: 'must be a string' })),
     ...unknown.map((key) => ({
       pointer: pointer(key),
@@ -97,10 +100,10 @@ function checkShape(document: JsonObject): Issue[] {
   ]
 }
 
-function ownFixtures({ organization, generate, collections }: JsonObject): Fixtures {
+function ownFixtures({ organization, generate, collections, stubs }: JsonObject): Fixtures {
   const own: Record<string, unknown> = isObject(collections) ? { ...collections } : {}
   if (organization !== undefined) own.organizations = [organization]
-  return { collections: own, generate: isObject(generate) ? generate : {} }
+  return { collections: own, generate: isObject(generate) ? generate : {}, stubs: stubs ?? [] }
 }
 
 function relativeTo(file: string, target: string): string {
@@ -116,7 +119,16 @@ function merge(base: Fixtures, own: Fixtures): Fixtures {
     collections.set(name, both ? mergeRecords(below, records) : records)
   }
   const generate = { ...base.generate, ...own.generate }
-  return { collections: Object.fromEntries(collections), generate }
+  const stubs = mergeStubs(base.stubs as readonly unknown[], own.stubs as readonly unknown[])
+  return { collections: Object.fromEntries(collections), generate, stubs }
+}
+
+// A stub replaces the one of its id, and the one of its place.
+function mergeStubs(base: readonly unknown[], own: readonly unknown[]): unknown[] {
+  const keysOf = (stub: unknown): unknown[] =>
+    isObject(stub) ? [placeOf(stub), ...(stub.id === undefined ? [] : [stub.id])] : []
+  const replaced = new Set(own.flatMap(keysOf))
+  return [...own, ...base.filter((stub) => !keysOf(stub).some((key) => replaced.has(key)))]
 }
 
 // Own records come first, so that a pointer to one of them holds in the document that it stands in.

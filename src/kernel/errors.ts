@@ -87,6 +87,12 @@ export const catalog = {
     retryable: false,
     mitigation: 'Send the first body again to replay its answer, or a new key for a new batch.',
   },
+  idempotency_key_in_use: {
+    status: 409,
+    title: 'Idempotency Key In Use',
+    retryable: true,
+    mitigation: 'Wait until the first request with the key is answered, then send this one again.',
+  },
   results_gone: { status: 410, title: 'Results Gone', retryable: false },
   payload_too_large: { status: statusSettings.tooLarge, title: 'Payload Too Large', retryable: false },
   unsupported_media_type: {
@@ -105,6 +111,9 @@ export const catalog = {
   header_fields_too_large: { status: 431, title: 'Request Header Fields Too Large', retryable: false },
   internal_error: { status: 500, title: 'Internal Error', retryable: false },
   emulator_contract_unspecified: { status: 501, title: 'Contract Unspecified', retryable: false },
+  bad_gateway: { status: 502, title: 'Bad Gateway', retryable: true },
+  service_unavailable: { status: 503, title: 'Service Unavailable', retryable: true },
+  gateway_timeout: { status: 504, title: 'Gateway Timeout', retryable: true },
   storage_unavailable: {
     status: 507,
     title: 'Storage Unavailable',

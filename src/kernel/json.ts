@@ -21,3 +21,17 @@ export function pointer(...keys: readonly PropertyKey[]): string {
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** Whether two values are the same JSON: the order of members does not matter, one that is undefined is none. */
+export function same(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (Array.isArray(a) || Array.isArray(b)) {
+    return (
+      Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((each, n) => same(each, b[n]))
+    )
+  }
+  if (!isObject(a) || !isObject(b)) return false
+  const keys = Object.keys(a).filter((key) => a[key] !== undefined)
+  const others = Object.keys(b).filter((key) => b[key] !== undefined)
+  return keys.length === others.length && keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]))
+}

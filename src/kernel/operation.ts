@@ -1,8 +1,9 @@
 import type * as z from 'zod'
 import type { Assumptions, Setting, Settings } from './assumptions.ts'
 import type { Dialect } from './errors.ts'
-import { generalPresets } from './faults/presets/index.ts'
+import type { Decision } from './faults/decision.ts'
 import type { MagicValue, Preset } from './faults/preset.ts'
+import { generalPresets } from './faults/presets/index.ts'
 import { type FieldKit, fieldKit } from './fields.ts'
 import type { Json, JsonObject } from './json.ts'
 import { unknownFields } from './open-items.ts'
@@ -56,6 +57,11 @@ export interface Scope {
   schedule(event: NewEvent): void
   /** Takes the events of these kinds about a record out of the schedule. */
   unschedule(ref: string, kinds: readonly string[]): void
+  /**
+   * What the fault rules decide about a webhook that is about to be left for a subscriber; undefined where there are none.
+   * It counts as a match of theirs. `resource`: id of the record that it is about.
+   */
+  webhookFaults(type: string, url: string, resource: string): Decision | undefined
 }
 
 /** What a request's handler has beyond the scope. */
@@ -70,6 +76,13 @@ export interface Request<I extends Input, Target> extends Scope {
   readonly pathPrefix: string
   /** The request body as the client sent it, parsed. */
   readonly rawBody: Json | undefined
+  /** The request itself: method, path and query as they came, headers by lower-case name. */
+  readonly call: {
+    readonly method: string
+    readonly path: string
+    readonly query: Readonly<Record<string, string | readonly string[]>>
+    readonly headers: Readonly<Record<string, string | undefined>>
+  }
   /** Reads a setting and notes that the answer rests on its ledger item. */
   assume<T>(setting: Setting<T>): T
   /** Notes that the answer rests on a ledger item. */
@@ -125,6 +138,8 @@ export interface Operation<I extends Input = Input, Target = unknown> {
   /** Set where a call polls something that makes progress. */
   readonly poll?: Poll
   readonly handle: (request: Request<I, Target>) => Reply
+  /** Set where a stub answers in the place of the service: its id. */
+  readonly stub?: string
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of operations forgets each one's input types; its own handler keeps them.
@@ -185,6 +200,36 @@ export interface Resource {
   readonly magic?: readonly MagicValue[]
   /** Ready-made faults about this room. */
   readonly presets?: readonly Preset[]
+  /** What scenarios can have a hook on. */
+  readonly happenings?: readonly Happening[]
+  /** What scenarios can do with records of this room. */
+  readonly script?: Script
+}
+
+/** Something that happens to records of a room: one comes to be, or comes to have a status. */
+export interface Happening {
+  /** `batch.completed`, unique. */
+  readonly name: string
+  readonly says: string
+  /** The collection. */
+  readonly table: string
+  /** Null for a record that comes to be. */
+  readonly status: string | null
+}
+
+/** Records as scripts of scenarios know them. */
+export interface Script {
+  /** What they call one: `batch`. */
+  readonly word: string
+  /** The collection. */
+  readonly table: string
+  /** One as the answers of the API show it. */
+  readonly show: (record: Row, at: Pick<Scope, 'now' | 'sandbox'>) => JsonObject
+  /** What can be done to one: interventions whose path has its id as `{id}`. */
+  readonly moves: readonly Control[]
+  /** The members of a scenario that are short for a setting: `pace`. */
+  // biome-ignore lint/suspicious/noExplicitAny: settings of every value type; each checks its own value.
+  readonly short: Readonly<Record<string, Setting<any>>>
 }
 
 /** A change of one record that the fault primitive `state` makes: `{"state": {"batch": "fail"}}`. */
@@ -259,6 +304,9 @@ export interface Service {
   readonly magic: readonly MagicValue[]
   /** The presets of the kernel and of every room. */
   readonly presets: ReadonlyMap<string, Preset>
+  readonly happenings: ReadonlyMap<string, Happening>
+  /** By the word for a record. */
+  readonly scripts: ReadonlyMap<string, Script>
 }
 
 /** Joins rooms into a service; the keys, which the kernel itself needs, are always there. Throws when two rooms declare the same name. */
@@ -289,6 +337,14 @@ export function service(resources: readonly Resource[]): Service {
     presets: named(
       [...generalPresets, ...resources.flatMap((room) => room.presets ?? [])],
       (each) => each.name,
+    ),
+    happenings: named(
+      resources.flatMap((room) => room.happenings ?? []),
+      (each) => each.name,
+    ),
+    scripts: named(
+      resources.flatMap(({ script }) => script ?? []),
+      (each) => each.word,
     ),
   }
 }

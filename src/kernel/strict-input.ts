@@ -13,13 +13,7 @@ export function strictObject<S extends z.ZodRawShape>(shape: S) {
   const unknown = z.custom<never>(() => false, {
     error: ({ path }) => `is not a known member.${didYouMean(String(path?.at(-1) ?? ''), known)}`,
   })
-  return z.object(shape).catchall(unknown).superRefine(refuseProto).meta({ additionalProperties: false })
-}
-
-// A member of this name is one that zod passes over in silence.
-function refuseProto(value: object, context: z.RefinementCtx): void {
-  if (!Object.hasOwn(value, '__proto__')) return
-  context.addIssue({ code: 'custom', path: ['__proto__'], message: 'is not a known member.' })
+  return z.object(shape).catchall(unknown).meta({ additionalProperties: false })
 }
 
 /** As {@link strictObject}, with at least one member: an empty one would say nothing. */
@@ -66,6 +60,7 @@ export interface Form {
  * at its own place: a union of zod's would say no more than that nothing fits.
  */
 export function either<T>(wanted: string, ...forms: readonly Form[]): z.ZodType<T> {
+  let told: unknown[] | undefined
   const schema = z.custom<T>((value) => value !== undefined, { error: 'is required', abort: true })
   return schema
     .superRefine((value, context) => {
@@ -74,8 +69,10 @@ export function either<T>(wanted: string, ...forms: readonly Form[]): z.ZodType<
       else addIssues(context, form.schema, value)
     })
     .meta({
+      // Made when somebody describes the schema, and asked for several times then.
       get anyOf() {
-        return forms.map((form) => plainSchema(form.schema))
+        told ??= forms.map((form) => plainSchema(form.schema))
+        return told
       },
     })
 }
@@ -106,6 +103,21 @@ function isJson(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value)
   if (typeof value !== 'object') return false
   return Object.values(value).every(isJson)
+}
+
+/** Adds to a schema what has to hold between its parts, once each of them is right. */
+export function together<S extends z.ZodType>(schema: S, check: (value: z.output<S>) => readonly Clash[]): S {
+  return schema.superRefine((value, context) => {
+    if (context.issues.length > 0) return
+    for (const { path, message } of check(value as z.output<S>))
+      context.addIssue({ code: 'custom', path: [...path], message })
+  })
+}
+
+/** What does not hold between the parts of a value, and where. */
+export interface Clash {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
 }
 
 function addIssues(

@@ -111,8 +111,8 @@ const shiftingPage: Preset = {
   name: 'page-rows-shift',
   family: 'list',
   says: 'A data view is made between two pages, so that the second begins with the last row of the first.',
-  match: { operation: 'data-views.list', query: { offset: '*' } },
-  when: { nth: 1 },
+  match: { operation: 'data-views.list' },
+  when: { nth: 2 },
   do: [{ state: { insert_rows: { collection: 'data_views', count: 1 } } }],
 }
 

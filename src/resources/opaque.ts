@@ -52,7 +52,7 @@ export function refuseUncontracted(operation: string): never {
   return refuse('emulator_contract_unspecified', {
     detail: `${operation} exists, but the specification shows no contract for it, and the emulator invents none.`,
     mitigation:
-      'Answer it in front of the emulator, for example in the HTTP client of the test; GET /__emulator/operations says which operations have a contract.',
+      'Say what it answers: POST /__emulator/stubs {"method", "path", "status", "body"}, or "stubs" of a scenario or of the fixtures. GET /__emulator/operations says which operations have a contract.',
     assumed: ['U043'],
   })
 }
@@ -62,7 +62,8 @@ export function refuseStrict(settings: Settings, operation: string): void {
   if (!settings.strict) return
   refuse('emulator_contract_unspecified', {
     detail: `The specification shows no contract for ${operation}, and under --strict the emulator answers nothing for it.`,
-    mitigation: 'Start the emulator without --strict: records are then passed through as they were given.',
+    mitigation:
+      'Start the emulator without --strict: a stub then answers if there is one, and records are passed through as they were given.',
     assumed: ['U043'],
   })
 }

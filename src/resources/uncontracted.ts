@@ -45,13 +45,13 @@ export const uncontractedRoom: Resource = {
         id: 'U043',
         open: 'Contracts of the endpoints that the specification only names.',
         reading:
-          'Records that the world holds are passed through; a generated template is told by its claim token alone; the rest is a 501, and under --strict everything is.',
+          'A stub of the fixtures, of a scenario or of the control interface answers first. Else records that the world holds are passed through, a generated template is told by its claim token alone, and the rest is a 501. Under --strict everything is.',
         shows: 'answer',
       },
       {
         id: 'U045',
         open: 'Paths of the endpoints that read messages.',
-        reading: 'None is made up, so whatever a client tries is a 404.',
+        reading: 'None is made up: whatever a client tries is a 404 until a stub of that path answers it.',
         shows: 'nowhere',
       },
     ],

@@ -176,7 +176,16 @@ test('a story has its changes, events, webhooks and faults, and does without wha
     ],
     unscheduled: [{ at: START, kind: 'k', ref: 'b/1', says: 'It would have ended.' }],
     deliveries: [{ id: 'd', type: 'b.done', url: 'http://127.0.0.1:9/', about: 'b/1' }],
-    faults: [{ id: 'f1', fired: false, says: 'its match is another operation' }],
+    faults: [
+      { rule: 'f1', fired: false, says: 'The operation is another.', actions: [], sent: null },
+      {
+        rule: 'f2',
+        fired: true,
+        says: 'It fired on match number 1.',
+        actions: ['respond', 'cut'],
+        sent: { stage: 'after-head', bytes: 120, end: 'cut' },
+      },
+    ],
     error: {
       code: 'c',
       status: 409,
@@ -198,7 +207,8 @@ test('a story has its changes, events, webhooks and faults, and does without wha
       '  Wait.',
       '',
       'Faults',
-      '  · f1: its match is another operation',
+      '  · f1: The operation is another.',
+      '  ✗ f2: It fired on match number 1. Did: respond, cut. The answer came as far as after-head, 120 bytes.',
       '',
       'Changes',
       '  b/1 changed, by the step poll',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { command, temporaryFile } from './in-process.ts'
+import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
 
 test('files that are in order are said to be', async () => {
   const world = temporaryFile('world.json', '{"collections": {}}')
@@ -11,12 +11,22 @@ test('files that are in order are said to be', async () => {
   })
 })
 
-test('without files, what start would use is checked', async () => {
-  expect(await command(['validate'])).toEqual({ code: 0, out: 'demo: ok (fixtures)', err: '' })
+test('without files, what start would use is checked, the shipped scenarios included', async () => {
+  const { code, out, err } = await command(['validate'])
+  expect([code, err]).toEqual([0, ''])
+  const [world, ...scenarios] = out.split('\n')
+  expect(world).toBe('demo: ok (fixtures)')
+  expect(scenarios).toContain('scenarios/partial-failure.ts: ok (scenario)')
+  for (const line of scenarios) expect(line).toMatch(/^scenarios\/[a-z-]+\.ts: ok \(scenario\)$/)
+})
+
+test('settings that start would use are checked', async () => {
   const settings = temporaryFile('settings.json', '{"status.conflict": 999}')
-  const { code, out } = await command(['validate'], { WORKSPACE_EMULATOR_SETTINGS: settings })
+  const { code, out } = await command(['validate', '--scenarios', temporaryDirectory()], {
+    WORKSPACE_EMULATOR_SETTINGS: settings,
+  })
   expect(code).toBe(1)
-  expect(out).toMatch(/^demo: ok \(fixtures\)\n.*settings\.json:1: \/status\.conflict: /)
+  expect(out).toMatch(/^demo: ok \(fixtures\)\n.*settings\.json:1: \/status\.conflict: [^\n]+$/)
 })
 
 test('every issue has its file, line and pointer', async () => {

@@ -1,6 +1,13 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as z from 'zod'
 import { commands, START_OPTIONS } from '../../src/doors/cli/commands.ts'
 import { referenceTable } from '../../src/doors/cli/reference.ts'
 import { controlRoutes } from '../../src/doors/control/routes/index.ts'
+import { Settings } from '../../src/kernel/assumptions.ts'
+import type { PrimitiveName } from '../../src/kernel/faults/actions.ts'
+import { wireSchemas } from '../../src/kernel/faults/wire-schema.ts'
+import { worldSchemas } from '../../src/kernel/faults/world-schema.ts'
 import { batchLifecycle } from '../../src/resources/batch-predictions/states.ts'
 import { ledger, workspaceService } from '../../src/resources/index.ts'
 
@@ -33,6 +40,17 @@ export const references: Readonly<Record<string, () => string>> = {
         summary,
       ]),
     ),
+  presets: () =>
+    table(
+      ['preset', 'what a client meets'],
+      [...workspaceService.presets.values()].map(({ name, says }) => [code(name), says]),
+    ),
+  primitives: () =>
+    table(
+      ['primitive', 'parameters', 'what it is for'],
+      Object.entries(PRIMITIVES).map(([name, says]) => [code(name), parametersOf(name), says]),
+    ),
+  scenarios: () => table(['scenario', 'what it is'], shippedScenarios()),
   lifecycle: () => ['```mermaid', 'stateDiagram-v2', '  [*] --> validating', ...arrows(), '```'].join('\n'),
   assumptions: () =>
     table(
@@ -61,6 +79,43 @@ export function withReferences(readme: string): string {
     if (start === -1 || end < start) throw new Error(`the README has no part between ${open} and ${close}`)
     return `${text.slice(0, start + open.length)}\n${make()}\n${text.slice(end)}`
   }, readme)
+}
+
+const PRIMITIVES: Readonly<Record<PrimitiveName, string>> = {
+  respond: 'another answer: short for a head and a body',
+  head: 'statuses, reasons, versions, header names and their case, 1xx before it',
+  body: 'nulls, unknown members, other types, byte order marks, big numbers, encodings, half bodies',
+  lines: 'order, repetition, ends and breaks of NDJSON lines',
+  frame: 'wrong lengths, chunked or not, bytes behind the end',
+  pace: 'latency, drip, splits at chosen places, stalls: always real milliseconds',
+  cut: 'the end of the connection: in order, by reset, or never',
+  raw: 'bytes that are no HTTP',
+  quota: 'what the limiter says, and in which form',
+  idem: 'keys that are in use, forgotten, or unique in something else',
+  state: 'moves of records: of batches, rows that come and go, reads that lag behind',
+  auth: 'keys that expire, are revoked, or turn into another kind',
+  clock: 'time that passes, stands still, or is told wrongly',
+  deliver: 'webhooks that come twice, late, out of order, forged, or never',
+}
+
+function parametersOf(name: string): string {
+  const schemas: Readonly<Record<string, unknown>> = {
+    ...wireSchemas(),
+    ...worldSchemas(workspaceService, new Settings()),
+  }
+  const json = z.toJSONSchema(schemas[name] as z.ZodType, { io: 'input', unrepresentable: 'any' })
+  return Object.keys(json.properties ?? {})
+    .map(code)
+    .join(', ')
+}
+
+function shippedScenarios(): string[][] {
+  return readdirSync('scenarios')
+    .filter((file) => !file.startsWith('_'))
+    .map((file) => {
+      const text = readFileSync(join('scenarios', file), 'utf8')
+      return [code(file.replace(/\.ts$/, '')), /description:\s*'([^']+)'/.exec(text)?.[1] ?? '']
+    })
 }
 
 function arrows(): string[] {

@@ -19,6 +19,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'POST /fixtures': { collections: { shelves: [] } },
   'PUT /limits/books.list': { limit: 1 },
   'POST /limits/books.list/fill': { remaining: 0 },
+  'POST /faults': { match: 'everything', do: [{ respond: { status: 500 } }] },
   'PATCH /settings': { 'shelves.name_bound': 30 },
   'POST /shelves/s1/close': { after: '1h' },
 }

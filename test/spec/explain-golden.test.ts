@@ -7,9 +7,15 @@ import { STEPS } from '../../src/kernel/request/steps.ts'
 import { workspaceService } from '../../src/resources/index.ts'
 import { KEYS } from '../support/base-world.ts'
 import { prettyJson } from '../support/pretty-json.ts'
+import { faultKinds } from './explain-fault-kinds.ts'
 import { refusalKinds, specialKinds, successKinds, worldOf } from './explain-kinds.ts'
 
-const kinds = [...(await successKinds(workspaceService.operations.keys())), ...specialKinds, ...refusalKinds]
+const kinds = [
+  ...(await successKinds(workspaceService.operations.keys())),
+  ...specialKinds,
+  ...refusalKinds,
+  ...faultKinds,
+]
 
 test.for(kinds.map((kind) => [kind.name, kind] as const))(
   '%s: explain names the deciding step',
@@ -46,8 +52,8 @@ test('the golden files cover every operation and every error code', () => {
 test('the golden files show every step deciding, but those that can only let pass', () => {
   const deciding = written().flatMap(({ steps }) => steps.filter(({ outcome }) => outcome === 'decided'))
   const decided = new Set(deciding.map(({ step }) => step))
-  // Time, polls and the writing of the answer refuse nothing of their own, and there are no faults to interfere.
-  const never = ['settle', 'interfere', 'poll', 'interfere-after', 'conclude']
+  // Time, polls and the writing of the answer refuse nothing of their own.
+  const never = ['settle', 'poll', 'conclude']
   expect(STEPS.filter((step) => !decided.has(step))).toEqual(never)
 })
 

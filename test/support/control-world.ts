@@ -9,17 +9,20 @@ import { allowHosts, checkHost, isCrossSiteOrigin } from '../../src/doors/http/g
 import { headerValues } from '../../src/doors/http/headers.ts'
 import { readJson } from '../../src/doors/http/request.ts'
 import { close, createHttpServer } from '../../src/doors/http/server.ts'
+import { ScenarioRunner } from '../../src/doors/scenarios/runner.ts'
 import { Ledger } from '../../src/kernel/assumptions.ts'
 import { type ErrorCode, Refusal } from '../../src/kernel/errors.ts'
 import type { JsonObject } from '../../src/kernel/json.ts'
 import { kernelAssumptions } from '../../src/kernel/open-items.ts'
 import { type Resource, service } from '../../src/kernel/operation.ts'
+import type { ScenarioSource } from '../../src/kernel/scenario/source.ts'
 import { buildWorld } from '../../src/kernel/state/starting-world.ts'
 import type { WorldState } from '../../src/kernel/state/state.ts'
 import { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
 import { type Housed, Sandboxes } from '../../src/kernel/worlds/sandboxes.ts'
 import { worldDefaults } from '../../src/kernel/worlds/world.ts'
 import { library, libraryWorld } from './library.ts'
+import { MemoryScenarios } from './memory-scenarios.ts'
 import { type Said, type Sent, send } from './send.ts'
 
 /** The instant at which these worlds start, and where their clocks stand still. */
@@ -45,6 +48,8 @@ export interface ControlWorldOptions {
   readonly fixtures?: JsonObject
   readonly token?: string
   readonly settings?: JsonObject
+  /** Default: none. */
+  readonly scenarios?: ScenarioSource
   /** Expected defects do not fail the test. */
   readonly forgiving?: boolean
 }
@@ -81,6 +86,7 @@ export async function controlWorld(options: ControlWorldOptions = {}): Promise<C
     contract: { title: 'Library', version: '0.1.1' },
     token: options.token,
     sandboxes,
+    scenarios: new ScenarioRunner({ source: options.scenarios ?? new MemoryScenarios() }),
     closing: new AbortController().signal,
     guard: (rawHeaders) => guard(rawHeaders, hosts),
     readJson,

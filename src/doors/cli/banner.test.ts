@@ -11,6 +11,7 @@ const FACTS: Facts = {
   now: '2026-03-01T12:00:00.000Z',
   rate: 1,
   seed: 7,
+  scenario: null,
   assumptions: 114,
 }
 
@@ -41,6 +42,12 @@ test('a frozen world in memory without known keys says so and asks for the healt
   expect(lines).toContain('  State    in memory')
   expect(lines).toContain('  Clock    2026-03-01T12:00:00.000Z, frozen')
   expect(lines).toContain('  curl http://127.0.0.1:4010/__emulator/health')
+})
+
+test('an active scenario is named', () => {
+  expect(banner({ ...FACTS, scenario: 'partial-failure' }, [])).toContain(
+    '  Seed     7\n  Scenario partial-failure\n',
+  )
 })
 
 test('many keys are cut short', () => {

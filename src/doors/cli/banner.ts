@@ -12,6 +12,8 @@ export interface Facts {
   readonly now: string
   readonly rate: number
   readonly seed: number
+  /** The scenario that is active; null for none. */
+  readonly scenario: string | null
   /** How many things the specification leaves open and this emulator decides. */
   readonly assumptions: number
 }
@@ -20,13 +22,14 @@ const MOST_KEYS = 6
 
 /** What people see when the emulator is ready. */
 export function banner(facts: Facts, keys: readonly PlainKey[]): string {
-  const { base_url, control_url, state_file, now, rate, seed, assumptions } = facts
+  const { base_url, control_url, state_file, now, rate, seed, scenario, assumptions } = facts
   const rows: readonly (readonly [string, string])[] = [
     ['API', base_url],
     ['Control', control_url],
     ['State', state_file ?? 'in memory'],
     ['Clock', `${now}, ${rate === 0 ? 'frozen' : `rate ${rate}`}`],
     ['Seed', String(seed)],
+    ...(scenario === null ? [] : [['Scenario', scenario] as const]),
     ...keyRows(keys),
     ['Assumed', `${assumptions} things that the specification leaves open: ${control_url}/assumptions`],
   ]

@@ -1,7 +1,8 @@
 import { Command, CommanderError, Option } from 'commander'
 import { didYouMean } from '../../kernel/assumptions.ts'
 import { packageVersion } from '../version.ts'
-import { type CommandDeclaration, commands, DEFAULT_COMMAND } from './commands.ts'
+import type { CommandDeclaration } from './command.ts'
+import { commands, DEFAULT_COMMAND } from './commands.ts'
 import type { Terminal } from './invocation.ts'
 import {
   type Environment,
@@ -80,7 +81,7 @@ function addCommand(program: Command, declaration: CommandDeclaration, act: Act)
   const parent = words.length === 1 ? program : program.commands.find((each) => each.name() === words[0])
   const name = words.at(-1) ?? ''
   const command = (parent ?? program)
-    .command(name, { isDefault: name === DEFAULT_COMMAND })
+    .command(name, { isDefault: declaration.name === DEFAULT_COMMAND })
     .description(declaration.says)
     .summary(declaration.says)
     .helpCommand(false)
@@ -170,7 +171,7 @@ function meaningOf(argument: string, { registeredArguments }: Command): string {
 function unexpected({ code }: CommanderError, command: Command): string[] | undefined {
   if (code !== 'commander.excessArguments') return undefined
   const [first = ''] = command.args.slice(command.registeredArguments.length)
-  const isDefault = command.name() === DEFAULT_COMMAND
+  const isDefault = pathOf(command) === `${NAME} ${DEFAULT_COMMAND}`
   if (isDefault && commandNames().includes(first)) {
     return [`Put the command first: ${NAME} ${first} [flags].`, takes(command)]
   }

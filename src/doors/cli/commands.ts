@@ -1,46 +1,19 @@
+import { type CommandDeclaration, command } from './command.ts'
 import {
-  type Action,
   ADVANCE_OPTIONS,
   CLIENT_OPTIONS,
   CREATE_OPTIONS,
   DOCTOR_OPTIONS,
-  type Invocation,
+  FAULT_OPTIONS,
   REQUESTS_OPTIONS,
   SANDBOX_OPTIONS,
+  SCENARIO_START_OPTIONS,
   START_OPTIONS,
   VALIDATE_OPTIONS,
   WAIT_OPTIONS,
 } from './invocation.ts'
-import type { OptionName } from './options.ts'
 
 export { START_OPTIONS } from './invocation.ts'
-
-/** One command: how it is called, and where its code is, which is loaded only when it runs. */
-export interface CommandDeclaration {
-  /** `clock advance` is the command `advance` below `clock`. */
-  readonly name: string
-  readonly says: string
-  /** In the notation of commander: `<needed>`, `[optional]`, `[several...]`, each with its meaning. */
-  readonly args: readonly { readonly name: string; readonly says: string }[]
-  readonly options: readonly OptionName[]
-  /** What its help says of an option instead of what the table of all options says. */
-  readonly help?: OptionHelp
-  readonly load: () => Promise<(invocation: Invocation) => Promise<number>>
-}
-
-type OptionHelp = { readonly [N in OptionName]?: { readonly says?: string; readonly shown?: string } }
-
-function command<N extends OptionName>(declaration: {
-  readonly name: string
-  readonly says: string
-  readonly args?: CommandDeclaration['args']
-  readonly options: readonly N[]
-  readonly help?: OptionHelp
-  readonly load: () => Promise<Action<N>>
-}): CommandDeclaration {
-  // An invocation with the values of these options is all that the action reads.
-  return { args: [], ...declaration, load: declaration.load as CommandDeclaration['load'] }
-}
 
 const NAME = { name: '<name>', says: 'lower-case letters, digits and hyphens' }
 
@@ -133,6 +106,75 @@ const sandboxCommands = [
   }),
 ]
 
+const faultCommands = [
+  command({
+    name: 'faults',
+    says: 'List the fault rules that are armed',
+    options: SANDBOX_OPTIONS,
+    load: async () => (await import('./fault-commands.ts')).list,
+  }),
+  command({
+    name: 'faults list',
+    says: 'List the fault rules, as faults alone does',
+    options: SANDBOX_OPTIONS,
+    load: async () => (await import('./fault-commands.ts')).list,
+  }),
+  command({
+    name: 'faults add',
+    says: 'Arm a fault rule: a preset, a JSON file or JSON, with what the flags change about it',
+    args: [{ name: '<rule>', says: 'name of a preset, path of a JSON file, or JSON in quotes' }],
+    options: FAULT_OPTIONS,
+    help: {
+      operation: { says: 'only requests of an operation: pages.create' },
+      method: { says: 'only requests with this method' },
+      path: { says: 'only requests to this path from /v1 on; * is any run of characters' },
+    },
+    load: async () => (await import('./fault-commands.ts')).add,
+  }),
+  command({
+    name: 'faults clear',
+    says: 'Remove a fault rule, or all, and say which of them never fired',
+    args: [{ name: '[id]', says: 'the rule, as faults lists it' }],
+    options: SANDBOX_OPTIONS,
+    load: async () => (await import('./fault-commands.ts')).clear,
+  }),
+  command({
+    name: 'faults presets',
+    says: 'List the ready-made faults, or show one in full',
+    args: [{ name: '[name]', says: 'name of a preset' }],
+    options: SANDBOX_OPTIONS,
+    load: async () => (await import('./fault-commands.ts')).presets,
+  }),
+]
+
+const scenarioCommands = [
+  command({
+    name: 'scenario',
+    says: 'List the scenarios and say which is active',
+    options: SANDBOX_OPTIONS,
+    load: async () => (await import('./scenario-commands.ts')).list,
+  }),
+  command({
+    name: 'scenario list',
+    says: 'List the scenarios, as scenario alone does',
+    options: SANDBOX_OPTIONS,
+    load: async () => (await import('./scenario-commands.ts')).list,
+  }),
+  command({
+    name: 'scenario start',
+    says: 'Make a scenario the active one of a sandbox',
+    args: [{ name: '<name>', says: 'name of its file, without the ending' }],
+    options: SCENARIO_START_OPTIONS,
+    load: async () => (await import('./scenario-commands.ts')).start,
+  }),
+  command({
+    name: 'scenario stop',
+    says: 'Take back what the active scenario has put into force',
+    options: SANDBOX_OPTIONS,
+    load: async () => (await import('./scenario-commands.ts')).stop,
+  }),
+]
+
 /** The command that runs when none is named. */
 export const DEFAULT_COMMAND = 'start'
 
@@ -191,10 +233,17 @@ export const commands: readonly CommandDeclaration[] = [
   }),
   ...snapshotCommands,
   ...sandboxCommands,
+  ...faultCommands,
+  ...scenarioCommands,
   command({
     name: 'validate',
-    says: 'Check fixtures and settings files; without files, those that start would use',
-    args: [{ name: '[files...]', says: 'JSON files; what each holds is recognised by its members' }],
+    says: 'Check fixtures, settings and scenarios; without files, those that start would use',
+    args: [
+      {
+        name: '[files...]',
+        says: 'JSON files, recognised by their members; scripts and directories of scenarios',
+      },
+    ],
     options: VALIDATE_OPTIONS,
     load: async () => (await import('./validate.ts')).validate,
   }),

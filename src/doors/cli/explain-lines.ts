@@ -75,8 +75,10 @@ function errorLines({ code, status, mitigation, issues, issues_total }: JsonObje
   ]
 }
 
-function faultLine({ id, fired, says }: JsonObject): string {
-  return `${fired === true ? '✗' : '·'} ${id}: ${says}`
+function faultLine({ rule, fired, says, actions, sent }: JsonObject): string {
+  const did = Array.isArray(actions) && actions.length > 0 ? ` Did: ${actions.join(', ')}.` : ''
+  const came = isObject(sent) ? ` The answer came as far as ${sent.stage}, ${sent.bytes} bytes.` : ''
+  return `${fired === true ? '✗' : '·'} ${rule}: ${says}${did}${came}`
 }
 
 function changeLines({ ref, action, step, patch }: JsonObject): string[] {
@@ -98,8 +100,9 @@ function eventLine({ at, kind, ref, says, instead_of }: JsonObject): string {
   return `${at}  ${says ?? kind} [${ref}]${moved}`
 }
 
-function deliveryLine({ type, url, about }: JsonObject): string {
-  return `${type} about ${about}, to ${url}`
+function deliveryLine({ type, url, about, faults }: JsonObject): string {
+  const rules = Array.isArray(faults) ? `, faulted by ${faults.join(', ')}` : ''
+  return `${type} about ${about}, to ${url}${rules}`
 }
 
 function assumptionLines({ id, open, reading, settings }: JsonObject): string[] {

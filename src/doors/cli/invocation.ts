@@ -28,6 +28,8 @@ export const START_OPTIONS = [
   'data',
   'ephemeral',
   'fixtures',
+  'scenarios',
+  'scenario',
   'settings',
   'seed',
   'clock',
@@ -36,6 +38,7 @@ export const START_OPTIONS = [
   'auth',
   'limits',
   'strict',
+  'revealFaults',
   'durability',
   'controlToken',
   'allowHost',
@@ -76,6 +79,24 @@ export const REQUESTS_OPTIONS = [
   'limit',
 ] as const satisfies readonly OptionName[]
 
+export const FAULT_OPTIONS = [
+  ...SANDBOX_OPTIONS,
+  'id',
+  'operation',
+  'method',
+  'path',
+  'nth',
+  'first',
+  'after',
+  'every',
+  'probability',
+  'by',
+  'times',
+  'ttl',
+] as const satisfies readonly OptionName[]
+
+export const SCENARIO_START_OPTIONS = [...SANDBOX_OPTIONS, 'reset'] as const satisfies readonly OptionName[]
+
 export const CREATE_OPTIONS = [
   ...SANDBOX_OPTIONS,
   'fixtures',
@@ -86,7 +107,12 @@ export const CREATE_OPTIONS = [
   'fromSnapshot',
 ] as const satisfies readonly OptionName[]
 
-export const VALIDATE_OPTIONS = ['fixtures', 'settings', 'json'] as const satisfies readonly OptionName[]
+export const VALIDATE_OPTIONS = [
+  'fixtures',
+  'settings',
+  'scenarios',
+  'json',
+] as const satisfies readonly OptionName[]
 
 export const DOCTOR_OPTIONS = ['port', 'host', 'data', 'json'] as const satisfies readonly OptionName[]
 

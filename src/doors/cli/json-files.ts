@@ -1,11 +1,14 @@
+import { statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { type Issue, isObject, type JsonObject } from '../../kernel/json.ts'
+import { type Issue, isObject, type Json, type JsonObject } from '../../kernel/json.ts'
 import { lineOf, placeOf, syntaxIssue } from '../json-text.ts'
 import { CommandFailed } from './usage.ts'
 
 /** Something wrong in a file: an issue and the line (from 1) that it is on; line 0 when the file cannot be read. */
 export interface LocatedIssue extends Issue {
   readonly line: number
+  /** From 1, where it is known. */
+  readonly column?: number
 }
 
 /** A JSON object from a file with its text, or everything that keeps it from being one. */
@@ -15,6 +18,17 @@ export type JsonFile =
 
 /** Reads a file that holds a JSON object. */
 export async function readJsonFile(file: string): Promise<JsonFile> {
+  const read = await readJson(file)
+  if ('issues' in read) return read
+  const { text, value } = read
+  if (isObject(value)) return { text, document: value }
+  return { issues: [{ pointer: '', line: 1, detail: 'must be a JSON object' }] }
+}
+
+/** Reads a file that holds any JSON. */
+export async function readJson(
+  file: string,
+): Promise<{ readonly text: string; readonly value: Json } | { readonly issues: readonly LocatedIssue[] }> {
   let text: string
   try {
     text = await readFile(file, 'utf8')
@@ -26,9 +40,7 @@ export async function readJsonFile(file: string): Promise<JsonFile> {
     const { line } = placeOf(text, Math.min(syntax.offset, text.trimEnd().length))
     return { issues: [{ pointer: '', line, detail: `is not JSON: ${syntax.detail}` }] }
   }
-  const document: unknown = JSON.parse(text)
-  if (isObject(document)) return { text, document }
-  return { issues: [{ pointer: '', line: 1, detail: 'must be a JSON object' }] }
+  return { text, value: JSON.parse(text) as Json }
 }
 
 /** The object in a JSON file. Throws {@link CommandFailed} with everything that keeps it from being one. */
@@ -44,8 +56,13 @@ export function located(text: string, issues: readonly Issue[]): LocatedIssue[] 
 }
 
 /** One line for people, in the form that editors make a link of: `file:line: pointer: what`. */
-export function issueLine(file: string, { line, pointer, detail }: LocatedIssue): string {
-  return [line === 0 ? file : `${file}:${line}`, pointer, detail].filter((each) => each !== '').join(': ')
+export function issueLine(file: string, { line, column, pointer, detail }: LocatedIssue): string {
+  const place = [file, ...(line === 0 ? [] : [line]), ...(column === undefined ? [] : [column])].join(':')
+  return [place, pointer, detail].filter((each) => each !== '').join(': ')
+}
+
+export function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
 function unreadable(error: unknown): string {

@@ -16,3 +16,13 @@ test('receivers of webhooks beyond this machine come from the flag, repeated or 
   const given = resolveOptions(START_OPTIONS, new Map(), env)
   expect((await launchOptions(given, new Set(), logger)).allowWebhooks).toEqual(['a.test:80', 'b.test:81'])
 })
+
+test('scenarios and what answers reveal are handed on', async () => {
+  const flags = new Map<OptionName, readonly string[]>([['scenario', ['partial-failure']]])
+  const env = { WORKSPACE_EMULATOR_SCENARIOS: 'mine', WORKSPACE_EMULATOR_REVEAL_FAULTS: '1' }
+  const options = await launchOptions(resolveOptions(START_OPTIONS, flags, env), new Set(), logger)
+  expect(options).toMatchObject({ scenarios: 'mine', scenario: 'partial-failure', revealFaults: true })
+  const usual = await launchOptions(resolveOptions(START_OPTIONS, new Map(), {}), new Set(), logger)
+  expect(usual).toMatchObject({ scenarios: 'scenarios', revealFaults: false })
+  expect(usual).not.toHaveProperty('scenario')
+})

@@ -18,8 +18,11 @@ export async function launchOptions(
 ): Promise<EmulatorOptions> {
   const { port, host, data, ephemeral, fixtures, seed, auth, limits, strict, durability } = options
   const { settings, clock, controlToken, rate, skipOnPoll, allowHost, allowWebhook, corsOrigin } = options
+  const { revealFaults, scenarios, scenario } = options
   return {
     ...{ port, host, data, ephemeral, fixtures, seed, auth, limits, strict, durability, logger },
+    ...{ revealFaults, scenarios },
+    ...(scenario === undefined ? {} : { scenario }),
     ...(given.has('rate') ? { rate } : {}),
     ...(given.has('skipOnPoll') ? { skipOnPoll } : {}),
     ...(settings === undefined ? {} : { settings: await readJsonObject(settings) }),

@@ -39,6 +39,11 @@ export const optionTable = {
     ...one('file', values.text, 'demo'),
     says: 'starting world: a shipped one (empty, demo, large) or a JSON file',
   },
+  scenarios: {
+    ...one('dir', values.text, 'scenarios'),
+    says: 'directory of the scenarios; what changes in it is loaded again',
+  },
+  scenario: { ...maybe('name', values.text, 'none'), says: 'scenario that is active from the start on' },
   settings: {
     ...maybe('file', values.text, 'none'),
     says: 'JSON file with names and choices that the specification leaves open',
@@ -65,6 +70,10 @@ export const optionTable = {
   strict: {
     ...flag(),
     says: 'invent nothing: endpoints without a contract answer 501, assumed bodies are off',
+  },
+  revealFaults: {
+    ...flag(),
+    says: 'answers name the fault rules that fired on them: header X-Emulator-Fault',
   },
   durability: {
     ...one('level', values.choice(['process', 'power']), 'process'),
@@ -132,6 +141,22 @@ export const optionTable = {
     says: 'only requests from this virtual instant on, or after the request with this id',
   },
   limit: { ...maybe('number', values.count, '100'), says: 'how many requests to list, the newest ones' },
+  id: { ...maybe('id', values.text, 'the name of the preset'), says: 'name of the rule' },
+  nth: { ...maybe('number', values.count, 'none'), says: 'fire on exactly this match' },
+  first: { ...maybe('number', values.count, 'none'), says: 'fire on so many matches from the first on' },
+  after: { ...maybe('number', values.count, 'none'), says: 'fire on all matches behind so many' },
+  every: { ...maybe('number', values.count, 'none'), says: 'fire on each n-th match' },
+  probability: {
+    ...maybe('share', values.share, 'none'),
+    says: 'fire on this share of the matches, drawn by the seed: 0 to 1',
+  },
+  by: {
+    ...many('what', values.text),
+    says: 'what matches are counted by, such as operation or idempotency_key; may be repeated',
+  },
+  times: { ...maybe('number', values.count, 'none'), says: 'how often the rule may fire in all' },
+  ttl: { ...maybe('duration', values.text, 'none'), says: 'virtual time for which the rule is armed: 10m' },
+  reset: { ...flag(), says: 'put the starting world back first' },
   persist: { ...flag(), says: 'keep the sandbox on disk, so that it outlives the process' },
   fromSnapshot: {
     ...maybe('name', values.sandboxName, 'none'),

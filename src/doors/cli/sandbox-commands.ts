@@ -60,7 +60,7 @@ export async function remove(invocation: ClientInvocation): Promise<number> {
 async function fixturesOf(source: string): Promise<string | JsonObject> {
   if (SHIPPED_WORLDS.some((world) => world === source)) return source
   const read = await readFixtures(source).catch(async (error: unknown) => {
-    throw error instanceof FixturesError ? new CommandFailed(await startFailure(error, undefined)) : error
+    throw error instanceof FixturesError ? new CommandFailed(await startFailure(error)) : error
   })
   return { ...read } as unknown as JsonObject
 }

@@ -5,9 +5,21 @@ import { locateFixtures } from './fixtures-lines.ts'
 import { issueLine, located, readJsonFile } from './json-files.ts'
 import { oneLine } from './process-events.ts'
 
+/** What a start was asked for that can be to blame for its failure. */
+export interface Blamable {
+  /** File. */
+  readonly settings?: string | undefined
+  readonly scenario?: string | undefined
+}
+
 /** Why the emulator did not start, for people: what, where (with line numbers, where a file is to blame), the way out. */
-export async function startFailure(error: unknown, settingsFile: string | undefined): Promise<string> {
+export async function startFailure(
+  error: unknown,
+  { settings: settingsFile, scenario }: Blamable = {},
+): Promise<string> {
   if (error instanceof FixturesError) return fixturesFailure(error)
+  if (error instanceof Refusal && scenario !== undefined && isOfScenario(error))
+    return scenarioFailure(error, scenario)
   if (error instanceof Refusal && settingsFile !== undefined && error.options.issues !== undefined) {
     return settingsFailure(settingsFile, error.options.issues)
   }
@@ -18,6 +30,19 @@ export async function startFailure(error: unknown, settingsFile: string | undefi
   return isSystemError
     ? `${error.message}. Run "workspace-emulator doctor" to see what is in the way.`
     : error.message
+}
+
+// Keys of settings have dots, or are no members of scenarios.
+function isOfScenario({ options: { issues } }: Refusal): boolean {
+  const members = ['fixtures', 'clock', 'settings', 'pace', 'outcomes', 'faults', 'stubs', 'timeline', 'on']
+  return issues === undefined || issues.every(({ pointer }) => members.includes(pointer.split('/')[1] ?? ''))
+}
+
+function scenarioFailure({ message, options: { issues = [] } }: Refusal, name: string): string {
+  const wayOut = 'Run "workspace-emulator validate" to see what is wrong with scenarios, and where.'
+  if (issues.length === 0) return `${message} ${wayOut}`
+  const lines = issues.map(({ pointer, detail }) => `  ${pointer}: ${detail}`)
+  return [`The scenario "${name}" cannot be started:`, ...lines, wayOut].join('\n')
 }
 
 async function fixturesFailure({ file, issues }: FixturesError): Promise<string> {

@@ -1,16 +1,21 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Emulator, startEmulator } from '../../emulator.ts'
+import { SCENARIO, type ScenarioRow } from '../../kernel/scenario/row.ts'
+import { WORLD } from '../../kernel/state/state.ts'
 import { formatInstant } from '../../kernel/time/instant.ts'
+import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
 import { CONTRACT_VERSION, packageVersion } from '../version.ts'
 import { banner, type Facts } from './banner.ts'
 import { plainKeys, readyKeys } from './demo-keys.ts'
 import type { Invocation, Terminal } from './invocation.ts'
+import { isDirectory } from './json-files.ts'
 import { launchOptions, madeToken, type StartOptions } from './launch.ts'
 import { type FlushableLogger, lazyLogger } from './lazy-logger.ts'
 import { environment, flagOf, isNpmScript, type OptionName } from './options.ts'
 import { startFailure } from './start-failure.ts'
 import { untilStopped } from './stop.ts'
+import { unfiredRules } from './unfired.ts'
 import { CommandFailed, OK } from './usage.ts'
 
 /** `start`: runs the emulator until a signal ends it. */
@@ -27,20 +32,29 @@ export async function start({ options, given, terminal }: Invocation<keyof Start
   const stopped = untilStopped({
     logger,
     // A signal that comes before the start is done has to wait for it; when it fails, nothing is left to close.
-    close: async () => (await starting.catch(() => undefined))?.close(),
+    close: async () => end(await starting.catch(() => undefined), logger),
     exit: (code) => process.exit(code),
     followsParent: isNpmScript(environment()),
   })
   const emulator = await starting.catch(async (error: unknown) => {
     await logger.flush()
-    throw new CommandFailed(await startFailure(error, options.settings))
+    throw new CommandFailed(await startFailure(error, options))
   })
   if (made !== undefined) terminal.err(tokenWarning(options.host, made))
   if (isOld) warnOfOldWorld(options, given, logger)
+  if (given.has('scenarios') && !isDirectory(options.scenarios))
+    logger.warn(`${options.scenarios} is not there. Scenarios are loaded as soon as it is.`)
   await announce(emulator, options, made, { terminal, logger })
   await stopped
   await logger.flush()
   return OK
+}
+
+async function end(emulator: Emulator | undefined, logger: FlushableLogger): Promise<void> {
+  if (emulator === undefined) return
+  const sandboxes = emulator.sandboxes.list().map(({ sandbox }) => sandbox)
+  await emulator.close()
+  for (const line of unfiredRules(sandboxes)) logger.warn(line)
 }
 
 function loggerOf(
@@ -79,6 +93,11 @@ function warnOfOldWorld(
   )
 }
 
+function activeScenario({ store }: Sandbox): string | null {
+  const row = store.get(WORLD, SCENARIO) as ScenarioRow | undefined
+  return row?.name ?? null
+}
+
 async function announce(
   { baseUrl, controlUrl, port, sandbox }: Emulator,
   options: StartOptions,
@@ -101,6 +120,7 @@ async function announce(
     now: formatInstant(sandbox.clock.due()),
     rate: sandbox.clock.rate,
     seed: sandbox.seed,
+    scenario: activeScenario(sandbox),
     assumptions: sandbox.ledger.items.size,
   }
   if (options.logFormat === 'json') logger.info('ready', { ...facts })

@@ -1,14 +1,15 @@
-import { type EmulatorOptions, startEmulator } from '../../emulator.ts'
-import { didYouMean } from '../../kernel/assumptions.ts'
+import { relative } from 'node:path'
+import { type CheckedScenario, checkScenarios, type EmulatorOptions, startEmulator } from '../../emulator.ts'
 import { Refusal } from '../../kernel/errors.ts'
-import { isObject, type JsonObject } from '../../kernel/json.ts'
+import type { JsonObject } from '../../kernel/json.ts'
 import { FixturesError } from '../fixtures.ts'
 import { type FixturesIssue, fileOf, locateFixtures } from './fixtures-lines.ts'
-import type { Invocation } from './invocation.ts'
-import { issueLine, located, readJsonFile } from './json-files.ts'
+import type { Invocation, VALIDATE_OPTIONS } from './invocation.ts'
+import { isDirectory, issueLine, located, readJsonFile } from './json-files.ts'
 import { FAILED, OK } from './usage.ts'
+import { isHelperPath, isScenarioPath, type Kind, kindOf } from './validate-kinds.ts'
 
-type Kind = 'fixtures' | 'settings'
+type ValidateInvocation = Invocation<(typeof VALIDATE_OPTIONS)[number]>
 
 /** A file and everything that is wrong with it. */
 interface Verdict {
@@ -18,24 +19,39 @@ interface Verdict {
   readonly issues: readonly FixturesIssue[]
 }
 
-const FIXTURES_MEMBERS = ['extends', 'organization', 'generate', 'collections', 'description']
+/** What the files are checked under: that of a start with the same options. */
+interface Under {
+  readonly fixtures: string
+  readonly settings: JsonObject
+  /** Directory of the scenarios. */
+  readonly scenarios: string
+}
 
 /** `validate`: checks files by starting a world with each, exactly as `start` would. */
-export async function validate({
-  args,
-  options,
-  terminal,
-}: Invocation<'fixtures' | 'settings' | 'json'>): Promise<number> {
+export async function validate(invocation: ValidateInvocation): Promise<number> {
+  const { args, options, terminal } = invocation
   const settings = options.settings === undefined ? undefined : await readJsonFile(options.settings)
   const inForce = settings !== undefined && 'document' in settings ? settings.document : {}
-  const inUse = [options.fixtures, options.settings].filter((file) => file !== undefined)
-  const files = args.length > 0 ? args : inUse
+  const under = { fixtures: options.fixtures, settings: inForce, scenarios: options.scenarios }
   const verdicts: Verdict[] = []
-  for (const file of files) verdicts.push(await verdictOn(file, inForce))
+  const scenarios: string[] = []
+  for (const file of args.length > 0 ? args : inUse(invocation)) {
+    const verdict = await verdictOn(file, under)
+    if (verdict === 'scenario') scenarios.push(file)
+    else verdicts.push(verdict)
+  }
+  if (scenarios.length > 0) verdicts.push(...(await scenarioVerdicts(scenarios, under)))
   const valid = verdicts.every(({ issues }) => issues.length === 0)
   if (options.json) terminal.out(JSON.stringify({ valid, files: verdicts }))
   else for (const verdict of verdicts) terminal.out(linesOf(verdict).join('\n'))
   return valid ? OK : FAILED
+}
+
+// Nobody needs to have scenarios; a directory that is named has to be there.
+function inUse({ options, given }: ValidateInvocation): string[] {
+  const { fixtures, settings, scenarios } = options
+  const wanted = given.has('scenarios') || isDirectory(scenarios)
+  return [fixtures, ...(settings === undefined ? [] : [settings]), ...(wanted ? [scenarios] : [])]
 }
 
 function linesOf({ file, kind, issues }: Verdict): string[] {
@@ -43,43 +59,84 @@ function linesOf({ file, kind, issues }: Verdict): string[] {
   return issues.map((issue) => issueLine(issue.file, issue))
 }
 
-async function verdictOn(file: string, settings: JsonObject): Promise<Verdict> {
+/** What there is to say of a file; scenarios are checked together. */
+async function verdictOn(file: string, under: Under): Promise<Verdict | 'scenario'> {
+  if (file === under.scenarios && !isDirectory(file)) return noDirectory(file)
+  if (isHelperPath(file)) return { file, kind: 'helper', issues: [] }
+  if (isScenarioPath(file, under.scenarios)) return 'scenario'
   const read = await readJsonFile(fileOf(file))
   if ('issues' in read)
     return { file, kind: undefined, issues: read.issues.map((issue) => ({ ...issue, file })) }
   const { document, text } = read
-  if (kindOf(document) === 'fixtures') {
-    const error = await failureOf({ fixtures: file, settings })
-    return { file, kind: 'fixtures', issues: await fixturesIssues(error) }
+  const kind = kindOf(document)
+  if (kind === 'scenario') return kind
+  if (kind === 'fixtures') {
+    const error = await failureOf({ fixtures: file, settings: under.settings })
+    return { file, kind, issues: await fixturesIssues(error) }
   }
   const error = await failureOf({ fixtures: {}, settings: document })
   const issues = error instanceof Refusal ? located(text, error.options.issues ?? []) : []
-  return { file, kind: 'settings', issues: issues.map((issue) => ({ ...issue, file })) }
+  return { file, kind, issues: issues.map((issue) => ({ ...issue, file })) }
+}
+
+function noDirectory(file: string): Verdict {
+  const detail = 'there is no such directory; the path is relative to the working directory'
+  return { file, kind: undefined, issues: [{ file, line: 0, pointer: '', detail }] }
+}
+
+/** Scenarios are held against the world that they would be started in, or an empty one where that cannot be made. */
+async function scenarioVerdicts(
+  sources: readonly string[],
+  { fixtures, settings }: Under,
+): Promise<readonly Verdict[]> {
+  const usual = await started({ fixtures, settings })
+  const emulator = 'sandbox' in usual ? usual : await startEmulator({ ...SILENT, fixtures: {} })
+  try {
+    const folders = sources.filter(isDirectory)
+    const files = sources.filter((source) => !folders.includes(source))
+    const checked: CheckedScenario[] = []
+    for (const source of [...folders, ...(files.length === 0 ? [] : [files])])
+      checked.push(...(await checkScenarios(source, emulator.sandbox)))
+    return checked.map(scenarioVerdict)
+  } finally {
+    await emulator.close()
+  }
+}
+
+function scenarioVerdict({ file, problems }: CheckedScenario): Verdict {
+  const issues = problems.map(({ file: at, line = 0, column, pointer = '', message }) => {
+    const issue = { file: shown(at), line, pointer, detail: message }
+    return column === undefined ? issue : { ...issue, column }
+  })
+  return { file: shown(file), kind: 'scenario', issues }
+}
+
+/** The path as somebody in the working directory would write it. */
+function shown(file: string): string {
+  const path = relative('', file)
+  return path.startsWith('..') ? file : path
 }
 
 async function fixturesIssues(error: unknown): Promise<readonly FixturesIssue[]> {
   return error instanceof FixturesError ? locateFixtures(error.file, error.issues) : []
 }
 
-/** What a start with these options fails for. A port of its own and no disk: nothing else can be in the way. */
+/** A port of its own and no disk: nothing else than what is checked can be in the way of a start. */
+const SILENT = { port: 0, ephemeral: true, rate: 0 } as const
+
+/** What a start with these options fails for. */
 async function failureOf(options: EmulatorOptions): Promise<unknown> {
-  const silent = { port: 0, ephemeral: true, rate: 0 }
+  const result = await started(options)
+  if (!('sandbox' in result)) return result
+  await result.close()
+  return undefined
+}
+
+async function started(options: EmulatorOptions) {
   try {
-    const emulator = await startEmulator({ ...silent, ...options })
-    await emulator.close()
-    return undefined
+    return await startEmulator({ ...SILENT, ...options })
   } catch (error) {
     if (error instanceof FixturesError || error instanceof Refusal) return error
     throw error
   }
-}
-
-// Dots are in the keys of settings alone; a misspelt member of fixtures is still nearer to them than to any setting.
-function kindOf(document: JsonObject): Kind {
-  const keys = Object.keys(document)
-  if (keys.some((key) => key.includes('.'))) return 'settings'
-  const isNear = (key: string) => didYouMean(key, FIXTURES_MEMBERS) !== ''
-  return keys.length === 0 || keys.some(isNear) || Object.values(document).some(isObject)
-    ? 'fixtures'
-    : 'settings'
 }

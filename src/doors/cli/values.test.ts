@@ -29,6 +29,9 @@ test.for([
   ['receiver', values.target, '[fd00::5]:65535', '[fd00::5]:65535'],
   ['sandbox', values.sandboxName, 'w3-a', 'w3-a'],
   ['count', values.count, '10', 10],
+  ['share', values.share, '0.25', 0.25],
+  ['share', values.share, '1', 1],
+  ['share', values.share, '.5', 0.5],
 ] as const)('%s: reads %3$s', ([, parse, text, value]) => {
   expect(parse(text)).toBe(value)
 })
@@ -69,6 +72,9 @@ test.for([
   ['sandbox', values.sandboxName, 'W3'],
   ['count', values.count, '0'],
   ['count', values.count, '1.5'],
+  ['share', values.share, '1.5'],
+  ['share', values.share, '-0.1'],
+  ['share', values.share, '.'],
 ] as const)('%s: refuses %3$s and says what to give', ([, parse, text]) => {
   expect(() => parse(text)).toThrow(BadValue)
   expect(() => parse(text)).toThrow(/ Give .+\.$/)

@@ -89,6 +89,12 @@ export const count: Parse<number> = (value) => {
   throw new BadValue('is not a count. Give a whole number from 1.')
 }
 
+/** A part of a whole. */
+export const share: Parse<number> = (value) => {
+  if (/^(?:0|1|0?\.\d+|[01]\.0*)$/.test(value)) return Number(value)
+  throw new BadValue('is not a share. Give a number from 0 to 1, such as 0.25.')
+}
+
 /** An origin as browsers write it; `*` for all but the opaque one, which only `null` allows. */
 export const origin: Parse<string> = (value) => {
   if (value === '*' || value === 'null') return value

@@ -2,6 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { ErrorCode } from '../../kernel/errors.ts'
 import type { Service } from '../../kernel/operation.ts'
 import type { CallBody } from '../../kernel/request/exchange.ts'
+import type { WorldState } from '../../kernel/state/state.ts'
+import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
 import type { Sandboxes } from '../../kernel/worlds/sandboxes.ts'
 
 /** Why a request may not reach the control interface. */
@@ -20,6 +22,20 @@ export interface BodyBounds {
   readonly tokens: number
 }
 
+/** The scenarios, as far as this interface speaks of them. */
+export interface ScenarioDesk {
+  /** Every script, with what is wrong with it and whether it is active on a world. */
+  list(sandbox: Sandbox): Promise<readonly object[]>
+  /** Loads at once what has changed of the scripts. */
+  refresh(): Promise<void>
+  /** The scenario that is active on a world. */
+  active(sandbox: Sandbox): object | null
+  /** @param start makes the world that it starts on; absent: the world as it is */
+  start(sandbox: Sandbox, name: string, start?: () => Promise<WorldState>): Promise<object>
+  /** @returns the name of what was stopped */
+  stop(sandbox: Sandbox): Promise<string>
+}
+
 /** What the control interface needs of the emulator around it; `emulator.ts` implements it. */
 export interface ControlHost {
   /** What all worlds of this emulator are worlds of: its declared operations, collections and interventions. */
@@ -32,6 +48,7 @@ export interface ControlHost {
   readonly token: string | undefined
   /** Every world; all that the disk holds are there before the first request comes. */
   readonly sandboxes: Sandboxes
+  readonly scenarios: ScenarioDesk
   /** Aborted when the emulator closes: what would go on without end has to end. */
   readonly closing: AbortSignal
   /** Judges `Host` and `Origin`. Undefined lets the request pass. */

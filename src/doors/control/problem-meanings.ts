@@ -20,6 +20,7 @@ export const meanings: Readonly<Partial<Record<ErrorCode, string>>> = {
   conflict: 'The object is in a state in which this cannot be done.',
   results_not_ready: 'The results of a batch exist once it is completed, failed, expired or cancelled.',
   idempotency_key_reused: 'The Idempotency-Key belongs to an earlier request with another body.',
+  idempotency_key_in_use: 'The first request with this Idempotency-Key has not been answered yet.',
   results_gone: 'The result lines have been cleaned up, 29 days after the batch was created.',
   payload_too_large: 'The body has more bytes than the operation accepts.',
   unsupported_media_type: 'The body is not declared as JSON, or is coded in a way that is not understood.',
@@ -27,8 +28,12 @@ export const meanings: Readonly<Partial<Record<ErrorCode, string>>> = {
   rate_limit_exceeded:
     'As many requests as the window admits have been made; Retry-After says how long to wait.',
   header_fields_too_large: 'The request line and the headers are longer than the server reads.',
-  internal_error: 'A defect of the emulator. Nothing was changed.',
+  internal_error: 'A defect of the emulator, or a fault that was asked for. Nothing was changed by a defect.',
   emulator_contract_unspecified:
     'The specification names this operation without saying what it takes or answers.',
+  bad_gateway: 'A gateway in front of the service got no usable answer from it; only a fault answers so.',
+  service_unavailable: 'The service takes no requests for a while; only a fault answers so.',
+  gateway_timeout:
+    'A gateway in front of the service waited in vain for its answer; only a fault answers so.',
   storage_unavailable: 'The change could not be written to disk, so it was not made.',
 }

@@ -1,4 +1,5 @@
 import { refuse } from '../../kernel/errors.ts'
+import { firedOn } from '../../kernel/explain/faults.ts'
 import type { LogEntry } from '../../kernel/log/request-log.ts'
 import { parseInstant } from '../../kernel/time/instant.ts'
 import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
@@ -9,7 +10,7 @@ export function explainPath(id: string): string {
   return `${BASE}/explain/${id}`
 }
 
-/** One request in a list: what it was and what became of it. What changed is named, not shown. */
+/** One request in a list: what it was and what became of it. What changed, and which fault rules fired, is named, not shown. */
 export function entryOf(sandbox: Sandbox, entry: LogEntry) {
   const { admission, commit, headers } = entry
   const changes = (commit?.changes ?? []).filter(({ table }) => !table.startsWith('$'))
@@ -35,6 +36,7 @@ export function entryOf(sandbox: Sandbox, entry: LogEntry) {
     idempotency_key: headers['idempotency-key'] ?? null,
     error: entry.error === undefined ? null : { code: entry.error.code, detail: entry.error.detail },
     assumed: entry.assumed,
+    faults: firedOn(entry),
     changed: changes.map(({ table, id }) => `${table}/${id}`),
     explain: explainPath(entry.id),
   }

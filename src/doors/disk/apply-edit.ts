@@ -1,5 +1,6 @@
-import { type Issue, pointer } from '../../kernel/json.ts'
+import { type Issue, pointer, same } from '../../kernel/json.ts'
 import { armRecord } from '../../kernel/operation.ts'
+import { SCENARIO } from '../../kernel/scenario/row.ts'
 import type { Row } from '../../kernel/state/commit.ts'
 import { checkDocument } from '../../kernel/state/document.ts'
 import {
@@ -18,7 +19,7 @@ import type { Transaction } from '../../kernel/state/store.ts'
 import { type ClockRow, clockRow } from '../../kernel/time/clock.ts'
 import { advanceTo } from '../../kernel/time/settle.ts'
 import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
-import { merge, recordsById, same } from './merge.ts'
+import { merge, recordsById } from './merge.ts'
 
 /** An edit of the state file that has passed the check of documents. */
 export interface Edit {
@@ -80,12 +81,13 @@ export function applyEdit(sandbox: Sandbox, edit: Edit): EditOutcome {
       for (const id of deletes) tx.delete(table, id)
     }
     for (const row of facts.puts) tx.put(WORLD, row)
+    for (const id of facts.deletes) tx.delete(WORLD, id)
     // After the counters, from which new events take their numbers.
     for (const { table, puts } of tables)
       for (const row of puts) armRecord(sandbox.service, scope, table, row)
     refuseContradictions(sandbox, tx)
     const written = tables.reduce((sum, { puts }) => sum + puts.length, facts.puts.length)
-    const removed = tables.reduce((sum, { deletes }) => sum + deletes.length, 0)
+    const removed = tables.reduce((sum, { deletes }) => sum + deletes.length, facts.deletes.length)
     return { written, removed, replaced, kept }
   })
   mergeLimits(sandbox, edit)
@@ -130,7 +132,27 @@ function mergedFacts(sandbox: Sandbox, edit: Edit, tx: Transaction) {
   }
   if (edited.seed !== base.seed && edited.seed !== sandbox.seed)
     puts.push({ id: ORIGIN, seed: edited.seed } as Row)
-  return { puts: [...puts, ...countersOf(edit, tx), ...clockOf(sandbox, edit, tx)], replaced }
+  const scenario = scenarioOf(edit, tx)
+  if (scenario?.replaced !== undefined) replaced.push({ table: SCENARIO, record: scenario.replaced })
+  return {
+    puts: [...puts, ...(scenario?.puts ?? []), ...countersOf(edit, tx), ...clockOf(sandbox, edit, tx)],
+    deletes: scenario?.deletes ?? [],
+    replaced,
+  }
+}
+
+// Which scenario is active; what it has armed stands in tables of its own.
+function scenarioOf({ edited, base, checked, exact }: Edit, tx: Transaction) {
+  const { scenario = null } = edited
+  const current = tx.get(WORLD, SCENARIO)
+  const next = checked.store.get(WORLD, SCENARIO)
+  if (same(scenario, base.scenario ?? null) || same(next ?? null, current ?? null)) return undefined
+  const known = base.scenario == null ? undefined : { id: SCENARIO, ...base.scenario }
+  return {
+    puts: next === undefined ? [] : [next],
+    deletes: next === undefined ? [SCENARIO] : [],
+    replaced: exact && same(current ?? null, known ?? null) ? undefined : current,
+  }
 }
 
 // Numbers that have been given out are never given out again, whatever the file says.

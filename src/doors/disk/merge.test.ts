@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { same } from '../../kernel/json.ts'
 import type { Row } from '../../kernel/state/commit.ts'
-import { merge, recordsById, same } from './merge.ts'
+import { merge, recordsById } from './merge.ts'
 
 type Table = Readonly<Record<string, unknown>>
 

@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/json.ts'
+import { isObject, same } from '../../kernel/json.ts'
 import type { Row } from '../../kernel/state/commit.ts'
 
 /** Three states of one table: the file as the emulator wrote it, the file as it was edited, and the world as it is now. */
@@ -53,18 +53,4 @@ export function recordsById(rows: unknown): Map<string, unknown> {
   if (!Array.isArray(rows)) return map
   for (const row of rows) if (isObject(row) && typeof row.id === 'string') map.set(row.id, row)
   return map
-}
-
-/** Whether two values are the same JSON: the order of members does not matter, one that is undefined is none. */
-export function same(a: unknown, b: unknown): boolean {
-  if (a === b) return true
-  if (Array.isArray(a) || Array.isArray(b)) {
-    return (
-      Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((each, n) => same(each, b[n]))
-    )
-  }
-  if (!isObject(a) || !isObject(b)) return false
-  const keys = Object.keys(a).filter((key) => a[key] !== undefined)
-  const others = Object.keys(b).filter((key) => b[key] !== undefined)
-  return keys.length === others.length && keys.every((key) => Object.hasOwn(b, key) && same(a[key], b[key]))
 }

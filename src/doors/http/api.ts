@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { Refusal, refuse } from '../../kernel/errors.ts'
 import type { AnyOperation } from '../../kernel/operation.ts'
-import { type Answer, quotaHeaders } from '../../kernel/request/answer.ts'
-import type { ChosenBy } from '../../kernel/request/exchange.ts'
+import { type Answer, quotaHeaders, type Wire } from '../../kernel/request/answer.ts'
+import type { Call, CallBody, ChosenBy } from '../../kernel/request/exchange.ts'
 import { turnAway } from '../../kernel/request/perform.ts'
 import { DEFAULT_LIMIT, noWindow } from '../../kernel/request/rate-limiter.ts'
 import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
@@ -16,13 +17,18 @@ import {
   type Selection,
   withoutBadName,
 } from '../selection.ts'
+import { passageOf, silence } from './connections.ts'
 import { answerPreflight, corsHeaders, isPreflight } from './cors.ts'
 import { discardBody } from './discard.ts'
+import { faultsOfHeader } from './fault-header.ts'
 import { type AllowedHosts, checkHost, originAllowed } from './guard.ts'
 import { type HeaderPair, headerValues } from './headers.ts'
+import { nearMisses, noRoute, removed } from './no-route.ts'
 import { render } from './render.ts'
 import { parseQuery, readCallBody, splitTarget, type Target } from './request.ts'
-import { type Match, RouteTable } from './routes.ts'
+import { RouteTable } from './routes.ts'
+import { StubRoutes } from './stub-routes.ts'
+import { stopsOf } from './wire/stop.ts'
 import type { WireProblem } from './wire-problem.ts'
 
 /** Where the version segment of the base URL stands. Specification: Versioning. */
@@ -37,16 +43,20 @@ export interface ApiOptions {
   readonly hosts: () => AllowedHosts
   /** Origins beyond the loopback ones whose pages may read answers. */
   readonly corsOrigins: readonly string[]
+  /** Aborted when the emulator closes: nothing is held open on behalf of a fault any more. */
+  readonly closing: AbortSignal
 }
 
 /** The emulated API on plain requests and responses: it works in front of Express as well as inside it. */
 export class Api {
   readonly #options: ApiOptions
   readonly #routes: RouteTable
+  readonly #stubs: StubRoutes
 
   constructor(options: ApiOptions) {
     this.#options = options
     this.#routes = new RouteTable(options.operations)
+    this.#stubs = new StubRoutes((path) => this.#routes.dialectOf(path))
   }
 
   /** True for a path below the base URL, that of a sandbox included; everything else is somebody else's. */
@@ -55,6 +65,20 @@ export class Api {
     if (!target.startsWith(BASE, at)) return false
     const next = target.charAt(at + BASE.length)
     return next === '/' || next === '' || next === '?'
+  }
+
+  /** Lets the rules of the default sandbox decide about a new connection, of which no byte has been read. */
+  accept(socket: Socket, id: string): void {
+    const { faults } = this.#default
+    if (faults.isEmpty) return
+    const decision = faults.decide('accept', { kind: 'connection', id })
+    if (decision === undefined || !stopsOf(decision.actions).some(({ at }) => at === 'accept')) return
+    silence(socket)
+    const { closing } = this.#options
+    const signals = { released: faults.releasedFor(decision), closing }
+    loadWire()
+      .then(({ cutAccepted }) => cutAccepted(socket, decision, signals))
+      .catch(this.#default.options.onSurprise)
   }
 
   /** Answers one request. Never rejects; a client that went away gets nothing. */
@@ -121,29 +145,51 @@ export class Api {
     sandbox: Sandbox,
   ): Promise<void> {
     const method = req.method ?? ''
-    const match = this.#routes.match(method, path.slice(pathPrefix.length + BASE.length))
+    const own = path.slice(pathPrefix.length + BASE.length)
+    const match = this.#stubs.match(sandbox, method, own, this.#routes.match(method, own))
     if (match.kind !== 'operation') {
       const nearest = nearMisses(match, path)
       return this.#turnAway(req, res, noRoute(match, method, path), { sandbox, chosenBy, nearest })
     }
-    const body = await readCallBody(req, match.operation, sandbox, authorization)
-    if (body === undefined) return
-    if (this.#options.sandboxes.get(name) !== sandbox) {
-      return this.#turnAway(req, res, removed(name), { sandbox: this.#default, chosenBy: 'default' })
-    }
     const headers = req.headers as Headers
-    const answer = sandbox.perform({
+    const armed = faultsOfHeader(sandbox, headers)
+    if (armed instanceof Refusal) return this.#turnAway(req, res, armed, { sandbox, chosenBy })
+    const parsedQuery = parseQuery(query)
+    const callWith = (body: CallBody): Call => ({
       operation: match.operation,
       method,
       path,
       pathPrefix,
       chosenBy,
       params: match.params,
-      query: parseQuery(query),
+      query: parsedQuery,
       headers: headers.authorization === authorization ? headers : { ...headers, authorization },
       body,
+      ...(armed && { armed }),
     })
-    return this.#send(req, res, answer)
+    const readBody = (received?: (bytes: number) => void) =>
+      readCallBody(req, match.operation, sandbox, authorization, received)
+    const call = !sandbox.faults.isEmpty
+      ? await this.#receive(req, sandbox, callWith(NO_BODY), readBody)
+      : await readBody().then((body) => body && callWith(body))
+    if (call === undefined) return
+    if (this.#options.sandboxes.get(name) !== sandbox) {
+      return this.#turnAway(req, res, removed(name), { sandbox: this.#default, chosenBy: 'default' })
+    }
+    return this.#send(req, res, sandbox.perform(call))
+  }
+
+  /** Takes a request that faults may be about up to its handler; undefined when there is nothing to answer. */
+  async #receive(
+    req: IncomingMessage,
+    sandbox: Sandbox,
+    head: Call,
+    readBody: (received: (bytes: number) => void) => Promise<CallBody | undefined>,
+  ): Promise<Call | undefined> {
+    const connection = passageOf(req)
+    const { Reception } = await loadWire()
+    const reception = new Reception(req, sandbox, this.#options.closing)
+    return reception.receive(connection === undefined ? head : { ...head, connection }, readBody)
   }
 
   // Any page can send a request with a sandbox in its path, and so could fill this process with worlds.
@@ -171,7 +217,16 @@ export class Api {
     const pathPrefix = pathPrefixOf(path)
     const dialect = this.#routes.dialectOf(path.slice(pathPrefix.length + BASE.length))
     const headers = withoutBadName(req.headers) as Headers
-    const request = { method: req.method ?? '', path, pathPrefix, dialect, headers, ...known }
+    const connection = sandbox.faults.isEmpty ? undefined : passageOf(req)
+    const request = {
+      method: req.method ?? '',
+      path,
+      pathPrefix,
+      dialect,
+      headers,
+      ...(connection && { connection }),
+      ...known,
+    }
     return this.#send(req, res, turnAway(sandbox, request, refusal))
   }
 
@@ -181,8 +236,12 @@ export class Api {
     answer: Answer,
     extra?: readonly HeaderPair[],
   ): Promise<void> {
+    const headers = extra ?? corsHeaders(this.#origin(req))
+    const withBody = req.method !== 'HEAD'
     await discardBody(req)
-    await render(res, answer, extra ?? corsHeaders(this.#origin(req)), req.method !== 'HEAD')
+    if (!isFaulted(answer)) return render(res, answer, headers, withBody)
+    const { sendFaulted } = await loadWire()
+    return sendFaulted(req, res, answer, headers, withBody, this.#options)
   }
 
   #origin(req: IncomingMessage) {
@@ -195,6 +254,18 @@ export class Api {
   }
 }
 
+let wire: Promise<typeof import('./wire/index.ts')> | undefined
+
+// No request pays for faults before there is one; and asking the loader again for what it has costs more than a request.
+function loadWire() {
+  wire ??= import('./wire/index.ts')
+  return wire
+}
+
+function isFaulted(answer: Answer): answer is Answer & { readonly wire: Wire } {
+  return answer.wire !== undefined
+}
+
 /** Where a request is turned away. */
 interface Place {
   readonly sandbox: Sandbox
@@ -205,37 +276,5 @@ interface Place {
 // All but Set-Cookie, which is for answers, are single texts.
 type Headers = Readonly<Record<string, string | undefined>>
 
+const NO_BODY: CallBody = { kind: 'none' }
 const NO_CONTENT = { text: undefined, lines: undefined, durable: undefined } as const
-
-function removed(name: string): Refusal {
-  return new Refusal('conflict', {
-    detail: `The sandbox "${name}" was removed while the request was coming in.`,
-    mitigation: 'Send it again; the sandbox is then made anew.',
-  })
-}
-
-function nearMisses(match: Exclude<Match, { kind: 'operation' }>, path: string): readonly string[] {
-  if (match.kind === 'unknown') return match.nearest
-  return match.kind === 'wrong_method' ? match.allow.map((method) => `${method} ${path}`) : []
-}
-
-function noRoute(match: Exclude<Match, { kind: 'operation' }>, method: string, path: string): Refusal {
-  if (match.kind === 'malformed') {
-    return new Refusal('bad_request', {
-      detail: `The path "${path}" has a percent sign that encodes nothing in UTF-8.`,
-    })
-  }
-  if (match.kind === 'wrong_method') {
-    const allow = match.allow.join(', ')
-    return new Refusal('method_not_allowed', {
-      detail: `${path} does not take ${method}; it takes ${allow}.`,
-      headers: [['Allow', allow]],
-      assumed: ['U072'],
-    })
-  }
-  const nearest = match.nearest.length === 0 ? '' : ` Nearest: ${match.nearest.join('; ')}.`
-  return new Refusal('route_not_found', {
-    detail: `There is no operation ${method} ${path}.${nearest}`,
-    mitigation: 'GET /__emulator/operations lists every operation.',
-  })
-}

@@ -11,6 +11,8 @@ export interface BodyOptions {
   readonly limit: number
   /** Whether gzip, deflate and br are undone (default true); otherwise every content coding is refused. */
   readonly inflate?: boolean
+  /** Told how many bytes have come off the wire so far, each time that some come. */
+  readonly received?: ((bytes: number) => void) | undefined
 }
 
 /** A body that is not accepted: the HTTP status that fits, and what is wrong with the way out. */
@@ -35,6 +37,7 @@ interface Plan {
   /** The announced length of the bytes on the wire; 0 when none is announced. */
   readonly announced: number
   readonly decoder: Decoder | undefined
+  readonly received: ((bytes: number) => void) | undefined
 }
 
 const EMPTY: Body = { kind: 'bytes', bytes: Buffer.alloc(0), release: () => {} }
@@ -59,12 +62,12 @@ async function readAsPlanned(req: IncomingMessage, plan: Plan): Promise<Body> {
   return new Promise((resolve) => new BodyReader(req, plan, held, resolve).start())
 }
 
-function planFor(req: IncomingMessage, { limit, inflate = true }: BodyOptions): Plan | BodyRefusal {
+function planFor(req: IncomingMessage, { limit, inflate = true, received }: BodyOptions): Plan | BodyRefusal {
   const coding = codingOf(req.headers['content-encoding'])
   if (coding === 'unsupported' || (coding !== 'identity' && !inflate)) return unsupportedEncoding(inflate)
   const announced = Number(req.headers['content-length'] ?? 0)
   if (announced > wireLimit(limit, coding !== 'identity')) return tooLarge(limit)
-  return { kind: 'read', limit, announced, decoder: coding === 'identity' ? undefined : coding() }
+  return { kind: 'read', limit, announced, decoder: coding === 'identity' ? undefined : coding(), received }
 }
 
 class BodyReader {
@@ -72,6 +75,7 @@ class BodyReader {
   readonly #decoder: Decoder | undefined
   readonly #limit: number
   readonly #sink: ByteSink
+  readonly #received: Plan['received']
   #resolve: (body: Body) => void
   #release: Release | undefined
   #wireBytes = 0
@@ -81,12 +85,13 @@ class BodyReader {
 
   constructor(
     req: IncomingMessage,
-    { limit, announced, decoder }: Plan,
+    { limit, announced, decoder, received }: Plan,
     held: Release | undefined,
     resolve: (body: Body) => void,
   ) {
     this.#req = req
     this.#decoder = decoder
+    this.#received = received
     this.#limit = limit
     this.#sink = new ByteSink(decoder === undefined ? announced : 0, limit)
     this.#release = held
@@ -116,6 +121,7 @@ class BodyReader {
 
   #onWireData(chunk: Buffer): void {
     this.#wireBytes += chunk.length
+    this.#received?.(this.#wireBytes)
     if (this.#decoder === undefined) this.#onBytes(chunk)
     else if (this.#wireBytes > wireLimit(this.#limit, true)) this.#settle(tooLarge(this.#limit))
   }

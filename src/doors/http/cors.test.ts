@@ -18,6 +18,7 @@ test('X2 an allowed origin is reflected, can read the quota headers, and gets no
     'RateLimit-Policy',
     'X-Emulator-Request-Id',
     'X-Emulator-Assumed',
+    'X-Emulator-Fault',
   ])
   expect(headers.has('Access-Control-Allow-Credentials')).toBe(false)
 })

@@ -26,6 +26,7 @@ const EXPOSED = [
   'RateLimit-Policy',
   'X-Emulator-Request-Id',
   'X-Emulator-Assumed',
+  'X-Emulator-Fault',
 ].join(', ')
 
 const PREFLIGHT_SECONDS = '600'

@@ -18,3 +18,8 @@ export function sendContinue(req: IncomingMessage): void {
   pending.delete(req)
   send?.()
 }
+
+/** Never tells a waiting client to send its body. */
+export function withholdContinue(req: IncomingMessage): void {
+  if (pending.has(req)) pending.set(req, () => {})
+}

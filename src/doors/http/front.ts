@@ -21,6 +21,7 @@ export function createServer(api: Api, loadApp: () => Promise<RequestListener>):
       },
       refuse: (req, res, { code, status, detail }) =>
         void api.turnAway(req, res, new Refusal(code, { detail, status })),
+      accepted: (socket, id) => api.accept(socket, id),
     },
   )
 }

@@ -59,28 +59,34 @@ const NO_QUERY = Object.freeze(Object.create(null)) as Readonly<Record<string, s
  * Reads and parses the body that an operation expects. Whatever is wrong with it becomes a refusal that the pipeline
  * raises in its own order, after the caller is known. Undefined when the client went away.
  * @param authorization the header without what chooses a sandbox
+ * @param received told how many bytes have come so far
  */
 export async function readCallBody(
   req: IncomingMessage,
   operation: AnyOperation,
   world: World,
   authorization: string | undefined,
+  received?: (bytes: number) => void,
 ): Promise<CallBody | undefined> {
   if (world.inputOf(operation).body === undefined) return NO_BODY
   if (mayBeLarge(req) && !world.authenticator.recognises(authorization, world.settings)) return NO_BODY
   const bytes = operation.bodyLimit ?? world.settings.get(bodyLimit)
-  return readJson(req, { bytes, tokens: JSON_BOUNDS.maxTokens })
+  return readJson(req, { bytes, tokens: JSON_BOUNDS.maxTokens, received })
 }
 
 /** Reads and parses a JSON body within bounds: bytes after decoding, and tokens. Never rejects. */
 export async function readJson(
   req: IncomingMessage,
-  bounds: { readonly bytes: number; readonly tokens: number },
+  bounds: {
+    readonly bytes: number
+    readonly tokens: number
+    readonly received?: ((bytes: number) => void) | undefined
+  },
 ): Promise<CallBody | undefined> {
   if (!announcesBody(req)) return NO_BODY
   const media = isJsonContentType(req.headers['content-type'])
   if (media !== 'json') return refused(mediaRefusal(media, req.headers['content-type']))
-  const body = await readBody(req, { limit: bounds.bytes })
+  const body = await readBody(req, { limit: bounds.bytes, received: bounds.received })
   if (body.kind === 'aborted') return undefined
   if (body.kind !== 'bytes') return refused(bodyRefusal(body))
   try {

@@ -6,7 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import type { Socket } from 'node:net'
-import { Connections } from './connections.ts'
+import { Connections, isSilent, KEEP_ALIVE_TIMEOUT } from './connections.ts'
 import { holdContinue } from './expect-continue.ts'
 import type { HeaderPair } from './headers.ts'
 import { CONNECT_REFUSED, EXPECTATION_FAILED, type WireProblem, wireProblemOf } from './wire-problem.ts'
@@ -37,7 +37,7 @@ export interface ServerLimits {
 const SERVER_LIMITS: ServerLimits = {
   headersTimeout: 10_000,
   requestTimeout: 300_000,
-  keepAliveTimeout: 65_000,
+  keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
   connectionsCheckingInterval: 1_000,
   maxConnections: 1_000,
   maxHeaderSize: 16 * 1024,
@@ -48,6 +48,8 @@ export interface HttpServerOptions {
   readonly renderParserError: (problem: WireProblem) => RawAnswer
   /** Answers a request that is refused for its `Expect` header, through the caller's usual error path. */
   readonly refuse: (req: IncomingMessage, res: ServerResponse, problem: WireProblem) => void
+  /** Told of each new connection, before a byte of it is read: its id is unique on this server. */
+  readonly accepted?: (socket: Socket, id: string) => void
   readonly limits?: Partial<ServerLimits>
 }
 
@@ -71,18 +73,24 @@ export function createHttpServer(listener: RequestListener, options: HttpServerO
   server.maxRequestsPerSocket = 0
 
   const serve: RequestListener = (req, res) => {
-    connections.began(req, res)
-    listener(req, res)
+    if (connections.began(req, res)) listener(req, res)
+    else req.resume()
   }
-  server.on('connection', (socket: Socket) => connections.add(socket))
+  server.on('connection', (socket: Socket) => {
+    const id = connections.add(socket)
+    options.accepted?.(socket, id)
+  })
   server.on('request', serve)
   server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
     holdContinue(req, () => res.writeContinue())
     serve(req, res)
   })
   server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) => {
-    connections.began(req, res)
-    options.refuse(req, res, EXPECTATION_FAILED)
+    if (connections.began(req, res)) options.refuse(req, res, EXPECTATION_FAILED)
+  })
+  // A connection that is held open in silence has no timeout but that of the fault.
+  server.on('timeout', (socket) => {
+    if (!isSilent(socket)) socket.destroy()
   })
   // Sockets of a node:http server are net.Sockets, which its types do not say.
   server.on('clientError', (error, socket) => {

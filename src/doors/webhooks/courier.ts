@@ -1,5 +1,12 @@
 import { refOf } from '../../kernel/operation.ts'
-import { begin, conclude, interrupt, type Outcome, subscriptionOf } from '../../kernel/outbox/delivery.ts'
+import {
+  begin,
+  conclude,
+  interrupt,
+  type Outcome,
+  release,
+  subscriptionOf,
+} from '../../kernel/outbox/delivery.ts'
 import { DueDeliveries } from '../../kernel/outbox/queue.ts'
 import { type Delivery, deliveries } from '../../kernel/outbox/records.ts'
 import { deliveryTimeout } from '../../kernel/outbox/settings.ts'
@@ -10,6 +17,7 @@ import { type Cancel, type Later, later as realLater } from '../realtime.ts'
 import { messageOf } from './message.ts'
 import type { Send } from './send.ts'
 import type { Slots } from './slots.ts'
+import { attemptEvent, dropEvent } from './told.ts'
 
 /** How many attempts of one world may be without a noted outcome: one slow receiver holds up the notes of so many others. */
 const LOOKAHEAD = 20
@@ -120,6 +128,7 @@ export class Courier implements Outbox {
       // A clock that stands still has nothing to catch up with: whoever moves it runs what is due.
       if (this.#sandbox.clock.rate > 0) this.#sandbox.catchUp()
       if (!this.#resumed) this.#resume()
+      for (const dropped of this.#due.takeDropped()) this.#sandbox.happened(dropEvent(dropped))
       this.#concludeInOrder()
       this.#beginInOrder()
     } catch (error) {
@@ -153,19 +162,9 @@ export class Courier implements Outbox {
     const scope = this.#sandbox.scope(`${deliveries.name}/${id}`)
     const delivery = conclude(scope, id, attempt, outcome)
     if (delivery === undefined) return
+    for (const held of this.#due.heldFor(delivery)) release(scope, held)
     this.#sandbox.commit(scope)
-    const { url, status: to, caused_by } = delivery
-    const { status, ms } = outcome
-    this.#sandbox.happened({
-      at: scope.at,
-      kind: outcome.outcome === 'delivered' ? 'webhook.delivered' : 'webhook.failed',
-      ref: refOf(deliveries, delivery),
-      says: sentence(delivery, outcome),
-      from: 'sending',
-      to,
-      caused_by,
-      webhook: { url, attempt, status, ms },
-    })
+    this.#sandbox.happened(attemptEvent(delivery, { ...outcome, at: scope.at }))
   }
 
   #beginInOrder(): void {
@@ -211,7 +210,7 @@ export class Courier implements Outbox {
   async #attempt({ abort }: Flight, delivery: Delivery, secret: string | null): Promise<Outcome> {
     const { settings, store } = this.#sandbox
     const message = messageOf(delivery, secret, settings)
-    const timeout = parseDuration(settings.get(deliveryTimeout)) ?? 0
+    const timeout = delivery.faults?.timeout_ms ?? parseDuration(settings.get(deliveryTimeout)) ?? 0
     // Nobody is told of what a power cut may still undo.
     await store.journal?.durable()
     return this.#send(message, { timeout, signal: abort.signal })
@@ -243,11 +242,4 @@ const UNSUBSCRIBED: Outcome = {
   outcome: 'refused',
   status: null,
   error: 'its subscription was removed before it was sent',
-}
-
-function sentence({ type, url, attempts, status, retry_at }: Delivery, { error }: Outcome): string {
-  const attempt = `Attempt ${attempts.length} to deliver ${type} to ${url}`
-  if (error === null) return `${attempt} succeeded.`
-  const next = status === 'waiting' && retry_at !== null ? ` The next one follows at ${retry_at}.` : ''
-  return `${attempt} failed: ${error}.${next}`
 }

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { outboxWorld } from '../../../test/support/outbox-world.ts'
 import { Settings } from '../../kernel/assumptions.ts'
 import { begin } from '../../kernel/outbox/delivery.ts'
+import type { DeliveryFaults } from '../../kernel/outbox/records.ts'
 import { messageOf, sign } from './message.ts'
 
 async function delivery(body: object = { name: 'Grüße 🎉' }) {
@@ -59,4 +60,56 @@ test('X4 keys that mean something to JavaScript are sent as they are', async () 
   expect(messageOf(await delivery(body), null, new Settings()).body.toString()).toBe(
     '{"__proto__":{"x":1},"constructor":"c","":0}',
   )
+})
+
+/** The message of a delivery that faults are about. */
+async function faulted(
+  faults: Omit<DeliveryFaults, 'rules'>,
+  { secret = null as string | null, settings = {}, body = { a: 1 } as object } = {},
+) {
+  return messageOf(
+    { ...(await delivery(body)), faults: { rules: ['r'], ...faults } },
+    secret,
+    new Settings(settings),
+  )
+}
+
+test('a copy carries the id of the delivery that it repeats', async () => {
+  const { headers } = await faulted({ copy_of: 'first' })
+  expect(headers).toMatchObject({ 'X-Emulator-Delivery': 'first', 'X-Emulator-Delivery-Attempt': '1' })
+})
+
+test('patches change the body one after the other, and the signature is that of what is sent', async () => {
+  const body = { a: 1, b: { c: 2 } }
+  const patches = [{ a: null, b: { d: 3 } }, JSON.parse('{"b":{"c":null},"__proto__":"p"}')]
+  const sent = await faulted({ body: patches }, { secret: 's', body })
+  expect(sent.body.toString()).toBe('{"b":{"d":3},"__proto__":"p"}')
+  expect(sent.headers).toMatchObject({
+    'Content-Length': String(sent.body.length),
+    'X-Emulator-Signature': sign(sent.body, 's'),
+  })
+})
+
+test('a patch that is no object is the whole body', async () => {
+  expect((await faulted({ body: [null] })).body.toString()).toBe('null')
+  expect((await faulted({ body: [['a'], 'text'] })).body.toString()).toBe('"text"')
+})
+
+const signed = { 'webhooks.signature': { header: 'X-Sign', secret: 'general', prefix: 'v1=' } }
+
+test('a wrong signature looks like a right one', async () => {
+  for (const secret of [null, 'own']) {
+    const { headers, body } = await faulted({ sign: 'wrong' }, { secret, settings: signed })
+    expect(headers['X-Sign']).toMatch(/^v1=[0-9a-f]{64}$/)
+    expect(headers['X-Sign']).not.toBe(`v1=${sign(body, secret ?? 'general')}`)
+  }
+})
+
+test('where nobody signs, a wrong signature is one nevertheless', async () => {
+  expect((await faulted({ sign: 'wrong' })).headers['X-Emulator-Signature']).toMatch(/^[0-9a-f]{64}$/)
+})
+
+test('a missing signature is missing, whoever has a secret', async () => {
+  const { headers } = await faulted({ sign: 'missing' }, { secret: 'own', settings: signed })
+  expect(Object.keys(headers).filter((name) => /sign/i.test(name))).toEqual([])
 })

@@ -1,5 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Settings } from '../../kernel/assumptions.ts'
+import type { Json } from '../../kernel/json.ts'
+import { mergePatch } from '../../kernel/merge-patch.ts'
 import type { Delivery } from '../../kernel/outbox/records.ts'
 import { DEFAULT_SIGNATURE_HEADER, eventHeader, signature } from '../../kernel/outbox/settings.ts'
 
@@ -11,27 +13,37 @@ export interface Message {
   readonly body: Buffer
 }
 
-/** The request for the latest attempt of a delivery. `secret`: that of its subscription, which goes before the one of the settings. */
+/**
+ * The request for the latest attempt of a delivery, as its faults would have it. `secret`: that of its subscription, which
+ * goes before the one of the settings.
+ */
 export function messageOf(delivery: Delivery, secret: string | null, settings: Settings): Message {
-  const body = Buffer.from(JSON.stringify(delivery.body))
+  const { faults } = delivery
+  const body = Buffer.from(JSON.stringify((faults?.body ?? []).reduce<Json>(mergePatch, delivery.body)))
   const headers = {
     'Content-Type': 'application/json',
     'Content-Length': String(body.length),
     'User-Agent': 'agent-workspace-emulator',
     [settings.get(eventHeader)]: delivery.type,
-    'X-Emulator-Delivery': delivery.id,
+    // A copy is the same notice once more, by which a receiver is to know it.
+    'X-Emulator-Delivery': faults?.copy_of ?? delivery.id,
     'X-Emulator-Delivery-Attempt': String(delivery.attempts.length),
-    ...signatureOf(body, secret, settings),
+    ...signatureOf(body, secret, settings, faults?.sign),
   }
   return { url: delivery.url, headers, body }
 }
 
-function signatureOf(body: Buffer, own: string | null, settings: Settings): Record<string, string> {
+function signatureOf(
+  body: Buffer,
+  own: string | null,
+  settings: Settings,
+  fault: 'wrong' | 'missing' | undefined,
+): Record<string, string> {
   const general = settings.get(signature)
   const secret = own ?? general?.secret
-  if (secret === undefined) return {}
+  if (fault === 'missing' || (fault === undefined && secret === undefined)) return {}
   const { header = DEFAULT_SIGNATURE_HEADER, prefix = '' } = general ?? {}
-  return { [header]: prefix + sign(body, secret) }
+  return { [header]: prefix + sign(body, fault === 'wrong' ? `not ${secret ?? ''}` : (secret ?? '')) }
 }
 
 /** HMAC-SHA256 of the bytes, in lower-case hexadecimal. */

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { noteMoved } from '../faults/acts/moved.ts'
+import { Decision } from '../faults/decision.ts'
 import type { LogEntry } from '../log/request-log.ts'
 import type { Change, Row } from '../state/commit.ts'
 import { effectsOf, inShort } from './effects.ts'
@@ -54,15 +56,44 @@ test('events are told by when they happen: new ones, moved ones, and those that 
 })
 
 test('webhooks that are enqueued are named and not shown; what happens to one later is a change like any other', () => {
-  const delivery = { type: 'page.made', url: 'http://127.0.0.1:9/', ref: 'pages/a', body: { large: true } }
+  const delivery = {
+    type: 'page.made',
+    url: 'http://127.0.0.1:9/',
+    ref: 'pages/a',
+    body: { large: true },
+    faults: null,
+  }
   const told = effects([
     change('webhook_deliveries', 'w1', undefined, delivery),
+    change('webhook_deliveries', 'w3', undefined, { ...delivery, faults: { rules: ['late'] } }),
     change('webhook_deliveries', 'w2', { status: 'failed' }, { status: 'pending' }),
   ])
   expect(told.deliveries).toEqual([
     { id: 'w1', type: 'page.made', url: 'http://127.0.0.1:9/', about: 'pages/a' },
+    { id: 'w3', type: 'page.made', url: 'http://127.0.0.1:9/', about: 'pages/a', faults: ['late'] },
   ])
   expect(told.changes.map(({ ref }) => ref)).toEqual(['webhook_deliveries/w2'])
+})
+
+test('what faults have moved is told in its place, before the poll or behind the handler', () => {
+  const faults = new Decision([], [])
+  const commit = (id: string) => ({ revision: 1, at: '', changes: [change('pages', id, undefined, {})] })
+  noteMoved(faults, { step: 'interfere', commit: commit('first') })
+  noteMoved(faults, { step: 'interfere-after', commit: commit('last') })
+  const poll = { commit: commit('polled'), events: 0 }
+  const entry = { poll, commit: commit('handled'), faults, decided: 'handle' } as unknown as LogEntry
+  expect(effectsOf(entry).changes.map(({ step, ref }) => [step, ref])).toEqual([
+    ['interfere', 'pages/first'],
+    ['poll', 'pages/polled'],
+    ['handle', 'pages/handled'],
+    ['interfere-after', 'pages/last'],
+  ])
+})
+
+test('a key that a fault has removed was removed by the step that identifies', () => {
+  const commit = { revision: 1, at: '', changes: [change('api_keys', 'k', {})] }
+  const entry = { poll: undefined, commit, decided: 'identify' } as unknown as LogEntry
+  expect(effectsOf(entry).changes).toMatchObject([{ step: 'identify', ref: 'api_keys/k', action: 'deleted' }])
 })
 
 test('a request without a commit did nothing', () => {
@@ -80,7 +111,7 @@ test('in short, up to three records of a kind are named', () => {
   const many = [
     ...made(4),
     change('$schedule', 's', undefined, event('2026')),
-    change('webhook_deliveries', 'w', undefined, {}),
+    change('webhook_deliveries', 'w', undefined, { faults: null }),
   ]
   expect(inShort(effects(many))).toBe('it created 4 records, scheduled 1 event and enqueued 1 webhook')
 })

@@ -1,14 +1,15 @@
+import { movedBy } from '../faults/acts/moved.ts'
 import type { LogEntry } from '../log/request-log.ts'
 import { type Delivery, deliveries } from '../outbox/records.ts'
 import type { Step } from '../request/steps.ts'
-import type { Change } from '../state/commit.ts'
+import type { Change, Commit } from '../state/commit.ts'
 import { SCHEDULE, type ScheduledEvent } from '../time/scheduler.ts'
 import { counted } from '../words.ts'
 import { type JsonPatchOperation, jsonPatch } from './json-patch.ts'
 
 /** What a request did to one record. */
 export interface RecordChange {
-  /** `poll`: noted before the answer was made; `handle`: by the handler. */
+  /** `poll`: noted before the answer was made; `handle`: by the handler; `interfere`, `interfere-after`, `identify`: by a fault. */
   readonly step: Step
   /** `collection/id`. */
   readonly ref: string
@@ -33,6 +34,8 @@ export interface DeliveryChange {
   readonly type: string
   readonly url: string
   readonly about: string
+  /** Ids of the fault rules that fired on it; absent for none. */
+  readonly faults?: readonly string[]
 }
 
 /** All that a request did. */
@@ -44,20 +47,35 @@ export interface Effects {
 }
 
 /** What the commits of a request hold, in the words of its reader. Tables of the kernel's own are left out. */
-export function effectsOf({ poll, commit }: LogEntry): Effects {
-  const polled = poll?.commit?.changes ?? []
-  const handled = commit?.changes ?? []
-  const all = [...polled, ...handled]
-  const events = all.filter(({ table }) => table === SCHEDULE)
+export function effectsOf(entry: LogEntry): Effects {
+  const all = commitsOf(entry).flatMap(({ step, commit }) =>
+    (commit?.changes ?? []).map((change) => ({ step, change })),
+  )
+  const changes = all.map(({ change }) => change)
+  const events = changes.filter(({ table }) => table === SCHEDULE)
   return {
-    changes: [
-      ...polled.filter(isRecord).map((change) => recordChange('poll', change)),
-      ...handled.filter(isRecord).map((change) => recordChange('handle', change)),
-    ],
+    changes: all.filter(({ change }) => isRecord(change)).map(recordChange),
     scheduled: events.filter(({ after }) => after !== undefined).map(scheduled),
     unscheduled: events.filter(({ after }) => after === undefined).map(unscheduled),
-    deliveries: all.filter(isNewDelivery).map(({ after }) => delivery(after as Delivery)),
+    deliveries: changes.filter(isNewDelivery).map(({ after }) => delivery(after as Delivery)),
   }
+}
+
+interface Stepped {
+  readonly step: Step
+  readonly commit: Commit | undefined
+}
+
+// In the order in which they were made.
+function commitsOf({ poll, commit, faults, decided }: LogEntry): Stepped[] {
+  const moved = faults === undefined ? [] : movedBy(faults)
+  return [
+    ...moved.filter(({ step }) => step === 'interfere'),
+    { step: 'poll', commit: poll?.commit },
+    // A fault that removes the key of a request does so before there is a handler.
+    { step: decided === 'identify' ? 'identify' : 'handle', commit },
+    ...moved.filter(({ step }) => step === 'interfere-after'),
+  ]
 }
 
 // A delivery carries a whole copy of what it is about, so that it is named and not shown.
@@ -69,7 +87,8 @@ function isRecord(change: Change): boolean {
   return !change.table.startsWith('$') && !isNewDelivery(change)
 }
 
-function recordChange(step: Step, { table, id, before, after }: Change): RecordChange {
+function recordChange({ step, change }: { readonly step: Step; readonly change: Change }): RecordChange {
+  const { table, id, before, after } = change
   const action = before === undefined ? 'created' : after === undefined ? 'deleted' : 'changed'
   return { step, ref: `${table}/${id}`, action, patch: jsonPatch(before, after) }
 }
@@ -85,8 +104,8 @@ function unscheduled({ before }: Change): EventChange {
   return { kind, ref, at: due_at, says }
 }
 
-function delivery({ id, type, url, ref }: Delivery): DeliveryChange {
-  return { id, type, url, about: ref }
+function delivery({ id, type, url, ref, faults }: Delivery): DeliveryChange {
+  return { id, type, url, about: ref, ...(faults !== null && { faults: faults.rules }) }
 }
 
 /** What happened in half a sentence: "it created pages/1 and scheduled 2 events". */

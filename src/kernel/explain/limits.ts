@@ -1,9 +1,11 @@
+import { only } from '../faults/actions.ts'
 import type { KeptWindow, LogEntry } from '../log/request-log.ts'
 import { idempotencyId } from '../request/idempotency.ts'
 import type { Admission } from '../request/rate-limiter.ts'
 import { formatInstant } from '../time/instant.ts'
 import { counted } from '../words.ts'
 import type { World } from '../worlds/world.ts'
+import { operationOf } from './operation-of.ts'
 
 /** What a rule about the rate of requests says. */
 interface Quota {
@@ -22,26 +24,30 @@ export interface LimiterTrace {
   readonly window_s: number | null
   readonly before: { readonly remaining: number } | null
   readonly after: Omit<Quota, 'limit'>
-  /** What the headers of the answer describe instead, where a rule of the handler's refused. */
+  /** What the headers of the answer describe instead, where a rule of the handler's refused or a fault rule says so. */
   readonly other_rule: Quota | null
   readonly says: string
 }
 
 /** What the limiter saw and said. Specification: Limits / Rate limits. */
-export function limiterOf(world: World, { window, admission, error }: LogEntry): LimiterTrace {
+export function limiterOf(world: World, { window, admission, error, faults }: LogEntry): LimiterTrace {
   const { limit, ...after } = quotaOf(window?.admission ?? admission)
+  const isFaulted = only(faults?.actions ?? [], 'quota').length > 0
   return {
     key: window?.key ?? null,
     limit,
     window_s: window === undefined ? null : window.limit.window / 1000,
     before: window === undefined ? null : { remaining: window.admission.free },
     after,
-    other_rule: error?.byOtherRule === true ? quotaOf(admission) : null,
-    says:
-      window === undefined
-        ? 'It took no place in any window; the headers show an untouched one.'
-        : windowSays(world, window),
+    other_rule: error?.byOtherRule === true || isFaulted ? quotaOf(admission) : null,
+    says: limiterSays(world, window, isFaulted),
   }
+}
+
+function limiterSays(world: World, window: KeptWindow | undefined, isFaulted: boolean): string {
+  const shown = isFaulted ? 'what a fault rule says' : 'an untouched one'
+  if (window === undefined) return `It took no place in any window; the headers show ${shown}.`
+  return isFaulted ? `${windowSays(world, window)} The headers show ${shown}.` : windowSays(world, window)
 }
 
 function quotaOf({ limit, remaining, reset, retryAfter }: Admission): Quota {
@@ -73,7 +79,7 @@ export function idempotencyOf(world: World, entry: LogEntry): IdempotencyTrace {
 }
 
 function idempotencySays(world: World, entry: LogEntry, key: string | null): string {
-  const operation = world.service.operations.get(entry.operation ?? '')
+  const operation = operationOf(world, entry)
   if (key === null) {
     return operation?.idempotent === true
       ? 'The operation honours an Idempotency-Key; none was sent.'
@@ -86,7 +92,7 @@ function idempotencySays(world: World, entry: LogEntry, key: string | null): str
     case 'none':
       return 'The key was not looked at.'
     case 'fresh':
-      return entry.error === undefined
+      return isKept(entry)
         ? 'The key was new, or older than 24 hours: the answer is kept under it.'
         : 'The key was new, or older than 24 hours. Nothing is kept under it, because the request was refused.'
     case 'replay':
@@ -105,8 +111,9 @@ function firstUse({ log }: World, entry: LogEntry, key: string): string {
   return first === undefined ? '' : `, by ${first.id}`
 }
 
-function isKept({ idempotency, error }: LogEntry): boolean {
-  return idempotency === 'fresh' && error === undefined
+// A fault may have put a refusal in the place of what was kept.
+function isKept({ idempotency, commit }: LogEntry): boolean {
+  return idempotency === 'fresh' && commit !== undefined
 }
 
 function keyOf({ headers }: LogEntry): string | undefined {

@@ -1,10 +1,13 @@
+import { only } from '../faults/actions.ts'
 import type { LogEntry } from '../log/request-log.ts'
 import type { AnyOperation } from '../operation.ts'
 import { STEPS, type Step } from '../request/steps.ts'
 import { counted } from '../words.ts'
 import type { World } from '../worlds/world.ts'
 import { effectsOf, inShort } from './effects.ts'
+import { isCutOff, partIn, wayOf } from './faults.ts'
 import { idempotencyOf, limiterOf } from './limits.ts'
+import { operationOf } from './operation-of.ts'
 
 /** One step of the way, and what it did with the request. */
 export interface StepTrace {
@@ -16,23 +19,31 @@ export interface StepTrace {
 
 /** The whole way of a request, step by step. Exactly one step has decided. */
 export function stepsOf(world: World, entry: LogEntry): StepTrace[] {
-  const operation = world.service.operations.get(entry.operation ?? '')
+  const operation = operationOf(world, entry)
   return STEPS.map((step) => {
     const outcome = outcomeOf(step, entry)
     if (outcome === 'not reached') return { step, outcome, says: '' }
-    if (outcome === 'decided' && entry.error !== undefined) return { step, outcome, says: entry.error.detail }
-    return { step, outcome, says: says[step]({ world, entry, operation }) }
+    const isError = outcome === 'decided' && entry.error !== undefined
+    const said = isError ? (entry.error?.detail ?? '') : says[step]({ world, entry, operation })
+    const way = step === 'conclude' ? wayOf(entry) : ''
+    return { step, outcome, says: joined(said, partIn(step, entry), way) }
   })
 }
 
-function outcomeOf(step: Step, { decided, error }: LogEntry): StepTrace['outcome'] {
+function joined(...sentences: readonly string[]): string {
+  return sentences.filter((each) => each !== '').join(' ')
+}
+
+function outcomeOf(step: Step, entry: LogEntry): StepTrace['outcome'] {
+  const { decided, error } = entry
   if (step === decided) return 'decided'
+  if (isCutOff(entry)) return BEFORE_SETTLE.has(step) ? 'passed' : 'not reached'
   if (step === 'conclude') return 'passed'
   // Time has passed even for a request that its door turned away.
   if (step === 'settle' && BEFORE_SETTLE.has(decided)) return 'passed'
   const isBefore = STEPS.indexOf(step) < STEPS.indexOf(decided)
   if (isBefore) return 'passed'
-  if (error !== undefined) return 'not reached'
+  if (error !== undefined || decided === 'interfere') return 'not reached'
   return decided === 'recall' && SKIPPED_BY_REPLAY.has(step) ? 'not reached' : 'passed'
 }
 
@@ -56,7 +67,10 @@ const says: Readonly<Record<Step, (told: Told) => string>> = {
     `The key ${caller?.key_id} acts in the teamspace ${caller?.teamspace_id}${caller?.user_id == null ? '' : ` for ${caller.user_id}`}.`,
   admit: ({ world, entry }) => limiterOf(world, entry).says,
   authorize: ({ operation }) => `The key may call ${operation?.name}.`,
-  interfere: () => 'No fault acted before the handler.',
+  interfere: ({ entry }) => {
+    if (isCutOff(entry)) return `The connection was cut before anything was performed. ${wayOf(entry)}`
+    return partIn('interfere', entry) === '' ? 'No fault acted before the handler.' : ''
+  },
   find: ({ operation }) =>
     operation?.find === undefined
       ? 'Nothing has to be found before the body is looked at.'
@@ -68,13 +82,27 @@ const says: Readonly<Record<Step, (told: Told) => string>> = {
     poll === undefined
       ? 'The operation polls nothing that makes progress.'
       : `The poll was noted.${poll.events === 0 ? '' : ` ${events(poll.events)} due by then and ran.`}`,
-  handle: ({ entry }) => `It answered ${entry.status}; ${inShort(effectsOf(entry))}.`,
+  handle: ({ entry }) =>
+    entry.decided === 'interfere-after'
+      ? `What it answered was replaced; ${inShort(effectsOf(entry))}.`
+      : `${answererOf(entry)} answered ${entry.status}; ${inShort(effectsOf(entry))}.`,
   remember: ({ entry: { commit, idempotency } }) =>
     commit === undefined
       ? 'There was nothing to write.'
       : `What it wrote is revision ${commit.revision}${idempotency === 'fresh' ? ', the answer under the Idempotency-Key included' : ''}.`,
-  'interfere-after': () => 'No fault acted after the handler.',
-  conclude: ({ entry: { status } }) => `The answer was ${status}, with the rate-limit headers.`,
+  'interfere-after': ({ entry }) =>
+    partIn('interfere-after', entry) === '' ? 'No fault acted after the handler.' : '',
+  conclude: ({ entry }) => concluded(entry),
+}
+
+function answererOf({ stubbed }: LogEntry): string {
+  return stubbed === undefined ? 'It' : `The stub ${stubbed.stub} stood for the service and`
+}
+
+function concluded({ status, faults }: LogEntry): string {
+  const isProxy = only(faults?.actions ?? [], 'respond')[0]?.proxy === true
+  const isWhole = faults?.sent === undefined || faults.sent.end === 'whole'
+  return `The answer ${isWhole ? 'was' : 'would have been'} ${status}, with${isProxy ? 'out' : ''} the rate-limit headers.`
 }
 
 const BODIES: Readonly<Record<LogEntry['body']['kind'], string>> = {

@@ -6,7 +6,9 @@ import { withoutSecret } from '../secrets.ts'
 import { counted } from '../words.ts'
 import type { World } from '../worlds/world.ts'
 import { type Effects, effectsOf, inShort } from './effects.ts'
+import { type FaultTrace, faultsOf, firedOn, isCutOff, wayOf } from './faults.ts'
 import { type IdempotencyTrace, idempotencyOf, type LimiterTrace, limiterOf } from './limits.ts'
+import { operationOf } from './operation-of.ts'
 import { type StepTrace, stepsOf } from './steps.ts'
 
 /** Everything that is known about one request, in the order in which a reader wants it. */
@@ -34,6 +36,8 @@ export interface Trace extends Effects {
     readonly method: string | null
     /** Template below `/v1`. */
     readonly path: string | null
+    /** Id of the stub that answered; absent where the service itself did. */
+    readonly stub?: string
     readonly params: LogEntry['params']
     /** The operations that come nearest to a request that fits none. */
     readonly near_misses: readonly string[]
@@ -42,7 +46,8 @@ export interface Trace extends Effects {
   readonly caller: Caller | null
   readonly limiter: LimiterTrace
   readonly idempotency: IdempotencyTrace
-  readonly faults: readonly never[]
+  /** Every fault rule that the request was held against; of those that did not fire, the first hundred of a phase. */
+  readonly faults: readonly FaultTrace[]
   readonly error: ErrorTrace | null
   readonly assumptions: readonly AssumptionTrace[]
   /** Heading of the section of the specification; null when no route matched. */
@@ -69,7 +74,7 @@ interface AssumptionTrace {
 
 /** Tells the story of one entry of a world's request log. Made when it is asked for: the entry only has references. */
 export function explain(world: World, entry: LogEntry): Trace {
-  const operation = world.service.operations.get(entry.operation ?? '')
+  const operation = operationOf(world, entry)
   const effects = effectsOf(entry)
   return {
     summary: summaryOf(world, entry, effects),
@@ -79,6 +84,7 @@ export function explain(world: World, entry: LogEntry): Trace {
       operation: operation?.name ?? null,
       method: operation?.method ?? null,
       path: operation?.path ?? null,
+      ...(operation?.stub !== undefined && { stub: operation.stub }),
       params: entry.params,
       near_misses: entry.nearest,
     },
@@ -86,7 +92,7 @@ export function explain(world: World, entry: LogEntry): Trace {
     caller: entry.caller ?? null,
     limiter: limiterOf(world, entry),
     idempotency: idempotencyOf(world, entry),
-    faults: [],
+    faults: faultsOf(entry),
     error: errorOf(entry),
     ...effects,
     assumptions: assumptionsOf(world, entry),
@@ -95,6 +101,14 @@ export function explain(world: World, entry: LogEntry): Trace {
 }
 
 function summaryOf(world: World, entry: LogEntry, effects: Effects): string {
+  const fired = firedOn(entry)
+  if (fired.length === 0) return plainSummary(world, entry, effects)
+  const rules = fired.length === 1 ? `rule ${fired[0]}` : `rules ${fired.join(', ')}`
+  const way = entry.faults?.sent?.end === 'whole' ? '' : wayOf(entry)
+  return `${plainSummary(world, entry, effects)} Fired: the fault ${rules}. ${way}`.trimEnd()
+}
+
+function plainSummary(world: World, entry: LogEntry, effects: Effects): string {
   const { method, path, status, decided, error } = entry
   const what = method === '' ? 'What never became a request' : `${method} ${path}`
   if (error !== undefined) {
@@ -102,6 +116,8 @@ function summaryOf(world: World, entry: LogEntry, effects: Effects): string {
       `${what} was refused with ${status} ${error.code} by the step ${decided}: ${error.detail}`,
     )
   }
+  if (isCutOff(entry))
+    return `${what} was cut off by the step ${decided}: nothing was performed, and nothing answered.`
   const answered = `${what} was answered ${status} by the step ${decided}`
   if (decided === 'recall') return `${answered}: ${idempotencyOf(world, entry).says}`
   return `${answered}: ${inShort(effects)}${ranBefore(entry)}.`

@@ -1,6 +1,7 @@
 import type { Row } from '../state/commit.ts'
 import type { Store } from '../state/store.ts'
 import { formatInstant } from '../time/instant.ts'
+import { type Action, only } from './actions.ts'
 import { Decision, type Fired, type Phase, type Verdict } from './decision.ts'
 import { counterKey, mismatch, type Subject } from './match.ts'
 import { phaseOf } from './phase.ts'
@@ -19,6 +20,9 @@ export interface BookFacts {
 /** Keys that one rule counts by; the oldest are forgotten, since callers choose their keys freely. */
 const MOST_KEYS = 10_000
 
+/** Rules that did not fire of which one decision tells why. */
+const MOST_MISSED = 100
+
 /**
  * The fault rules of one world. What is armed and what has been counted are tables of its state; this only decides.
  * Counters are written in a transaction of their own, so that they grow although the request is refused.
@@ -26,12 +30,22 @@ const MOST_KEYS = 10_000
 export class FaultBook {
   readonly #store: Store
   readonly #facts: BookFacts
-  #sorted: { readonly version: number; readonly rules: ReadonlyMap<Phase, readonly FaultRule[]> } | undefined
+  #sorted: Sorted | undefined
   #release = new AbortController()
+  readonly #holds = new Map<string, AbortController>()
 
   constructor(store: Store, facts: BookFacts) {
     this.#store = store
     this.#facts = facts
+    store.onCommit(({ changes }) => {
+      for (const { table, id, after } of changes)
+        if (table === faultRules.name && after === undefined) this.#letGo(id)
+    })
+  }
+
+  /** In the order in which they are asked: by priority, equals as they were armed. */
+  get rules(): readonly FaultRule[] {
+    return this.#inOrder().all
   }
 
   get isEmpty(): boolean {
@@ -43,9 +57,26 @@ export class FaultBook {
     return this.#release.signal
   }
 
+  /** As {@link released}, and aborted as well when the rule that holds the connection is removed. */
+  releasedFor({ fired }: Decision): AbortSignal {
+    const id = fired.find(({ actions }) => holds(actions))?.rule.id
+    // What a request asks for by its own values is in no table, so that nobody can remove it.
+    if (id === undefined || this.#store.get(faultRules.name, id) === undefined) return this.released
+    const known = this.#holds.get(id) ?? new AbortController()
+    this.#holds.set(id, known)
+    return known.signal
+  }
+
+  /** Lets go of every connection that is held. */
   release(): void {
     this.#release.abort()
     this.#release = new AbortController()
+    for (const id of [...this.#holds.keys()]) this.#letGo(id)
+  }
+
+  #letGo(id: string): void {
+    this.#holds.get(id)?.abort()
+    this.#holds.delete(id)
   }
 
   /**
@@ -65,10 +96,15 @@ export class FaultBook {
     const fired: Fired[] = [...(earlier?.fired ?? [])]
     const verdicts: Verdict[] = [...(earlier?.verdicts ?? [])]
     let last = fired.find(({ rule }) => rule.then === 'stop')?.rule
+    let missed = 0
     for (const rule of rules) {
-      const verdict = last === undefined ? this.#judge(rule, subject, counting) : { says: stopped(last) }
-      const hit = 'fired' in verdict ? verdict.fired : undefined
-      verdicts.push({ rule: rule.id, fired: hit !== undefined, says: verdict.says })
+      const judged: Judged =
+        last === undefined ? this.#judge(rule, subject, counting) : { says: stopped(last) }
+      const { fired: hit, says, counter } = judged
+      if (hit === undefined) missed += 1
+      if (hit !== undefined) verdicts.push({ rule: rule.id, fired: true, says })
+      else if (missed <= MOST_MISSED)
+        verdicts.push({ rule: rule.id, fired: false, says, about: rule, counter })
       if (hit === undefined) continue
       fired.push(hit)
       if (rule.then === 'stop') last = rule
@@ -77,7 +113,7 @@ export class FaultBook {
     return new Decision(fired, verdicts)
   }
 
-  #judge(rule: FaultRule, subject: Subject, counting: Counting): { says: string; fired?: Fired } {
+  #judge(rule: FaultRule, subject: Subject, counting: Counting): Judged {
     const now = this.#facts.now()
     const over = retired(rule, counting.firedBy(rule), now)
     if (over !== undefined) return { says: over }
@@ -87,24 +123,55 @@ export class FaultBook {
     const n = counting.matched(rule, key)
     const { wall, seed } = this.#facts
     const { fires, step, says } = timing({ rule, n, key, now, wall: wall(), seed: seed() })
-    if (!fires) return { says }
+    if (!fires) return { says, counter: { n, key } }
     counting.fired(rule, key)
-    const actions = step === undefined ? rule.do : (rule.actions[step] ?? [])
+    const actions = step === undefined ? rule.do : namedActions(rule, step)
     return { says, fired: { rule, actions, step, n, key } }
   }
 
-  // Sorted once per change of the table: a stable sort keeps the order in which rules were armed.
   #rulesOf(phase: Phase): readonly FaultRule[] {
-    const version = this.#store.version(faultRules.name)
-    if (this.#sorted?.version !== version) {
-      const all = [...this.#store.rows(faultRules.name).values()] as FaultRule[]
-      all.sort((a, b) => b.priority - a.priority)
-      const rules = new Map<Phase, FaultRule[]>()
-      for (const rule of all) rules.set(phaseOf(rule), [...(rules.get(phaseOf(rule)) ?? []), rule])
-      this.#sorted = { version, rules }
-    }
-    return this.#sorted.rules.get(phase) ?? []
+    return this.#inOrder().byPhase.get(phase) ?? []
   }
+
+  // Sorted once per change of the table: a stable sort keeps the order in which rules were armed.
+  #inOrder(): Sorted {
+    const version = this.#store.version(faultRules.name)
+    if (this.#sorted?.version === version) return this.#sorted
+    const all = [...this.#store.rows(faultRules.name).values()] as FaultRule[]
+    all.sort((a, b) => b.priority - a.priority)
+    const byPhase = new Map<Phase, FaultRule[]>()
+    for (const rule of all) byPhase.set(phaseOf(rule), [...(byPhase.get(phaseOf(rule)) ?? []), rule])
+    this.#sorted = { version, all, byPhase }
+    return this.#sorted
+  }
+}
+
+interface Sorted {
+  /** Of the table. */
+  readonly version: number
+  readonly all: readonly FaultRule[]
+  readonly byPhase: ReadonlyMap<Phase, readonly FaultRule[]>
+}
+
+/** What is said of one rule; `fired` when it has. */
+interface Judged {
+  readonly says: string
+  readonly fired?: Fired
+  readonly counter?: Verdict['counter']
+}
+
+// Whatever may keep an exchange from its end for a while.
+function holds(actions: readonly Action[]): boolean {
+  return (
+    only(actions, 'cut').some(({ how }) => how === 'pause') ||
+    only(actions, 'pace').length > 0 ||
+    only(actions, 'deliver').length > 0
+  )
+}
+
+// A caller's names may be those that every object has.
+function namedActions({ actions }: FaultRule, name: string): readonly Action[] {
+  return (Object.hasOwn(actions, name) ? actions[name] : undefined) ?? []
 }
 
 function stopped({ id }: FaultRule): string {

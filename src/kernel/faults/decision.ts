@@ -18,6 +18,10 @@ export interface Verdict {
   readonly fired: boolean
   /** A sentence for whoever asks why. */
   readonly says: string
+  /** The rule itself, where it has not fired. */
+  readonly about?: FaultRule
+  /** The counter of a match that did not fire. */
+  readonly counter?: Pick<Fired, 'n' | 'key'> | undefined
 }
 
 /** When a rule is decided: as soon as the earliest of its stages needs it. */
@@ -26,6 +30,7 @@ export type Phase = 'accept' | 'head' | 'call' | 'webhook'
 /** What the rules of a world have decided about one request, and what a door did about it. */
 export class Decision {
   readonly fired: readonly Fired[]
+  /** Of those that fired, and of the first hundred others of each phase: a log of all would be gigabytes. */
   readonly verdicts: readonly Verdict[]
   /** How far the exchange came, once a door has told. */
   sent: Sent | undefined

@@ -42,9 +42,11 @@ export function timing(occasion: Occasion): Timing {
   const reason = waits(occasion) ?? over(occasion) ?? wrongNumber(occasion)
   if (reason !== undefined) return { fires: false, says: reason }
   const { rule, n } = occasion
+  const draw = drawn(occasion)
+  if (draw?.fires === false) return draw
   const { sequence } = rule.when
   if (sequence !== undefined) return inSequence(sequence, n)
-  return drawn(occasion) ?? { fires: true, says: `It fired on ${match(n)}.` }
+  return draw ?? { fires: true, says: `It fired on ${match(n)}.` }
 }
 
 function waits({ rule: { when }, now }: Occasion): string | undefined {

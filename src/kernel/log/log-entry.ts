@@ -2,6 +2,7 @@ import type { Refusal } from '../errors.ts'
 import { type Issue, isObject, type Json } from '../json.ts'
 import type { CallBody, Exchange } from '../request/exchange.ts'
 import type { Admission } from '../request/rate-limiter.ts'
+import type { Step } from '../request/steps.ts'
 import { REDACTED } from '../secrets.ts'
 import type { KeptBody, KeptError, LogEntry } from './request-log.ts'
 
@@ -25,14 +26,14 @@ export function logEntry(exchange: Exchange, status: number, admission: Admissio
     pathPrefix: call.pathPrefix,
     chosenBy: call.chosenBy,
     operation: name === '' ? undefined : name,
+    ...(call.operation.stub !== undefined && { stubbed: call.operation }),
     params: call.params,
     nearest: exchange.nearest,
     query: withoutKeys(withoutSecrets(call.query, secrets)),
     headers: withoutCredentials(call.headers),
     body: keptBody(call.body, secrets),
     status,
-    // What succeeded was decided where its answer was made.
-    decided: refusal === undefined ? (idempotency === 'replay' ? 'recall' : 'handle') : exchange.step,
+    decided: decidedBy(exchange),
     caughtUp: exchange.caughtUp,
     caller: exchange.caller,
     window: exchange.window,
@@ -47,6 +48,12 @@ export function logEntry(exchange: Exchange, status: number, admission: Admissio
   }
 }
 
+// What succeeded was decided where its answer was made.
+function decidedBy({ refusal, injected, step, idempotency }: Exchange): Step {
+  if (refusal !== undefined || injected) return step
+  return idempotency === 'replay' ? 'recall' : 'handle'
+}
+
 type Headers = LogEntry['headers']
 
 /** Headers that are never kept: they carry credentials, or (`host`) tell nothing but the port of this run. */
@@ -57,7 +64,8 @@ export const UNKEPT_HEADERS: ReadonlySet<string> = new Set([
   'host',
 ])
 
-function withoutCredentials(headers: Headers): Headers {
+/** The headers of a request without those that carry credentials; what looks like one is struck out. */
+export function withoutCredentials(headers: Headers): Headers {
   const kept: Record<string, string | undefined> = {}
   for (const name in headers) {
     if (!UNKEPT_HEADERS.has(name)) kept[name] = MISPLACED.test(name) ? REDACTED : headers[name]

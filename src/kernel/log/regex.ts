@@ -29,7 +29,8 @@ export function regexProblem(expression: string): string | undefined {
     compiled(expression)
     return undefined
   } catch (error) {
-    return `is no regular expression in the syntax of RE2: ${(error as Error).message}`
+    const reason = (error as Error).message.replace('error parsing regexp: ', '')
+    return `is no regular expression in the syntax of RE2: ${reason}`
   }
 }
 

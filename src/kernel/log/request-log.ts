@@ -1,6 +1,7 @@
 import type { Settings } from '../assumptions.ts'
 import type { Decision } from '../faults/decision.ts'
 import type { Issue, Json } from '../json.ts'
+import type { AnyOperation } from '../operation.ts'
 import type { Caller } from '../request/auth.ts'
 import type { Admission, Admitted, Limit } from '../request/rate-limiter.ts'
 import type { Step } from '../request/steps.ts'
@@ -53,6 +54,8 @@ export interface LogEntry {
   readonly chosenBy: ChosenBy
   /** Name of the operation; undefined when no route matched. */
   readonly operation: string | undefined
+  /** The operation itself where a stub stood for the service. */
+  readonly stubbed?: AnyOperation
   readonly params: Readonly<Record<string, string>>
   /** `METHOD /template` of the operations that come nearest to a request that fits none. */
   readonly nearest: readonly string[]

@@ -37,6 +37,8 @@ test.for<[what: string, match: RequestMatch]>([
   ['method in any case', { method: 'post' }],
   ['path below what selects the sandbox', { path: '/v1/pages' }],
   ['path by glob', { path: '/v1/*' }],
+  ['path by regular expression', { path: { regex: '^/v1/(pages|skills)$' } }],
+  ['path by an expression that matches somewhere', { path: { regex: 'page' } }],
   ['status', { status: 429 }],
   ['status as text', { status: '429' }],
   ['class of status', { status: '4xx' }],
@@ -62,7 +64,9 @@ test.for<[match: RequestMatch, what: string, actual: unknown]>([
   [{ operation: 'pages.list' }, 'operation', 'pages.create'],
   [{ method: 'GET' }, 'method', 'POST'],
   [{ path: '/v1/page' }, 'path', '/v1/pages'],
+  [{ path: { regex: '^page' } }, 'path', '/v1/pages'],
   [{ status: 400 }, 'status', 429],
+  [{ status: 0 }, 'status', 429],
   [{ status: '5xx' }, 'status', 429],
   [{ query: { limit: '6' } }, 'query limit', '5'],
   [{ query: { tag: 'c' } }, 'query tag', ['a', 'b']],
@@ -81,6 +85,12 @@ test.for<[match: RequestMatch, what: string, actual: unknown]>([
   expect(criteria).toBe(1)
   expect(missed).toMatchObject([{ what, actual }])
   expect(matches(match, request)).toBe(false)
+})
+
+test('what was cut off before there was an answer has the status 0', () => {
+  const cut = { ...request, status: 0 }
+  expect(matches({ status: 0 }, cut) && matches({ status: '0' }, cut)).toBe(true)
+  expect(problems({ status: 0 })).toEqual([])
 })
 
 test('all criteria count, and only those that do not hold are missed', () => {
@@ -122,6 +132,10 @@ test.for<[given: unknown, pointer: string, detail: RegExp]>([
   [{ oparation: 'x' }, '/oparation', /not a known member\. Did you mean "operation"\?/],
   [{ operation: 'pages.creat' }, '/operation', /Did you mean "pages.create"\?/],
   [{ status: 'ok' }, '/status', /"4xx"/],
+  [{ status: 1 }, '/status', /"4xx"/],
+  [{ path: { regex: '(' } }, '/path/regex', /RE2: missing closing/],
+  [{ path: { regexp: '.' } }, '/path/regexp', /Did you mean "regex"\?/],
+  [{ path: 7 }, '/path', /a glob such as/],
   [{ caller: {} }, '/caller', /at least one/],
   [{ caller: { user: 'x' } }, '/caller/user', /Did you mean "user_id"\?/],
   [{ headers: { Authorization: '*' } }, '/headers/Authorization', /caller/],

@@ -3,6 +3,7 @@ import type { PrincipalKind } from '../request/auth.ts'
 import { type BodyRule, obeys } from './body-rule.ts'
 import { fitsGlob } from './glob.ts'
 import { valueAt } from './json-pointer.ts'
+import { fitsRegex } from './regex.ts'
 import type { LogEntry } from './request-log.ts'
 
 /** What requests one is looking for. All that is given must hold. */
@@ -10,11 +11,10 @@ export interface RequestMatch {
   /** Name of the operation. */
   readonly operation?: string | undefined
   readonly method?: string | undefined
-  /** A glob over the path from `/v1` on, as it was requested: `*` is any run of characters. */
-  readonly path?: string | undefined
-  /** A status, or a class such as `4xx`. */
+  readonly path?: PathMatch | undefined
+  /** A status, or a class such as `4xx`; 0 for a request that was cut off before there was an answer. */
   readonly status?: number | string | undefined
-  /** Parameters by name; of a repeated one, any value. */
+  /** Globs by name; of a repeated parameter, any value. */
   readonly query?: Readonly<Record<string, string>> | undefined
   /** Globs by name, in any letter case. */
   readonly headers?: Readonly<Record<string, string>> | undefined
@@ -23,6 +23,12 @@ export interface RequestMatch {
   readonly idempotency_key?: string | undefined
   readonly caller?: CallerMatch | undefined
 }
+
+/**
+ * Over the path from `/v1` on, as it was requested: a glob, in which `*` is any run of characters, or a regular expression
+ * in the syntax of RE2 that must match somewhere.
+ */
+export type PathMatch = string | { readonly regex: string }
 
 export interface CallerMatch {
   readonly kind?: PrincipalKind | undefined
@@ -72,7 +78,7 @@ function* plain(match: RequestMatch, request: Matchable): Iterable<Criterion> {
   const { operation, method, path, status } = match
   if (operation !== undefined) yield same('operation', operation, request.operation)
   if (method !== undefined) yield same('method', method.toUpperCase(), request.method)
-  if (path !== undefined) yield glob('path', path, request.path.slice(request.pathPrefix.length))
+  if (path !== undefined) yield ofPath(path, request.path.slice(request.pathPrefix.length))
   if (status !== undefined) {
     const holds = request.status !== undefined && fitsStatus(status, request.status)
     yield { what: 'status', expected: status, actual: request.status ?? null, holds }
@@ -83,7 +89,8 @@ function* named(match: RequestMatch, request: Matchable): Iterable<Criterion> {
   const { query = {}, headers = {}, idempotency_key: key, caller = {} } = match
   for (const [name, value] of Object.entries(query)) {
     const given = Object.hasOwn(request.query, name) ? request.query[name] : undefined
-    const holds = Array.isArray(given) ? given.includes(value) : given === value
+    const values = given === undefined ? [] : [given].flat()
+    const holds = values.some((each) => fitsGlob(value, each))
     yield { what: `query ${name}`, expected: value, actual: given ?? null, holds }
   }
   for (const [name, pattern] of Object.entries(headers))
@@ -109,6 +116,11 @@ function* bodyCriteria({ body: rules = {} }: RequestMatch, { body }: Matchable):
 
 function same(what: string, expected: string, actual: string | null = null): Criterion {
   return { what, expected, actual, holds: actual === expected }
+}
+
+function ofPath(expected: PathMatch, actual: string): Criterion {
+  if (typeof expected === 'string') return glob('path', expected, actual)
+  return { what: 'path', expected, actual, holds: fitsRegex(expected.regex, actual) }
 }
 
 function glob(what: string, expected: string, actual: string | undefined): Criterion {

@@ -52,6 +52,7 @@ test('a notice becomes one delivery for each subscriber who wants it, records be
     attempts: [],
     retries: 0,
     retry_at: null,
+    faults: null,
     caused_by: 'control',
     created_at: '2026-03-01T12:00:00.000Z',
   })
@@ -354,7 +355,7 @@ test('what is due is found in order of creation, whatever the order of the recor
 
 test('every move of a delivery is in the table, and none leads out of nowhere', () => {
   const statuses = [...new Set(deliveryLifecycle.arrows.flatMap(({ from, to }) => [from, to]))]
-  expect(statuses.sort()).toEqual(['delivered', 'failed', 'pending', 'sending', 'waiting'])
+  expect(statuses.sort()).toEqual(['delivered', 'dropped', 'failed', 'pending', 'sending', 'waiting'])
 })
 
 test('a retry that would lie past the last instant there is lies at it', async () => {

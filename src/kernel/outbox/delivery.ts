@@ -1,13 +1,16 @@
 import { refuse } from '../errors.ts'
+import { treatmentOf } from '../faults/acts/deliver.ts'
 import type { JsonObject } from '../json.ts'
 import { type EventHandler, idOf, refOf, type Scope } from '../operation.ts'
 import { END_OF_TIME } from '../time/clock.ts'
 import { parseDuration } from '../time/duration.ts'
 import { formatInstant } from '../time/instant.ts'
+import { placed, released } from './hold.ts'
 import {
   type Attempt,
   type AttemptOutcome,
   type Delivery,
+  type DeliveryFaults,
   deliveries,
   deliveryLifecycle,
   webhooks,
@@ -15,6 +18,7 @@ import {
 import { envelope, fixedSubscriptions, retrySchedule } from './settings.ts'
 
 const RETRY = 'webhook.retry'
+const RELEASE = 'webhook.release'
 
 /** Something that subscribers are told. */
 export interface Publication {
@@ -34,14 +38,15 @@ export interface Outcome {
 
 /**
  * Leaves one delivery for each subscriber who wants to know, in the transaction of what they are told: either both happen
- * or neither. Records come first, then the subscriptions of the settings.
+ * or neither. Records come first, then the subscriptions of the settings. Fault rules decide about each.
  */
 export function publish(scope: Scope, { type, ref, body }: Publication): void {
   for (const { id: webhook_id, url } of [...subscribers(scope, type)]) {
+    const { copies, faults } = treatmentOf(scope.webhookFaults(type, url, idOf(ref)))
     const id = scope.newId()
     const data = body()
     const sent = scope.settings.get(envelope) === 'typed' ? { id, type, created_at: scope.at, data } : data
-    scope.tx.in(deliveries).put({
+    const first = placed(scope, {
       id,
       webhook_id,
       url,
@@ -52,10 +57,17 @@ export function publish(scope: Scope, { type, ref, body }: Publication): void {
       attempts: [],
       retries: 0,
       retry_at: null,
+      faults,
       caused_by: scope.cause,
       created_at: scope.at,
     })
+    put(scope, first)
+    for (let copy = 1; copy < copies; copy++) put(scope, copyOf(first, scope.newId()))
   }
+}
+
+function copyOf(delivery: Delivery, id: string): Delivery {
+  return { ...delivery, id, faults: { rules: [], ...delivery.faults, copy_of: delivery.id } }
 }
 
 interface Subscriber {
@@ -111,10 +123,15 @@ export function conclude(
   return put(scope, { ...delivery, attempts, ...after(scope, delivery, outcome) })
 }
 
-function after(scope: Scope, { status, retries }: Delivery, outcome: AttemptOutcome): Partial<Delivery> {
+function after(
+  scope: Scope,
+  { status, retries, faults }: Delivery,
+  outcome: AttemptOutcome,
+): Partial<Delivery> {
   if (outcome === 'delivered') return { status: deliveryLifecycle.move(status, 'deliver') }
   // What may not be sent there now may not be sent there later.
-  const delay = outcome === 'refused' ? undefined : scope.settings.get(retrySchedule)[retries]
+  const schedule = faults?.retries ?? scope.settings.get(retrySchedule)
+  const delay = outcome === 'refused' ? undefined : schedule[retries]
   if (delay === undefined) return { status: deliveryLifecycle.move(status, 'fail') }
   const due = Math.min(scope.now + (parseDuration(delay) ?? 0), END_OF_TIME)
   return due === scope.now
@@ -133,7 +150,15 @@ export function interrupt(scope: Scope, delivery: Delivery): Delivery {
   return put(scope, { ...delivery, status: deliveryLifecycle.move(delivery.status, 'repeat'), attempts })
 }
 
-/** Sends a delivery again that has ended, or at once one that waits. Its body is the one that it has always had. */
+/** Lets a delivery go that was held until the next one to its subscriber has had its first attempt. */
+export function release(scope: Scope, delivery: Delivery): Delivery {
+  return put(scope, released(scope, delivery))
+}
+
+/**
+ * Sends a delivery again that has ended, or at once one that waits. Its body is the one that it has always had. Faults are
+ * over: it is sent once, as a delivery that no rule was about; which rules it was keeps standing.
+ */
 export function redeliver(scope: Scope, delivery: Delivery): Delivery {
   const { status } = delivery
   if (status === 'pending' || status === 'sending') {
@@ -150,7 +175,12 @@ export function redeliver(scope: Scope, delivery: Delivery): Delivery {
     })
   }
   const repeated = deliveryLifecycle.move(status, 'repeat')
-  return put(scope, { ...delivery, status: repeated, retries: 0, retry_at: null })
+  const faults = delivery.faults && withoutEffects(delivery.faults)
+  return put(scope, { ...delivery, status: repeated, retries: 0, retry_at: null, faults })
+}
+
+function withoutEffects({ rules, copy_of }: DeliveryFaults): DeliveryFaults {
+  return { rules, ...(copy_of !== undefined && { copy_of }) }
 }
 
 /** Brings what a delivery calls for in line with a record that has come from outside. */
@@ -160,17 +190,18 @@ export function armDelivery(scope: Scope, delivery: Delivery): void {
   else arm(scope, delivery)
 }
 
-/** The time until the next attempt is over. */
-export const retryEvent: EventHandler = {
-  kind: RETRY,
-  says: 'A webhook whose last attempt failed is sent again.',
-  handle: (scope, { ref }) => {
-    const delivery = scope.tx.in(deliveries).get(idOf(ref))
-    // A record that was deleted or edited by hand since is left alone.
-    if (delivery?.status !== 'waiting') return
-    put(scope, { ...delivery, status: deliveryLifecycle.move('waiting', 'repeat'), retry_at: null })
-  },
+const wake: EventHandler['handle'] = (scope, { ref }) => {
+  const delivery = scope.tx.in(deliveries).get(idOf(ref))
+  // A record that was deleted or edited by hand since is left alone.
+  if (delivery?.status !== 'waiting') return
+  put(scope, { ...delivery, status: deliveryLifecycle.move('waiting', 'repeat'), retry_at: null })
 }
+
+/** The time until an attempt is over. */
+export const deliveryEvents: readonly EventHandler[] = [
+  { kind: RETRY, says: 'A webhook whose last attempt failed is sent again.', handle: wake },
+  { kind: RELEASE, says: 'A webhook that a fault has held back is sent.', handle: wake },
+]
 
 function ended(attempts: readonly Attempt[], outcome: Pick<Attempt, 'outcome' | 'status' | 'error'>) {
   return attempts.map((each, index) => (index === attempts.length - 1 ? { ...each, ...outcome } : each))
@@ -184,8 +215,14 @@ function put(scope: Scope, delivery: Delivery): Delivery {
 
 function arm(scope: Scope, delivery: Delivery): void {
   const ref = refOf(deliveries, delivery)
-  scope.unschedule(ref, [RETRY])
-  if (delivery.retry_at === null) return
-  const says = `Attempt ${delivery.attempts.length + 1} to deliver ${delivery.type} to ${delivery.url}.`
-  scope.schedule({ due: Date.parse(delivery.retry_at), kind: RETRY, ref, urgency: 'work', says })
+  scope.unschedule(ref, [RETRY, RELEASE])
+  const { type, url, attempts, retry_at, faults } = delivery
+  if (retry_at === null) return
+  const attempt = `Attempt ${attempts.length + 1} to deliver ${type} to ${url}`
+  const held = faults?.order === undefined ? '' : ', or once the next webhook has gone there'
+  const [kind, says] =
+    attempts.length > 0
+      ? [RETRY, `${attempt}.`]
+      : [RELEASE, `${attempt}, held back by ${(faults?.rules ?? []).join(', ')}${held}.`]
+  scope.schedule({ due: Date.parse(retry_at), kind, ref, urgency: 'work', says })
 }

@@ -1,12 +1,13 @@
 import * as z from 'zod'
 import { didYouMean } from '../assumptions.ts'
-import { nonEmptyText, text, timestamp } from '../fields.ts'
-import { isObject, type JsonObject } from '../json.ts'
+import { duration, nonEmptyText, text, timestamp } from '../fields.ts'
+import { isObject, type Json, type JsonObject } from '../json.ts'
 import { lifecycle } from '../lifecycle.ts'
 import type { Notice } from '../operation.ts'
 import { type Collection, collection } from '../state/collection.ts'
 import type { Row } from '../state/commit.ts'
 import type { TableOf } from '../state/store.ts'
+import { json } from '../strict-input.ts'
 
 /** Somebody who wants to be told: a record, or an entry of the setting `webhooks.subscriptions`. */
 export interface Webhook extends Row {
@@ -34,8 +35,31 @@ export interface Delivery extends Row {
   readonly retries: number
   /** When the next attempt is due, while the status is `waiting`. */
   readonly retry_at: string | null
+  /** What fault rules have made of it; null for a delivery that no rule was about. */
+  readonly faults: DeliveryFaults | null
   readonly caused_by: string
   readonly created_at: string
+}
+
+/** What becomes of a faulted delivery, for as long as it lives. Absent members: as for every other. */
+export interface DeliveryFaults {
+  /** Ids of the rules that fired, in order. */
+  readonly rules: readonly string[]
+  /** The delivery that it repeats: a receiver sees the id of that one. */
+  readonly copy_of?: string | undefined
+  /** It was never sent. */
+  readonly drop?: true | undefined
+  /** Held until a later one to the same subscriber has had its first attempt. */
+  readonly order?: 'after-next' | undefined
+  /** Virtual time by which the first attempt is late. */
+  readonly delay?: string | undefined
+  /** Virtual times between attempts, instead of the setting's. */
+  readonly retries?: readonly string[] | undefined
+  /** Real milliseconds that an attempt may take, instead of the setting's. */
+  readonly timeout_ms?: number | undefined
+  readonly sign?: 'wrong' | 'missing' | undefined
+  /** JSON Merge Patches over the body, each applied to what the one before has left. */
+  readonly body?: readonly Json[] | undefined
 }
 
 /** One request to a subscriber. */
@@ -55,9 +79,11 @@ export interface Attempt {
 const attemptOutcomes = ['delivered', 'failed', 'timeout', 'refused', 'interrupted'] as const
 export type AttemptOutcome = (typeof attemptOutcomes)[number]
 
-/** Every move that a delivery can make. */
+/** Every move that a delivery can make. Only faults drop one, or make one wait that has not been tried. */
 export const deliveryLifecycle = lifecycle([
   { from: 'pending', on: 'begin', to: 'sending', because: 'U060' },
+  { from: 'pending', on: 'wait', to: 'waiting', because: 'U060' },
+  { from: 'pending', on: 'drop', to: 'dropped', because: 'U060' },
   { from: 'sending', on: 'deliver', to: 'delivered', because: 'U060' },
   { from: 'sending', on: 'wait', to: 'waiting', because: 'U060' },
   { from: 'sending', on: 'fail', to: 'failed', because: 'U060' },
@@ -65,6 +91,7 @@ export const deliveryLifecycle = lifecycle([
   { from: 'waiting', on: 'repeat', to: 'pending', because: 'U060' },
   { from: 'delivered', on: 'repeat', to: 'pending', because: 'U060' },
   { from: 'failed', on: 'repeat', to: 'pending', because: 'U060' },
+  { from: 'dropped', on: 'repeat', to: 'pending', because: 'U060' },
 ])
 
 export type DeliveryStatus = (typeof deliveryLifecycle.arrows)[number]['from' | 'to']
@@ -144,6 +171,19 @@ const attemptRecord = (): z.ZodType<Attempt> =>
     error: z.string().nullable().default(null),
   })
 
+const faultsRecord = (): z.ZodType<DeliveryFaults> =>
+  z.strictObject({
+    rules: z.array(z.string()).min(1),
+    copy_of: headerText().optional(),
+    drop: z.literal(true).optional(),
+    order: z.literal('after-next').optional(),
+    delay: duration().optional(),
+    retries: z.array(duration()).optional(),
+    timeout_ms: z.int().min(1).optional(),
+    sign: z.enum(['wrong', 'missing']).optional(),
+    body: z.array(json()).optional(),
+  })
+
 const deliveryRecord = (notices: readonly Notice[]): z.ZodType<Delivery> =>
   z
     .strictObject({
@@ -153,10 +193,11 @@ const deliveryRecord = (notices: readonly Notice[]): z.ZodType<Delivery> =>
       type: noticeType(notices),
       ref: nonEmptyText(),
       body: z.custom<JsonObject>(isObject, { error: 'must be an object' }).meta({ type: 'object' }),
-      status: z.enum(['pending', 'sending', 'waiting', 'delivered', 'failed']),
+      status: z.enum(['pending', 'sending', 'waiting', 'delivered', 'failed', 'dropped']),
       attempts: z.array(attemptRecord()).default([]),
       retries: z.int().min(0).default(0),
       retry_at: timestamp().nullable().default(null),
+      faults: faultsRecord().nullable().default(null),
       caused_by: z.string().default('fixtures'),
       created_at: timestamp(),
     })
@@ -179,13 +220,14 @@ type Contradiction = readonly [path: readonly (string | number)[], message: stri
 const LAST: Readonly<Record<DeliveryStatus, readonly (AttemptOutcome | null | undefined)[]>> = {
   pending: [undefined, ...attemptOutcomes],
   sending: [null],
-  waiting: ['failed', 'timeout'],
+  waiting: [undefined, 'failed', 'timeout'],
   delivered: ['delivered'],
   failed: ['failed', 'timeout', 'refused'],
+  dropped: [undefined],
 }
 
 // No sequence of moves leads to such a record.
-function* contradictions({ status, attempts, retry_at }: Delivery): Iterable<Contradiction> {
+function* contradictions({ status, attempts, retry_at, faults }: Delivery): Iterable<Contradiction> {
   for (const [index, { attempt, outcome }] of attempts.entries()) {
     if (attempt !== index + 1) yield [['attempts', index, 'attempt'], `must be ${index + 1}`]
     if (outcome === null && index < attempts.length - 1)
@@ -193,6 +235,8 @@ function* contradictions({ status, attempts, retry_at }: Delivery): Iterable<Con
   }
   if (!LAST[status].includes(attempts.at(-1)?.outcome))
     yield [['attempts'], `must end as the status ${status} says`]
+  if (faults === null && attempts.length === 0 && (status === 'waiting' || status === 'dropped'))
+    yield [['attempts'], `must not be empty: without a fault nothing is ${status} before its first attempt`]
   if ((status === 'waiting') !== (retry_at !== null))
     yield [['retry_at'], `must be ${status === 'waiting' ? 'set' : 'null'} while ${status}`]
 }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { nonEmptyText } from '../fields.ts'
 import type { JsonObject } from '../json.ts'
 import type { Control, Notice, Resource, Scope } from '../operation.ts'
-import { armDelivery, redeliver, retryEvent } from './delivery.ts'
+import { armDelivery, deliveryEvents, redeliver } from './delivery.ts'
 import {
   type Delivery,
   deliveries,
@@ -24,7 +24,16 @@ export function outboxRoom(notices: readonly Notice[]): Resource {
     name: 'webhooks',
     operations: [],
     collections: outboxCollections(notices),
-    events: [retryEvent],
+    events: deliveryEvents,
+    happenings: [
+      {
+        name: 'webhook.delivered',
+        says: 'A webhook has arrived.',
+        table: deliveries.name,
+        status: 'delivered',
+      },
+      { name: 'webhook.failed', says: 'A webhook is given up.', table: deliveries.name, status: 'failed' },
+    ],
     controls: [...subscriptionControls(notices), ...deliveryControls],
     assumptions: outboxAssumptions(notices),
     arm: (scope, table, record) => {
@@ -84,14 +93,15 @@ const deliveryControls: readonly Control[] = [
     name: 'deliveries',
     method: 'GET',
     path: '/webhooks/deliveries',
-    summary: 'List every webhook delivery with its attempts, oldest first',
+    summary:
+      'List every webhook delivery with its attempts and the fault rules that fired on it, oldest first',
     handle: ({ tx }) => ({ object: 'list', data: [...tx.in(deliveries)].map(asJson) }),
   },
   {
     name: 'redeliver',
     method: 'POST',
     path: '/webhooks/deliveries/{id}/redeliver',
-    summary: 'Send a delivery again that has ended, or at once one that waits for a retry',
+    summary: 'Send a delivery again that has ended, or at once one that waits; faults do not touch it then',
     handle: (scope, { params: { id = '' } }) => asJson(redeliver(scope, scope.tx.in(deliveries).require(id))),
   },
 ]

@@ -1,8 +1,11 @@
-import { errorFacts, problemBody, type Refusal, standardBody } from '../errors.ts'
 import { type Action, only, WIRE_PRIMITIVES } from '../faults/actions.ts'
-import type { Sent } from '../faults/decision.ts'
-import type { Json } from '../json.ts'
+import { dateOf } from '../faults/acts/clock.ts'
+import { type HeaderList, withHeaders } from '../faults/acts/headers.ts'
+import { claimed, quotaFields, toldQuota } from '../faults/acts/quota.ts'
+import { headersOf, inject, respondOf } from '../faults/acts/respond.ts'
+import type { Decision, Sent } from '../faults/decision.ts'
 import type { World } from '../worlds/world.ts'
+import { contentOf } from './content.ts'
 import type { Exchange } from './exchange.ts'
 import { type Admission, noWindow } from './rate-limiter.ts'
 
@@ -34,20 +37,47 @@ export interface Wire {
 
 /** Makes the answer of a request that is over, whatever became of it, and puts it into the log. */
 export function conclude(world: World, exchange: Exchange): Answer {
-  const answer = exchange.refusal === undefined ? succeed(exchange) : fail(exchange, exchange.refusal)
-  const admission =
-    exchange.refusal?.options.admission ??
-    exchange.window?.admission ??
-    noWindow(world.limitOf(exchange.call.operation.name), world.limiterNow())
-  const headers: (readonly [string, string])[] = [...answer.headers, ...quotaHeaders(admission)]
+  const { decision } = exchange
+  const content = (decision && inject(exchange, decision)) ?? contentOf(exchange)
+  const now = world.limiterNow()
+  const limit = world.limitOf(exchange.call.operation.name)
+  const found = exchange.refusal?.options.admission ?? exchange.window?.admission ?? noWindow(limit, now)
+  const quota = decision && toldQuota(decision)
+  const admission = quota === undefined ? found : claimed(quota, found, now)
+  const rate = quota === undefined ? quotaHeaders(admission) : quotaFields(quota, admission, limit, now)
+  const own: (readonly [string, string])[] = []
   const shown = world.ledger.shownOf(exchange.assumed)
-  if (shown !== '') headers.push(['X-Emulator-Assumed', shown])
-  headers.push(['X-Emulator-Request-Id', exchange.id], ['Date', new Date(exchange.now).toUTCString()])
-  world.record(exchange, answer.status, admission)
-  const durable = exchange.commit === undefined ? undefined : world.store.journal?.durable()
+  if (shown !== '') own.push(['X-Emulator-Assumed', shown])
+  own.push(['X-Emulator-Request-Id', exchange.id], ['Date', new Date(exchange.now).toUTCString()])
+  const headers =
+    decision === undefined
+      ? [...content.headers, ...rate, ...own]
+      : underFaults(world, exchange, decision, [...withHeaders(content.headers, rate), ...own])
+  world.record(exchange, content.status, admission)
+  // Rules count, and move the world, in transactions of their own.
+  const hasWritten = exchange.commit !== undefined || decision !== undefined
+  const durable = hasWritten ? world.store.journal?.durable() : undefined
   const wire = wireOf(world, exchange)
-  const { status, text, lines } = answer
+  const { status, text, lines } = content
   return { status, headers, text, lines, durable, ...(wire && { wire }) }
+}
+
+// What rules say of headers, once all of them are there.
+function underFaults({ options }: World, { now }: Exchange, decision: Decision, all: HeaderList): HeaderList {
+  const respond = respondOf(decision)
+  const kept = respond?.proxy === true ? all.filter(([name]) => !OF_THE_SERVICE.test(name)) : all
+  const set: (readonly [string, string])[] = [['Date', dateOf(now, decision)]]
+  if (options.revealFaults && decision.fired.length > 0) set.push(['X-Emulator-Fault', idsOf(decision)])
+  const headers = withHeaders(kept, set)
+  return respond === undefined ? headers : withHeaders(headers, headersOf(respond))
+}
+
+// What stands in front of a service knows nothing of its limits.
+const OF_THE_SERVICE = /^(?:x-ratelimit-.*|ratelimit(?:-policy)?|retry-after|x-emulator-assumed)$/i
+
+// Ids are visible ASCII, unless a value of the request has become one; a comma in one would make two of it.
+function idsOf({ fired }: Decision): string {
+  return fired.map(({ rule }) => rule.id.replaceAll(/[^!-+\--~]/g, '_')).join(', ')
 }
 
 /** What is left for a door to do. */
@@ -61,56 +91,14 @@ function wireOf(world: World, { decision }: Exchange): Wire | undefined {
   }
   return {
     actions,
-    hold: waits ? async () => world.outbox?.settled() : undefined,
-    released: world.faults.released,
+    // Whoever sends has told already why it cannot; the answer does not depend on it.
+    hold: waits ? async () => world.outbox?.settled().catch(() => {}) : undefined,
+    released: world.faults.releasedFor(decision),
     report,
   }
 }
 
 const ON_WIRE: ReadonlySet<string> = new Set(WIRE_PRIMITIVES)
-
-/** The status of a success. */
-export function statusOf(exchange: Exchange): number {
-  const { success } = exchange.call.operation
-  const status = exchange.reply?.status
-  if (status !== undefined) return status
-  return typeof success === 'number' ? success : exchange.assume(success)
-}
-
-interface Content {
-  readonly status: number
-  readonly headers: readonly (readonly [string, string])[]
-  readonly text: string | undefined
-  readonly lines: Iterable<string> | undefined
-}
-
-function succeed(exchange: Exchange): Content {
-  const { reply } = exchange
-  const status = statusOf(exchange)
-  const headers = [...(reply?.headers ?? [])]
-  if (reply?.lines !== undefined) {
-    headers.push(['Content-Type', exchange.call.operation.media ?? 'application/json'])
-    return { status, headers, text: undefined, lines: reply.lines }
-  }
-  const body = reply?.body
-  if (body === undefined || status === 204) return { status, headers, text: undefined, lines: undefined }
-  headers.push(['Content-Type', 'application/json; charset=utf-8'])
-  return { status, headers, text: JSON.stringify(body), lines: undefined }
-}
-
-function fail(exchange: Exchange, refusal: Refusal): Content {
-  const { settings, call } = exchange
-  const facts = errorFacts(refusal, settings)
-  for (const item of facts.assumed) exchange.note(item)
-  const problem = call.operation.dialect === 'problem'
-  if (problem) exchange.note('U066')
-  const body: Json = problem
-    ? problemBody(refusal, facts, settings, call.path)
-    : standardBody(refusal, facts, settings)
-  const type = problem ? 'application/problem+json' : 'application/json; charset=utf-8'
-  const headers = [...(refusal.options.headers ?? []), ['Content-Type', type] as const]
-  return { status: facts.status, headers, text: JSON.stringify(body), lines: undefined }
-}
 
 /** The headers that every answer carries. Specification: Limits / Rate limits. */
 export function quotaHeaders({

@@ -1,5 +1,6 @@
 import type { Setting, Settings } from '../assumptions.ts'
 import type { Refusal } from '../errors.ts'
+import type { FaultBook } from '../faults/book.ts'
 import type { Decision } from '../faults/decision.ts'
 import type { Json } from '../json.ts'
 import type { ChosenBy, KeptPoll, KeptWindow } from '../log/request-log.ts'
@@ -50,6 +51,8 @@ export interface Surroundings {
   readonly seed: number
   readonly name: string
   readonly settings: Settings
+  /** The fault rules; none while a starting world is made. */
+  readonly faults?: Pick<FaultBook, 'isEmpty' | 'decide'>
 }
 
 /** The capabilities of a handler, bound to one transaction. */
@@ -60,14 +63,16 @@ export class HandlerScope implements Scope {
   readonly sandbox: string
   readonly settings: Settings
   readonly cause: string
+  readonly #faults: Surroundings['faults']
 
-  constructor(tx: Transaction, now: number, { seed, name, settings }: Surroundings, cause: string) {
+  constructor(tx: Transaction, now: number, { seed, name, settings, faults }: Surroundings, cause: string) {
     this.tx = tx
     this.now = now
     this.seed = seed
     this.sandbox = name
     this.settings = settings
     this.cause = cause
+    this.#faults = faults
   }
 
   get at(): string {
@@ -81,6 +86,10 @@ export class HandlerScope implements Scope {
     schedule(this.tx, event, { seq: this.#count('events'), caused_by: this.cause })
   }
   readonly unschedule = (ref: string, kinds: readonly string[]): void => unschedule(this.tx, ref, kinds)
+  readonly webhookFaults = (type: string, url: string, resource: string): Decision | undefined => {
+    if (this.#faults === undefined || this.#faults.isEmpty) return undefined
+    return this.#faults.decide('webhook', { kind: 'webhook', type, url, resource })
+  }
 
   // Counters are part of the world: a refused request gives its numbers back, so that the next id does not depend on it.
   #count(counter: 'ids' | 'uuids' | 'events'): number {
@@ -111,6 +120,8 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   commit: Commit | undefined
   /** What the fault rules decided; undefined when there are none. */
   decision: Decision | undefined
+  /** An answer of a fault stands in the place of the handler's; `step` says where it came in. */
+  injected = false
   /** Number of events that were due and ran before anybody looked at the request. */
   caughtUp = 0
   polled: KeptPoll | undefined

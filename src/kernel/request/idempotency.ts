@@ -29,18 +29,21 @@ export function idempotencyId(teamspace: string, operation: string, key: string)
 /**
  * What is remembered under a key: undefined for a first use (or an expired one), the record for a replay; the same key
  * with another body is refused with `idempotency_key_reused`.
+ * @param mismatch the status of that refusal; the catalog's when absent
  */
 export function recallAnswer(
   tx: Transaction,
   id: string,
   fingerprint: string,
   now: number,
+  mismatch?: number,
 ): IdempotencyRecord | undefined {
   const record = tx.get(IDEMPOTENCY, id) as IdempotencyRecord | undefined
   if (record === undefined || Date.parse(record.expires_at) <= now) return undefined
   if (record.fingerprint === fingerprint) return record
   return refuse('idempotency_key_reused', {
     detail: `The Idempotency-Key was first used at ${record.created_at} with a different body.`,
+    ...(mismatch !== undefined && { status: mismatch }),
   })
 }
 

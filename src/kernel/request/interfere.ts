@@ -9,14 +9,10 @@ import type { World } from '../worlds/world.ts'
 import type { Call, CallBody } from './exchange.ts'
 import { noWindow } from './rate-limiter.ts'
 
-/** Whether any fault may be about a request: there are rules, it asks for one itself, or its values may stand for one. */
-export function mayInterfere(
-  world: World,
-  operation: AnyOperation | undefined,
-  headers: Call['headers'],
-): boolean {
-  if (!world.faults.isEmpty || headers['x-emulator-fault'] !== undefined) return true
-  return !world.options.strict && world.service.magic.some(({ operation: name }) => name === operation?.name)
+/** Whether any fault may be about a request: there are rules, or its values may stand for one. False costs next to nothing. */
+export function mayInterfere(world: World, { name }: AnyOperation): boolean {
+  if (!world.faults.isEmpty) return true
+  return !world.options.strict && world.service.magic.some(({ operation }) => operation === name)
 }
 
 /** What the rules of a phase decide about a request, and, once its body is known, its own magic values. */
@@ -30,6 +26,7 @@ export function decide(world: World, call: Call, phase: 'head' | 'call'): Decisi
 export function cutOff(world: World, call: Call, sent: Sent): void {
   const exchange = world.exchange(call)
   exchange.step = 'interfere'
+  exchange.injected = true
   if (exchange.decision !== undefined) exchange.decision.sent = sent
   world.record(exchange, 0, noWindow(world.limitOf(call.operation.name), world.limiterNow()))
 }

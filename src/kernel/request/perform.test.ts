@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest'
 import { Ledger } from '../assumptions.ts'
 import { refuse } from '../errors.ts'
+import type { Action } from '../faults/actions.ts'
+import { type FaultRule, faultRules } from '../faults/rule.ts'
 import { kernelAssumptions } from '../open-items.ts'
 import { operation, type Resource, service } from '../operation.ts'
 import { buildWorld } from '../state/starting-world.ts'
 import { Sandbox } from '../worlds/sandbox.ts'
-import { worldDefaults } from '../worlds/world.ts'
+import { type WorldOptions, worldDefaults } from '../worlds/world.ts'
 import type { Call } from './exchange.ts'
 
 const START = Date.parse('2026-03-01T12:00:00.000Z')
@@ -35,14 +37,20 @@ const room: Resource = {
   events: [{ kind: 'ring', says: 'Rings.', handle: ({ tx, now }) => tx.put('rings', { id: String(now) }) }],
 }
 
-async function sandbox(rate = 0, host = () => START, surprises: unknown[] = []): Promise<Sandbox> {
+async function sandbox(
+  rate = 0,
+  host = () => START,
+  surprises: unknown[] = [],
+  options: Partial<WorldOptions> = {},
+): Promise<Sandbox> {
   const [all, ledger] = [service([room]), new Ledger([kernelAssumptions])]
   const start = { seed: 1, now: START, rate, skip_on_poll: false, settings: {}, strict: false, host }
   const key = { id: 'k', kind: 'user', token: 't', user_id: 'u', organization_id: 'o', teamspace_id: 'ts' }
   const built = await buildWorld({ collections: { api_keys: [key] }, generate: {} }, start, all, ledger)
   if (!('world' in built)) throw new Error(JSON.stringify(built.issues))
   const onSurprise = (error: unknown) => surprises.push(error)
-  return new Sandbox({ ...worldDefaults, service: all, ledger, host, onSurprise }, built.world)
+  const made = { ...worldDefaults, service: all, ledger, host, onSurprise, ...options }
+  return new Sandbox(made, built.world)
 }
 
 function call(over: Partial<Call> = {}): Call {
@@ -130,4 +138,53 @@ test('the request log keeps the newest entries and counts those that it dropped'
   const entries = world.log.entries()
   expect([entries.length, world.log.dropped]).toEqual([1_000, 10])
   expect([entries[0]?.id, entries.at(-1)?.id]).toEqual(['default-000011', 'default-001010'])
+})
+
+function arm(world: Sandbox, id: string, actions: readonly Action[]): void {
+  const rule: FaultRule = {
+    id,
+    source: 'control',
+    preset: null,
+    description: null,
+    match: 'everything',
+    when: {},
+    do: actions,
+    actions: {},
+    priority: 0,
+    then: 'continue',
+    times: null,
+    ttl: null,
+    armed_at: '2026-03-01T12:00:00.000Z',
+    armed_wall: '2026-03-01T12:00:00.000Z',
+  }
+  world.change(({ tx }) => tx.put(faultRules.name, rule))
+}
+
+test('an answer names the rules that fired on it where that is asked for, in characters that a header can have', async () => {
+  const world = await sandbox(0, undefined, [], { revealFaults: true })
+  arm(world, 'lost-create', [{ clock: { offset: '1s' } }])
+  arm(world, 'magic:a\nb, ü', [])
+  expect(world.perform(call()).headers).toContainEqual(['X-Emulator-Fault', 'lost-create, magic:a_b___'])
+  const plain = await sandbox()
+  arm(plain, 'lost-create', [{ clock: { offset: '1s' } }])
+  expect(plain.perform(call()).headers.map(([name]) => name)).not.toContain('X-Emulator-Fault')
+})
+
+test('R253 a fault that fails is a plain 500, told to whoever runs the emulator', async () => {
+  const surprises: unknown[] = []
+  const world = await sandbox(0, undefined, surprises)
+  arm(world, 'broken', [{ auth: null } as unknown as Action])
+  expect(world.perform(call()).status).toBe(500)
+  expect(surprises).toHaveLength(1)
+})
+
+test('R123 a fault that cannot be counted or written is a 507, and nothing has happened', async () => {
+  const world = await sandbox()
+  arm(world, 'revoke', [{ auth: { revoke: true } }])
+  world.store.journal = {
+    append: () => refuse('storage_unavailable', { detail: 'The disk is full.' }),
+    durable: () => undefined,
+  }
+  expect(world.perform(call()).status).toBe(507)
+  expect([world.store.rows('api_keys').size, world.store.rows('$fault_counters').size]).toEqual([1, 0])
 })

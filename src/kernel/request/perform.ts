@@ -1,19 +1,24 @@
 import type * as z from 'zod'
 import { type Dialect, type ErrorCode, Refusal, refuse, refuseInvalid } from '../errors.ts'
+import { actOnKey } from '../faults/acts/auth.ts'
+import { passTime } from '../faults/acts/clock.ts'
+import { quotaOf, refuseByQuota } from '../faults/acts/quota.ts'
+import { replacesHandler } from '../faults/acts/respond.ts'
+import { moveWorld } from '../faults/acts/state.ts'
 import type { Decision } from '../faults/decision.ts'
-import type { Issue, Json } from '../json.ts'
-import { compareBodies, limitClock, pathKey } from '../open-items.ts'
+import type { Issue } from '../json.ts'
+import { limitClock, pathKey } from '../open-items.ts'
 import type { AnyOperation, Poll } from '../operation.ts'
 import { END_OF_TIME } from '../time/clock.ts'
 import type { Receipt } from '../time/receipt.ts'
 import { advanceTo, nextEventOf, settle } from '../time/settle.ts'
 import type { World } from '../worlds/world.ts'
 import { REQUIRED, zodIssues } from '../zod-issues.ts'
-import { type Answer, conclude, statusOf } from './answer.ts'
-import { teamspaceHeader } from './auth.ts'
+import { type Answer, conclude } from './answer.ts'
+import { type Caller, teamspaceHeader } from './auth.ts'
 import type { Call, Exchange } from './exchange.ts'
-import { fingerprint, fingerprintBytes, idempotencyId, recallAnswer, rememberAnswer } from './idempotency.ts'
 import { decide, mayInterfere } from './interfere.ts'
+import { recall, remember } from './recall.ts'
 import type { Step } from './steps.ts'
 
 /** The whole way of a request. Every step either lets it pass or throws a refusal; `conclude` always runs. */
@@ -25,51 +30,60 @@ export function perform(world: World, call: Call): Answer {
     step(exchange, 'identify', () => identify(world, exchange))
     step(exchange, 'admit', () => admit(world, exchange))
     step(exchange, 'authorize', () => authorize(world, exchange))
-    step(exchange, 'interfere', () => interfere(world, exchange, 'before-handler'))
-    step(exchange, 'find', () => find(exchange))
-    // Before the body is judged: a repeated request gets its first answer even when it would be refused by now, and
-    // another body under the same key is a conflict whether or not it is valid.
-    if (!step(exchange, 'recall', () => recall(exchange))) {
-      step(exchange, 'understand', () => understand(world, exchange))
-      step(exchange, 'poll', () => poll(world, exchange))
-      step(exchange, 'handle', () => handle(exchange))
-      step(exchange, 'remember', () => remember(world, exchange))
-    }
-    step(exchange, 'interfere-after', () => interfere(world, exchange, 'after-handler'))
+    if (!step(exchange, 'interfere', () => interfere(world, exchange))) serve(world, exchange)
   } catch (error) {
     exchange.refusal = error instanceof Refusal ? error : world.surprised(error)
   }
   return conclude(world, exchange)
 }
 
+function serve(world: World, exchange: Exchange): void {
+  step(exchange, 'find', () => find(exchange))
+  // Before the body is judged: a repeated request gets its first answer even when it would be refused by now, and
+  // another body under the same key is a conflict whether or not it is valid.
+  if (!step(exchange, 'recall', () => recall(exchange))) {
+    step(exchange, 'understand', () => understand(world, exchange))
+    step(exchange, 'poll', () => poll(world, exchange))
+    step(exchange, 'handle', () => handle(exchange))
+    step(exchange, 'remember', () => remember(world, exchange))
+  }
+  step(exchange, 'interfere-after', () => interfereAfter(world, exchange))
+}
+
 /** A request that never became a call, as far as its door knows it. */
 export interface Stranger
   extends Pick<Call, 'method' | 'path' | 'chosenBy'>,
-    Partial<Pick<Call, 'pathPrefix' | 'query' | 'headers'>> {
+    Partial<Pick<Call, 'pathPrefix' | 'query' | 'headers' | 'connection' | 'armed' | 'decision'>> {
   readonly dialect: Dialect
   /** `METHOD /template` of the operations that come nearest. */
   readonly nearest?: readonly string[]
 }
 
-/** An answer to a request that never became a call: an unknown route, a wrong method, a body that a parser refused. */
+/**
+ * An answer to a request that never became a call: an unknown route, a wrong method, a body that a parser refused. Fault
+ * rules have a say where it is only the route that is missing, so that they can answer what the service does not know.
+ */
 export function turnAway(world: World, request: Stranger, refusal: Refusal): Answer {
   const { dialect, nearest = [], ...known } = request
   const exchange = world.exchange({ ...EMPTY_CALL, ...known, operation: { ...NOWHERE, dialect } })
+  const ofRouting = OF_ROUTING.has(refusal.code)
   try {
     catchUp(world, exchange)
+    if (ofRouting) exchange.decision = decided(world, exchange.call)
   } catch {
-    // What keeps events from happening has no part in this answer.
+    // What keeps events from happening, or matches from being counted, has no part in this answer.
   }
   exchange.nearest = nearest
-  exchange.step = OF_ROUTING.has(refusal.code) ? 'route' : 'receive'
+  exchange.step = ofRouting ? 'route' : 'receive'
   exchange.refusal = refusal
   return conclude(world, exchange)
 }
 
 // A door that has to act before there is an answer has asked already.
 function decided(world: World, call: Call): Decision | undefined {
-  if (call.decision !== undefined || !mayInterfere(world, call.operation, call.headers)) return call.decision
-  return decide(world, call, 'call')
+  if (call.decision !== undefined || !mayInterfere(world, call.operation)) return call.decision
+  const early = decide(world, call, 'head')
+  return decide(world, early === undefined ? call : { ...call, decision: early }, 'call')
 }
 
 function step<T>(exchange: Exchange, name: Step, work: () => T): T {
@@ -89,12 +103,21 @@ function eventsIn({ events, parked }: Receipt): number {
 
 function identify(world: World, exchange: Exchange): void {
   const { headers } = exchange.call
-  const caller = world.authenticator.identify(headers.authorization, exchange.settings)
+  const caller = authenticate(world, exchange)
   const header = exchange.settings.get(teamspaceHeader)
   const chosen = header === null ? undefined : headers[header.toLowerCase()]
   exchange.caller = chosen === undefined ? caller : { ...caller, teamspace_id: chosen }
   const isTheirs = chosen === undefined || isWelcome(world, exchange)
   exchange.windowOf = isTheirs ? exchange.caller.teamspace_id : caller.teamspace_id
+}
+
+function authenticate(world: World, exchange: Exchange): Caller {
+  const { call, settings, decision } = exchange
+  const caller = world.authenticator.identify(call.headers.authorization, settings)
+  if (decision === undefined) return caller
+  // Known to the log also when the key is refused.
+  exchange.caller = caller
+  return actOnKey(world, exchange, caller, decision)
 }
 
 // Whoever may not act in a teamspace must not use up its windows either.
@@ -114,7 +137,13 @@ function admit(world: World, exchange: Exchange): void {
   const place = exchange.settings.get(pathKey) === 'template' ? operation.name : `${operation.method} ${own}`
   const limit = world.limitOf(operation.name)
   const key = `${exchange.windowOf} ${place}`
-  const admission = world.limiter.admit(key, limit, world.limiterNow(), world.options.enforceLimits)
+  const now = world.limiterNow()
+  const quota = exchange.decision && quotaOf(exchange.decision)
+  if (quota?.reject === true) {
+    const found = world.limiter.peek(key, limit, now)
+    refuseByQuota(quota, { operation: operation.name, limit, found, now })
+  }
+  const admission = world.limiter.admit(key, limit, now, world.options.enforceLimits)
   exchange.window = { key, limit, admission }
   if (admission.admitted) return
   const frozen = world.clock.rate === 0 && exchange.settings.get(limitClock) === 'virtual'
@@ -142,8 +171,25 @@ function authorize(world: World, exchange: Exchange): void {
   for (const room of world.service.resources) room.authorize?.({ caller, operation: call.operation, tx })
 }
 
-/** Where faults will act; without rules nothing happens here. */
-function interfere(_world: World, _exchange: Exchange, _stage: 'before-handler' | 'after-handler'): void {}
+// Whether the answer is there already, so that the handler must not run.
+function interfere(world: World, exchange: Exchange): boolean {
+  const { decision } = exchange
+  if (decision === undefined) return false
+  passTime(world, exchange, decision)
+  moveWorld(world, exchange, 'before-handler')
+  exchange.now = world.clock.now
+  if (!replacesHandler(decision)) return false
+  exchange.injected = true
+  exchange.reply = { body: {} }
+  return true
+}
+
+// An answer in the place of the handler's is put in at the end: also of requests that were refused before.
+function interfereAfter(world: World, exchange: Exchange): void {
+  if (exchange.decision === undefined) return
+  moveWorld(world, exchange, 'after-handler')
+  exchange.now = world.clock.now
+}
 
 function find(exchange: Exchange): void {
   exchange.target = exchange.call.operation.find?.(exchange)
@@ -211,55 +257,8 @@ function notePoll(world: World, poll: Poll, exchange: Exchange): void {
   exchange.polled = { commit, events }
 }
 
-function recall(exchange: Exchange): boolean {
-  const { operation, headers, body } = exchange.call
-  const key = headers['idempotency-key']
-  if (operation.idempotent !== true || key === undefined || body.kind !== 'json') return false
-  if (key === '' || key.length > 255) {
-    refuseInvalid([
-      { pointer: '/headers/idempotency-key', detail: 'must have 1 to 255 characters, or be left out' },
-    ])
-  }
-  exchange.idempotency = 'conflict'
-  const record = recallAnswer(
-    exchange.tx,
-    idempotencyOf(exchange, key),
-    fingerprintOf(exchange),
-    exchange.now,
-  )
-  exchange.idempotency = record === undefined ? 'fresh' : 'replay'
-  if (record === undefined) return false
-  exchange.reply = { status: record.status, body: record.body as object }
-  return true
-}
-
 function handle(exchange: Exchange): void {
   exchange.reply = exchange.call.operation.handle(exchange)
-}
-
-function remember(world: World, exchange: Exchange): void {
-  const { idempotency, reply, call } = exchange
-  if (idempotency === 'fresh') {
-    const id = idempotencyOf(exchange, call.headers['idempotency-key'] ?? '')
-    const answer = { status: statusOf(exchange), body: (reply?.body ?? null) as Json }
-    rememberAnswer(exchange.tx, { id, fingerprint: fingerprintOf(exchange), ...answer }, exchange.now)
-  }
-  exchange.commit = world.store.commit(exchange.tx, exchange.at)
-}
-
-function idempotencyOf({ caller, call }: Exchange, key: string): string {
-  return idempotencyId(caller.teamspace_id, call.operation.name, key)
-}
-
-function fingerprintOf(exchange: Exchange): string {
-  exchange.fingerprint ??= makeFingerprint(exchange)
-  return exchange.fingerprint
-}
-
-function makeFingerprint({ call, settings }: Exchange): string {
-  if (call.body.kind !== 'json') return ''
-  const bytes = settings.get(compareBodies) === 'bytes' ? call.body.bytes : undefined
-  return bytes === undefined ? fingerprint(call.body.value) : fingerprintBytes(bytes)
 }
 
 const OF_ROUTING: ReadonlySet<string> = new Set<ErrorCode>(['route_not_found', 'method_not_allowed'])

@@ -33,6 +33,17 @@ export interface SavedWindow {
 /** The default of the service: 200 requests in 60 seconds. Specification: Limits / Rate limits. */
 export const DEFAULT_LIMIT: Limit = { limit: 200, window: 60 * SECOND }
 
+/** One policy as the RateLimit fields tell it. Seconds; counts are not negative. */
+export interface PolicyState {
+  readonly policy: string
+  readonly limit: number
+  readonly remaining: number
+  /** Seconds until more is admitted. */
+  readonly wait: number
+  /** Seconds of the window, where the policy has one. */
+  readonly window?: number | undefined
+}
+
 // From this many windows on, those that are over are dropped before another is made.
 const MANY = 10_000
 
@@ -108,6 +119,23 @@ export class RateLimiter {
 /** What an answer says that belongs to no window: a request without a known key or route. It takes no place (T06). */
 export function noWindow({ limit, window }: Limit, now: number): Admission {
   return admission(true, limit, [], window, now)
+}
+
+/**
+ * The fields RateLimit-Policy and RateLimit: RFC 9651 structured fields, as the IETF draft on RateLimit header fields has
+ * them now (U064). Such fields have integers of 15 digits at most, so that what is odd about a number is not seen here.
+ */
+export function policyFields({ policy, limit, remaining, wait, window }: PolicyState): [string, string][] {
+  const name = `"${policy.replaceAll(/[\\"]/g, '\\$&')}"`
+  const span = window === undefined ? '' : `;w=${integer(window)}`
+  return [
+    ['RateLimit-Policy', `${name};q=${integer(limit)}${span}`],
+    ['RateLimit', `${name};r=${integer(remaining)};t=${integer(wait)}`],
+  ]
+}
+
+function integer(value: number): number {
+  return Math.min(999_999_999_999_999, Math.max(0, Math.ceil(value)))
 }
 
 function admission(

@@ -20,7 +20,8 @@ export function transitionOf({ before, after }: Pick<Change, 'before' | 'after'>
   return from === undefined || to === undefined || from === to ? undefined : { from, to }
 }
 
-function statusOf(row: Row | undefined): string | undefined {
+/** The status of a record; undefined where it has none. */
+export function statusOf(row: Row | undefined): string | undefined {
   const status = (row as { status?: unknown } | undefined)?.status
   return typeof status === 'string' ? status : undefined
 }

@@ -1,9 +1,12 @@
 import * as z from 'zod'
 import { didYouMean, type Ledger, Settings } from '../assumptions.ts'
+import { acceptFaults } from '../faults/intake.ts'
 import { timestamp } from '../fields.ts'
 import { type Issue, isObject, pointer } from '../json.ts'
 import type { SavedLog } from '../log/request-log.ts'
 import type { Service } from '../operation.ts'
+import { callRecord, scenarioRecord } from '../scenario/row.ts'
+import { stubRecord } from '../scenario/stub-schema.ts'
 import { END_OF_TIME, FASTEST } from '../time/clock.ts'
 import { formatInstant } from '../time/instant.ts'
 import { zodIssues } from '../zod-issues.ts'
@@ -53,8 +56,11 @@ const frame = z.object({
       expires_at: timestamp(),
     }),
   ),
-  faults: z.array(z.looseObject({ id: z.string() })).default([]),
-  fault_counters: z.array(z.looseObject({ id: z.string() })).default([]),
+  faults: z.array(z.unknown()).default([]),
+  fault_counters: z.array(z.unknown()).default([]),
+  scenario: scenarioRecord().nullable().default(null),
+  scenario_calls: z.array(callRecord()).default([]),
+  stubs: z.array(stubRecord()).default([]),
   limits: z.array(z.strictObject({ id: z.string(), hits: z.array(z.number().min(0).max(END_OF_TIME)) })),
 })
 
@@ -84,8 +90,9 @@ export function checkDocument(raw: unknown, service: Service, ledger: Ledger, st
   if (issues.length > 0 || !parsed.success) return { issues }
   const settings = new Settings(values, strict)
   const collections = acceptCollections(raw.collections, service, settings, issues)
+  const faults = acceptFaults(parsed.data, service, settings, issues)
   if (issues.length > 0) return { issues }
-  const document = { ...parsed.data, settings: values, collections } as unknown as Document
+  const document = { ...parsed.data, ...faults, settings: values, collections } as unknown as Document
   const store = storeOf(document)
   const broken = checkWorld(store, service)
   return broken.length > 0

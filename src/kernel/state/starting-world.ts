@@ -4,6 +4,8 @@ import { type Issue, isObject, type Json, type JsonObject, pointer } from '../js
 import { armRecord, type Service } from '../operation.ts'
 import { Chance, loadFaker, objectId, uuid } from '../random.ts'
 import { HandlerScope } from '../request/exchange.ts'
+import { writeStubs } from '../scenario/stub.ts'
+import { acceptStubs } from '../scenario/stub-schema.ts'
 import { clockRow, type HostTime } from '../time/clock.ts'
 import { parseDuration } from '../time/duration.ts'
 import { formatInstant } from '../time/instant.ts'
@@ -17,6 +19,8 @@ import { Store } from './store.ts'
 export interface Fixtures {
   readonly collections: Readonly<Record<string, unknown>>
   readonly generate: Readonly<Record<string, unknown>>
+  /** Answers of endpoints without a contract; all of them are checked before any is written. */
+  readonly stubs?: unknown
 }
 
 /** Under what a world starts. */
@@ -47,6 +51,7 @@ export async function buildWorld(
   ledger: Ledger,
 ): Promise<Built> {
   const issues = checkNames(fixtures, service)
+  const stubs = acceptStubs(fixtures.stubs ?? [], service, issues)
   issues.push(
     ...ledger.check(start.settings).map((issue) => ({ ...issue, pointer: `/settings${issue.pointer}` })),
   )
@@ -80,7 +85,9 @@ export async function buildWorld(
   ])
   // Many sandboxes share a starting world, so it has no name.
   const around = { seed: start.seed, name: '', settings }
-  armAll(store, service, new HandlerScope(store.begin(), start.now, around, 'fixtures'))
+  const scope = new HandlerScope(store.begin(), start.now, around, 'fixtures')
+  writeStubs(scope.tx, stubs)
+  armAll(store, service, scope)
   return { world: { store, limits: [] } }
 }
 

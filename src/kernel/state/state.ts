@@ -3,6 +3,8 @@ import type { Json, JsonObject } from '../json.ts'
 import type { SavedLog } from '../log/request-log.ts'
 import { IDEMPOTENCY } from '../request/idempotency.ts'
 import type { SavedWindow } from '../request/rate-limiter.ts'
+import { SCENARIO, type ScenarioRow, scenarioCalls } from '../scenario/row.ts'
+import { stubs } from '../scenario/stub.ts'
 import type { ClockRow } from '../time/clock.ts'
 import { SCHEDULE } from '../time/scheduler.ts'
 import type { Row } from './commit.ts'
@@ -67,6 +69,10 @@ export interface Document {
   readonly idempotency: readonly Row[]
   readonly faults: readonly Row[]
   readonly fault_counters: readonly Row[]
+  /** The scenario that is active. */
+  readonly scenario: Omit<ScenarioRow, 'id'> | null
+  readonly scenario_calls: readonly Row[]
+  readonly stubs: readonly Row[]
   readonly limits: readonly SavedWindow[]
 }
 
@@ -85,6 +91,8 @@ export const KERNEL_TABLES = {
   idempotency: IDEMPOTENCY,
   faults: faultRules.name,
   fault_counters: faultCounters.name,
+  scenario_calls: scenarioCalls.name,
+  stubs: stubs.name,
 } as const
 
 /** The document of a world at this moment. Records are shared, not copied: they never change. */
@@ -109,8 +117,18 @@ export function toDocument(
     idempotency: [...store.rows(IDEMPOTENCY).values()],
     faults: [...store.rows(faultRules.name).values()],
     fault_counters: [...store.rows(faultCounters.name).values()],
+    scenario: scenarioOf(store),
+    scenario_calls: [...store.rows(scenarioCalls.name).values()],
+    stubs: [...store.rows(stubs.name).values()],
     limits: facts.limits,
   }
+}
+
+function scenarioOf(store: Store): Document['scenario'] {
+  const row = store.get(WORLD, SCENARIO) as ScenarioRow | undefined
+  if (row === undefined) return null
+  const { id: _, ...scenario } = row
+  return scenario
 }
 
 /** How many records some collections hold together. */
@@ -128,6 +146,7 @@ export function storeOf(document: Omit<Document, 'limits' | 'sandbox' | 'format'
     { id: COUNTERS, ...counters } as CountersRow,
     { id: SETTINGS, values: document.settings } as SettingsRow,
     { id: ORIGIN, seed: document.seed } as OriginRow,
+    ...(document.scenario === null ? [] : [{ id: SCENARIO, ...document.scenario } as ScenarioRow]),
   ])
   for (const [name, rows] of Object.entries(document.collections)) store.load(name, rows)
   for (const [key, table] of Object.entries(KERNEL_TABLES)) {

@@ -1,5 +1,6 @@
 import { Refusal, refuse } from '../errors.ts'
 import { idOf } from '../operation.ts'
+import { ScriptFault } from '../scenario/script-fault.ts'
 import { type Commit, type Row, transitionOf } from '../state/commit.ts'
 import { PARKED } from '../state/state.ts'
 import type { World } from '../worlds/world.ts'
@@ -68,9 +69,9 @@ function handle(world: World, event: ScheduledEvent): Commit | undefined {
   const scope = world.scope(event.id)
   // Taken out first, so that the handler may schedule the same kind about the same record again.
   scope.tx.delete(SCHEDULE, event.id)
-  const handler = world.service.events.get(event.kind)
-  if (handler === undefined) throw new Error(`nothing handles events of the kind "${event.kind}"`)
-  handler.handle(scope, event)
+  const handle = world.handlerOf(event.kind)
+  if (handle === undefined) throw new Error(`nothing handles events of the kind "${event.kind}"`)
+  handle(scope, event)
   return world.commit(scope)
 }
 
@@ -91,7 +92,7 @@ function happened(event: ScheduledEvent, now: number, commit: Commit | undefined
 function park(world: World, event: ScheduledEvent, error: unknown): ReceiptEvent {
   const message = error instanceof Error ? error.message : String(error)
   const at = formatInstant(world.clock.now)
-  world.options.onSurprise(error)
+  if (!(error instanceof ScriptFault)) world.options.onSurprise(error)
   world.store.transaction(at, (tx) => {
     tx.delete(SCHEDULE, event.id)
     tx.put(PARKED, { ...event, error: message } as Row)

@@ -1,16 +1,18 @@
 import { refuseInvalid } from '../errors.ts'
 import type { Decision, Sent } from '../faults/decision.ts'
 import type { JsonObject } from '../json.ts'
-import type { AnyOperation, Scope } from '../operation.ts'
+import type { Scope } from '../operation.ts'
 import type { Answer } from '../request/answer.ts'
 import type { Call } from '../request/exchange.ts'
-import { cutOff, decide, mayInterfere } from '../request/interfere.ts'
+import { cutOff, decide } from '../request/interfere.ts'
 import { perform } from '../request/perform.ts'
+import { runStep, STEP } from '../scenario/timeline.ts'
 import type { Commit, Row } from '../state/commit.ts'
 import { checkDocument } from '../state/document.ts'
 import { SETTINGS, WORLD } from '../state/state.ts'
 import { advance, type Target } from '../time/advance.ts'
 import type { Receipt } from '../time/receipt.ts'
+import type { ScheduledEvent } from '../time/scheduler.ts'
 import { settle } from '../time/settle.ts'
 import { World } from './world.ts'
 
@@ -23,11 +25,6 @@ export class Sandbox extends World {
     return perform(this, call)
   }
 
-  /** Whether a request has to be decided about at all; false costs next to nothing. */
-  mayInterfere(operation: AnyOperation | undefined, headers: Call['headers']): boolean {
-    return mayInterfere(this, operation, headers)
-  }
-
   /** What the fault rules say of a request. `head`: its body has not been read; call again with `call` and the result. */
   decide(call: Call, phase: 'head' | 'call'): Decision | undefined {
     return decide(this, call, phase)
@@ -36,6 +33,11 @@ export class Sandbox extends World {
   /** Logs a request that a fault cut off before anybody performed it. */
   cutOff(call: Call, sent: Sent): void {
     cutOff(this, call, sent)
+  }
+
+  override handlerOf(kind: string) {
+    if (kind !== STEP) return super.handlerOf(kind)
+    return (scope: Scope, event: ScheduledEvent) => runStep(this, scope, event)
   }
 
   /** Runs everything that is due by the host's clock. */

@@ -115,8 +115,13 @@ export class Sandboxes {
 
   /** Starts a world again from what it was made from; what is given here takes precedence, this once. */
   async reset(sandbox: Sandbox, anew: Origin = {}): Promise<void> {
+    sandbox.become(await this.startOf(sandbox, anew))
+  }
+
+  /** What {@link reset} makes of a world: what it starts from, made anew. */
+  async startOf(sandbox: Sandbox, anew: Origin = {}): Promise<WorldState> {
     const origin = await originOf(this.#homeOf(sandbox))
-    sandbox.become(await this.#maker.start(chosenAnew(origin, anew), true))
+    return this.#maker.start(chosenAnew(origin, anew), true)
   }
 
   /** Removes a sandbox and everything of it, its snapshots too. The default one cannot go. */

@@ -8,6 +8,7 @@ import { type AnyOperation, type Input, makeInput, type Service } from '../opera
 import { Authenticator } from '../request/auth.ts'
 import { type Call, Exchange, HandlerScope } from '../request/exchange.ts'
 import { type Admission, DEFAULT_LIMIT, type Limit, RateLimiter } from '../request/rate-limiter.ts'
+import { leaveHookCalls } from '../scenario/hooks.ts'
 import type { Commit } from '../state/commit.ts'
 import {
   CLOCK,
@@ -25,7 +26,7 @@ import { Clock, type ClockRow, clockRow, type HostTime, hostTime } from '../time
 import { formatInstant } from '../time/instant.ts'
 import type { Outbox } from '../time/outbox.ts'
 import type { ReceiptEvent } from '../time/receipt.ts'
-import { MOST_EVENTS, Scheduler } from '../time/scheduler.ts'
+import { MOST_EVENTS, type ScheduledEvent, Scheduler } from '../time/scheduler.ts'
 
 /** What a world is made with and keeps for life. */
 export interface WorldOptions {
@@ -139,8 +140,14 @@ export class World {
     return new HandlerScope(this.store.begin(), this.clock.now, this, cause)
   }
 
-  /** Makes durable and visible what was written in a scope. */
+  /** What happens when an event of a kind is due; undefined for an unknown kind. */
+  handlerOf(kind: string): ((scope: HandlerScope, event: ScheduledEvent) => void) | undefined {
+    return this.service.events.get(kind)?.handle
+  }
+
+  /** Makes durable and visible what was written in a scope, and the calls of hooks that it gives rise to. */
   commit(scope: HandlerScope): Commit | undefined {
+    leaveHookCalls(scope, this.store, this.service)
     return this.store.commit(scope.tx, scope.at)
   }
 
@@ -235,6 +242,8 @@ export class World {
   }
 
   inputOf(operation: AnyOperation): Input {
+    // Those of stubs come and go, and need not be kept.
+    if (operation.stub !== undefined) return makeInput(operation, this.#settings)
     let input = this.#inputs.get(operation)
     if (input === undefined) {
       input = makeInput(operation, this.#settings)

@@ -13,7 +13,7 @@ import { type Automation, automations } from './automations.ts'
 import { agentTemplates, claimTemplate, generateTemplate } from './claim.ts'
 import { agentControls } from './controls.ts'
 import { eventTriggers } from './event-triggers.ts'
-import { armRun, executeRun } from './runs.ts'
+import { armRun, executeRun, runHappenings } from './runs.ts'
 import { type AgentRun, agentRuns, agents } from './schema.ts'
 import { createTrigger, deleteTrigger, listTriggers, updateTrigger } from './trigger-operations.ts'
 
@@ -37,6 +37,7 @@ export const agentsRoom: Resource = {
   collections: [agents, agentTemplates, automations, eventTriggers, agentRuns],
   events: [fireAutomation, executeRun],
   controls: agentControls,
+  happenings: runHappenings,
   assumptions: agentAssumptions,
   arm: (scope, table, record) => {
     if (table === automations.name) armAutomation(scope, record as Automation)

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { type Settings, setting } from '../../kernel/assumptions.ts'
 import { duration } from '../../kernel/fields.ts'
-import { type EventHandler, idOf, refOf, type Scope } from '../../kernel/operation.ts'
+import { type EventHandler, type Happening, idOf, refOf, type Scope } from '../../kernel/operation.ts'
 import { END_OF_TIME } from '../../kernel/time/clock.ts'
 import { parseDuration } from '../../kernel/time/duration.ts'
 import { eventId, SCHEDULE, type ScheduledEvent } from '../../kernel/time/scheduler.ts'
@@ -97,3 +97,15 @@ export const executeRun: EventHandler = {
     if (run?.status === 'queued') tx.in(agentRuns).put({ ...run, status: 'executed', executed_at: at })
   },
 }
+
+/** What scenarios can have a hook on. */
+export const runHappenings: readonly Happening[] = [
+  {
+    name: 'agent-run.queued',
+    says: 'A run of an agent has been queued.',
+    table: agentRuns.name,
+    status: null,
+  },
+  { name: 'agent-run.executed', says: 'An agent has run.', table: agentRuns.name, status: 'executed' },
+  { name: 'agent-run.dropped', says: 'A queued run was dropped.', table: agentRuns.name, status: 'dropped' },
+]

@@ -3,6 +3,7 @@ import { setting } from '../../kernel/assumptions.ts'
 import { refuse } from '../../kernel/errors.ts'
 import { intBetween, timestamp } from '../../kernel/fields.ts'
 import type { Request } from '../../kernel/operation.ts'
+import { type PolicyState, policyFields } from '../../kernel/request/rate-limiter.ts'
 import { SECOND } from '../../kernel/time/duration.ts'
 import type { Batch } from './batch.ts'
 import { countsAt } from './plan.ts'
@@ -80,14 +81,7 @@ export const globalCapacityPolicy = setting<Capacity | null>({
 })
 
 /** One policy that has no place for the batch. */
-interface Shortage {
-  readonly policy: string
-  readonly limit: number
-  readonly remaining: number
-  /** Seconds after which a retry can succeed. */
-  readonly wait: number
-  /** Seconds of the window, where the policy has one. */
-  readonly window?: number
+interface Shortage extends PolicyState {
   readonly says: string
 }
 
@@ -101,16 +95,11 @@ export function admitBatch(ask: Ask, items: number): void {
   const shortage =
     concurrency(ask) ?? enqueuedItems(ask, items) ?? createRate(ask) ?? globalCapacity(ask) ?? undefined
   if (shortage === undefined) return
-  const { policy, limit, remaining, wait, window, says } = shortage
-  // RFC 9651 structured fields, as the IETF draft on RateLimit header fields has them now (U064).
-  const span = window === undefined ? '' : `;w=${window}`
+  const { limit, remaining, wait, says } = shortage
   refuse('rate_limit_exceeded', {
     detail: says,
     mitigation: `Wait ${wait} s, as Retry-After says, or advance the virtual clock where it stands still.`,
-    headers: [
-      ['RateLimit-Policy', `"${policy}";q=${limit}${span}`],
-      ['RateLimit', `"${policy}";r=${remaining};t=${wait}`],
-    ],
+    headers: policyFields(shortage),
     admission: {
       admitted: false,
       limit,

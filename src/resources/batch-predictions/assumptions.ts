@@ -73,7 +73,7 @@ export const batchAssumptions: Assumptions = {
     silent(
       'U050',
       'Whether a custom_id may be empty, and which characters it may have.',
-      'Any characters, and at least one; a setting accepts the empty string.',
+      'Any characters, and at least one; a setting accepts the empty string. What begins with emu: asks for a fault and is plain text under --strict.',
     ),
     universal(
       'U054',

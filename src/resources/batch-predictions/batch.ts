@@ -58,9 +58,19 @@ export interface Plan {
   readonly stages: readonly { readonly from: number; readonly outcomes: readonly OutcomeRule[] }[]
   /** Items that validation found fault with, ascending, each with the reason. */
   readonly rejected: readonly { readonly index: number; readonly detail: string }[]
+  /** Absent: the items finish in the order of submission. */
+  readonly late?: Stragglers | undefined
 }
 
-/** Where a batch stands. Items finish in the order of submission, so a number says which. */
+/** Items that do not finish like the others, by their index, ascending. What depends on an order sees them behind those. */
+export interface Stragglers {
+  /** They are taken on when all others are finished, and take ten times as long. */
+  readonly slow: readonly number[]
+  /** Work on them never ends, so that only the end of the completion window ends the batch. */
+  readonly never: readonly number[]
+}
+
+/** Where a batch stands. Items finish in one order, that of submission but for stragglers, so a number says which. */
 export interface Progress {
   /** The instant from which the pace of the present phase counts. */
   readonly since: string

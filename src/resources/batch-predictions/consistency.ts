@@ -91,6 +91,15 @@ export function checkConsistency(batch: Batch, complain: Complain): void {
   const froms = plan.stages.map(({ from }) => from)
   if (froms[0] !== 0 || froms.some((from, n) => n > 0 && from <= (froms[n - 1] ?? 0)))
     complain(['_emulator', 'plan', 'stages'], 'must start with one from 0 and ascend')
+  checkStragglers(batch, complain)
+}
+
+function checkStragglers({ _emulator: { plan, request } }: Batch, complain: Complain): void {
+  const { slow = [], never = [] } = plan.late ?? {}
+  const seen = new Set([...slow, ...never])
+  const isTwice = seen.size < slow.length + never.length
+  if (isTwice || [...seen].some((index) => index >= request.items.length))
+    complain(['_emulator', 'plan', 'late'], 'must name each item once at most, by an index from 0')
 }
 
 function checkStamps(batch: Batch, complain: Complain): void {

@@ -5,26 +5,16 @@ import { type Control, refOf, type Scope } from '../../kernel/operation.ts'
 import { formatInstant } from '../../kernel/time/instant.ts'
 import { byDue, eventId, SCHEDULE, type ScheduledEvent } from '../../kernel/time/scheduler.ts'
 import { shownBatch } from './answer.ts'
-import type { Batch, Plan } from './batch.ts'
-import { cleanUp, expire, fail, isPhase, put, step } from './lifecycle.ts'
-import { type OutcomeRule, outcomeRulesSchema } from './outcome-rules.ts'
+import type { Batch } from './batch.ts'
+import { changePlan, completeNow, type Failure, failNow, type PlanChange } from './interventions.ts'
+import { cleanUp, expire } from './lifecycle.ts'
+import { outcomeRulesSchema } from './outcome-rules.ts'
 import { invalidOutputs } from './outcomes.ts'
-import { changePace, type PaceChange, paceChangeSchema } from './pace.ts'
+import { paceChangeSchema } from './pace.ts'
 import { finishedAt, finishedItems } from './plan.ts'
 import { batchEventKinds } from './schedule.ts'
 import { batches } from './schema.ts'
 import { isTerminal } from './states.ts'
-
-interface PlanChange {
-  readonly pace?: PaceChange | undefined
-  readonly outcomes?: readonly OutcomeRule[] | undefined
-  readonly hold?: boolean | undefined
-}
-
-interface Failure {
-  readonly detail?: string | undefined
-  readonly error?: JsonObject | undefined
-}
 
 const planChange = (): z.ZodType<PlanChange> =>
   z.strictObject({
@@ -67,10 +57,7 @@ export const batchControls: readonly Control[] = [
     path: '/batches/{id}/fail',
     summary: 'Fail a batch that is validating or in progress, with a detail or an error object of your own',
     body: failure,
-    handle: (scope, { params, body }) => {
-      const { detail = 'The batch was made to fail.', error } = body as Failure
-      return view(scope, fail(scope, batchOf(scope, params), { cause: detail, error }))
-    },
+    handle: (scope, { params, body }) => view(scope, failNow(scope, batchOf(scope, params), body as Failure)),
   },
   {
     name: 'expire',
@@ -109,44 +96,12 @@ function batchOf({ tx }: Scope, { id = '' }: Readonly<Record<string, string>>): 
   return tx.in(batches).require(id)
 }
 
-// Every move is one that the batch could have made by itself, so none is left out and each timestamp is set.
-function completeNow(scope: Scope, batch: Batch): Batch {
-  let moved = step(scope, batch)
-  while (isPhase(moved.status)) moved = step(scope, moved)
-  return moved
-}
-
-function change(scope: Scope, batch: Batch, { pace = {}, outcomes, hold }: PlanChange): Batch {
-  if (isTerminal(batch.status)) {
-    refuse('conflict', {
-      detail: `The batch is ${batch.status}, so nothing of its plan is still to come.`,
-      mitigation: 'Change the plan of a batch before it is terminal, or the settings that new batches copy.',
-    })
-  }
-  const { plan, progress } = batch._emulator
-  const released = hold === false ? releasedPhase(batch) : {}
-  const changed: Plan = {
-    ...plan,
-    pace: changePace(plan.pace, { ...released, ...pace }),
-    stages:
-      outcomes === undefined ? plan.stages : stagesWith(outcomes, plan, finishedItems(batch, scope.now)),
-  }
-  const held = hold ?? progress.held
-  const replaced = { ...batch, _emulator: { ...batch._emulator, plan: changed, progress } }
-  const timed = isPhase(batch.status) && changed.pace[batch.status] !== plan.pace[batch.status]
-  if (!timed && held === progress.held) return put(scope, replaced)
-  // What is finished stays finished; the new pace counts from now on.
-  const begun = { ...progress, since: scope.at, done: finishedItems(batch, scope.now), polls: 0, held }
-  return put(scope, { ...replaced, _emulator: { ...replaced._emulator, progress: begun } })
-}
-
-// A phase whose pace is to hold has no pace to go on at: letting go of it means that it ends.
-function releasedPhase({ status, _emulator: { plan } }: Batch): PaceChange {
-  return isPhase(status) && plan.pace[status] === 'hold' ? { [status]: 'immediate' } : {}
-}
-
-function stagesWith(outcomes: readonly OutcomeRule[], { stages }: Plan, from: number): Plan['stages'] {
-  return [...stages.filter((stage) => stage.from < from), { from, outcomes }]
+function change(scope: Scope, batch: Batch, wanted: PlanChange): Batch {
+  if (!isTerminal(batch.status)) return changePlan(scope, batch, wanted)
+  return refuse('conflict', {
+    detail: `The batch is ${batch.status}, so nothing of its plan is still to come.`,
+    mitigation: 'Change the plan of a batch before it is terminal, or the settings that new batches copy.',
+  })
 }
 
 function view(scope: Scope, batch: Batch): JsonObject {

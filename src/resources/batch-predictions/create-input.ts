@@ -5,7 +5,8 @@ import type { JsonObject } from '../../kernel/json.ts'
 import { requiredIf, unknownFields } from '../../kernel/open-items.ts'
 import { REQUIRED } from '../../kernel/zod-issues.ts'
 import { checked } from './checked.ts'
-import { type BatchItem, MOST_ITEMS, readItems } from './items.ts'
+import { type BatchItem, type Complain, MOST_ITEMS, readItems } from './items.ts'
+import { checkItemForms, checkScript } from './magic.ts'
 import type { Metadata } from './metadata.ts'
 import { unknownModel } from './models.ts'
 import { metadataSchema, outputSchemaSchema } from './schema.ts'
@@ -31,7 +32,7 @@ export function createBody({ object }: FieldKit, settings: Settings): z.ZodType<
     output_schema: outputSchemaSchema(),
     model: modelId(settings),
     completion_window: requiredIf(settings.get(windowRequired), onlyWindow()),
-    metadata: metadataSchema().optional(),
+    metadata: metadataSchema(settings.strict ? undefined : checkScript).optional(),
     [list]: itemList(settings),
   })
   // The list goes by a name that a setting gives, and by `items` from here on.
@@ -73,7 +74,14 @@ function itemList(settings: Settings) {
     },
     required: ['custom_id', file],
   }
-  return checked((value, complain) => readItems(value, form, complain), {
+  const read = (value: unknown, complain: Complain): BatchItem[] => {
+    const items = readItems(value, form, complain)
+    // Where items are wrong the others have moved up, and what is wrong is told anyway.
+    const isWhole = Array.isArray(value) && items.length === value.length
+    if (isWhole && !settings.strict) checkItemForms(items, complain)
+    return items
+  }
+  return checked(read, {
     type: 'array',
     minItems: 1,
     maxItems: MOST_ITEMS,

@@ -8,7 +8,9 @@ import { batchAnswer, noteBatch, shownBatch } from './answer.ts'
 import type { Plan } from './batch.ts'
 import { WINDOW } from './consistency.ts'
 import { createBody } from './create-input.ts'
+import type { BatchItem } from './items.ts'
 import { put } from './lifecycle.ts'
+import { askedByItems, NOTHING_ASKED } from './magic.ts'
 import { chooseModel } from './models.ts'
 import { changePace, DEFAULT_PACE } from './pace.ts'
 import { excerpt } from './prompt.ts'
@@ -61,7 +63,7 @@ export const createBatch = operation({
         organization_id: caller.organization_id,
         prefix: pathPrefix,
         request: { prompt: excerpt(prompt), output_schema, items, effective_model: model.effective },
-        plan: newPlan(request, id),
+        plan: newPlan(request, id, items),
         progress: { since: at, done: 0, most: null, polls: 0, held: false },
         ended: null,
       },
@@ -72,12 +74,18 @@ export const createBatch = operation({
 })
 
 // Pace and outcome rules are copied: a later change of the settings leaves the batches that exist alone.
-function newPlan({ settings, seed }: Pick<Scope, 'settings' | 'seed'>, id: string): Plan {
+function newPlan(
+  { settings, seed }: Pick<Scope, 'settings' | 'seed'>,
+  id: string,
+  items: readonly BatchItem[],
+): Plan {
+  const asked = settings.strict ? NOTHING_ASKED : askedByItems(items)
   return {
     seed: hash(seed, 'batch', id),
     pace: changePace(DEFAULT_PACE, settings.get(defaultPace)),
-    stages: [{ from: 0, outcomes: settings.get(defaultOutcomes) }],
+    stages: [{ from: 0, outcomes: [...asked.outcomes, ...settings.get(defaultOutcomes)] }],
     rejected: [],
+    ...(asked.late && { late: asked.late }),
   }
 }
 

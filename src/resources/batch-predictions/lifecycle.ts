@@ -21,6 +21,7 @@ import {
   resultsUrlBase,
 } from './settings.ts'
 import { type BatchAction, batchLifecycle } from './states.ts'
+import { pollsUntilAll } from './stragglers.ts'
 import { causeOf, rejectedItems } from './validation.ts'
 
 /** Validates the items, then starts to process them or fails. */
@@ -98,7 +99,8 @@ export function countPoll(scope: Scope, batch: Batch): void {
   if (beat.by !== 'polls') return
   const polls = progress.polls + 1
   const polled = { ...batch, _emulator: { ...batch._emulator, progress: { ...progress, polls } } }
-  if (polls >= beat.polls) step(scope, polled)
+  const last = batch.status === 'in_progress' ? pollsUntilAll(beat, batch) : beat.polls
+  if (last !== undefined && polls >= last) step(scope, polled)
   else scope.tx.in(batches).put(polled)
 }
 

@@ -3,6 +3,7 @@ import { chanceOf } from '../../kernel/random.ts'
 import type { Batch, Plan } from './batch.ts'
 import { matcherOf, type OutcomeRule } from './outcome-rules.ts'
 import { validateOutput } from './output-schema.ts'
+import { workOrder } from './stragglers.ts'
 
 /** What becomes of one item when it finishes. */
 export type Outcome =
@@ -12,7 +13,7 @@ export type Outcome =
 /** The outcomes of all items of a batch, decided once. */
 export interface Outcomes {
   of(index: number): Outcome
-  /** How many of the first `n` items are errored. */
+  /** How many of the first `n` items in the order of work are errored. */
   erroredAmong(n: number): number
 }
 
@@ -32,16 +33,16 @@ export function outcomesOf(batch: Batch): Outcomes {
     return ALL_SUCCEED
   let outcomes = decided.get(plan)
   if (outcomes === undefined) {
-    outcomes = tabulated(decide(batch))
+    outcomes = tabulated(decide(batch), workOrder(batch))
     decided.set(plan, outcomes)
   }
   return outcomes
 }
 
-function tabulated(exceptions: readonly (Outcome | undefined)[]): Outcomes {
+function tabulated(exceptions: readonly (Outcome | undefined)[], order: Uint16Array | undefined): Outcomes {
   const errored = new Uint16Array(exceptions.length + 1)
   for (let n = 0; n < exceptions.length; n++) {
-    errored[n + 1] = (errored[n] ?? 0) + (exceptions[n]?.status === 'errored' ? 1 : 0)
+    errored[n + 1] = (errored[n] ?? 0) + (exceptions[order?.[n] ?? n]?.status === 'errored' ? 1 : 0)
   }
   return {
     of: (index) => exceptions[index] ?? GENERATED,
@@ -52,10 +53,12 @@ function tabulated(exceptions: readonly (Outcome | undefined)[]): Outcomes {
 function decide(batch: Batch): (Outcome | undefined)[] {
   const { plan, request } = batch._emulator
   const exceptions = new Array<Outcome | undefined>(request.items.length).fill(undefined)
+  const order = workOrder(batch)
   for (const [number, { from, outcomes }] of plan.stages.entries()) {
     const deciders = outcomes.map((rule, position) => decider(rule, position, from, batch))
     const end = plan.stages[number + 1]?.from ?? request.items.length
-    for (let index = from; index < end; index++) {
+    for (let n = from; n < end; n++) {
+      const index = order?.[n] ?? n
       const id = request.items[index]?.custom_id ?? ''
       exceptions[index] = deciders.find((each) => each.fits(id, index))?.outcome
     }

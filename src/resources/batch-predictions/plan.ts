@@ -1,6 +1,7 @@
 import type { Batch } from './batch.ts'
 import { outcomesOf } from './outcomes.ts'
-import { type Beat, beatOf, finishedAfter, timeUntil } from './pace.ts'
+import { type Beat, beatOf } from './pace.ts'
+import { loadFinishedAfter, loadOf, timeUntilLoad } from './stragglers.ts'
 
 /** `request_counts` of the API. Specification: Resources and their fields / Batch prediction. */
 export interface RequestCounts {
@@ -19,22 +20,20 @@ export function itemBeat(batch: Batch): Beat {
 }
 
 /**
- * How many items are finished at an instant (virtual milliseconds): the first so many in the order of submission. Only
- * while work is under way does the number depend on the instant; no event stands behind a single item.
+ * How many items are finished at an instant (virtual milliseconds): the first so many in the order of work. Only while work is under way does the number depend on the instant; no event stands behind a single item.
  */
 export function finishedItems(batch: Batch, now: number): number {
-  const { progress, request } = batch._emulator
+  const { progress } = batch._emulator
   if (batch.status !== 'in_progress' && batch.status !== 'cancelling') return progress.done
-  const left = request.items.length - progress.done
-  const done =
-    progress.done +
-    finishedAfter(itemBeat(batch), left, Math.max(0, now - Date.parse(progress.since)), progress.polls)
+  const elapsed = Math.max(0, now - Date.parse(progress.since))
+  const done = progress.done + loadFinishedAfter(itemBeat(batch), loadOf(batch), elapsed, progress.polls)
   return Math.min(done, progress.most ?? done)
 }
 
 /**
  * The instant (virtual milliseconds) at which `n` items are finished, given that nothing intervenes. Undefined when time
- * alone does not bring it about: before processing begins, after it has ended, while held, and at a pace of polls.
+ * alone does not bring it about: before processing begins, after it has ended, while held, at a pace of polls, and for items
+ * that never finish.
  */
 export function finishedAt(batch: Batch, n: number): number | undefined {
   const { progress, request } = batch._emulator
@@ -42,7 +41,7 @@ export function finishedAt(batch: Batch, n: number): number | undefined {
   if (n <= progress.done) return since
   if (batch.status !== 'in_progress' && batch.status !== 'cancelling') return undefined
   if (n > (progress.most ?? request.items.length)) return undefined
-  const after = timeUntil(itemBeat(batch), request.items.length - progress.done, n - progress.done)
+  const after = timeUntilLoad(itemBeat(batch), loadOf(batch), n - progress.done)
   return after === undefined ? undefined : since + after
 }
 

@@ -6,6 +6,7 @@ import { outputGenerator } from './generate-output.ts'
 import { type Outcome, outcomesOf } from './outcomes.ts'
 import { PREDICTION_FAILED } from './problems.ts'
 import { canceledProblem, expiredProblem, type ItemProblem, resultsOrder } from './settings.ts'
+import { amongFirst } from './stragglers.ts'
 
 /**
  * The result stream of a terminal batch: one line for each item, line break included, each made when it is asked for. The
@@ -20,6 +21,7 @@ export function* resultLines(batch: Batch, settings: Settings): Generator<string
 
 function lineMaker(batch: Batch, settings: Settings): (index: number) => string {
   const { request, plan, progress, ended } = batch._emulator
+  const isFinished = amongFirst(batch, progress.done)
   const outcomes = outcomesOf(batch)
   const generate = outputGenerator(request.output_schema)
   const head = `{"object":"batch_prediction.result","batch_id":${JSON.stringify(batch.id)},"custom_id":`
@@ -35,7 +37,7 @@ function lineMaker(batch: Batch, settings: Settings): (index: number) => string 
   const reasons = new Map(plan.rejected.map(({ index, detail }) => [index, detail]))
   return (index) => {
     const id = JSON.stringify(request.items[index]?.custom_id)
-    if (index < progress.done) return head + id + tailOf(outcomes.of(index), index)
+    if (isFinished(index)) return head + id + tailOf(outcomes.of(index), index)
     const reason = ended?.rest === 'errored' ? reasons.get(index) : undefined
     return head + id + (reason === undefined ? unfinished : failure(reason))
   }

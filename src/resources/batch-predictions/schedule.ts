@@ -9,6 +9,7 @@ import { beatOf, type PhasePace, timeUntil } from './pace.ts'
 import { itemBeat } from './plan.ts'
 import { batches } from './schema.ts'
 import { cancelDelay, cleanup, expireInValidating } from './settings.ts'
+import { loadOf, timeUntilLoad } from './stragglers.ts'
 
 /** How long after creation results stay. Specification: Limits / Batch predictions, result retention. */
 const RETENTION = 29 * DAY
@@ -60,9 +61,10 @@ function workAhead(batch: Batch, ref: string, settings: Settings): Ahead[] {
     }
     case 'in_progress': {
       const left = total - progress.done
+      const after = timeUntilLoad(itemBeat(batch), loadOf(batch), left)
       const last = total === 1 ? 'The only item' : `The last of ${total} items`
       const says = `${last} is finished: the batch is finalized.`
-      return work('batch.finalize', timeUntil(itemBeat(batch), left, left), says)
+      return work('batch.finalize', after, says)
     }
     case 'finalizing':
       return work(

@@ -21,10 +21,13 @@ export type { Batch } from './batch.ts'
 const count = () => z.number().int().min(0)
 const moment = () => timestamp().nullable().default(null)
 
-/** `metadata` of a request or a record. Specification: Limits / Batch predictions. */
-export function metadataSchema() {
-  const check = (value: unknown, complain: Complain): Metadata =>
-    checkMetadata(value, complain) ? value : {}
+/** `metadata` of a request or a record; `also` complains of what else is wrong. Specification: Limits / Batch predictions. */
+export function metadataSchema(also: (metadata: Metadata, complain: Complain) => void = () => {}) {
+  const check = (value: unknown, complain: Complain): Metadata => {
+    if (!checkMetadata(value, complain)) return {}
+    also(value, complain)
+    return value
+  }
   return checked(check, {
     type: 'object',
     maxProperties: MOST_METADATA,
@@ -68,6 +71,7 @@ const planRecord = (): z.ZodType<Plan> =>
       .array(z.strictObject({ from: count(), outcomes: outcomeRulesSchema() }))
       .default([{ from: 0, outcomes: [] }]),
     rejected: z.array(z.strictObject({ index: count(), detail: z.string() })).default([]),
+    late: z.strictObject({ slow: z.array(count()), never: z.array(count()) }).optional(),
   })
 
 const progressRecord = (): z.ZodType<Progress> =>

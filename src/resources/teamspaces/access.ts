@@ -1,5 +1,5 @@
 import { refuse } from '../../kernel/errors.ts'
-import type { AuthorizeRequest, Finder } from '../../kernel/operation.ts'
+import type { AuthorizeRequest, Finder, Scope } from '../../kernel/operation.ts'
 import type { Caller } from '../../kernel/request/auth.ts'
 import type { Transaction } from '../../kernel/state/store.ts'
 import { requireVisible } from '../visible.ts'
@@ -54,6 +54,13 @@ export function authorize({ caller, operation, tx }: AuthorizeRequest): void {
       assumed: ['U003'],
     })
   }
+}
+
+/** Takes from a user all that it holds in a teamspace. The records stay as places that list cursors resume from (T28). */
+export function revoke({ tx, at }: Pick<Scope, 'tx' | 'at'>, teamspaceId: string, userId: string): void {
+  const held = tx.in(memberships).where(byUser, userId)
+  const live = held.filter((each) => each.teamspace_id === teamspaceId && each.removed_at === null)
+  for (const membership of live) tx.in(memberships).put({ ...membership, removed_at: at })
 }
 
 /** The teamspace in the path, where the caller may manage it; else `not_found`. */

@@ -1,6 +1,7 @@
 import type { Resource } from '../../kernel/operation.ts'
 import { authorize } from './access.ts'
 import { joinTeamspace } from './join.ts'
+import { teamspaceMoves } from './moves.ts'
 import { listPresets } from './presets.ts'
 import { cloudA, cloudB, memberships, teamspaces, users } from './schema.ts'
 import { createTeamspace, defaultAccess, nameRequired, updateTeamspace } from './teamspaces.ts'
@@ -12,6 +13,7 @@ export const teamspacesRoom: Resource = {
   collections: [teamspaces, users, memberships],
   controls: [joinTeamspace],
   authorize,
+  moves: teamspaceMoves,
   presets: listPresets,
   assumptions: {
     items: [

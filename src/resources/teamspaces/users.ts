@@ -7,8 +7,8 @@ import { operation } from '../../kernel/operation.ts'
 import { cursorQuery, listOrder, ordered } from '../../kernel/request/pagination.ts'
 import type { Transaction } from '../../kernel/state/store.ts'
 import { readPage, type Spot } from '../cursor-page.ts'
-import { liveMembership, requireManaged, stronger } from './access.ts'
-import { byTeamspace, byUser, type Membership, memberships, type User, users } from './schema.ts'
+import { liveMembership, requireManaged, revoke, stronger } from './access.ts'
+import { byTeamspace, type Membership, memberships, type User, users } from './schema.ts'
 
 export const searchMode = setting<'substring' | 'prefix' | 'exact'>({
   key: 'users.search',
@@ -130,11 +130,9 @@ export const deleteUser = operation({
     if (liveMembership(finder.tx, id, user_id) !== undefined) return { teamspace_id: id, user_id }
     return refuse('not_found', { detail: `The teamspace "${id}" has no user with the id "${user_id}".` })
   },
-  handle: ({ tx, target, at }) => {
-    const { teamspace_id, user_id } = target
-    const held = tx.in(memberships).where(byUser, user_id)
-    const revoked = held.filter((each) => each.teamspace_id === teamspace_id && each.removed_at === null)
-    for (const membership of revoked) tx.in(memberships).put({ ...membership, removed_at: at })
+  handle: (request) => {
+    const { teamspace_id, user_id } = request.target
+    revoke(request, teamspace_id, user_id)
     return { body: {} }
   },
 })

@@ -204,7 +204,6 @@ export const service = [
     id: 'R268',
     section: 'Limits / Rate limits',
     says: 'A client that retries a 429 twice passes two refusals and not three, and refusals without `Retry-After` can be produced.',
-    beyond: 'needs answers that fail on purpose, which this version does not give',
   },
   {
     id: 'R269',
@@ -316,7 +315,6 @@ export const service = [
     id: 'R291',
     section: 'Versioning',
     says: '`knowledge_ids` given to converse and search reach the answering stub unaltered.',
-    beyond: 'needs stubs, which this version does not have',
   },
   {
     id: 'R292',

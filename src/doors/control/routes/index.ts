@@ -5,6 +5,7 @@ import { assumptionRoutes } from './assumptions.ts'
 import { clockRoutes } from './clock.ts'
 import { eventRoutes } from './events.ts'
 import { explainRoutes } from './explain.ts'
+import { faultRoutes } from './faults.ts'
 import { interventionRoutes } from './interventions.ts'
 import { limitRoutes } from './limits.ts'
 import { recordRoutes } from './records.ts'
@@ -12,7 +13,9 @@ import { referenceRoutes } from './reference.ts'
 import { requestCheckRoutes } from './request-checks.ts'
 import { requestRoutes } from './requests.ts'
 import { sandboxRoutes } from './sandboxes.ts'
+import { scenarioRoutes } from './scenarios.ts'
 import { snapshotRoutes } from './snapshots.ts'
+import { stubRoutes } from './stubs.ts'
 import { worldRoutes } from './world.ts'
 
 /** Every route of the control interface: its own, and the interventions that the service's resources declare. */
@@ -29,6 +32,9 @@ export function controlRoutes(service: Service): readonly AnyRoute[] {
     ...explainRoutes,
     ...eventRoutes,
     ...limitRoutes,
+    ...stubRoutes(service),
+    ...scenarioRoutes,
+    ...faultRoutes(service),
     ...assumptionRoutes,
     ...referenceRoutes,
     ...interventionRoutes(service),

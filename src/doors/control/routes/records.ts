@@ -1,17 +1,9 @@
-import { didYouMean } from '../../../kernel/assumptions.ts'
-import { refuse, refuseInvalid } from '../../../kernel/errors.ts'
 import { anyObject } from '../../../kernel/fields.ts'
 import { type Issue, isObject, type Json } from '../../../kernel/json.ts'
-import { armRecord, type Scope } from '../../../kernel/operation.ts'
-import type { AnyCollection } from '../../../kernel/state/collection.ts'
+import { mergePatch } from '../../../kernel/merge-patch.ts'
 import type { Row } from '../../../kernel/state/commit.ts'
-import { acceptRecord } from '../../../kernel/state/intake.ts'
-import type { Transaction } from '../../../kernel/state/store.ts'
-import { SCHEDULE, type ScheduledEvent } from '../../../kernel/time/scheduler.ts'
-import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
+import { collectionOf, deleteRecord, writeRecord } from '../../../kernel/state/write-record.ts'
 import { REQUIRED } from '../../../kernel/zod-issues.ts'
-import { mergePatch } from '../merge-patch.ts'
-import { refuseBrokenDelete, refuseBrokenWrite } from '../references.ts'
 import { type AnyRoute, route, WORLD_BODY } from '../route.ts'
 
 /** Single records of every collection, whatever the API itself can do with them. */
@@ -51,7 +43,8 @@ export const recordRoutes: readonly AnyRoute[] = [
       const collection = collectionOf(sandbox, params.collection)
       const { result } = sandbox.change((scope) => {
         const status = scope.tx.get(collection.name, params.id) === undefined ? 201 : 200
-        return { status, body: write(sandbox, scope, collection, { id: params.id, ...body }, params.id) }
+        const record = { id: params.id, ...body }
+        return { status, body: writeRecord(sandbox, scope, { collection, id: params.id, record }) }
       })
       return result
     },
@@ -69,8 +62,9 @@ export const recordRoutes: readonly AnyRoute[] = [
       const { result } = sandbox.change((scope) => {
         const before = scope.tx.in(collection).require(params.id) as Row
         const patch = body as Json
-        const after = mergePatch(before as unknown as Json, patch)
-        return { body: write(sandbox, scope, collection, after, params.id, patch) }
+        const record = mergePatch(before as unknown as Json, patch)
+        const written = { collection, id: params.id, record }
+        return { body: writeRecord(sandbox, scope, written, (issue) => explainRemoval(issue, patch)) }
       })
       return result
     },
@@ -83,53 +77,15 @@ export const recordRoutes: readonly AnyRoute[] = [
     answers: 'Nothing.',
     success: [204],
     handle: ({ sandbox, params }) => {
-      const { name, label } = collectionOf(sandbox, params.collection)
-      sandbox.change(({ tx }) => {
-        tx.in({ name, label }).require(params.id)
-        tx.delete(name, params.id)
-        forgetEvents(tx, `${name}/${params.id}`)
-        refuseBrokenDelete(sandbox, tx, `${name}/${params.id}`)
-      })
+      const collection = collectionOf(sandbox, params.collection)
+      sandbox.change((scope) => deleteRecord(sandbox, scope, collection, params.id))
       return { status: 204 }
     },
   }),
 ]
 
-function collectionOf(sandbox: Sandbox, name: string): AnyCollection {
-  const { collections } = sandbox.service
-  return (
-    collections.get(name) ??
-    refuse('not_found', {
-      detail: `There is no collection "${name}".${didYouMean(name, [...collections.keys()])}`,
-      mitigation: 'GET /__emulator/state shows every collection.',
-    })
-  )
-}
-
-// Puts a record that has passed every check of its collection and left no reference behind that leads nowhere.
-function write(
-  sandbox: Sandbox,
-  scope: Scope,
-  collection: AnyCollection,
-  raw: unknown,
-  id: string,
-  patch?: Json,
-): Row {
-  const issues: Issue[] = []
-  const row = acceptRecord(collection, raw, sandbox.settings, '', issues)
-  if (isObject(raw) && raw.id !== id) {
-    issues.push({ pointer: '/id', detail: `must equal the id in the path, "${id}"` })
-  }
-  refuseInvalid(issues.map((issue) => explainRemoval(issue, patch)))
-  const accepted = row as Row // without a row there was an issue
-  scope.tx.put(collection.name, accepted)
-  armRecord(sandbox.service, scope, collection.name, accepted)
-  refuseBrokenWrite(sandbox, scope.tx, `${collection.name}/${id}`)
-  return accepted
-}
-
 // A merge patch cannot say null: whoever tries has removed the member instead, and is told of the other way.
-function explainRemoval(issue: Issue, patch: Json | undefined): Issue {
+function explainRemoval(issue: Issue, patch: Json): Issue {
   if (issue.detail !== REQUIRED || valueAt(patch, issue.pointer) !== null) return issue
   return { ...issue, detail: `${REQUIRED}; null in a merge patch removes it, so write a null with PUT` }
 }
@@ -141,10 +97,4 @@ function valueAt(value: Json | undefined, pointer: string): Json | undefined {
     found = isObject(found) && Object.hasOwn(found, key) ? found[key] : undefined
   }
   return found
-}
-
-function forgetEvents(tx: Transaction, ref: string): void {
-  for (const event of tx.rows(SCHEDULE)) {
-    if ((event as ScheduledEvent).ref === ref) tx.delete(SCHEDULE, event.id)
-  }
 }

@@ -8,6 +8,7 @@ import { nameField } from '../../../kernel/worlds/names.ts'
 import type { Origin } from '../../../kernel/worlds/origin.ts'
 import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
 import { DEFAULT_SANDBOX, type SandboxEntry, type Sandboxes } from '../../../kernel/worlds/sandboxes.ts'
+import type { ControlHost } from '../host.ts'
 import { refuseFixtures } from '../refuse-fixtures.ts'
 import { type AnyRoute, BASE, route, WORLD_BODY } from '../route.ts'
 import { foreignExtends, originOf, startingPoint } from '../starting-point.ts'
@@ -19,6 +20,7 @@ const newSandbox = () =>
     settings: anyObject().optional(),
     persist: z.boolean().default(false),
     from_snapshot: z.string().optional(),
+    scenario: z.string().optional(),
   })
 
 type NewSandbox = z.output<ReturnType<typeof newSandbox>>
@@ -39,7 +41,7 @@ export const sandboxRoutes: readonly AnyRoute[] = [
     method: 'POST',
     path: '/sandboxes',
     summary:
-      'Make a sandbox, from fixtures or from a snapshot of the sandbox that the request chooses; with persist it outlives the process',
+      'Make a sandbox, from fixtures or from a snapshot of the sandbox that the request chooses, and start a scenario on it; with persist it outlives the process',
     answers: 'The sandbox.',
     success: [201],
     worldless: true,
@@ -55,6 +57,7 @@ export const sandboxRoutes: readonly AnyRoute[] = [
       await host.sandboxes
         .create(body.name, origin, body.persist)
         .catch((error) => refuseFixtures(error, isObject(body.fixtures) ? '/fixtures' : ''))
+      if (body.scenario !== undefined) await startOn(host, body.name, body.scenario)
       return { status: 201, body: viewOf(host.sandboxes.show(body.name)) }
     },
   }),
@@ -81,6 +84,16 @@ export const sandboxRoutes: readonly AnyRoute[] = [
     },
   }),
 ]
+
+// Without its scenario it is not what was asked for.
+async function startOn({ sandboxes, scenarios }: ControlHost, name: string, scenario: string): Promise<void> {
+  try {
+    await scenarios.start(await sandboxes.open(name), scenario)
+  } catch (error) {
+    await sandboxes.delete(name)
+    throw error
+  }
+}
 
 // The clock of a sandbox that nobody has used for a while stands where it was last used: its time has passed all the same.
 function viewOf({ sandbox, persist }: SandboxEntry) {

@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../../kernel/json.ts'
+import { isObject, type Json } from './json.ts'
 
 /**
  * Applies a merge patch (RFC 7396): objects are merged, null removes a member, everything else replaces. Neither argument

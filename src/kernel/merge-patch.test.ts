@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Json } from '../../kernel/json.ts'
+import type { Json } from './json.ts'
 import { mergePatch } from './merge-patch.ts'
 
 // The examples of RFC 7396, appendix A.

@@ -1,8 +1,8 @@
-import { refuse, refuseInvalid } from '../../kernel/errors.ts'
-import type { Issue } from '../../kernel/json.ts'
-import type { Service } from '../../kernel/operation.ts'
-import type { Transaction } from '../../kernel/state/store.ts'
-import type { World } from '../../kernel/worlds/world.ts'
+import { refuse, refuseInvalid } from '../errors.ts'
+import type { Issue } from '../json.ts'
+import type { Service } from '../operation.ts'
+import type { World } from '../worlds/world.ts'
+import type { Transaction } from './store.ts'
 
 /** Something that does not hold between a record and the others. */
 export interface BrokenRecord extends Issue {
@@ -14,7 +14,7 @@ export interface BrokenRecord extends Issue {
 const MOST_NAMED = 10
 
 /** What would no longer hold if a transaction were committed, and holds now. */
-export function brokenBy(world: World, tx: Transaction): BrokenRecord[] {
+export function brokenBy(world: Pick<World, 'service' | 'store'>, tx: Transaction): BrokenRecord[] {
   const after = broken(world.service, tx)
   if (after.length === 0) return after
   const before = new Set(broken(world.service, world.store.begin()).map(fingerprint))

@@ -1,12 +1,14 @@
-import { refuse, refuseInvalid } from '../../kernel/errors.ts'
-import { type Issue, isObject, type JsonObject, pointer } from '../../kernel/json.ts'
-import { armRecord } from '../../kernel/operation.ts'
-import { hash } from '../../kernel/random.ts'
-import { buildWorld, type Fixtures } from '../../kernel/state/starting-world.ts'
-import type { Store } from '../../kernel/state/store.ts'
-import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
+import type { Settings } from '../assumptions.ts'
+import { refuse, refuseInvalid } from '../errors.ts'
+import { type Issue, isObject, type JsonObject, pointer } from '../json.ts'
+import { armRecord, type Scope } from '../operation.ts'
+import { hash } from '../random.ts'
+import { type StubDraft, writeStubs } from '../scenario/stub.ts'
+import { acceptStubs } from '../scenario/stub-schema.ts'
+import type { Sandbox } from '../worlds/sandbox.ts'
 import { brokenBy } from './references.ts'
-import { refuseFixtures } from './refuse-fixtures.ts'
+import { buildWorld, type Fixtures } from './starting-world.ts'
+import type { Store } from './store.ts'
 
 /** The records of one collection: those of the document first, then those of the world that it does not replace. */
 interface Joined {
@@ -17,39 +19,72 @@ interface Joined {
   readonly counts: { readonly given: number; readonly all: number }
 }
 
+/** The records of a fixtures document beside those of a world, checked together and ready to be written. */
+export interface MergePlan {
+  readonly joined: ReadonlyMap<string, Joined>
+  readonly store: Store
+  readonly stubs: readonly StubDraft[]
+}
+
+/** Under what records are merged, where it is not as the world stands. */
+export interface MergeUnder {
+  /** Virtual milliseconds; relative timestamps count from here. */
+  readonly now?: number
+  readonly settings?: Settings
+}
+
 /**
  * Adds the records of a fixtures document to a world, and those that it asks to generate; a record replaces one with the
  * same id. Relative timestamps count from the world's present instant. All or nothing.
- * @returns how many records were written, by collection
+ * @returns how many records were written, by collection, and stubs under that name
  * @throws Refusal with every issue, by pointer into the document
  */
 export async function mergeFixtures(
   sandbox: Sandbox,
   fixtures: Fixtures,
 ): Promise<Readonly<Record<string, number>>> {
+  const plan = await planMerge(sandbox, fixtures)
+  return sandbox.change((scope) => writeMerge(sandbox, scope, plan)).result
+}
+
+/** Makes and checks what a merge will write; nothing is written yet. */
+export async function planMerge(
+  sandbox: Sandbox,
+  fixtures: Fixtures,
+  under: MergeUnder = {},
+): Promise<MergePlan> {
+  const issues: Issue[] = []
+  const stubs = acceptStubs(fixtures.stubs ?? [], sandbox.service, issues)
+  refuseInvalid(issues)
   const joined = join(sandbox, fixtures)
-  const store = await build(sandbox, fixtures.generate, joined)
-  const { result } = sandbox.change((scope) => {
-    const { tx } = scope
-    const written = new Map<string, number>()
-    for (const [name, { given }] of joined) {
-      for (const row of store.rows(name).values()) {
-        if (!given.has(row.id) && tx.get(name, row.id) !== undefined) continue
-        tx.put(name, row)
-        armRecord(sandbox.service, scope, name, row)
-        written.set(name, (written.get(name) ?? 0) + 1)
-      }
+  return { joined, store: await build(sandbox, fixtures, joined, under), stubs }
+}
+
+/** Writes a merge, in the transaction of the scope. Refuses when the world has changed so that it does not fit any more. */
+export function writeMerge(
+  world: Pick<Sandbox, 'service' | 'store'>,
+  scope: Scope,
+  { joined, store, stubs }: MergePlan,
+): Readonly<Record<string, number>> {
+  const { tx } = scope
+  const written = new Map<string, number>()
+  for (const [name, { given }] of joined) {
+    for (const row of store.rows(name).values()) {
+      if (!given.has(row.id) && tx.get(name, row.id) !== undefined) continue
+      tx.put(name, row)
+      armRecord(world.service, scope, name, row)
+      written.set(name, (written.get(name) ?? 0) + 1)
     }
-    // While records were generated, another request may have changed what they refer to.
-    if (brokenBy(sandbox, tx).length > 0) {
-      refuse('conflict', {
-        detail: 'The world changed while the records were made.',
-        mitigation: 'Send the document again.',
-      })
-    }
-    return Object.fromEntries(written)
-  })
-  return result
+  }
+  if (stubs.length > 0) written.set('stubs', writeStubs(tx, stubs))
+  // While records were generated, another request may have changed what they refer to.
+  if (brokenBy(world, tx).length > 0) {
+    refuse('conflict', {
+      detail: 'The world changed while the records were made.',
+      mitigation: 'Send the document again.',
+    })
+  }
+  return Object.fromEntries(written)
 }
 
 function join({ service, store }: Sandbox, { collections }: Fixtures): ReadonlyMap<string, Joined> {
@@ -70,8 +105,9 @@ function join({ service, store }: Sandbox, { collections }: Fixtures): ReadonlyM
 // come from a seed of their own; one under which an id would be taken already gives way to the next.
 async function build(
   sandbox: Sandbox,
-  generate: Fixtures['generate'],
+  { generate }: Fixtures,
   joined: ReadonlyMap<string, Joined>,
+  under: MergeUnder,
 ): Promise<Store> {
   const collections = Object.fromEntries([...joined].map(([name, { rows }]) => [name, rows]))
   const size = [...joined.values()].reduce((sum, { counts }) => sum + counts.all, 0)
@@ -79,10 +115,10 @@ async function build(
     const seed = hash(sandbox.seed, 'fixtures', size, attempt)
     const built = await buildWorld(
       { collections, generate },
-      startOf(sandbox, seed),
+      startOf(sandbox, seed, under),
       sandbox.service,
       sandbox.ledger,
-    ).catch((error) => refuseFixtures(error, ''))
+    ).catch(refuseGenerator)
     if ('issues' in built) {
       refuseInvalid(built.issues.map((issue) => explained(issue, joined)))
       continue
@@ -95,15 +131,23 @@ async function build(
   }
 }
 
-function startOf({ clock, settings, options }: Sandbox, seed: number) {
+// A generator that lacks the records it refers to says so in a plain Error, whose message is for the author of the document.
+function refuseGenerator(error: unknown): never {
+  if (error instanceof Error && error.constructor === Error)
+    refuseInvalid([{ pointer: '/generate', detail: error.message }])
+  throw error
+}
+
+function startOf(sandbox: Sandbox, seed: number, under: MergeUnder) {
+  const { now = sandbox.clock.now, settings = sandbox.settings } = under
   return {
     seed,
-    now: clock.now,
+    now,
     rate: 0,
     skip_on_poll: false,
     settings: settings.overrides as JsonObject,
     strict: settings.strict,
-    host: options.host,
+    host: sandbox.options.host,
   }
 }
 

@@ -1,0 +1,13 @@
+import { defineScenario } from 'agent-workspace-emulator'
+
+// Nobody has to wait 29 days: the results of a batch are removed as soon as it is terminal, before its first reader comes.
+// The race in between (the URL was there a moment ago) is the preset batch-results-410-race.
+export default defineScenario({
+  description:
+    'Results are cleaned up as soon as a batch is terminal: results_url is null and reading them answers 410',
+  pace: { validating: 'immediate', in_progress: 'immediate', finalizing: 'immediate' },
+  on: {
+    'batch_prediction.completed': ({ batch }) => batch.cleanup(),
+    'batch_prediction.cancelled': ({ batch }) => batch.cleanup(),
+  },
+})

@@ -1,0 +1,199 @@
+import * as z from 'zod'
+import { didYouMean } from '../../../kernel/assumptions.ts'
+import { refuse, refuseInvalid } from '../../../kernel/errors.ts'
+import { arm, checkDraft, disarm, MOST_RULES, rearm, rewrite } from '../../../kernel/faults/arm.ts'
+import type { FaultDraft } from '../../../kernel/faults/draft.ts'
+import type { Preset } from '../../../kernel/faults/preset.ts'
+import { type FaultRule, faultRules } from '../../../kernel/faults/rule.ts'
+import { ruleSchemas } from '../../../kernel/faults/rule-schema.ts'
+import { type Standing, standingOf } from '../../../kernel/faults/standing.ts'
+import { anyObject } from '../../../kernel/fields.ts'
+import type { Json, JsonObject } from '../../../kernel/json.ts'
+import { mergePatch } from '../../../kernel/merge-patch.ts'
+import type { Scope, Service } from '../../../kernel/operation.ts'
+import { either, form } from '../../../kernel/strict-input.ts'
+import { formatInstant } from '../../../kernel/time/instant.ts'
+import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
+import { type AnyRoute, route } from '../route.ts'
+
+/** Fault rules, their counters, and the presets that they can be made of. */
+export const faultRoutes = (service: Service): readonly AnyRoute[] => [
+  route({
+    name: 'faults.list',
+    method: 'GET',
+    path: '/faults',
+    summary: 'List the fault rules in the order in which they are asked, and what they have counted',
+    answers: 'Every rule with its matches, its fires and its counters; never_fired has the ids of the rest.',
+    handle: ({ sandbox }) => {
+      const data = sandbox.faults.rules.map((rule) => viewOf(sandbox, rule))
+      return { body: { object: 'list', data, never_fired: neverFired(data) } }
+    },
+  }),
+  route({
+    name: 'faults.arm',
+    method: 'POST',
+    path: '/faults',
+    summary: 'Arm a fault rule, or a list of them, all or none: a composition, or a preset and what differs',
+    answers: 'The rule, or a list of them, as they are armed.',
+    success: [201],
+    body: (settings) => {
+      const { draft } = ruleSchemas(service, settings)
+      return either<FaultDraft | readonly FaultDraft[]>(
+        'must be a rule or a list of rules',
+        form.object(draft),
+        form.list(z.array(draft).min(1).max(MOST_RULES)),
+      )
+    },
+    handle: ({ sandbox, body }) => {
+      const { result } = sandbox.change((scope) => asList(body).map((draft) => armed(sandbox, scope, draft)))
+      const data = result.map((rule) => viewOf(sandbox, rule))
+      return { status: 201, body: Array.isArray(body) ? { object: 'list', data } : (data[0] as object) } // one draft, one rule
+    },
+  }),
+  route({
+    name: 'faults.clear',
+    method: 'DELETE',
+    path: '/faults',
+    summary: 'Remove every fault rule, and let go of the connections that they hold',
+    answers: 'The ids of the rules, and which of them never fired.',
+    handle: ({ sandbox }) => {
+      const data = sandbox.faults.rules.map((rule) => viewOf(sandbox, rule))
+      sandbox.change((scope) => {
+        for (const { id } of data) disarm(scope, id)
+      })
+      sandbox.faults.release()
+      return { body: { removed: data.map(({ id }) => id), never_fired: neverFired(data) } }
+    },
+  }),
+  route({
+    name: 'faults.presets',
+    method: 'GET',
+    path: '/faults/presets',
+    summary: 'List the presets, what each is made of, and the magic values of requests',
+    answers: 'Every preset with the body that arms it, and magic_values, which need no rule.',
+    handle: ({ sandbox: { options } }) => ({
+      body: {
+        object: 'list',
+        data: [...service.presets.values()].map(presetView),
+        magic_values: options.strict ? [] : service.magic.map(({ actionsOf: _, ...value }) => value),
+      },
+    }),
+  }),
+  route({
+    name: 'faults.preset',
+    method: 'GET',
+    path: '/faults/presets/{name}',
+    summary: 'Show one preset',
+    answers: 'What it is made of, and the body that arms it.',
+    handle: ({ params: { name } }) => ({
+      body: presetView(service.presets.get(name) ?? refuseUnknownPreset(service, name)),
+    }),
+  }),
+  route({
+    name: 'faults.show',
+    method: 'GET',
+    path: '/faults/{id}',
+    summary: 'Show one fault rule and what it has counted',
+    answers: 'The rule.',
+    handle: ({ sandbox, params }) => ({ body: viewOf(sandbox, ruleNamed(sandbox, params.id)) }),
+  }),
+  route({
+    name: 'faults.change',
+    method: 'PATCH',
+    path: '/faults/{id}',
+    summary: 'Change members of a fault rule by a merge patch (RFC 7396); its counters go on',
+    answers: 'The rule.',
+    body: anyObject,
+    handle: ({ sandbox, params, body }) => {
+      const rule = ruleNamed(sandbox, params.id)
+      const draft = changed(sandbox, rule, body as JsonObject)
+      const { result } = sandbox.change((scope) => rewrite(scope, service, rule, draft))
+      return { body: viewOf(sandbox, result) }
+    },
+  }),
+  route({
+    name: 'faults.reset',
+    method: 'POST',
+    path: '/faults/{id}/reset',
+    summary: 'Begin a fault rule again: its counters at 0, its time to live from now on',
+    answers: 'The rule.',
+    handle: ({ sandbox, params }) => {
+      const rule = ruleNamed(sandbox, params.id)
+      const { result } = sandbox.change((scope) => rearm(scope, rule, wallOf(sandbox)))
+      return { body: viewOf(sandbox, result) }
+    },
+  }),
+  route({
+    name: 'faults.remove',
+    method: 'DELETE',
+    path: '/faults/{id}',
+    summary: 'Remove one fault rule, and let go of the connections that it holds',
+    answers: 'The rule as it stood.',
+    handle: ({ sandbox, params }) => {
+      const view = viewOf(sandbox, ruleNamed(sandbox, params.id))
+      sandbox.change((scope) => disarm(scope, view.id))
+      return { body: view }
+    },
+  }),
+]
+
+type View = FaultRule & Standing
+
+function viewOf({ store, clock }: Sandbox, rule: FaultRule): View {
+  return { ...rule, ...standingOf(store, rule, clock.now) }
+}
+
+function neverFired(rules: readonly View[]): string[] {
+  return rules.filter(({ fired }) => fired === 0).map(({ id }) => id)
+}
+
+function asList(body: FaultDraft | readonly FaultDraft[]): readonly FaultDraft[] {
+  return Array.isArray(body) ? body : [body as FaultDraft]
+}
+
+function armed(sandbox: Sandbox, scope: Scope, draft: FaultDraft): FaultRule {
+  return arm(scope, sandbox.service, draft, 'control', wallOf(sandbox))
+}
+
+function wallOf({ options }: Sandbox): string {
+  return formatInstant(options.host())
+}
+
+function ruleNamed(sandbox: Sandbox, id: string): FaultRule {
+  const found = sandbox.store.get(faultRules.name, id) as FaultRule | undefined
+  if (found !== undefined) return found
+  const ids = sandbox.faults.rules.map((rule) => rule.id)
+  return refuse('not_found', {
+    detail: `There is no fault rule "${id}".${didYouMean(id, ids)}`,
+    mitigation: 'GET /__emulator/faults lists those that are armed.',
+  })
+}
+
+function refuseUnknownPreset({ presets }: Service, name: string): never {
+  return refuse('not_found', {
+    detail: `There is no preset "${name}".${didYouMean(name, [...presets.keys()])}`,
+    mitigation: 'GET /__emulator/faults/presets lists every preset.',
+  })
+}
+
+/** What of a rule is its writer's; the rest is how it came to be armed. */
+const WRITTEN = ['description', 'match', 'when', 'do', 'actions', 'priority', 'then', 'times', 'ttl'] as const
+
+function changed({ service, settings }: Sandbox, rule: FaultRule, patch: JsonObject): FaultDraft {
+  refuseInvalid(
+    ['id', 'preset'].flatMap((name) =>
+      Object.hasOwn(patch, name)
+        ? [{ pointer: `/${name}`, detail: 'cannot be changed; remove the rule and arm another' }]
+        : [],
+    ),
+  )
+  const written = WRITTEN.filter((name) => rule[name] !== null).map((name) => [name, rule[name]] as const)
+  const raw = mergePatch(Object.fromEntries(written) as unknown as Json, patch)
+  const checked = checkDraft(raw, service, settings)
+  refuseInvalid('issues' in checked ? checked.issues : [])
+  return (checked as { draft: FaultDraft }).draft // otherwise there were issues
+}
+
+function presetView({ name, family, says, ...rest }: Preset) {
+  return { name, family, says, ...rest, example: { preset: name } }
+}

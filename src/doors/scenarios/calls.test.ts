@@ -1,0 +1,182 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  type OpenLibrary,
+  openLibrary,
+  script,
+  snapshotOf,
+  writeFiles,
+} from '../../../test/support/scenario-folder.ts'
+
+// One library for all: what a script does in one test must not reach another.
+
+const CALL_MS = 400
+const folder = mkdtempSync(join(tmpdir(), 'scenario-calls-'))
+let open: OpenLibrary
+
+const step = (body: string, before = '') => script(`{ timeline: [{ at: '1m', do: ${body} }] }`, before)
+const call = (name: string, more = {}) => open.library.call(name, { timeline: 0 }, snapshotOf(more))
+
+beforeAll(async () => {
+  writeFiles(folder, {
+    'moves.ts': step(`async ({ batches, faults, world, clock }) => {
+      batches.latest()?.fail({ detail: clock.now })
+      await null
+      batches.get('batch_1')?.cleanup()
+      batches.get('batch_1')?.change({ hold: true, pace: { finalizing: '1s' } })
+      batches.list().at(0)?.complete()
+      batches.get('nope')?.expire()
+      faults.arm({ preset: 'rate-limited', times: 1 })
+      faults.clear()
+      faults.clear('rule_1')
+      const record = { id: '__proto__', n: world.state('pages').length }
+      world.put('pages', record)
+      record.n = 99
+      world.delete('skills', 'skill_1')
+      world.log(\`\${batches.latest()?.metadata?.team} \${JSON.stringify(batches.latest())}\`)
+    }`),
+    'hooks.ts': script(`{ on: {
+      'batch.completed': ({ event, batch, world }) => world.log(event.name + ' ' + batch.id + ' ' + event.extra),
+      'batch.failed': ({ batch, world }) => world.log(batch.id),
+    } }`),
+    'throws.ts': step("({ batches }) => {\n  batches.latest()?.fail()\n  throw new TypeError('too bad')\n}"),
+    'rejects.ts': step('async () => {\n  await null\n  throw { odd: true }\n}'),
+    'helped.ts': step('() => explode()', "import { explode } from './lib/explode.ts'\n"),
+    'lib/explode.ts': "\n\nexport function explode(): never {\n  throw new Error('from the helper')\n}\n",
+    'typo.ts': step("({ world }) => world.state('page')"),
+    'nameless.ts': step("({ world }) => world.put('pages', { title: 'x' })"),
+    'circle.ts': step('({ world }) => { const r: any = { id: "a" }; r.r = r; world.put("pages", r) }'),
+    'idle.ts': step('() => {}'),
+    'late.ts': step("({ world }) => { setTimeout(() => world.log('late'), 20) }"),
+    'loops.ts': step('() => { for (;;) {} }'),
+    'waits.ts': step('() => new Promise(() => {})'),
+    'exits.ts': step('() => process.exit(3)'),
+    'hungry.ts': step('() => { const all = []; for (;;) all.push(new Array(1000).fill({})) }'),
+    'prints.ts': step("() => { console.log('out\\nline'); console.error('err') }"),
+  })
+  open = await openLibrary(folder, { limits: { callMs: CALL_MS, heapMb: 96 } })
+})
+
+afterAll(async () => {
+  await open.library.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('what a step asks for comes back as commands, in order and as it was when it was asked for', async () => {
+  expect(await call('moves')).toEqual([
+    { kind: 'batch', id: 'batch_2', move: 'fail', body: { detail: '2026-03-01T12:00:00.000Z' } },
+    { kind: 'batch', id: 'batch_1', move: 'cleanup', body: {} },
+    { kind: 'batch', id: 'batch_1', move: 'change', body: { hold: true, pace: { finalizing: '1s' } } },
+    { kind: 'batch', id: 'batch_1', move: 'complete', body: {} },
+    { kind: 'arm', rule: { preset: 'rate-limited', times: 1 } },
+    { kind: 'clear' },
+    { kind: 'clear', id: 'rule_1' },
+    { kind: 'put', collection: 'pages', record: { id: '__proto__', n: 1 } },
+    { kind: 'delete', collection: 'skills', id: 'skill_1' },
+    { kind: 'log', text: 'blue {"id":"batch_2","status":"in_progress","metadata":{"team":"blue"}}' },
+  ])
+})
+
+test('a hook knows its event and its batch, and is told when there is none', async () => {
+  const event = { name: 'batch.completed', at: '2026-03-01T12:00:00.000Z', extra: 7 }
+  const completed = snapshotOf({ event, batch: 'batch_1' })
+  expect(await open.library.call('hooks', { on: 'batch.completed' }, completed)).toEqual([
+    { kind: 'log', text: 'batch.completed batch_1 7' },
+  ])
+  const failed = open.library.call('hooks', { on: 'batch.failed' }, snapshotOf({ event }))
+  await expect(failed).rejects.toThrow(/hooks\.ts:\d+: batch\.completed is about no batch; leave "batch" out/)
+})
+
+test('the world is asked once for each thing and only for what is looked at', async () => {
+  const asked: string[] = []
+  const world = {
+    state: (collection: string) => {
+      asked.push(collection)
+      return []
+    },
+    batches: () => {
+      asked.push('(batches)')
+      return []
+    },
+  }
+  await call('moves', world)
+  await call('idle', world)
+  expect(asked).toEqual(['(batches)', 'pages'])
+})
+
+test.each([
+  ['throws', /throws\.ts:4: TypeError: too bad$/],
+  ['rejects', /rejects\.ts: threw { odd: true }, which is no Error$/],
+  ['helped', /explode\.ts:4: from the helper$/],
+  ['typo', /typo\.ts:2: There is no collection "page"\. Did you mean "pages"\?$/],
+  ['nameless', /nameless\.ts:2: TypeError: A record must be an object with an id\.$/],
+  ['circle', /circle\.ts:2: TypeError: put: \/record\/r is nested too deep, or contains itself$/],
+])('a function that fails changes nothing, and says where: %s', async (name, message) => {
+  await expect(call(name)).rejects.toThrow(message)
+})
+
+test('what is asked for behind the return of a function is not done, and told', async () => {
+  expect(await call('late')).toEqual([])
+  const told = () => open.notices.find(({ event }) => event === 'scenario_failed')
+  await open.until(() => told() !== undefined)
+  expect(told()?.message).toMatch(
+    /late\.ts:2: The function has returned; .* \(outside of any call; the scripts are started again/,
+  )
+  expect(await call('idle')).toEqual([])
+})
+
+test('a world that cannot be shown is said where it was looked at', async () => {
+  const state = () => {
+    throw new Error('is being reset')
+  }
+  await expect(call('moves', { state })).rejects.toThrow(
+    /moves\.ts:12: cannot be shown: Error: is being reset/,
+  )
+})
+
+test('a scenario and a function that are not there are refused by name', async () => {
+  await expect(call('move')).rejects.toThrow('has no valid scenario "move". Did you mean "moves"?')
+  const missing = open.library.call('moves', { timeline: 1 }, snapshotOf())
+  await expect(missing).rejects.toThrow(/moves\.ts: has no function at step 1 of its timeline/)
+  const hook = open.library.call('hooks', { on: 'constructor' }, snapshotOf())
+  await expect(hook).rejects.toThrow(/hooks\.ts: has no function on "constructor"/)
+})
+
+test('what scripts print comes as notices, line by line', async () => {
+  await call('prints')
+  const printed = () => open.notices.filter(({ event }) => event === 'scenario_output')
+  await open.until(() => printed().length === 3)
+  expect(
+    printed()
+      .map(({ message }) => message)
+      .sort(),
+  ).toEqual(['err', 'line', 'out'])
+})
+
+test('a script that hangs, exits or eats memory is stopped, and the next call is served', async () => {
+  const calls = [
+    call('loops'),
+    call('moves'),
+    call('waits'),
+    call('exits'),
+    call('moves'),
+    call('hungry'),
+    call('moves'),
+  ]
+  const outcomes = await Promise.allSettled(calls)
+  const says = outcomes.map((each) =>
+    each.status === 'rejected' ? String(each.reason.message) : each.value.length,
+  )
+  const stopped = new RegExp(`did not finish within ${CALL_MS} ms, and was stopped`)
+  expect(says).toEqual([
+    expect.stringMatching(stopped),
+    10,
+    expect.stringMatching(stopped),
+    expect.stringMatching(/exits\.ts: has ended its thread, as process\.exit\(\) does/),
+    10,
+    expect.stringMatching(/hungry\.ts: (needs more than the 96 MB|did not finish)/),
+    10,
+  ])
+})

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { dataFolder } from '../../../test/support/data-folder.ts'
+import { writeFiles } from '../../../test/support/scenario-folder.ts'
+import { isScenarioFile, readFolder, scenarioName } from './folder.ts'
+
+test('scenarios are told from helpers and foreign files by their names', () => {
+  const scenarios = ['a.ts', 'a.js', 'a.mjs', 'a.cjs', 'a.json', '/deep/in/b-2.ts']
+  const others = ['_a.ts', '.a.ts', '#a.ts', 'a.d.ts', 'a.md', 'a', 'package.json', 'tsconfig.json', 'a.ts~']
+  expect([...scenarios, ...others].filter(isScenarioFile)).toEqual(scenarios)
+  expect(scenarioName('/deep/in/b-2.ts')).toBe('b-2')
+})
+
+test('the fingerprint of a folder changes with contents alone, anywhere below it and in files that are named', async () => {
+  const folder = dataFolder()
+  const outside = [`${folder}/../outside.ts`]
+  const print = async () => (await readFolder(folder, outside)).fingerprint
+  const prints = [await print()]
+  const changes = [
+    { 'a.ts': '1' },
+    { 'a.ts': '2' },
+    { 'lib/deep/b.txt': '1' },
+    { '../outside.ts': '1' },
+    { '../outside.ts': '2' },
+  ]
+  for (const change of changes) {
+    writeFiles(folder, change)
+    prints.push(await print())
+  }
+  expect(new Set(prints).size).toBe(prints.length)
+  writeFiles(folder, { 'a.ts': '2', '.hidden': 'x', 'node_modules/p/index.js': 'x', 'a.ts~': 'x' })
+  expect(await print()).toBe(prints.at(-1))
+})

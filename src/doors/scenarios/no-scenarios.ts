@@ -1,0 +1,13 @@
+import type { ScenarioSource } from '../../kernel/scenario/source.ts'
+
+/** Where there is no folder of scenarios. */
+export const NO_SCENARIOS: ScenarioSource = {
+  list: () => [],
+  get: () => undefined,
+  call: async (name) => {
+    throw new Error(
+      `There is no folder of scenarios, so that nothing of "${name}" can be called. Start with --scenarios DIR.`,
+    )
+  },
+  onChange: () => () => {},
+}

@@ -1,0 +1,286 @@
+import { didYouMean } from '../../kernel/assumptions.ts'
+import { Refusal, refuse, refuseInvalid } from '../../kernel/errors.ts'
+import { activeOn, stopScenario, swapScenario } from '../../kernel/scenario/force.ts'
+import { type ScenarioRow, scenarioCalls } from '../../kernel/scenario/row.ts'
+import type { LoadedScenario, ScenarioEntry, ScenarioSource } from '../../kernel/scenario/source.ts'
+import { startAnew, startScenario } from '../../kernel/scenario/start.ts'
+import type { Fixtures } from '../../kernel/state/starting-world.ts'
+import { PARKED, type WorldState } from '../../kernel/state/state.ts'
+import { both } from '../../kernel/time/outbox.ts'
+import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
+import { FixturesError, readFixtures } from '../fixtures.ts'
+import type { Cancel } from '../realtime.ts'
+import { Caller } from './caller.ts'
+import type { OnScenarioNotice } from './notice.ts'
+import { problemLine } from './problem.ts'
+
+export interface RunnerOptions {
+  readonly source: ScenarioSource
+  readonly onNotice?: OnScenarioNotice
+}
+
+/** A function of a scenario, or an action of a step, that has failed. */
+export interface ScenarioFailure {
+  /** Virtual instant. */
+  readonly at: string
+  /** `scenario/name/index` for a step, `scenario/name/on/event` for a hook. */
+  readonly ref: string
+  readonly message: string
+}
+
+/** The scenario of one world. */
+export interface ActiveScenario {
+  readonly name: string
+  readonly generation: number
+  readonly started_at: string
+  readonly hooks: readonly string[]
+  /** Functions that are still to be called. */
+  readonly pending_calls: number
+  /** Why a newer version of its script could not take its place; null when nothing is in its way. */
+  readonly problem: string | null
+  /** The last failure since the start. */
+  readonly last_error: ScenarioFailure | null
+}
+
+export interface ListedScenario extends Omit<ScenarioEntry, 'problems'> {
+  /** What is wrong with the script as it is now, one `file:line` a line; null while nothing is. */
+  readonly error: string | null
+  readonly active: boolean
+}
+
+/** Starts and stops the scenarios of all worlds of one process, calls their functions, and follows changes of the scripts. */
+export class ScenarioRunner {
+  readonly #source: ScenarioSource
+  readonly #onNotice: OnScenarioNotice
+  readonly #sandboxes = new Set<Sandbox>()
+  /** Why the newest version is not in force. */
+  readonly #problems = new WeakMap<Sandbox, string>()
+  readonly #turns = new WeakMap<Sandbox, Promise<unknown>>()
+  readonly #stopHearing: () => void
+  /** What waits until the scripts have been loaded; undefined afterwards. */
+  #waiting: (() => void)[] | undefined
+
+  constructor({ source, onNotice = () => {} }: RunnerOptions) {
+    this.#source = source
+    this.#onNotice = onNotice
+    if (source.loaded !== undefined) {
+      this.#waiting = []
+      void source.loaded.then(() => this.#begin())
+    }
+    this.#stopHearing = source.onChange(() => {
+      for (const sandbox of this.#sandboxes) this.#follow(sandbox)
+    })
+  }
+
+  /** Looks after a world: its scenario goes on from where it stood. @returns stops that */
+  attach(sandbox: Sandbox): Cancel {
+    const caller = new Caller({
+      sandbox,
+      source: this.#source,
+      onLog: (text, { scenario }) =>
+        this.#notify('info', 'scenario_output', `${this.#title(sandbox, scenario)}: ${text}`),
+    })
+    this.#sandboxes.add(sandbox)
+    const others = sandbox.outbox
+    sandbox.outbox = both(others, caller)
+    const stops = [
+      sandbox.onReplaced(() => this.#follow(sandbox)),
+      sandbox.onEvent(({ ref, error }) => {
+        if (error !== undefined && ref.startsWith('scenario/')) {
+          const [, name = ''] = ref.split('/')
+          this.#notify('warn', 'scenario_failed', `${this.#title(sandbox, name)}: ${ref}: ${error}`)
+        }
+      }),
+    ]
+    this.#whenLoaded(() => {
+      if (!this.#sandboxes.has(sandbox)) return
+      this.#follow(sandbox)
+      caller.start()
+    })
+    return () => {
+      for (const stop of stops) stop()
+      this.#sandboxes.delete(sandbox)
+      sandbox.outbox = others
+      caller.stop()
+    }
+  }
+
+  /** Follows no change of the scripts any more. */
+  close(): void {
+    this.#stopHearing()
+  }
+
+  /** Every script there is. */
+  async list(sandbox: Sandbox): Promise<readonly ListedScenario[]> {
+    await this.#source.loaded
+    const active = activeOn(sandbox)?.name
+    return this.#source.list().map(({ problems, ...entry }) => ({
+      ...entry,
+      error: problems.length === 0 ? null : problems.map(problemLine).join('\n'),
+      active: entry.name === active,
+    }))
+  }
+
+  /** Loads at once what has changed of the scripts; what is active is swapped before this resolves. */
+  async refresh(): Promise<void> {
+    await this.#source.refresh?.()
+  }
+
+  /** The scenario that is active on a world. */
+  active(sandbox: Sandbox): ActiveScenario | null {
+    const row = activeOn(sandbox)
+    if (row === undefined) return null
+    const { name, generation, started_at, on } = row
+    return {
+      name,
+      generation,
+      started_at,
+      hooks: on,
+      pending_calls: sandbox.store.rows(scenarioCalls.name).size,
+      problem: this.#problems.get(sandbox) ?? null,
+      last_error: lastFailure(sandbox, row),
+    }
+  }
+
+  /**
+   * Starts a scenario on a world, in the place of the one that is active there. Refuses it whole.
+   * @param start makes the world that it starts on; absent: the world as it is
+   */
+  start(sandbox: Sandbox, name: string, start?: () => Promise<WorldState>): Promise<ActiveScenario> {
+    return this.#inTurn(sandbox, async () => {
+      await this.#source.loaded
+      const scenario = this.#named(name)
+      const beginning = { scenario, fixtures: await fixturesOf(scenario) }
+      if (start === undefined) await startScenario(sandbox, beginning)
+      else await startAnew(sandbox, await start(), beginning)
+      this.#problems.delete(sandbox)
+      // The script may have changed while its fixtures were made.
+      this.#follow(sandbox)
+      return this.active(sandbox) as ActiveScenario // it has just been started
+    })
+  }
+
+  /** Starts a scenario unless it is active already, as after a restart of the emulator. */
+  async begin(sandbox: Sandbox, name: string): Promise<void> {
+    if (activeOn(sandbox)?.name !== name) await this.start(sandbox, name)
+  }
+
+  /** Stops the scenario of a world. Refuses with `conflict` where none is active. @returns its name */
+  stop(sandbox: Sandbox): Promise<string> {
+    return this.#inTurn(sandbox, async () => {
+      const { name } = stopScenario(sandbox) ?? refuse('conflict', NONE_ACTIVE)
+      this.#problems.delete(sandbox)
+      return name
+    })
+  }
+
+  #named(name: string): LoadedScenario {
+    const found = this.#source.get(name)
+    if (found !== undefined) return found
+    const all = this.#source.list()
+    const entry = all.find((each) => each.name === name)
+    if (entry === undefined) {
+      refuse('not_found', {
+        detail: `There is no scenario "${name}".${didYouMean(
+          name,
+          all.map((each) => each.name),
+        )}`,
+        mitigation: 'GET /__emulator/scenarios lists them.',
+      })
+    }
+    return refuse('conflict', {
+      detail: `The scenario "${name}" is broken: ${entry.problems.map(problemLine).join('; ')}`,
+      mitigation: 'Mend the file: it is loaded as soon as it is saved.',
+    })
+  }
+
+  #whenLoaded(work: () => void): void {
+    if (this.#waiting === undefined) work()
+    else this.#waiting.push(work)
+  }
+
+  #begin(): void {
+    const works = this.#waiting ?? []
+    this.#waiting = undefined
+    for (const work of works) work()
+  }
+
+  // A script that has changed takes the place of its older version; one that does not fit leaves that in force.
+  #follow(sandbox: Sandbox): void {
+    const active = activeOn(sandbox)
+    if (active === undefined || sandbox.retired !== undefined || this.#waiting !== undefined) return
+    const scenario = this.#source.get(active.name)
+    try {
+      if (scenario === undefined) this.#complain(sandbox, active, MISSING)
+      else {
+        swapScenario(sandbox, scenario)
+        this.#problems.delete(sandbox)
+      }
+    } catch (error) {
+      // Whoever has saved a file, or restored a world, is not to hear of it.
+      if (!(error instanceof Refusal)) sandbox.options.onSurprise(error)
+      this.#complain(sandbox, active, `${scenario?.file}: ${(error as Error).message}`)
+    }
+  }
+
+  #complain(sandbox: Sandbox, { name }: ScenarioRow, problem: string): void {
+    if (this.#problems.get(sandbox) === problem) return
+    this.#problems.set(sandbox, problem)
+    this.#notify('warn', 'scenario_failed', `${this.#title(sandbox, name)} stays as it was: ${problem}`)
+  }
+
+  #title({ name: sandbox }: Sandbox, name: string): string {
+    return `The scenario ${name} of the sandbox ${sandbox}`
+  }
+
+  #notify(level: 'info' | 'warn', event: 'scenario_output' | 'scenario_failed', message: string): void {
+    this.#onNotice({ level, event, message })
+  }
+
+  // One after the other: a start reads first, and writes later.
+  #inTurn<T>(sandbox: Sandbox, work: () => Promise<T>): Promise<T> {
+    const turn = (this.#turns.get(sandbox) ?? Promise.resolve()).then(work)
+    this.#turns.set(
+      sandbox,
+      turn.catch(() => {}),
+    )
+    return turn
+  }
+}
+
+const MISSING = 'its script is not there any more, so that none of its functions can be called'
+
+const NONE_ACTIVE = {
+  detail: 'No scenario is active on this sandbox.',
+  mitigation: 'GET /__emulator/scenarios lists them, POST /__emulator/scenarios/{name}/start starts one.',
+}
+
+async function fixturesOf({ fixtures }: LoadedScenario): Promise<Fixtures | undefined> {
+  if (fixtures === undefined) return undefined
+  try {
+    return await readFixtures(fixtures)
+  } catch (error) {
+    if (!(error instanceof FixturesError)) throw error
+    refuseInvalid(error.issues.map((issue) => ({ ...issue, pointer: `/fixtures${issue.pointer}` })))
+    throw error
+  }
+}
+
+function lastFailure({ store }: Sandbox, { name }: ScenarioRow): ScenarioFailure | null {
+  const parked = [...store.rows(PARKED).values()] as unknown as readonly Parked[]
+  const last = parked
+    .filter(({ ref }) => ref.startsWith(`scenario/${name}/`))
+    .sort(byInstant)
+    .at(-1)
+  return last === undefined ? null : { at: last.due_at, ref: last.ref, message: last.error }
+}
+
+interface Parked {
+  readonly ref: string
+  readonly due_at: string
+  readonly error: string
+}
+
+function byInstant(a: Parked, b: Parked): number {
+  return Date.parse(a.due_at) - Date.parse(b.due_at)
+}

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { subject } from '../../../test/support/fault-book.ts'
+import { counterKey, mismatch, type Subject } from './match.ts'
+import type { CountedBy, FaultMatch } from './rule.ts'
+
+const caller = {
+  key_id: 'key-1',
+  kind: 'user',
+  user_id: 'u1',
+  organization_id: 'o1',
+  teamspace_id: 't1',
+  account_admin: false,
+  permissions: [],
+  denied: [],
+} as const
+
+const request = subject({
+  operation: 'things.create',
+  method: 'POST',
+  path: '/@w3/v1/things/7',
+  pathPrefix: '/@w3',
+  headers: { 'idempotency-key': 'try-1', 'x-emulator-tag': 'blue' },
+  body: { kind: 'json', value: { name: 'Plan' }, bytes: 15 },
+  caller,
+  connection: { id: 'c9', index: 2 },
+  resource: '7',
+})
+
+const webhook: Subject = { kind: 'webhook', type: 'thing.ended', url: 'http://a.test/hook', resource: '7' }
+const connection: Subject = { kind: 'connection', id: 'c9' }
+
+test.for<[match: FaultMatch | 'everything', subject: Subject]>([
+  ['everything', request],
+  ['everything', connection],
+  [{ operation: 'things.create', method: 'post', path: '/v1/things/*' }, request],
+  [{ path: { regex: '^/v1/(things|thongs)/\\d+$' } }, request],
+  [{ body: { '/name': { glob: 'P*' } }, headers: { 'X-Emulator-Tag': 'b*' } }, request],
+  [{ api_key: 'key-*', principal_kind: 'user', idempotency_key: 'try-*' }, request],
+  [{ connection_request_index: 2 }, request],
+  [{ webhook: 'thing.*', url: '*/hook' }, webhook],
+])('%j fits', ([match, subject]) => {
+  expect(mismatch(match, subject)).toBeUndefined()
+})
+
+test.for<[match: FaultMatch, subject: Subject, says: string]>([
+  [{ method: 'GET', operation: 'x' }, request, 'The operation is "things.create", not "x".'],
+  [{ path: { regex: '^/things' } }, request, 'The path is "/v1/things/7", not {"regex":"^/things"}.'],
+  [{ api_key: 'key-2' }, request, 'The api_key is "key-1", not "key-2".'],
+  [{ api_key: '*' }, subject(), 'The api_key is absent, not "*".'],
+  [{ principal_kind: 'service' }, request, 'The principal_kind is "user", not "service".'],
+  [{ connection_request_index: 1 }, request, 'The connection_request_index is 2, not 1.'],
+  [{ connection_request_index: 1 }, subject(), 'The connection_request_index is absent, not 1.'],
+  [{ webhook: 'thing.began' }, webhook, 'The webhook is "thing.ended", not "thing.began".'],
+  [{ webhook: '*', url: 'http://b*' }, webhook, 'The url is "http://a.test/hook", not "http://b*".'],
+])('%j does not fit, and the first reason is told', ([match, subject, says]) => {
+  expect(mismatch(match, subject)).toBe(says)
+})
+
+test.for<[by: CountedBy[], subject: Subject, key: string | null]>([
+  [[], request, null],
+  [['api_key'], request, 'key-1'],
+  [['idempotency_key'], request, 'try-1'],
+  [['operation', 'tag'], request, 'things.create blue'],
+  [['connection'], request, 'c9'],
+  [['connection'], connection, 'c9'],
+  [['resource_id'], request, '7'],
+  [['resource_id'], webhook, '7'],
+  [['tag', 'api_key'], subject(), '- -'],
+])('counting by %j', ([by, subject, key]) => {
+  expect(counterKey(by, subject)).toBe(key)
+})

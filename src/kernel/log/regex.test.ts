@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { fitsRegex, LONGEST_REGEX, regexProblem } from './regex.ts'
+
+test.for<[expression: string, text: string, fits: boolean]>([
+  ['pages', '/v1/pages/1', true],
+  ['^pages', '/v1/pages/1', false],
+  ['^/v1/(?:pages|skills)/\\d+$', '/v1/skills/12', true],
+  ['(?i)PAGES', '/v1/pages', true],
+  ['[[:upper:]]', '/v1/pages', false],
+  ['é', '/v1/café', true],
+])('%s in %s: %s', ([expression, text, fits]) => {
+  expect(regexProblem(expression)).toBeUndefined()
+  expect(fitsRegex(expression, text)).toBe(fits)
+})
+
+test.for<[expression: string, problem: RegExp]>([
+  ['', /empty/],
+  ['(', /RE2: missing closing \)/],
+  ['(?=ahead)', /RE2: invalid or unsupported Perl syntax/],
+  ['(a)\\1', /RE2: invalid escape sequence/],
+  ['(a{1000}){1000}', /RE2: invalid repeat count/],
+  ['a'.repeat(LONGEST_REGEX + 1), /at most 1000 characters/],
+])('%s is refused', ([expression, problem]) => {
+  expect(regexProblem(expression)).toMatch(problem)
+})
+
+test('an expression that takes others for ever takes no time to speak of', () => {
+  const begin = performance.now()
+  expect(fitsRegex('^(?:a+a+)+$', `${'a'.repeat(16_000)}!`)).toBe(false)
+  expect(performance.now() - begin).toBeLessThan(1_000)
+})

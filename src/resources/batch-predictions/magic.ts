@@ -1,0 +1,151 @@
+import { didYouMean } from '../../kernel/assumptions.ts'
+import type { Action } from '../../kernel/faults/actions.ts'
+import type { MagicValue } from '../../kernel/faults/preset.ts'
+import { isObject, type Json } from '../../kernel/json.ts'
+import type { Stragglers } from './batch.ts'
+import type { BatchItem, Complain } from './items.ts'
+import type { Metadata } from './metadata.ts'
+import type { BatchMove } from './moves.ts'
+import type { OutcomeRule } from './outcome-rules.ts'
+
+/** What the `custom_id` of an item begins with that asks for something. */
+const RESERVED = 'emu:'
+
+const ERRORED = 'emu:errored:'
+const EXPIRED = 'emu:expired:'
+const SLOW = 'emu:slow:'
+
+const ITEM_FORMS = new Map([
+  [ERRORED, 'The item is errored.'],
+  [
+    EXPIRED,
+    'The item never finishes, so that the batch expires at the end of its completion window, the item with it; the others finish.',
+  ],
+  [SLOW, 'The item is taken on when the others are finished, and takes ten times as long.'],
+])
+
+/** The member of `metadata` that says what becomes of a batch. */
+const SCRIPT = 'emu_script'
+
+interface Turn {
+  readonly says: string
+  readonly batch: string | BatchMove
+}
+
+function stuck(phase: 'validating' | 'in_progress' | 'finalizing', until: string): Turn {
+  return { says: `The batch stays ${phase} ${until}.`, batch: { hold: phase } }
+}
+
+const UNTIL_WINDOW = 'until it is released, or its completion window ends'
+const HALF = 0.5
+
+const SCRIPTS: ReadonlyMap<string, Turn> = new Map([
+  ['stuck:validating', stuck('validating', UNTIL_WINDOW)],
+  ['stuck:in_progress', stuck('in_progress', UNTIL_WINDOW)],
+  ['stuck:finalizing', stuck('finalizing', 'until it is released')],
+  [
+    'fail:validating',
+    {
+      says: 'The batch has failed while validating when it is first looked at.',
+      batch: { do: 'fail', detail: 'The batch asked to fail while validating: its emu_script says so.' },
+    },
+  ],
+  [
+    'fail:in_progress',
+    {
+      says: 'The batch has failed with half of its items finished when it is first looked at.',
+      batch: {
+        finished: HALF,
+        do: 'fail',
+        detail: 'The batch asked to fail while in progress: its emu_script says so.',
+      },
+    },
+  ],
+  [
+    'expire',
+    {
+      says: 'The completion window of the batch has ended with half of its items finished when it is first looked at.',
+      batch: { finished: HALF, do: 'expire' },
+    },
+  ],
+  ['instant', { says: 'The batch is completed when it is first looked at.', batch: 'instant' }],
+])
+
+const CREATION = 'batch-predictions.create'
+
+/** Values of a creation that ask for a turn of things, as test cards do with a payment provider. Not under `--strict`. */
+export const batchMagic: readonly MagicValue[] = [
+  {
+    place: 'custom_id of an item',
+    operation: CREATION,
+    values: [...ITEM_FORMS].map(([form, says]) => ({ form: `${form}…`, says })),
+  },
+  {
+    place: `metadata.${SCRIPT}`,
+    operation: CREATION,
+    values: [...SCRIPTS].map(([form, { says }]) => ({ form, says })),
+    actionsOf,
+  },
+]
+
+// Asked of every creation, before anybody has judged its body.
+function actionsOf(body: Json): { readonly value: string; readonly actions: readonly Action[] }[] {
+  const metadata = isObject(body) && isObject(body.metadata) ? body.metadata : {}
+  const value = Object.hasOwn(metadata, SCRIPT) ? metadata[SCRIPT] : undefined
+  const turn = typeof value === 'string' ? SCRIPTS.get(value) : undefined
+  if (typeof value !== 'string' || turn === undefined) return []
+  return [{ value, actions: [{ state: { at: 'after-handler', batch: turn.batch } }] }]
+}
+
+/** Complains of a script that there is not: it would otherwise be kept without a word and do nothing. */
+export function checkScript(metadata: Metadata, complain: Complain): void {
+  const value = Object.hasOwn(metadata, SCRIPT) ? metadata[SCRIPT] : undefined
+  if (typeof value !== 'string' || SCRIPTS.has(value)) return
+  const known = [...SCRIPTS.keys()]
+  complain([SCRIPT], `must be one of ${known.join(', ')}; emu_script is reserved.${didYouMean(value, known)}`)
+}
+
+/** Complains of items whose `custom_id` has the reserved prefix and none of its forms. */
+export function checkItemForms(items: readonly BatchItem[], complain: Complain): void {
+  for (const [index, { custom_id }] of items.entries()) {
+    if (custom_id.startsWith(RESERVED) && formOf(custom_id) === undefined)
+      complain([index, 'custom_id'], unknownForm(custom_id), custom_id)
+  }
+}
+
+function unknownForm(id: string): string {
+  const known = [...ITEM_FORMS.keys()]
+  const given = /^emu:[^:]*:?/.exec(id)?.[0] ?? id
+  return `begins with "${RESERVED}", which is reserved for ${known.join(', ')}.${didYouMean(given, known)} Under --strict it is plain text`
+}
+
+function formOf(id: string): string | undefined {
+  for (const form of ITEM_FORMS.keys()) if (id.startsWith(form)) return form
+  return undefined
+}
+
+/** What the items of a batch ask for. */
+export interface Asked {
+  readonly outcomes: readonly OutcomeRule[]
+  readonly late: Stragglers | undefined
+}
+
+export const NOTHING_ASKED: Asked = { outcomes: [], late: undefined }
+
+const ERRORED_RULE: OutcomeRule = {
+  match: { custom_id: `${ERRORED}*` },
+  status: 'errored',
+  detail: `The item asked to be errored: its custom_id begins with ${ERRORED}.`,
+}
+
+/** Reads it from their `custom_id`s, as parts of a plan. */
+export function askedByItems(items: readonly BatchItem[]): Asked {
+  if (!items.some(({ custom_id }) => custom_id.startsWith(RESERVED))) return NOTHING_ASKED
+  const indexesOf = (form: string) =>
+    items.flatMap(({ custom_id }, index) => (custom_id.startsWith(form) ? [index] : []))
+  const late = { slow: indexesOf(SLOW), never: indexesOf(EXPIRED) }
+  return {
+    outcomes: indexesOf(ERRORED).length === 0 ? [] : [ERRORED_RULE],
+    late: late.slow.length + late.never.length === 0 ? undefined : late,
+  }
+}

@@ -1,0 +1,169 @@
+import * as z from 'zod'
+import { isObject, type JsonObject } from '../../kernel/json.ts'
+import type { AnyMove, Move, Scope } from '../../kernel/operation.ts'
+import { either, form, nameAmong, someOf, together } from '../../kernel/strict-input.ts'
+import type { Batch } from './batch.ts'
+import { changePlan, completeNow, type Failure, failNow, type PlanChange } from './interventions.ts'
+import { MOST_ITEMS } from './items.ts'
+import { cancel, cleanUp, expire, finish, isPhase, put, start } from './lifecycle.ts'
+import { outcomeRulesSchema } from './outcome-rules.ts'
+import { type Pace, paceChangeSchema } from './pace.ts'
+import { finishedItems } from './plan.ts'
+import { batches } from './schema.ts'
+import { batchLifecycle, isTerminal } from './states.ts'
+import { finishable } from './stragglers.ts'
+
+type Act = (scope: Scope, batch: Batch, move: BatchMove) => Batch
+
+/** What can be done to a batch in one word. Each leaves a batch alone that is in the wrong state for it. */
+const ACTS = {
+  start: (scope, batch) => (batch.status === 'validating' ? start(scope, batch) : batch),
+  finish: (scope, batch) => (batch.status === 'in_progress' ? finish(scope, batch) : batch),
+  complete: (scope, batch) => (isPhase(batch.status) ? completeNow(scope, batch) : batch),
+  instant: (scope, batch) => (isPhase(batch.status) ? completeNow(scope, batch) : batch),
+  fail: (scope, batch, move) => (may(batch, 'fail') ? failNow(scope, batch, move) : batch),
+  expire: (scope, batch) => (may(batch, 'expire') ? expire(scope, batch) : batch),
+  cancel: (scope, batch) => (may(batch, 'cancel') ? cancel(scope, batch) : batch),
+  cleanup: (scope, batch) => cleanedUp(scope, batch),
+  hold: (scope, batch) => held(scope, batch, true),
+  release: (scope, batch) => held(scope, batch, false),
+} as const satisfies Readonly<Record<string, Act>>
+
+type Word = keyof typeof ACTS
+const WORDS = Object.keys(ACTS) as Word[]
+
+const PHASES = ['validating', 'in_progress', 'finalizing'] as const satisfies readonly (keyof Pace)[]
+
+/** A turn in the life of a batch. The members are applied in the order in which they stand here. */
+export interface BatchMove extends Pick<PlanChange, 'pace' | 'outcomes'>, Failure {
+  /**
+   * So many items are finished before anything else happens: a part of all between 0 and 1, or a number from 1. It never
+   * goes back; a batch that is validating starts first; of one that then fails, expires or is cancelled, an item is left.
+   */
+  readonly finished?: number | undefined
+  readonly do?: Word | undefined
+  /** True and false as in the control interface; a phase: the batch is stuck there once it gets there. */
+  readonly hold?: boolean | (typeof PHASES)[number] | undefined
+}
+
+const batchMove: Move<Word | BatchMove> = {
+  name: 'batch',
+  says: `Moves a batch: ${WORDS.join(', ')}, or an object that also says how far it had come. The id "latest" is the newest batch.`,
+  schema: () => batchMoveSchema(),
+  apply: (scope, id, argument) => {
+    const batch = batchNamed(scope, id)
+    if (batch === undefined) return
+    makeMove(scope, batch, typeof argument === 'string' ? { do: argument } : argument)
+  },
+}
+
+const cleanupMove: Move<boolean> = {
+  name: 'cleanup',
+  says: 'Removes the results of a terminal batch, however young they are.',
+  schema: () => z.boolean(),
+  apply: (scope, id, wanted) => {
+    const batch = batchNamed(scope, id)
+    if (batch !== undefined && wanted) cleanedUp(scope, batch)
+  },
+}
+
+/** What faults can do to batches. */
+export const batchMoves: readonly AnyMove[] = [batchMove, cleanupMove]
+
+function batchMoveSchema(): z.ZodType<Word | BatchMove> {
+  const whole = someOf({
+    pace: paceChangeSchema().optional(),
+    outcomes: outcomeRulesSchema().optional(),
+    finished: z.number().refine(isAmount, { error: AMOUNT }).optional(),
+    do: nameAmong<Word>(WORDS, 'move of a batch').optional(),
+    detail: z.string().optional(),
+    error: z.custom<JsonObject>(isObject, { error: 'must be an object' }).optional(),
+    hold: either<boolean | (typeof PHASES)[number]>(
+      `must be true, false, or one of ${PHASES.join(', ')}`,
+      { fits: (value) => typeof value === 'boolean', schema: z.boolean() },
+      form.text(nameAmong(PHASES, 'phase of a batch')),
+    ).optional(),
+  })
+  const consistent = together(whole, ({ do: word, detail, error, finished }) => {
+    const message = 'is for a batch that fails; add "do": "fail", or leave it out'
+    const stray = { detail: word === 'fail' ? undefined : detail, error: word === 'fail' ? undefined : error }
+    return [
+      ...Object.entries(stray).flatMap(([name, value]) =>
+        value === undefined ? [] : [{ path: [name], message }],
+      ),
+      ...(finished === undefined || goesOn(word) ? [] : [{ path: ['finished'], message: GOES_ON }]),
+    ]
+  })
+  return either<Word | BatchMove>(
+    `must be one of ${WORDS.join(', ')}, or an object such as {"do": "expire", "finished": 0.5}`,
+    form.text(nameAmong(WORDS, 'move of a batch')),
+    form.object(consistent),
+  )
+}
+
+const AMOUNT = `must be a part of all between 0 and 1, or a number of items from 1 to ${MOST_ITEMS}`
+
+function isAmount(value: number): boolean {
+  return value >= 0 && (value < 1 || (Number.isInteger(value) && value <= MOST_ITEMS))
+}
+
+const ENDS_EARLY: readonly (Word | undefined)[] = ['fail', 'expire', 'cancel']
+const GOES_ON = `says how far a batch has come that goes on, or that ends early: with "do", one of ${ENDS_EARLY.join(', ')}, hold and release`
+
+function goesOn(word: Word | undefined): boolean {
+  return word === undefined || ENDS_EARLY.includes(word) || word === 'hold' || word === 'release'
+}
+
+function makeMove(scope: Scope, batch: Batch, move: BatchMove): void {
+  const { pace, outcomes, hold, do: word } = move
+  const isNew = (pace ?? outcomes) !== undefined && !isTerminal(batch.status)
+  const planned = isNew ? changePlan(scope, batch, { pace, outcomes }) : batch
+  const worked = move.finished === undefined ? planned : finishSome(scope, planned, move.finished, word)
+  const moved = word === undefined ? worked : ACTS[word](scope, worked, move)
+  if (typeof hold === 'boolean') held(scope, moved, hold)
+  else if (hold !== undefined && isAhead(moved, hold)) changePlan(scope, moved, { pace: { [hold]: 'hold' } })
+}
+
+function finishSome(scope: Scope, batch: Batch, amount: number, word: Word | undefined): Batch {
+  const total = batch._emulator.request.items.length
+  const wanted = amount < 1 ? Math.round(amount * total) : amount
+  const running = batch.status === 'validating' && wanted > 0 ? start(scope, batch) : batch
+  if (running.status !== 'in_progress') return running
+  if (wanted >= total && !ENDS_EARLY.includes(word)) return finish(scope, running)
+  const most = ENDS_EARLY.includes(word) ? Math.min(total - 1, finishable(running)) : finishable(running)
+  const done = Math.max(finishedItems(running, scope.now), Math.min(wanted, most))
+  const { progress } = running._emulator
+  const further = { ...progress, since: scope.at, done, polls: 0 }
+  return put(scope, { ...running, _emulator: { ...running._emulator, progress: further } })
+}
+
+function held(scope: Scope, batch: Batch, hold: boolean): Batch {
+  return isTerminal(batch.status) ? batch : changePlan(scope, batch, { hold })
+}
+
+function cleanedUp(scope: Scope, batch: Batch): Batch {
+  return isTerminal(batch.status) && batch.results_url !== null ? cleanUp(scope, batch) : batch
+}
+
+function may({ status }: Batch, on: 'fail' | 'expire' | 'cancel'): boolean {
+  const to = batchLifecycle.next(status, on)
+  return to !== undefined && to !== status
+}
+
+function isAhead({ status }: Batch, phase: (typeof PHASES)[number]): boolean {
+  return isPhase(status) && PHASES.indexOf(phase) >= PHASES.indexOf(status)
+}
+
+function batchNamed({ tx }: Scope, id: string | undefined): Batch | undefined {
+  if (id === undefined) return undefined
+  return tx.in(batches).get(id) ?? (id === 'latest' ? newest(tx.in(batches)) : undefined)
+}
+
+// Of several of one instant the last: fixtures may stand in any order, but what is created comes behind the rest.
+function newest(all: Iterable<Batch>): Batch | undefined {
+  let found: Batch | undefined
+  for (const batch of all) {
+    if (found === undefined || Date.parse(batch.created_at) >= Date.parse(found.created_at)) found = batch
+  }
+  return found
+}

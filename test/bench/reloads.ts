@@ -1,0 +1,46 @@
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type Footprint, footprint, reload, writeLargeScript } from '../support/reloads.ts'
+import { openLibrary } from '../support/scenario-folder.ts'
+
+// How much memory reloads of a large script leave behind: tsx test/bench/reloads.ts [times] [--import]
+// With --import the script is imported under a new query each time, which is what a worker for each reload avoids.
+
+const times = Number(process.argv[2] ?? 500)
+const folder = mkdtempSync(join(tmpdir(), 'scenario-reloads-'))
+try {
+  const begun = performance.now()
+  const footprints = process.argv.includes('--import') ? await importAgain() : await loadAgain()
+  const each = (performance.now() - begun) / times
+  for (const at of [1, 10, times >> 2, times >> 1, times]) print(at, footprints[at - 1])
+  console.log(`${each.toFixed(0)} ms for each`)
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function loadAgain(): Promise<Footprint[]> {
+  writeLargeScript(folder, 0)
+  const { library } = await openLibrary(folder)
+  const footprints = await reload(library, folder, times)
+  await library.close()
+  return footprints
+}
+
+async function importAgain(): Promise<Footprint[]> {
+  const footprints: Footprint[] = []
+  for (let version = 1; version <= times; version++) {
+    writeLargeScript(folder, version)
+    // As a module of Node's own: what the loader of this script reads it would keep only once.
+    const module = join(folder, 'rows.mjs')
+    copyFileSync(join(folder, 'lib', 'rows.ts'), module)
+    await import(`${pathToFileURL(module).href}?v=${version}`)
+    footprints.push(footprint())
+  }
+  return footprints
+}
+
+function print(at: number, { heap, rss }: Footprint = { heap: Number.NaN, rss: Number.NaN }): void {
+  console.log(`after ${at} reloads: heap ${heap.toFixed(0)} MB, resident ${rss.toFixed(0)} MB`)
+}

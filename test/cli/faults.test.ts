@@ -1,0 +1,202 @@
+import { expect, test } from 'vitest'
+import { temporaryFile } from './in-process.ts'
+import { running } from './running.ts'
+
+const HEAD = 'ID  SOURCE  STATUS  MATCHED  FIRED  ABOUT  WHEN  DOES'
+
+/** Runs a command and gives its table, cells apart. */
+async function table(run: Awaited<ReturnType<typeof running>>['run'], ...argv: readonly string[]) {
+  const { code, out, err } = await run(...argv)
+  expect([code, err]).toEqual([0, ''])
+  const [head = '', ...rows] = out.split('\n').map((line) => line.split(/ {2,}/))
+  expect(head).toEqual(HEAD.split(/ {2,}/))
+  return rows
+}
+
+test('a preset is armed, listed, and cleared with a word about what never fired', async () => {
+  const { run, emulator } = await running()
+  const [added] = await table(run, 'faults', 'add', 'lost-response-after-commit')
+  expect(added).toEqual([
+    'lost-response-after-commit',
+    'control',
+    'armed',
+    '0',
+    '0',
+    'batch-predictions.create, headers {"idempotency-key":"*"}',
+    'nth 1 by idempotency_key',
+    'cut {"at":"after-handler","how":"rst"}',
+  ])
+  await run('faults', 'add', 'server-error')
+  await fetch(`${emulator.baseUrl}/data-views`)
+  const listed = await table(run, 'faults')
+  expect(listed.map((row) => row.slice(0, 5))).toEqual([
+    ['lost-response-after-commit', 'control', 'armed', '0', '0'],
+    ['server-error', 'control', 'armed', '1', '1'],
+  ])
+  expect(await table(run, 'faults', 'list')).toEqual(listed)
+  expect((await run('faults', 'clear')).out).toBe(
+    'Removed: lost-response-after-commit, server-error.\nNever fired: lost-response-after-commit.',
+  )
+  expect((await run('faults', 'clear')).out).toBe('No fault rule was armed.')
+  expect((await run('faults')).out).toBe(
+    'No fault rule is armed. "workspace-emulator faults presets" lists what can be.',
+  )
+})
+
+test('one rule is cleared by its id, whatever stands in it', async () => {
+  const { run, emulator } = await running()
+  const ask = (fault: string) =>
+    fetch(`${emulator.baseUrl}/data-views`, { headers: { 'X-Emulator-Fault': fault } })
+  await ask('server-error;detail="a b"')
+  await ask('rate-limited;nth=2')
+  await run('faults', 'add', 'slow-drip', '--operation', 'pages.create')
+  expect((await run('faults', 'clear', 'header:server-error;detail="a%20b"')).out).toBe(
+    'Removed: header:server-error;detail="a%20b". It fired once.',
+  )
+  expect((await run('faults', 'clear', 'header:rate-limited;nth=2')).out).toMatch(
+    /It never fired; it matched once\.$/,
+  )
+  expect((await run('faults', 'clear', 'slow-drip')).out).toMatch(/It never fired: nothing matched\.$/)
+})
+
+test.for([
+  [['--id', 'mine', '--operation', 'pages.create'], { id: 'mine', match: { operation: 'pages.create' } }],
+  [['--method', 'GET', '--path', '/v1/pages*'], { match: { method: 'GET', path: '/v1/pages*' } }],
+  [[], { when: { nth: 1 }, times: null }],
+  [['--nth', '3'], { when: { nth: 3 } }],
+  [['--times', '3'], { when: {}, times: 3 }],
+  [['--every', '2', '--times', '3'], { when: { every: 2 }, times: 3 }],
+  [['--by', 'api_key'], { when: { nth: 1, by: 'api_key' } }],
+  [['--by', 'api_key', '--by', 'operation'], { when: { nth: 1, by: ['api_key', 'operation'] } }],
+  [
+    ['--first', '2', '--after', '1', '--probability', '.5'],
+    { when: { first: 2, after: 1, probability: 0.5 } },
+  ],
+  [['--ttl', '10m'], { ttl: '10m', when: { nth: 1 } }],
+] as const)('faults add server-error %j', async ([flags, expected]) => {
+  const { data } = await running()
+  const rule = await data('faults', 'add', 'server-error', ...flags)
+  const members = Object.keys(expected)
+  expect(Object.fromEntries(members.map((name) => [name, rule[name]]))).toEqual(expected)
+})
+
+test('a preset that counts by something goes on doing so under another timing', async () => {
+  const { data } = await running()
+  const { when } = await data('faults', 'add', 'batch-poll-transient-error', '--nth', '4')
+  expect(when).toEqual({ nth: 4, by: 'resource_id' })
+})
+
+test('a composition comes as JSON, from the command line or a file, and flags change it', async () => {
+  const { data } = await running()
+  const rule = {
+    id: 'own',
+    match: 'everything',
+    when: { nth: 2, by: 'tag' },
+    do: [{ respond: { status: 418 } }],
+  }
+  expect(await data('faults', 'add', JSON.stringify(rule))).toMatchObject(rule)
+  const file = temporaryFile('rule.json', JSON.stringify({ ...rule, id: 'filed' }))
+  const filed = await data('faults', 'add', file, '--operation', 'pages.create', '--nth', '5')
+  expect(filed).toMatchObject({
+    id: 'filed',
+    match: { operation: 'pages.create' },
+    when: { nth: 5, by: 'tag' },
+  })
+  const list = temporaryFile('rules.json', JSON.stringify([{ preset: 'slow-drip' }, { preset: 'slow-drip' }]))
+  expect((await data('faults', 'add', list)).data.map(({ id }: { id: string }) => id)).toEqual([
+    'slow-drip',
+    'slow-drip-2',
+  ])
+})
+
+test.for([
+  [['add', 'server-eror'], 1, 'is no preset. Did you mean "server-error"?'],
+  [['add', 'server-eror', '--nth', '2'], 1, 'There is no preset "server-eror". Did you mean "server-error"?'],
+  [['add', '{"preset": }'], 2, '<rule>: is not JSON: '],
+  [['add', '/nowhere.json'], 1, '/nowhere.json: there is no such file'],
+  [['add', '[{"preset": "slow-drip"}]', '--nth', '1'], 2, 'Flags change one rule.'],
+  [['add'], 2, 'faults add needs a rule, name of a preset, path of a JSON file, or JSON in quotes.'],
+  [['add', 'slow-drip', '--nth', '0'], 2, '--nth: "0" is not a count.'],
+  [['add', 'slow-drip', '--probability', '1.5'], 2, '--probability: "1.5" is not a share.'],
+  [['add', 'slow-drip', '--by', 'operaton'], 1, 'Did you mean "operation"?'],
+  [['add', 'slow-drip', '--operation', 'pages.creat'], 1, 'Did you mean "pages.create"?'],
+  [['clear', 'x'], 1, 'There is no fault rule "x".'],
+  [['presets', 'server-eror'], 1, 'Did you mean "server-error"?'],
+  [['ad'], 2, 'There is no command "faults ad". Did you mean "faults add"?'],
+] as const)('faults %j fails with code %i', async ([argv, code, message]) => {
+  const { run } = await running()
+  const outcome = await run('faults', ...argv)
+  expect([outcome.code, outcome.out, outcome.err]).toEqual([code, '', expect.stringContaining(message)])
+})
+
+test('what is wrong in a file is said with its line', async () => {
+  const { run } = await running()
+  const file = temporaryFile('rule.json', '{\n  "preset": "slow-drip",\n  "when": {\n    "nht": 1\n  }\n}\n')
+  expect((await run('faults', 'add', file)).err).toBe(
+    `The rule cannot be armed:\n  ${file}:4: /when/nht: is not a known member. Did you mean "nth"?`,
+  )
+  const broken = temporaryFile('rule.json', '{\n  "preset"\n}')
+  expect((await run('faults', 'add', broken)).err).toContain(`${broken}:3: is not JSON: `)
+})
+
+test('presets are listed by family with what a client sees, and magic values below', async () => {
+  const { run, data } = await running()
+  const { out } = await run('faults', 'presets')
+  expect(out).toMatch(/^FAMILY +PRESET +WHAT A CLIENT SEES\nrate limit +rate-limited +A 429 /)
+  const lines = out.split('\n').map((line) => line.replaceAll(/ {2,}/g, ' '))
+  const { data: all, magic_values: magic } = await data('faults', 'presets')
+  for (const { family, name, says } of all) expect(lines).toContain(`${family} ${name} ${says}`)
+  for (const { place, values } of magic)
+    for (const { form, says } of values) expect(lines).toContain(` ${form} ${place} ${says}`)
+})
+
+test('one preset is shown in full, with the ways to arm it', async () => {
+  const { run } = await running()
+  const { out } = await run('faults', 'presets', 'lost-response-after-commit')
+  const lines = out.split('\n')
+  expect(lines[0]).toMatch(/^lost-response-after-commit: The batch is created, then /)
+  expect(lines.slice(1)).toEqual([
+    '  about  batch-predictions.create, headers {"idempotency-key":"*"}',
+    '  when   nth 1 by idempotency_key',
+    '  does   cut {"at":"after-handler","how":"rst"}',
+    '',
+    '  workspace-emulator faults add lost-response-after-commit',
+    '  X-Emulator-Fault: lost-response-after-commit',
+    '',
+    '  Parameters of the header:',
+    expect.stringMatching(/^ {4};nth ;first ;after ;every ;probability {2}as in when: /),
+    expect.stringMatching(/^ {4};by +/),
+    expect.stringMatching(/^ {4};times +/),
+    expect.stringMatching(/^ {4};ttl +/),
+    expect.stringMatching(/^ {4};then +/),
+    expect.stringMatching(/^ {4};label +/),
+    expect.stringMatching(/^ {4};at ;how +where it cuts/),
+  ])
+  expect((await run('faults', 'presets', 'webhook-dropped')).out).not.toContain('X-Emulator-Fault')
+})
+
+test('every command can be about another sandbox', async () => {
+  const { run, data } = await running()
+  await run('faults', 'add', 'slow-drip', '--sandbox', 'w1')
+  expect((await data('faults', 'list')).data).toEqual([])
+  expect((await data('faults', 'list', '--sandbox', 'w1')).data).toMatchObject([{ id: 'slow-drip' }])
+  expect(await data('faults', 'clear', '--sandbox', 'w1')).toEqual({
+    removed: ['slow-drip'],
+    never_fired: ['slow-drip'],
+  })
+})
+
+test('a rule with a sequence shows its steps by name', async () => {
+  const { run } = await running()
+  const rule = {
+    match: { webhook: 'batch_prediction.*' },
+    when: { sequence: ['late', 'pass'] },
+    actions: { late: [{ deliver: { delay: '1m' } }] },
+  }
+  const [row] = await table(run, 'faults', 'add', JSON.stringify(rule))
+  expect(row?.slice(5)).toEqual([
+    'webhook batch_prediction.*',
+    'sequence ["late","pass"]',
+    'late: deliver {"delay":"1m"}',
+  ])
+})

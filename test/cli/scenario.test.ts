@@ -1,0 +1,133 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { fakeControl } from './fake-control.ts'
+import { command, temporaryDirectory } from './in-process.ts'
+import { running, START } from './running.ts'
+
+const STORM = {
+  description: 'Two faults',
+  faults: [{ preset: 'server-error' }, { preset: 'slow-drip', match: { operation: 'pages.create' } }],
+  clock: { rate: 0 },
+}
+
+/** An emulator with a scenario that is valid and one that is broken. */
+async function withScenarios() {
+  const scenarios = temporaryDirectory()
+  writeFileSync(join(scenarios, 'storm.json'), JSON.stringify(STORM))
+  writeFileSync(join(scenarios, 'broken.json'), '{\n  "falts": []\n}\n')
+  return { ...(await running({ scenarios })), scenarios }
+}
+
+/** A table with its cells apart. */
+function cells(out: string): string[] {
+  return out.split('\n').map((line) => line.replaceAll(/ {2,}/g, ' | '))
+}
+
+test('scenarios are listed, started and stopped, with a word about faults that never fired', async () => {
+  const { run, data, emulator, scenarios } = await withScenarios()
+  const broken = `${join(scenarios, 'broken.json')}:2:12: /falts: is not a known member. Did you mean "faults"?`
+  const { code, out } = await run('scenario')
+  expect([code, ...cells(out)]).toEqual([
+    0,
+    'NAME | STATE | DESCRIPTION',
+    'broken | broken',
+    'storm | ready | Two faults',
+    broken,
+  ])
+  expect((await run('scenario', 'start', 'storm')).out).toBe(
+    `Scenario storm is active.\nstorm since ${START}`,
+  )
+  expect(cells((await run('scenario', 'list')).out)).toEqual([
+    'NAME | STATE | DESCRIPTION',
+    'broken | broken',
+    'storm | active | Two faults',
+    broken,
+    `storm since ${START}`,
+  ])
+  expect((await fetch(`${emulator.baseUrl}/data-views`)).status).toBe(500)
+  expect((await run('scenario', 'stop')).out).toBe('Scenario storm stopped.\nNever fired: slow-drip.')
+  await data('scenario', 'start', 'storm')
+  expect(await data('scenario', 'stop')).toEqual({
+    stopped: 'storm',
+    never_fired: ['server-error', 'slow-drip'],
+  })
+})
+
+test('with --reset the starting world is put back first', async () => {
+  const { run, data } = await withScenarios()
+  await run('clock', 'advance', '1h')
+  expect(await data('scenario', 'start', 'storm')).toMatchObject({ started_at: '2026-03-01T13:00:00.000Z' })
+  expect(await data('scenario', 'start', 'storm', '--reset')).toMatchObject({ started_at: START })
+})
+
+test('each sandbox has a scenario of its own', async () => {
+  const { run, data } = await withScenarios()
+  await run('scenario', 'start', 'storm', '--sandbox', 'w1')
+  expect((await data('scenario', '--sandbox', 'w1')).active).toMatchObject({ name: 'storm' })
+  expect((await data('scenario')).active).toBeNull()
+})
+
+test.for([
+  [['start', 'strom'], 1, 'There is no scenario "strom". Did you mean "storm"?'],
+  [['start', 'broken'], 1, 'The scenario "broken" is broken: '],
+  [['stop'], 1, 'No scenario is active on this sandbox.'],
+  [['start'], 2, 'scenario start needs a name, name of its file, without the ending.'],
+  [['start', 'a', 'b'], 2, 'scenario start does not take "b".'],
+  [['sart', 'a'], 2, 'There is no command "scenario sart". Did you mean "scenario start"?'],
+] as const)('scenario %j fails with code %i', async ([argv, code, message]) => {
+  const { run } = await withScenarios()
+  const outcome = await run('scenario', ...argv)
+  expect([outcome.code, outcome.out, outcome.err]).toEqual([code, '', expect.stringContaining(message)])
+})
+
+test('without scenarios it is said how there come to be some', async () => {
+  const { run } = await running()
+  expect((await run('scenario')).out).toMatch(/^There are no scenarios\. .*--scenarios/)
+})
+
+test('what has gone wrong in the active scenario is said, and that an older version is in force', async () => {
+  const older = {
+    name: 'a',
+    description: null,
+    valid: false,
+    generation: 2,
+    active: true,
+    error: 'x.ts:1: no\ny',
+  }
+  const last_error = { at: START, ref: 'scenario/a/0', message: 'no batch' }
+  const active = { name: 'a', started_at: START, problem: 'x.ts: no', last_error }
+  const { url } = await fakeControl({ object: 'list', data: [older], active })
+  expect(cells((await command(['scenario', '--url', url])).out)).toEqual([
+    'NAME | STATE | DESCRIPTION',
+    'a | active, broken, an older version is in force',
+    'x.ts:1: no',
+    'y',
+    `a since ${START}`,
+    ' | its newest version is not in force: x.ts: no',
+    ` | scenario/a/0 failed at ${START}: no batch`,
+  ])
+})
+
+test.for([
+  ['strom', 'There is no scenario "strom". Did you mean "storm"? Run "workspace-emulator validate" '],
+  ['broken', 'The scenario "broken" is broken: '],
+] as const)('a start with the scenario %s fails', async ([name, message]) => {
+  const { scenarios } = await withScenarios()
+  const argv = ['start', '--port', '0', '--ephemeral', '--fixtures', 'empty', '--scenarios', scenarios]
+  expect(await command([...argv, '--scenario', name])).toMatchObject({
+    code: 1,
+    out: '',
+    err: expect.stringContaining(message),
+  })
+})
+
+test('a start names what a scenario adds that does not fit', async () => {
+  const { scenarios } = await withScenarios()
+  const fixtures = { collections: { pages: [{ id: 'p-1' }] } }
+  writeFileSync(join(scenarios, 'wrong.json'), JSON.stringify({ fixtures }))
+  const argv = ['start', '--port', '0', '--ephemeral', '--fixtures', 'empty', '--scenarios', scenarios]
+  const { code, err } = await command([...argv, '--scenario', 'wrong'])
+  expect(code).toBe(1)
+  expect(err).toMatch(/The scenario "wrong" cannot be started:\n {2}\/fixtures\/collections\/pages\/0\//)
+})

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { unfiredRules } from '../../src/doors/cli/unfired.ts'
+import { spawnEmulator } from './process.ts'
+import { running } from './running.ts'
+
+test('of each sandbox the rules are told that never fired, with how often they matched', async () => {
+  const { run, emulator } = await running()
+  await run('faults', 'add', 'server-error')
+  await run('faults', 'add', 'rate-limited', '--nth', '2')
+  await run('faults', 'add', 'slow-drip', '--operation', 'pages.create', '--sandbox', 'w1')
+  await fetch(`${emulator.baseUrl}/data-views`)
+  await fetch(`${emulator.baseUrl}/data-views`)
+  const sandboxes = emulator.sandboxes.list().map(({ sandbox }) => sandbox)
+  expect(unfiredRules(sandboxes)).toEqual([
+    'Fault rules of default that never fired: rate-limited (matched 1 time)',
+    'Fault rules of w1 that never fired: slow-drip (matched 0 times)',
+  ])
+  const many = Array.from({ length: 23 }, () => sandboxes[1] ?? emulator.sandbox)
+  expect(unfiredRules(many)).toHaveLength(21)
+  expect(unfiredRules(many).at(-1)).toBe('and others in 3 more sandboxes')
+})
+
+test('a directory of scenarios that is named and not there is warned of', async () => {
+  const { child, ended } = await spawnEmulator(['--ephemeral', '--scenarios', '/nowhere'])
+  child.kill('SIGTERM')
+  expect((await ended).err).toContain('/nowhere is not there. Scenarios are loaded as soon as it is.')
+})
+
+test('a stop says which rules never fired', async () => {
+  const { ready, child, ended } = await spawnEmulator()
+  const arm = (rule: object) => {
+    const body = JSON.stringify(rule)
+    const headers = { 'content-type': 'application/json' }
+    return fetch(`${ready.control_url}/faults`, { method: 'POST', headers, body })
+  }
+  expect((await arm({ preset: 'lost-response-after-commit' })).status).toBe(201)
+  child.kill('SIGTERM')
+  const { code, err } = await ended
+  expect(code).toBe(0)
+  expect(err).toContain(
+    'Fault rules of default that never fired: lost-response-after-commit (matched 0 times)',
+  )
+})

@@ -1,0 +1,134 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { kindOf } from '../../src/doors/cli/validate-kinds.ts'
+import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
+
+/** A directory of scenarios that is gone after the test. */
+function folder(files: Readonly<Record<string, string>>): string {
+  const directory = temporaryDirectory()
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text)
+  return directory
+}
+
+const VALID = "import { defineScenario } from 'agent-workspace-emulator'\nexport default defineScenario({})\n"
+
+test('scripts and JSON scenarios that are in order are said to be, helpers are told from them', async () => {
+  const directory = folder({
+    'a.ts': VALID,
+    '_shared.ts': 'export const x = 1\n',
+    'b.json': '{"clock": {"rate": 0}}',
+  })
+  const paths = ['b.json', 'a.ts', '_shared.ts'].map((name) => join(directory, name))
+  expect(await command(['validate', ...paths])).toEqual({
+    code: 0,
+    out: [`${paths[2]}: ok (helper)`, `${paths[0]}: ok (scenario)`, `${paths[1]}: ok (scenario)`].join('\n'),
+    err: '',
+  })
+})
+
+const WRONG = `export default {
+  faults: [
+    { preset: 'server-eror' },
+    { match: { operation: 'pages.creat' }, do: [{ respond: { status: 500 } }] },
+  ],
+  pace: { validating: 'soon' },
+  outcomes: [{ status: 'expired' }],
+  settings: { 'status.not_fond': 404 },
+  stubs: [{ method: 'GET', path: '/search' }, { method: 'GET', path: 'search' }],
+  timeline: [
+    { at: '1m', do: [{ clock: { advance: '1h' } }] },
+    { at: '2m', do: [{ state: { batch: 'explode' } }] },
+  ],
+  on: { 'batch.done': () => {} },
+}
+`
+
+test('every problem has its place, with the nearest known name', async () => {
+  const file = join(folder({ 'wrong.ts': WRONG }), 'wrong.ts')
+  const { code, out } = await command(['validate', file])
+  expect(code).toBe(1)
+  expect(out.replaceAll(`${file}:`, '').split('\n')).toEqual([
+    '3:7: /faults/0/preset: is no preset. Did you mean "server-error"?',
+    '4:16: /faults/1/match/operation: is no operation. Did you mean "pages.create"?',
+    expect.stringMatching(/^6:11: \/pace\/validating: must be a duration such as /),
+    expect.stringMatching(/^7:16: \/outcomes\/0\/status: must be one of "succeeded"/),
+    expect.stringContaining(
+      '8:15: /settings/status.not_fond: There is no setting "status.not_fond". Did you mean',
+    ),
+    expect.stringContaining('9:64: /stubs/1/path: must begin with a slash'),
+    expect.stringContaining('/timeline/0/do/0/clock/freeze: '),
+    '11:33: /timeline/0/do/0/clock/advance: is not a known member.',
+    expect.stringContaining('12:33: /timeline/1/do/0/state/batch: is no move of a batch.'),
+    expect.stringContaining('14:9: /on/batch.done: is no event. Did you mean'),
+  ])
+})
+
+test('a script that does not parse has the place of the fault, and the others are checked', async () => {
+  const directory = folder({
+    'broken.ts': 'export default {\n  pace: {\n',
+    'wrong.json': '{\n  "timelin": []\n}\n',
+  })
+  const { code, out } = await command(['validate', directory])
+  expect(code).toBe(1)
+  expect(out.replaceAll(`${directory}/`, '').split('\n')).toEqual([
+    expect.stringMatching(/^broken\.ts:\d+:\d+: /),
+    'wrong.json:2:14: /timelin: is not a known member. Did you mean "timeline"?',
+  ])
+})
+
+test('what a scenario adds is held against the world that it would be started in', async () => {
+  const page = { id: 'p-1', teamspace_id: 'nowhere' }
+  const scenario = `export default {\n  fixtures: {\n    collections: {\n      pages: [${JSON.stringify(page)}],\n      pagees: [],\n    },\n  },\n}\n`
+  const file = join(folder({ 'wrong.mjs': scenario }), 'wrong.mjs')
+  const { code, out } = await command(['validate', file])
+  expect(code).toBe(1)
+  expect(out).toBe(
+    `${file}:5:7: /fixtures/collections/pagees: There is no such collection. Did you mean "pages"?`,
+  )
+  const json = temporaryFile('own.json', '{\n  "fixtures": {\n    "collection": {}\n  }\n}\n')
+  expect((await command(['validate', json])).out).toMatch(
+    /own\.json:3:\d+: \/fixtures\/collection: is not part of a fixtures document\. Did you mean "collections"\?$/,
+  )
+})
+
+test('a directory that is named has to be there', async () => {
+  const { code, out } = await command(['validate', '--scenarios', '/nowhere'])
+  expect(code).toBe(1)
+  expect(out).toBe(
+    'demo: ok (fixtures)\n/nowhere: there is no such directory; the path is relative to the working directory',
+  )
+  const missing = await command(['validate', '/nowhere/x.ts'])
+  expect([missing.code, missing.out]).toEqual([1, expect.stringContaining('/nowhere/x.ts: ')])
+})
+
+test('--json has the columns, too', async () => {
+  const file = join(folder({ 'wrong.js': 'export default {\n  descripton: 1,\n}\n' }), 'wrong.js')
+  const { out } = await command(['validate', '--json', file])
+  expect(JSON.parse(out)).toEqual({
+    valid: false,
+    files: [
+      {
+        file,
+        kind: 'scenario',
+        issues: [{ file, line: 2, column: 3, pointer: '/descripton', detail: expect.any(String) }],
+      },
+    ],
+  })
+})
+
+test.for([
+  [{ 'names.cloud_a': 'x' }, 'settings'],
+  [{ models: [] }, 'settings'],
+  [{}, 'fixtures'],
+  [{ colections: {} }, 'fixtures'],
+  [{ stubs: [] }, 'fixtures'],
+  [{ other: {} }, 'fixtures'],
+  [{ description: 'x', pace: {} }, 'scenario'],
+  [{ fixtures: { collections: {} } }, 'scenario'],
+  [{ on: {} }, 'scenario'],
+  [{ timelin: [] }, 'scenario'],
+  [{ collections: {}, clock: {} }, 'fixtures'],
+] as const)('%j is taken for %s', ([document, kind]) => {
+  expect(kindOf(document)).toBe(kind)
+})

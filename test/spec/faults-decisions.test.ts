@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { type TestWorld, type TestWorldOptions, testWorld } from '../support/world.ts'
+
+const CLIENTS = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7', 'c8'] as const
+
+const CALLS = 20
+
+/** Three rules that let chance decide, each with a status of its own. */
+const RULES = [
+  rule('failing', 503, { probability: 0.3, by: 'tag' }, 'continue'),
+  rule('limiting', 429, { probability: 0.2, by: ['operation', 'tag'], after: 5 }, 'stop'),
+  rule('breaking', 500, { probability: 0.5, by: 'tag', every: 3 }, 'stop'),
+]
+
+function rule(id: string, status: number, when: object, then: string) {
+  return { id, match: { operation: 'data-views.list' }, when, then, do: [{ respond: { status } }] }
+}
+
+/** What each client saw of its calls, in order; all of them call at the same time. */
+async function seen(options: TestWorldOptions, turn: readonly string[] = CLIENTS): Promise<Decisions> {
+  const world = await testWorld({ ...options, limits: false })
+  await world.control('POST', '/faults', RULES)
+  const statuses = await Promise.all(turn.map((tag) => statusesOf(world, tag)))
+  return {
+    statuses: Object.fromEntries(CLIENTS.map((tag) => [tag, statuses[turn.indexOf(tag)] ?? []])),
+    fired: await firedOf(world),
+  }
+}
+
+interface Decisions {
+  readonly statuses: Readonly<Record<string, readonly number[]>>
+  /** The rules that fired on each of a client's requests, as the log has it. */
+  readonly fired: Readonly<Record<string, readonly string[]>>
+}
+
+async function statusesOf(world: TestWorld, tag: string): Promise<number[]> {
+  const statuses: number[] = []
+  for (let n = 0; n < CALLS; n++)
+    statuses.push((await world.get('/data-views', { headers: { 'x-emulator-tag': tag } })).status)
+  return statuses
+}
+
+async function firedOf(world: TestWorld): Promise<Decisions['fired']> {
+  const fired = new Map<string, string[]>(CLIENTS.map((tag) => [tag, []]))
+  for (const { headers, faults } of world.sandbox.log.entries()) {
+    const ids = faults?.fired.map(({ rule }) => rule.id).join('+') ?? ''
+    fired.get(String(headers['x-emulator-tag']))?.push(ids)
+  }
+  return Object.fromEntries(fired)
+}
+
+test('two runs under one seed decide the same for each client, although eight call at the same time', async () => {
+  const first = await seen({ seed: 11 })
+  const second = await seen({ seed: 11 }, [...CLIENTS].reverse())
+  expect(second).toEqual(first)
+  const all = Object.values(first.statuses).flat()
+  for (const status of [200, 429, 500, 503]) expect(all).toContain(status)
+  expect(new Set(Object.values(first.statuses).map(String)).size).toBe(CLIENTS.length)
+})
+
+test('another seed decides otherwise', async () => {
+  const [first, second] = [await seen({ seed: 11 }), await seen({ seed: 12 })]
+  expect(second.statuses).not.toEqual(first.statuses)
+})
+
+test('clients are told apart by their keys, too, and what one does moves nothing for another', async () => {
+  const run = async (others: number) => {
+    const world = await testWorld({ seed: 3, limits: false })
+    await world.control('POST', '/faults', rule('flaky', 503, { probability: 0.4, by: 'api_key' }, 'stop'))
+    const statuses: number[] = []
+    for (let n = 0; n < 20; n++) {
+      await Promise.all(Array.from({ length: others }, () => world.get('/data-views', { key: 'KS' })))
+      statuses.push((await world.get('/data-views')).status)
+    }
+    return statuses
+  }
+  const alone = await run(0)
+  expect(await run(3)).toEqual(alone)
+  expect(new Set(alone)).toEqual(new Set([200, 503]))
+})

@@ -1,0 +1,44 @@
+import { cpSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import type { DeliverFault } from '../../src/kernel/faults/actions.ts'
+import { temporaryDirectory } from '../cli/in-process.ts'
+import { armed, completedBatch } from '../support/webhook-faults.ts'
+import { deliveriesOf, pass, webhookWorld } from '../support/webhook-world.ts'
+
+test('U060 R233 what faults have done to webhooks survives a crash, counters included', async () => {
+  const [running, crashed] = [temporaryDirectory(), temporaryDirectory()]
+  const options = (data: string) => ({ ephemeral: false, data })
+  const { world, receiver } = await webhookWorld(undefined, options(running))
+  const faults: readonly DeliverFault[] = [
+    { drop: true },
+    { delay: '10m', copies: 2 },
+    { order: 'after-next', body: { status: 'late' } },
+  ]
+  for (const [n, deliver] of faults.entries()) {
+    await armed(world, { match: { webhook: '*' }, when: { nth: n + 1 }, then: 'continue', do: [{ deliver }] })
+  }
+  for (let n = 0; n < 3; n++) await completedBatch(world)
+  const before = await deliveriesOf(world)
+  expect(before.map(({ status }: { status: string }) => status)).toEqual([
+    'dropped',
+    'waiting',
+    'waiting',
+    'waiting',
+  ])
+  // The files of a process that goes on are those that it would leave if it died now; only its lock is its own.
+  cpSync(running, crashed, { recursive: true, filter: (path) => !path.includes('lock') })
+
+  const { world: next } = await webhookWorld(undefined, options(crashed))
+  expect(await deliveriesOf(next)).toEqual(before)
+  expect(next.sandbox.document().fault_counters).toEqual(world.sandbox.document().fault_counters)
+  const last = await completedBatch(next)
+  await pass(next, '1h')
+  const idOf = ({ ref }: { ref: string }) => ref.split('/')[1]
+  const [, late, , held] = before.map(idOf)
+  expect(receiver.received.map(({ body }) => [body.id, body.status])).toEqual([
+    [last, 'completed'],
+    [held, 'late'],
+    [late, 'completed'],
+    [late, 'completed'],
+  ])
+})

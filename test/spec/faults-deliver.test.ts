@@ -1,0 +1,262 @@
+import { createHmac } from 'node:crypto'
+import { expect, test } from 'vitest'
+import type { DeliverFault } from '../../src/kernel/faults/actions.ts'
+import type { FaultDraft } from '../../src/kernel/faults/draft.ts'
+import { createBatch } from '../support/batches.ts'
+import { armed, completedBatch, faultedWorld } from '../support/webhook-faults.ts'
+import { deliveriesOf, pass, webhookWorld } from '../support/webhook-world.ts'
+
+test('U060 copies arrive with the same body and id, whichever envelope', async () => {
+  for (const kind of ['none', 'typed']) {
+    const settings = { 'webhooks.envelope': kind }
+    const { world, receiver } = await faultedWorld({ copies: 3 }, undefined, { settings })
+    await completedBatch(world)
+    await pass(world, '1h')
+    const deliveries = await deliveriesOf(world)
+    const [{ id }] = deliveries
+    expect(receiver.received.map(({ text, headers }) => [text, headers['x-emulator-delivery']])).toEqual(
+      Array.from({ length: 3 }, () => [receiver.received[0]?.text, id]),
+    )
+    expect(deliveries).toMatchObject([
+      { id, status: 'delivered', faults: { rules: ['r'] } },
+      { status: 'delivered', faults: { rules: ['r'], copy_of: id } },
+      { status: 'delivered', faults: { rules: ['r'], copy_of: id } },
+    ])
+  }
+})
+
+test('U060 a webhook that goes after the next arrives behind it, however the receiver answers', async () => {
+  const { world, receiver } = await faultedWorld({ order: 'after-next' }, () => 503, {}, { times: 1 })
+  const first = await completedBatch(world)
+  await pass(world, '30s')
+  expect(receiver.received).toEqual([])
+  const second = await completedBatch(world)
+  const { events } = await pass(world, '0s')
+  expect(receiver.received.map(({ body }) => body.id)).toEqual([second, first])
+  expect(events.map(({ kind }) => kind)).toEqual(['webhook.failed', 'webhook.failed'])
+})
+
+test('U060 two webhooks of one instant change places', async () => {
+  const { world, receiver } = await faultedWorld({ order: 'after-next' })
+  const ids = [await createBatch(world, { items: 1 }), await createBatch(world, { items: 1 })].map(
+    ({ id }) => id,
+  )
+  await pass(world, '10s')
+  expect(receiver.received.map(({ body }) => body.id)).toEqual(ids.reverse())
+})
+
+test('U060 without a next one it arrives after 60 s', async () => {
+  const { world, receiver } = await faultedWorld({ order: 'after-next' })
+  await completedBatch(world)
+  await pass(world, '59999ms')
+  expect(receiver.received).toEqual([])
+  await pass(world, '1ms')
+  expect(receiver.received).toHaveLength(1)
+})
+
+test('U060 a late webhook stands in the horizon and in the receipt', async () => {
+  const { world, receiver } = await faultedWorld({ delay: '10m' })
+  await completedBatch(world)
+  const { body } = await world.control('GET', '/clock/horizon')
+  const [{ id }] = await deliveriesOf(world)
+  const ref = `webhook_deliveries/${id}`
+  expect(body.data.find((event: { ref: string }) => event.ref === ref)).toMatchObject({
+    kind: 'webhook.release',
+    at: '2026-03-01T12:10:00.000Z',
+    says: expect.stringContaining('held back by r'),
+  })
+  const { events } = await pass(world, '10m')
+  expect(events.filter((event) => event.ref === ref)).toMatchObject([
+    { at: '2026-03-01T12:10:00.000Z', kind: 'webhook.release', from: 'waiting', to: 'pending' },
+    { at: '2026-03-01T12:10:00.000Z', kind: 'webhook.delivered', to: 'delivered' },
+  ])
+  expect(receiver.received).toHaveLength(1)
+})
+
+test('U060 a dropped webhook is told by receipt, list and explanation, and can be sent by hand', async () => {
+  const { world, receiver } = await faultedWorld({ drop: true })
+  const { id } = await createBatch(world, { items: 1 })
+  const { events } = await pass(world, '40d')
+  expect(receiver.received).toEqual([])
+  const [delivery, ...others] = await deliveriesOf(world)
+  expect(others).toEqual([])
+  expect(delivery).toMatchObject({ status: 'dropped', attempts: [], faults: { rules: ['r'], drop: true } })
+  expect(events.filter(({ ref }) => ref === `webhook_deliveries/${delivery.id}`)).toEqual([
+    {
+      at: '2026-03-01T12:00:03.200Z',
+      kind: 'webhook.dropped',
+      ref: `webhook_deliveries/${delivery.id}`,
+      says: `batch_prediction.completed to ${receiver.url} was dropped by r: it is never sent.`,
+      from: 'pending',
+      to: 'dropped',
+      caused_by: `batch.complete:batch_predictions/${id}`,
+    },
+  ])
+  expect((await world.control('POST', `/webhooks/deliveries/${delivery.id}/redeliver`)).status).toBe(200)
+  await pass(world, '1d')
+  expect(receiver.received.map(({ body }) => body.id)).toEqual([id])
+  expect(await deliveriesOf(world)).toMatchObject([{ status: 'delivered', faults: { rules: ['r'] } }])
+})
+
+test('U060 an explanation names the rules of the webhooks that a request has left', async () => {
+  const pace = { validating: 'immediate', in_progress: 'immediate', finalizing: { polls: 1 } }
+  const { world } = await faultedWorld({ drop: true }, undefined, { settings: { 'batch.pace': pace } })
+  const { id } = await createBatch(world)
+  const polled = await world.get(`/batch-predictions/${id}`)
+  expect(polled.body.status).toBe('completed')
+  const request = polled.headers.get('x-emulator-request-id')
+  const { body } = await world.control('GET', `/explain/${request}`)
+  expect(body.deliveries).toMatchObject([{ type: 'batch_prediction.completed', faults: ['r'] }])
+  expect(await deliveriesOf(world)).toMatchObject([{ caused_by: request, status: 'dropped' }])
+})
+
+test('U060 T38 retries and time-outs of a rule hold for its deliveries alone', async () => {
+  const settings = { 'webhooks.retry': ['1h'], 'webhooks.timeout': '5m' }
+  const faults = { timeout_ms: 40, retries: ['1s', '2s'] }
+  const { world } = await faultedWorld(faults, () => undefined, { settings })
+  await completedBatch(world)
+  await pass(world, '1d')
+  const [{ status, attempts }] = await deliveriesOf(world)
+  expect([status, attempts]).toMatchObject([
+    'failed',
+    [
+      { at: '2026-03-01T12:00:00.000Z', error: 'no answer within 40ms' },
+      { at: '2026-03-01T12:00:01.000Z' },
+      { at: '2026-03-01T12:00:03.000Z' },
+    ],
+  ])
+})
+
+const signed = { settings: { 'webhooks.signature': { header: 'X-Sign', secret: 's', prefix: 'v1=' } } }
+
+function signature(text: string): string {
+  return `v1=${createHmac('sha256', 's').update(text).digest('hex')}`
+}
+
+test('U060 a signature is wrong or missing where a rule says so', async () => {
+  const { world, receiver } = await webhookWorld(undefined, signed)
+  const rule = (id: string, sign: 'wrong' | 'missing', n: number): FaultDraft => ({
+    id,
+    match: { webhook: '*' },
+    when: { nth: n },
+    then: 'continue',
+    do: [{ deliver: { sign } }],
+  })
+  await armed(world, rule('w', 'wrong', 1))
+  await armed(world, rule('m', 'missing', 2))
+  for (let n = 0; n < 3; n++) {
+    await completedBatch(world)
+    await pass(world, '0s')
+  }
+  const [wrong, missing, right] = receiver.received
+  expect(wrong?.headers['x-sign']).toMatch(/^v1=[0-9a-f]{64}$/)
+  expect(wrong?.headers['x-sign']).not.toBe(signature(wrong?.text ?? ''))
+  expect(missing?.headers['x-sign']).toBe(undefined)
+  expect(right?.headers['x-sign']).toBe(signature(right?.text ?? ''))
+})
+
+test('U060 a patched body is signed as it is sent, in every attempt but one by hand', async () => {
+  let status = 500
+  const patch = { status: 'zombie', metadata: null, extra: { deep: [1] } }
+  const { world, receiver } = await faultedWorld({ body: patch, retries: ['1s'] }, () => status, signed)
+  const id = await completedBatch(world)
+  await pass(world, '1m')
+  const [{ id: delivery, body }] = await deliveriesOf(world)
+  status = 200
+  await world.control('POST', `/webhooks/deliveries/${delivery}/redeliver`)
+  await pass(world, '0s')
+  expect(receiver.received).toHaveLength(3)
+  for (const { text, headers } of receiver.received) expect(headers['x-sign']).toBe(signature(text))
+  for (const { body: sent } of receiver.received.slice(0, 2)) {
+    expect(sent).toMatchObject({ id, status: 'zombie', extra: { deep: [1] } })
+    expect('metadata' in sent).toBe(false)
+  }
+  expect(receiver.received[2]?.body).toEqual(body)
+  expect(body).toMatchObject({ id, status: 'completed', metadata: {} })
+})
+
+test('U060 rules that let others go on compose, and the list says which', async () => {
+  const { world, receiver } = await webhookWorld(undefined, signed)
+  const rule = (id: string, deliver: DeliverFault): FaultDraft => ({
+    id,
+    match: { webhook: 'batch_prediction.*' },
+    then: 'continue',
+    do: [{ deliver }],
+  })
+  await armed(world, rule('twice', { copies: 2 }))
+  await armed(world, rule('late', { delay: '1m' }))
+  await armed(world, rule('unsigned', { sign: 'missing' }))
+  await completedBatch(world)
+  await pass(world, '59s')
+  expect(receiver.received).toEqual([])
+  await pass(world, '1s')
+  expect(receiver.received.map(({ headers }) => headers['x-sign'])).toEqual([undefined, undefined])
+  const rules = ['twice', 'late', 'unsigned']
+  expect(await deliveriesOf(world)).toMatchObject([{ faults: { rules } }, { faults: { rules } }])
+})
+
+test('U060 one subscriber of two is faulted by its url', async () => {
+  const { world, receiver } = await webhookWorld()
+  await world.control('POST', '/webhooks', { url: `${receiver.url}/other` })
+  await armed(world, { match: { webhook: '*', url: '*/other' }, do: [{ deliver: { drop: true } }] })
+  await completedBatch(world)
+  await pass(world, '1m')
+  expect(receiver.received.map(({ path }) => path)).toEqual(['/hook'])
+})
+
+test('U060 R233 held, late and dropped webhooks survive a restart as they are', async () => {
+  const { world, receiver } = await webhookWorld()
+  const rule = (n: number, deliver: DeliverFault): FaultDraft => ({
+    match: { webhook: '*' },
+    when: { nth: n },
+    then: 'continue',
+    do: [{ deliver }],
+  })
+  await armed(world, rule(1, { drop: true }))
+  await armed(world, rule(2, { delay: '10m', body: { status: 'late' } }))
+  await armed(world, rule(3, { order: 'after-next' }))
+  for (let n = 0; n < 3; n++) await completedBatch(world)
+  await pass(world, '0s')
+  const before = await deliveriesOf(world)
+  const next = await world.restart()
+  expect(await deliveriesOf(next)).toEqual(before)
+  await completedBatch(next)
+  const { events } = await pass(next, '10m')
+  const ids = before.map(({ ref }: { ref: string }) => ref.split('/')[1])
+  const [{ ref }] = (await deliveriesOf(next)).slice(3)
+  expect(receiver.received.map(({ body }) => [body.id, body.status])).toEqual([
+    [ref.split('/')[1], 'completed'],
+    [ids[2], 'completed'],
+    [ids[1], 'late'],
+  ])
+  expect(events.map(({ kind }) => kind)).not.toContain('webhook.dropped')
+})
+
+test('U060 the same seed makes the same webhooks late, lost and twice, another seed others', async () => {
+  const run = async (seed: number) => {
+    const { world } = await webhookWorld(undefined, { seed })
+    const faults: readonly DeliverFault[] = [
+      { copies: 2 },
+      { drop: true },
+      { delay: '1m' },
+      { order: 'after-next' },
+    ]
+    for (const deliver of faults) {
+      await armed(world, {
+        match: { webhook: '*' },
+        when: { probability: 0.4 },
+        then: 'continue',
+        do: [{ deliver }],
+      })
+    }
+    for (let n = 0; n < 20; n++) await completedBatch(world)
+    await pass(world, '1h')
+    return (await deliveriesOf(world)).map(({ status, faults }: { status: string; faults: object }) => [
+      status,
+      faults,
+    ])
+  }
+  const first = await run(7)
+  expect(await run(7)).toEqual(first)
+  expect(await run(8)).not.toEqual(first)
+})

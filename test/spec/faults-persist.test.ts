@@ -1,0 +1,140 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { baseCollections, KEYS } from '../support/base-world.ts'
+import type { CallControl } from '../support/control.ts'
+import { alive, dataFolder, killedData, type Life } from '../support/data-folder.ts'
+import { testWorld } from '../support/world.ts'
+
+const second = {
+  id: 'second',
+  match: { operation: 'data-views.list' },
+  when: { nth: 2, by: 'tag' },
+  do: [{ respond: { status: 503 } }],
+}
+
+const tagged = { headers: { 'x-emulator-tag': 'a' } }
+
+async function standing(control: CallControl) {
+  const { data } = (await control('GET', '/faults')).body
+  return data.map(({ id, matched, fired, counters }: Record<string, unknown>) => ({
+    id,
+    matched,
+    fired,
+    counters,
+  }))
+}
+
+async function get({ emulator }: Life): Promise<number> {
+  const headers = { authorization: `Bearer ${KEYS.KU}`, 'x-emulator-tag': 'a' }
+  return (await fetch(`${emulator.baseUrl}/data-views`, { headers })).status
+}
+
+test('rules and counters are in the state document, and go on where they stood in a world made of it', async () => {
+  const world = await testWorld()
+  await world.control('POST', '/faults', second)
+  expect((await world.get('/data-views', tagged)).status).toBe(200)
+  const next = await world.restart()
+  expect((await next.control('GET', '/faults')).body).toEqual((await world.control('GET', '/faults')).body)
+  expect((await next.get('/data-views', tagged)).status).toBe(503)
+  expect((await next.get('/data-views', tagged)).status).toBe(200)
+})
+
+test('rules and counters survive a restart, and a kill before anything but the log was written', async () => {
+  const data = dataFolder()
+  const first = await alive(data, { fixtures: { collections: baseCollections as never } })
+  await first.control('POST', '/faults', [second, { ...second, id: 'gone' }])
+  expect(await get(first)).toBe(200)
+  await first.control('DELETE', '/faults/gone')
+  const stood = await standing(first.control)
+  expect(stood).toMatchObject([{ id: 'second', matched: 1, fired: 0, counters: [{ key: 'a', matched: 1 }] }])
+  const killed = killedData(data)
+  await first.emulator.close()
+  for (const folder of [killed, data]) {
+    const life = await alive(folder)
+    expect(await standing(life.control)).toEqual(stood)
+    expect([await get(life), await get(life)]).toEqual([503, 200])
+    await life.emulator.close()
+  }
+})
+
+test('a reset removes rules and counters, and a snapshot takes them back', async () => {
+  const world = await testWorld()
+  await world.control('POST', '/faults', second)
+  await world.get('/data-views', tagged)
+  await world.control('POST', '/snapshots', { name: 'armed' })
+  await world.get('/data-views', tagged)
+  await world.control('POST', '/reset')
+  expect((await world.control('GET', '/faults')).body.data).toEqual([])
+  expect(world.sandbox.document()).toMatchObject({ faults: [], fault_counters: [] })
+  expect((await world.get('/data-views', tagged)).status).toBe(200)
+  await world.control('POST', '/snapshots/armed/restore')
+  expect((await world.control('GET', '/faults/second')).body).toMatchObject({ matched: 1, fired: 0 })
+  expect((await world.get('/data-views', tagged)).status).toBe(503)
+})
+
+test('a sandbox that is made of a snapshot has its rules, and counts for itself', async () => {
+  const world = await testWorld()
+  await world.control('POST', '/faults', second)
+  await world.control('POST', '/snapshots', { name: 'armed' })
+  await world.control('POST', '/sandboxes', { name: 'fork', from_snapshot: 'armed' })
+  const inFork = { headers: { ...tagged.headers, 'x-emulator-sandbox': 'fork' } }
+  await world.get('/data-views', inFork)
+  expect((await world.control('GET', '/faults/second')).body.matched).toBe(0)
+  expect((await world.in('fork')('GET', '/faults/second')).body.matched).toBe(1)
+})
+
+test.for<[what: string, from: string, to: string, pointer: string, detail: RegExp]>([
+  [
+    'an unknown operation',
+    'data-views.list',
+    'data-view.list',
+    '/faults/0/match/operation',
+    /Did you mean "data-views.list"\?/,
+  ],
+  ['an unknown member', '"when":', '"wen":', '/faults/0/wen', /Did you mean "when"\?/],
+  ['a rule that is none', '"faults":[', '"faults":[7,', '/faults/0', /object/],
+  ['a rule that does nothing', '[{"respond":{"status":503}}]', '[]', '/faults/0/do', /at least one action/],
+  ['an unknown source', '"control"', '"nobody"', '/faults/0/source', /control, header/],
+  ['a counter of another id', '"key":"a"', '"key":"b"', '/fault_counters/1/id', /id of the rule/],
+  ['a counter below zero', '"matched":1', '"matched":-1', '/fault_counters/0/matched', /from 0/],
+  ['an id twice', '"fault_counters":[', '"fault_counters":[COUNTER,', '/fault_counters/1/id', /stands twice/],
+])('a document with %s is refused at its place', async ([, from, to, pointer, detail]) => {
+  const world = await testWorld()
+  await world.control('POST', '/faults', second)
+  await world.get('/data-views', tagged)
+  const before = world.digest()
+  const counter = JSON.stringify(world.sandbox.document().fault_counters[0])
+  const text = JSON.stringify(world.sandbox.document()).replace(from, to.replace('COUNTER', counter))
+  const { status, body } = await world.control('PUT', '/state', JSON.parse(text))
+  expect(body.details.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
+  expect([status, world.digest()]).toEqual([400, before])
+})
+
+test('a counter without its rule does no harm, and is gone when a rule of that id is armed', async () => {
+  const world = await testWorld()
+  await world.control('POST', '/faults', second)
+  await world.get('/data-views', tagged)
+  const document = JSON.parse(JSON.stringify(world.sandbox.document()))
+  expect((await world.control('PUT', '/state', { ...document, faults: [] })).status).toBe(200)
+  expect((await world.control('POST', '/faults', second)).body).toMatchObject({ matched: 0, keys: 0 })
+})
+
+test('settings that a rule would not be right under are refused', async () => {
+  const world = await testWorld()
+  await world.control('POST', '/faults', second)
+  expect((await world.control('PATCH', '/settings', { unknown_fields: 'reject' })).status).toBe(200)
+  expect((await world.control('GET', '/faults')).body.data).toHaveLength(1)
+})
+
+test('a state file with a wrong rule is set aside, and says where it is wrong', async () => {
+  const data = dataFolder()
+  const first = await alive(data)
+  await first.control('POST', '/faults', second)
+  await first.emulator.close()
+  const file = join(data, 'default.json')
+  writeFileSync(file, readFileSync(file, 'utf8').replace('data-views.list', 'data-view.list'))
+  const next = await alive(data)
+  expect(next.said.join('\n')).toContain('/faults/0/match/operation')
+  expect(existsSync(`${file}.corrupt-1`)).toBe(true)
+})

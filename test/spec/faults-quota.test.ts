@@ -1,0 +1,221 @@
+import { expect, test } from 'vitest'
+import type { QuotaFault } from '../../src/kernel/faults/actions.ts'
+import { aBatch, batchWorld } from '../support/batches.ts'
+import { armRule } from '../support/faults.ts'
+import { expectStandardError } from '../support/refusal.ts'
+import { type TestAnswer, testWorld } from '../support/world.ts'
+
+const NAMES = [
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+  'retry-after',
+  'ratelimit-policy',
+  'ratelimit',
+] as const
+
+/** The rate-limit headers of an answer that are there. */
+function fieldsOf({ headers }: TestAnswer): Record<string, string> {
+  const present = NAMES.map((name) => [name, headers.get(name)] as const)
+  return Object.fromEntries(present.flatMap(([name, value]) => (value === null ? [] : [[name, value]])))
+}
+
+async function under(quota: QuotaFault, path = '/agents'): Promise<TestAnswer & { readonly now: number }> {
+  const world = await testWorld()
+  armRule(world.sandbox, { do: [{ quota }] })
+  return { ...(await world.get(path)), now: world.now() / 1000 }
+}
+
+const REJECT: QuotaFault = { reject: true, remaining: 0, reset_in_s: 2 }
+
+test('R264 an injected 429 is the one of the service: body, Retry-After, and nothing remains', async () => {
+  const answer = await under(REJECT)
+  expectStandardError(answer, 429, 'rate_limit_exceeded')
+  expect(answer.body.details).toEqual({ reason: 'rate_limit_exceeded' })
+  expect(answer.text).not.toMatch(/fault|rule|inject/i)
+  expect(fieldsOf(answer)).toEqual({
+    'x-ratelimit-limit': '200',
+    'x-ratelimit-remaining': '0',
+    'x-ratelimit-reset': String(answer.now + 2),
+    'retry-after': '2',
+  })
+})
+
+test('T04 R267 a request that is refused so takes no place and changes nothing', async () => {
+  const world = await testWorld()
+  armRule(world.sandbox, { when: { nth: 1 }, do: [{ quota: REJECT }] })
+  expect((await world.post('/pages', { name: 'Plan' })).status).toBe(429)
+  expect(world.state('pages')).toEqual([])
+  expect(fieldsOf(await world.post('/pages', { name: 'Plan' }))['x-ratelimit-remaining']).toBe('199')
+})
+
+test('R268 it is refused although limits are off', async () => {
+  const world = await testWorld({ limits: false })
+  armRule(world.sandbox, { do: [{ quota: { reject: true } }] })
+  const answer = await world.get('/agents')
+  expect([answer.status, fieldsOf(answer)['retry-after']]).toEqual([429, '60'])
+})
+
+test.for<readonly [QuotaFault, string | undefined]>([
+  [{}, '2'],
+  [{ reset_in_s: 1.5 }, '1.5'],
+  [{ reset_in_s: 0 }, '0'],
+  [{ reset_in_s: -60 }, '-60'],
+  [{ reset_in_s: 2_147_484 }, '2147484'],
+  [{ reset_in_s: 31_536_000 }, '31536000'],
+  [{ reset_in_s: 1e21 }, '1000000000000000000000'],
+  [{ retry_after: 'missing' }, undefined],
+  [{ retry_after: { text: 'soon' } }, 'soon'],
+  [{ retry_after: 'http-date' }, 'Sun, 01 Mar 2026 12:00:02 GMT'],
+  [{ retry_after: 'http-date', reset_in_s: 0.2 }, 'Sun, 01 Mar 2026 12:00:01 GMT'],
+  [{ retry_after: 'http-date', reset_in_s: -60 }, 'Sun, 01 Mar 2026 11:59:00 GMT'],
+  [{ retry_after: 'http-date', reset_in_s: 1e300 }, 'Thu, 31 Dec 9998 23:59:59 GMT'],
+  [{ retry_after: 'http-date', reset_in_s: -1e300 }, 'Thu, 01 Jan 1970 00:00:00 GMT'],
+])('R268 %j is told as Retry-After: %s', async ([quota, expected]) => {
+  const answer = await under({ ...REJECT, ...quota })
+  expect([answer.status, fieldsOf(answer)['retry-after']]).toEqual([429, expected])
+})
+
+test.for<readonly [QuotaFault['reset_format'], string]>([
+  [undefined, '1772366402'],
+  ['epoch-seconds', '1772366402'],
+  ['epoch-milliseconds', '1772366402000'],
+  ['seconds', '2'],
+  ['http-date', 'Sun, 01 Mar 2026 12:00:02 GMT'],
+  ['iso', '2026-03-01T12:00:02.000Z'],
+])('R261 the reset can be written as %s', async ([reset_format, expected]) => {
+  const answer = await under({ ...REJECT, reset_format })
+  expect(fieldsOf(answer)['x-ratelimit-reset']).toBe(expected)
+})
+
+test.for<readonly [QuotaFault['reset_format'], string]>([
+  ['epoch-milliseconds', '1772366460000'],
+  ['seconds', '60'],
+  ['iso', '2026-03-01T12:01:00.000Z'],
+])('R261 the true reset can be written as %s', async ([reset_format, expected]) => {
+  const answer = await under({ reset_format })
+  expect([answer.status, fieldsOf(answer)['x-ratelimit-reset']]).toEqual([200, expected])
+})
+
+test('R268 a 429 can say that there is room', async () => {
+  const answer = await under({ reject: true, remaining: 17 })
+  expect([answer.status, fieldsOf(answer)]).toMatchObject([
+    429,
+    { 'x-ratelimit-remaining': '17', 'retry-after': '60' },
+  ])
+})
+
+test('R262 an answer that is not refused can say that nothing remains, or that the limit is another', async () => {
+  const none = await under({ remaining: 0, reset_in_s: 9 })
+  expect([none.status, fieldsOf(none)]).toMatchObject([
+    200,
+    { 'x-ratelimit-limit': '200', 'x-ratelimit-remaining': '0', 'retry-after': '9' },
+  ])
+  const less = await under({ limit: 5 })
+  expect([less.status, fieldsOf(less)]).toMatchObject([
+    200,
+    { 'x-ratelimit-limit': '5', 'x-ratelimit-remaining': '4' },
+  ])
+  expect(fieldsOf(less)['retry-after']).toBeUndefined()
+})
+
+test('R265 a policy is told in the fields of the IETF draft, beside ours or instead', async () => {
+  const policy = { policy: 'org-concurrency', limit: 5, reset_in_s: 30, reject: true } as const
+  const both = await under({ ...policy, fields: 'both' })
+  expect(fieldsOf(both)).toEqual({
+    'x-ratelimit-limit': '5',
+    'x-ratelimit-remaining': '0',
+    'x-ratelimit-reset': String(both.now + 30),
+    'retry-after': '30',
+    'ratelimit-policy': '"org-concurrency";q=5',
+    ratelimit: '"org-concurrency";r=0;t=30',
+  })
+  expect(both.body.message).toContain('org-concurrency')
+  const ietf = fieldsOf(await under({ ...policy, policy: 'a "b" \\c', window_s: 60, fields: 'ietf' }))
+  expect(ietf).toEqual({
+    'retry-after': '30',
+    'ratelimit-policy': '"a \\"b\\" \\\\c";q=5;w=60',
+    ratelimit: '"a \\"b\\" \\\\c";r=0;t=30',
+  })
+  expect(fieldsOf(await under({ fields: 'ietf' }))).toEqual({
+    'ratelimit-policy': '"default";q=200;w=60',
+    ratelimit: '"default";r=199;t=60',
+  })
+})
+
+test('R265 structured fields keep to whole numbers of 15 digits, whatever a rule says', async () => {
+  const odd = fieldsOf(await under({ remaining: 3, reset_in_s: 1e300, window_s: 0.5, fields: 'ietf' }))
+  expect(odd).toEqual({
+    'ratelimit-policy': '"default";q=200;w=1',
+    ratelimit: '"default";r=3;t=999999999999999',
+  })
+  expect(fieldsOf(await under({ reset_in_s: -4, fields: 'ietf' })).ratelimit).toBe('"default";r=199;t=0')
+})
+
+test('R259 an answer can lack every rate-limit header', async () => {
+  expect(fieldsOf(await under({ fields: 'none' }))).toEqual({})
+  expect(fieldsOf(await under({ ...REJECT, fields: 'none' }))).toEqual({ 'retry-after': '2' })
+})
+
+test('R265 R266 a refused creation is problem details, keeps its key free and makes no batch', async () => {
+  const world = await batchWorld()
+  const quota = { ...REJECT, policy: 'org-create-rate', limit: 10, window_s: 60, fields: 'both' } as const
+  armRule(world.sandbox, { when: { nth: 1 }, do: [{ quota }] })
+  const create = () => world.post('/batch-predictions', aBatch(), { headers: { 'idempotency-key': 'key-1' } })
+  const rules = () => world.sandbox.store.get('$fault_counters', 'rule-1')
+  expect(rules()).toBeUndefined()
+  const answer = await create()
+  expect(answer.headers.get('content-type')).toBe('application/problem+json')
+  expect([answer.status, answer.body.title]).toEqual([429, 'Rate Limit Exceeded'])
+  expect(fieldsOf(answer)['ratelimit-policy']).toBe('"org-create-rate";q=10;w=60')
+  expect(rules()).toMatchObject({ matched: 1, fired: 1 })
+  expect([(await create()).status, world.state('batch_predictions').length]).toEqual([200, 1])
+})
+
+test('R265 what a rule says of the limiter replaces what an admission policy says', async () => {
+  const world = await batchWorld({ 'limits.admission.concurrency': 0 })
+  armRule(world.sandbox, { do: [{ quota: { policy: 'other', limit: 7, reset_in_s: 4, fields: 'both' } }] })
+  const answer = await world.post('/batch-predictions', aBatch())
+  expect([answer.status, fieldsOf(answer)]).toMatchObject([
+    429,
+    {
+      'x-ratelimit-limit': '7',
+      'retry-after': '4',
+      'ratelimit-policy': '"other";q=7',
+      ratelimit: '"other";r=7;t=4',
+    },
+  ])
+})
+
+test('T06 without a known key it is a 401, whose headers say what the rule says', async () => {
+  const world = await testWorld()
+  armRule(world.sandbox, { do: [{ quota: { ...REJECT, limit: 3 } }] })
+  const answer = await world.get('/agents', { key: 'none' })
+  expect([answer.status, fieldsOf(answer)['x-ratelimit-limit']]).toEqual([401, '3'])
+})
+
+test('an injected error carries what the rule says of the limiter', async () => {
+  const world = await testWorld()
+  armRule(world.sandbox, {
+    do: [{ respond: { status: 503 } }, { quota: { remaining: 3, retry_after: 'seconds' } }],
+  })
+  const answer = await world.get('/agents')
+  expect([answer.status, fieldsOf(answer)]).toMatchObject([
+    503,
+    { 'x-ratelimit-remaining': '3', 'retry-after': '60' },
+  ])
+})
+
+test('what is said last of one thing counts, and what was said of others stays', async () => {
+  const world = await testWorld()
+  armRule(world.sandbox, {
+    then: 'continue',
+    do: [{ quota: { limit: 1, remaining: 1 } }, { quota: { limit: 7 } }],
+  })
+  armRule(world.sandbox, { then: 'continue', priority: 1, do: [{ quota: { limit: 9, reset_in_s: 5 } }] })
+  expect(fieldsOf(await world.get('/agents'))).toEqual({
+    'x-ratelimit-limit': '7',
+    'x-ratelimit-remaining': '1',
+    'x-ratelimit-reset': String(world.now() / 1000 + 5),
+  })
+})

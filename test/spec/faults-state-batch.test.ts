@@ -1,0 +1,245 @@
+import { expect, test } from 'vitest'
+import {
+  batchWorld,
+  bring,
+  cancel,
+  counts,
+  createBatch,
+  linesOf,
+  retrieve,
+  stamps,
+} from '../support/batches.ts'
+import { arm, moving, RETRIEVE, refused } from '../support/state-faults.ts'
+
+const CREATE = { operation: 'batch-predictions.create' }
+
+test.for([
+  ['start', 'validating', 'in_progress', { processing: 3 }],
+  ['finish', 'in_progress', 'finalizing', { succeeded: 3 }],
+  ['complete', 'validating', 'completed', { succeeded: 3 }],
+  ['complete', 'in_progress', 'completed', { succeeded: 3 }],
+  ['complete', 'finalizing', 'completed', { succeeded: 3 }],
+  ['instant', 'validating', 'completed', { succeeded: 3 }],
+  ['fail', 'validating', 'failed', { errored: 3 }],
+  ['fail', 'in_progress', 'failed', { errored: 3 }],
+  ['expire', 'validating', 'expired', { expired: 3 }],
+  ['expire', 'in_progress', 'expired', { expired: 3 }],
+  ['cancel', 'validating', 'cancelling', { processing: 3 }],
+  ['cancel', 'in_progress', 'cancelling', { processing: 3 }],
+] as const)('%s takes a batch from %s to %s', async ([move, from, to, expected]) => {
+  const world = await batchWorld()
+  const { id } = await createBatch(world)
+  await bring(world, id, from)
+  await arm(world, moving({ batch: move }))
+  const batch = await retrieve(world, id)
+  expect([batch.status, counts(batch)]).toEqual([to, { total: 3, ...expected }])
+  expect(stamps(batch)).toHaveProperty(`${to}_at`)
+})
+
+test.for([
+  ['start', 'in_progress'],
+  ['start', 'completed'],
+  ['finish', 'validating'],
+  ['finish', 'cancelling'],
+  ['complete', 'failed'],
+  ['instant', 'cancelled'],
+  ['fail', 'finalizing'],
+  ['fail', 'completed'],
+  ['expire', 'finalizing'],
+  ['expire', 'cancelled'],
+  ['cancel', 'finalizing'],
+  ['cancel', 'cancelling'],
+  ['cancel', 'completed'],
+  ['cleanup', 'in_progress'],
+  ['hold', 'completed'],
+  ['release', 'expired'],
+] as const)('%s leaves a batch that is %s as it is', async ([move, status]) => {
+  const world = await batchWorld()
+  const { id } = await createBatch(world)
+  const before = await bring(world, id, status)
+  await arm(world, moving({ batch: move }))
+  expect(await retrieve(world, id)).toEqual(before)
+})
+
+test('a held batch stays where it is until it is released', async () => {
+  const world = await batchWorld()
+  const { id } = await createBatch(world)
+  await arm(world, {
+    match: RETRIEVE,
+    when: { sequence: ['hold', 'pass', 'release', 'pass'] },
+    actions: { hold: [{ state: { batch: 'hold' } }], release: [{ state: { batch: 'release' } }] },
+  })
+  const seen = []
+  for (const by of ['1s', '1h', '1s', '2s']) {
+    world.advance(by)
+    seen.push((await retrieve(world, id)).status)
+  }
+  expect(seen).toEqual(['validating', 'validating', 'validating', 'in_progress'])
+})
+
+test.for([
+  ['validating', ['validating', 'validating', 'expired']],
+  ['in_progress', ['validating', 'in_progress', 'expired']],
+  ['finalizing', ['validating', 'finalizing', 'finalizing']],
+] as const)('a batch that is to hold in %s is stuck once it gets there', async ([phase, expected]) => {
+  const world = await batchWorld()
+  await arm(world, moving({ at: 'after-handler', batch: { hold: phase } }, { match: CREATE }))
+  const { id } = await createBatch(world)
+  const seen = []
+  for (const by of ['0s', '1h', '24h']) {
+    world.advance(by)
+    seen.push((await retrieve(world, id)).status)
+  }
+  expect(seen).toEqual(expected)
+})
+
+test('a phase that is over cannot be held any more', async () => {
+  const world = await batchWorld()
+  const { id } = await createBatch(world)
+  await bring(world, id, 'in_progress')
+  await arm(world, moving({ batch: { hold: 'validating' } }))
+  world.advance('1h')
+  expect((await retrieve(world, id)).status).toBe('completed')
+})
+
+test('the pace and the outcomes of what is to come can change with the move', async () => {
+  const world = await batchWorld()
+  const change = {
+    pace: { validating: 'immediate', in_progress: '10s' },
+    outcomes: [{ status: 'errored', detail: 'unreadable scan' }],
+  }
+  await arm(world, moving({ at: 'after-handler', batch: change }, { match: CREATE }))
+  const { id } = await createBatch(world, { items: 10 })
+  world.advance('5s')
+  const batch = await retrieve(world, id)
+  expect([batch.status, counts(batch)]).toEqual(['in_progress', { total: 10, processing: 5, errored: 5 }])
+})
+
+test('R107 an expiry with half of the items finished: counts and result lines say the same', async () => {
+  const world = await batchWorld()
+  const { id } = await createBatch(world, { items: 4 })
+  await arm(world, moving({ batch: { do: 'expire', finished: 0.5 } }))
+  const batch = await retrieve(world, id)
+  expect([batch.status, counts(batch)]).toEqual(['expired', { total: 4, succeeded: 2, expired: 2 }])
+  expect(batch.error.detail).toBe('The completion window ended before 2 of 4 items were finished.')
+  const lines = await linesOf(world, id)
+  expect(lines.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'expired', 'expired'])
+})
+
+test.for([
+  ['fail', 1, 'failed', { succeeded: 1, errored: 3 }],
+  ['fail', 0, 'failed', { errored: 4 }],
+  ['cancel', 3, 'cancelling', { succeeded: 3, processing: 1 }],
+  // A batch whose items are all finished does not end early, so one of them is left.
+  ['expire', 4, 'expired', { succeeded: 3, expired: 1 }],
+  ['fail', 5000, 'failed', { succeeded: 3, errored: 1 }],
+  ['expire', 0.9, 'expired', { succeeded: 3, expired: 1 }],
+] as const)('%s with %s finished', async ([move, finished, status, expected]) => {
+  const world = await batchWorld()
+  const { id } = await createBatch(world, { items: 4 })
+  await arm(world, moving({ batch: { do: move, finished } }))
+  const batch = await retrieve(world, id)
+  expect([batch.status, counts(batch)]).toEqual([status, { total: 4, ...expected }])
+})
+
+test('without a move of its own, finished brings a batch so far, and never back', async () => {
+  const world = await batchWorld({ 'batch.pace': { in_progress: { per_item: '1s' } } })
+  const { id } = await createBatch(world, { items: 6 })
+  await arm(world, {
+    match: RETRIEVE,
+    when: { sequence: ['two', 'pass', 'one', 'all'] },
+    actions: {
+      two: [{ state: { batch: { finished: 2 } } }],
+      one: [{ state: { batch: { finished: 1 } } }],
+      all: [{ state: { batch: { finished: 6 } } }],
+    },
+  })
+  const seen = []
+  for (const by of ['0s', '1500ms', '0s', '0s']) {
+    world.advance(by)
+    const batch = await retrieve(world, id)
+    seen.push([batch.status, batch.request_counts.succeeded])
+  }
+  expect(seen).toEqual([
+    ['in_progress', 2],
+    ['in_progress', 3],
+    ['in_progress', 3],
+    ['finalizing', 6],
+  ])
+})
+
+test('T17 a failure says what it was told to say, also in the lines of unfinished items', async () => {
+  const world = await batchWorld()
+  const { id } = await createBatch(world)
+  await arm(world, moving({ batch: { do: 'fail', finished: 1, detail: 'The disk is full.' } }))
+  expect((await retrieve(world, id)).error.detail).toBe('The disk is full.')
+  const details = (await linesOf(world, id)).map(({ error }) => error?.detail ?? null)
+  expect(details).toEqual([null, 'The disk is full.', 'The disk is full.'])
+})
+
+test('R091 a failure can show an error of its own', async () => {
+  const world = await batchWorld()
+  const { id } = await createBatch(world)
+  await arm(world, moving({ batch: { do: 'fail', error: { code: 'E17' } } }))
+  expect((await retrieve(world, id)).error).toEqual({ code: 'E17' })
+})
+
+test('a batch whose items do not validate fails although it is to be completed', async () => {
+  const world = await batchWorld()
+  await arm(world, moving({ at: 'after-handler', batch: 'instant' }, { match: CREATE }))
+  const { id } = await createBatch(world, { items: [{ custom_id: 'a', file_id: 'file-locked' }] })
+  expect((await retrieve(world, id)).status).toBe('failed')
+})
+
+test('behind the handler a creation answers as ever, and the first look sees what became of it', async () => {
+  const world = await batchWorld()
+  await arm(world, moving({ at: 'after-handler', batch: 'instant' }, { match: CREATE }))
+  const created = await createBatch(world)
+  expect([created.status, created.results_url]).toEqual(['validating', null])
+  const batch = await retrieve(world, created.id)
+  expect([batch.status, stamps(batch)]).toEqual([
+    'completed',
+    { in_progress_at: 0, finalizing_at: 0, completed_at: 0 },
+  ])
+})
+
+test('R221 a cancel that a completion has overtaken is refused, and the results are whole', async () => {
+  const world = await batchWorld()
+  const { id } = await createBatch(world)
+  await arm(world, moving({ batch: 'complete' }, { match: { operation: 'batch-predictions.cancel' } }))
+  expect((await cancel(world, id)).status).toBe(409)
+  expect((await linesOf(world, id)).map(({ status }) => status)).toEqual(Array(3).fill('succeeded'))
+})
+
+test.for(['fail', 'expire'])('R221 a cancel that %s has overtaken is refused', async (move) => {
+  const world = await batchWorld()
+  const { id } = await createBatch(world)
+  await arm(world, moving({ batch: move }, { match: { operation: 'batch-predictions.cancel' } }))
+  expect((await cancel(world, id)).status).toBe(409)
+})
+
+test('a batch that a fault has cancelled takes a cancel unchanged', async () => {
+  const world = await batchWorld()
+  const { id } = await createBatch(world)
+  await arm(world, moving({ batch: 'cancel' }, { match: { operation: 'batch-predictions.cancel' } }))
+  const answer = await cancel(world, id)
+  expect([answer.status, answer.body.status]).toEqual([200, 'cancelling'])
+})
+
+test.for([
+  [{ batch: 'finsh' }, ['/do/0/state/batch', /Did you mean "finish"\?/]],
+  [{ batch: { do: 'exprie' } }, ['/do/0/state/batch/do', /Did you mean "expire"\?/]],
+  [{ batch: {} }, ['/do/0/state/batch', /at least one of/]],
+  [{ batch: { hold: 'finalising' } }, ['/do/0/state/batch/hold', /Did you mean "finalizing"\?/]],
+  [{ batch: { finished: 1.5 } }, ['/do/0/state/batch/finished', /between 0 and 1/]],
+  [{ batch: { do: 'complete', finished: 2 } }, ['/do/0/state/batch/finished', /goes on, or that ends early/]],
+  [{ batch: { do: 'expire', detail: 'x' } }, ['/do/0/state/batch/detail', /add "do": "fail"/]],
+  [{ batch: 7 }, ['/do/0/state/batch', /must be one of start, /]],
+  [{ cleanup: 'yes' }, ['/do/0/state/cleanup', /boolean/]],
+] as const)(
+  'a move that there is not is refused when it is written: %o',
+  async ([state, [pointer, detail]]) => {
+    const world = await batchWorld()
+    expect(await refused(world, state)).toEqual([[pointer, expect.stringMatching(detail)]])
+  },
+)

@@ -1,0 +1,137 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { Settings } from '../../src/kernel/assumptions.ts'
+import { parseDuration } from '../../src/kernel/time/duration.ts'
+import { advanceTo } from '../../src/kernel/time/settle.ts'
+import { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
+import { shownBatch } from '../../src/resources/batch-predictions/answer.ts'
+import type { Batch } from '../../src/resources/batch-predictions/batch.ts'
+import { batches } from '../../src/resources/batch-predictions/schema.ts'
+import { isTerminal } from '../../src/resources/batch-predictions/states.ts'
+import { callBatches } from '../support/batch-calls.ts'
+import { aBatch, batchWorld } from '../support/batches.ts'
+
+const WORDS = [
+  'start',
+  'finish',
+  'complete',
+  'instant',
+  'fail',
+  'expire',
+  'cancel',
+  'cleanup',
+  'hold',
+  'release',
+]
+
+const pace = fc.constantFrom<object>(
+  { in_progress: { per_item: '1h' } },
+  { in_progress: '3h' },
+  { in_progress: { polls: 3 } },
+  { validating: 'hold' },
+  { in_progress: 'immediate', finalizing: '1h' },
+)
+
+const move = fc.oneof(
+  fc.constantFrom(...WORDS),
+  fc.record({
+    finished: fc.oneof(fc.double({ min: 0, max: 0.99, noNaN: true }), fc.integer({ min: 1, max: 9 })),
+  }),
+  fc.record({
+    do: fc.constantFrom('fail', 'expire', 'cancel'),
+    finished: fc.constantFrom(0, 0.5, 1, 3, 9),
+  }),
+  fc.record({ hold: fc.constantFrom(true, false, 'validating', 'in_progress', 'finalizing') }),
+  fc.record({ pace }),
+  fc.record({ pace, do: fc.constantFrom('start', 'finish', 'release') }),
+  fc.record({ outcomes: fc.constantFrom([], [{ status: 'errored' }], [{ every: 2, status: 'errored' }]) }),
+)
+
+const step = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ move }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ by: fc.constantFrom('0s', '1s', '2s', '59m', '1h', '5h', '23h', '30d') }),
+  },
+  { weight: 1, arbitrary: fc.record({ call: fc.constantFrom('retrieve', 'cancel') }) },
+)
+
+type Step = { readonly move?: unknown; readonly by?: string; readonly call?: string }
+
+const names = fc.array(fc.constantFrom('emu:slow:', 'emu:expired:', 'emu:errored:', '', ''), {
+  minLength: 1,
+  maxLength: 6,
+})
+
+/** One batch in a world of its own, and what has been seen of it. */
+interface Life {
+  readonly sandbox: Sandbox
+  readonly id: string
+  end: string | undefined
+}
+
+function take(life: Life, { move: argument, by, call }: Step): void {
+  const { sandbox, id } = life
+  if (by !== undefined) advanceTo(sandbox, sandbox.clock.now + (parseDuration(by) ?? 0))
+  else if (call !== undefined) callBatches(sandbox, call, { id })
+  else sandbox.change((scope) => sandbox.service.moves.get('batch')?.apply(scope, id, argument))
+  inspect(life)
+}
+
+function inspect(life: Life): void {
+  const { sandbox, id } = life
+  const record = sandbox.store.get(batches.name, id) as Batch
+  expect(batches.schema(new Settings()).safeParse(record).error).toBeUndefined()
+  const {
+    request_counts,
+    results_url: _,
+    ...rest
+  } = shownBatch(record, {
+    now: sandbox.clock.now,
+    sandbox: sandbox.name,
+  })
+  const { total, ...parts } = request_counts
+  expect(Object.values(parts).reduce((sum, each) => sum + each, 0)).toBe(total)
+  expect(Object.values(parts).every((each) => each >= 0)).toBe(true)
+  const told = [...sandbox.store.rows('webhook_deliveries').values()]
+  expect(told).toHaveLength(isTerminal(record.status) ? 1 : 0)
+  const seen = JSON.stringify({ ...rest, parts })
+  if (life.end !== undefined) expect(seen).toBe(life.end)
+  if (!isTerminal(record.status)) return
+  life.end = seen
+  expect(parts.processing).toBe(0)
+  checkLines(sandbox, id, record, parts)
+}
+
+function checkLines(
+  sandbox: Sandbox,
+  id: string,
+  { results_url }: Batch,
+  parts: Record<string, number>,
+): void {
+  const { status, lines } = callBatches(sandbox, 'results', { id })
+  expect(status).toBe(results_url === null ? 410 : 200)
+  if (results_url === null) return
+  const told = new Map<string, number>()
+  for (const line of lines) told.set(line.status, (told.get(line.status) ?? 0) + 1)
+  const { processing: _, ...ends } = parts
+  for (const [name, count] of Object.entries(ends)) expect([name, told.get(name) ?? 0]).toEqual([name, count])
+}
+
+test('R295 whatever moves and time do to a batch: counts add up, it ends once, and one webhook tells of it', async () => {
+  const webhooks = [{ id: 'hook', url: 'http://127.0.0.1:9/', created_at: '2026-01-01T00:00:00.000Z' }]
+  const { sandbox } = await batchWorld({}, { collections: { webhooks } })
+  const start = sandbox.capture()
+  fc.assert(
+    fc.property(names, fc.array(step, { minLength: 1, maxLength: 12 }), (prefixes, steps) => {
+      const world = new Sandbox(sandbox.options, start)
+      const items = prefixes.map((prefix, n) => ({ custom_id: `${prefix}item-${n}`, file_id: 'file-pdf' }))
+      const { id } = callBatches(world, 'create', { body: aBatch({ items }) }).body
+      const life: Life = { sandbox: world, id, end: undefined }
+      for (const each of steps) take(life, each)
+      take(life, { move: 'release' })
+      take(life, { by: '30d' })
+    }),
+    { numRuns: 100 },
+  )
+})

@@ -1,0 +1,102 @@
+import { type Sight, USERS } from './sight.ts'
+import type { Stage } from './stage.ts'
+import { parse } from './views.ts'
+
+/** Reads a list twice; `see` makes of the first answer what is worth a look. */
+function body(
+  preset: string,
+  see: (text: string, headers: Readonly<Record<string, string>>) => unknown,
+  sees: object,
+  status = 200,
+): Sight {
+  return {
+    preset,
+    look: async (stage) => {
+      await stage.arm(preset)
+      const first = await stage.call('GET', USERS)
+      const second = await stage.call('GET', USERS)
+      return {
+        status: first.status,
+        seen: see(first.body ?? '(none)', first.headers),
+        then: parse(second.body)?.object,
+      }
+    },
+    sees: { status, seen: sees, then: 'list' },
+  }
+}
+
+/** Polls a batch once. */
+function poll(preset: string, see: (batch: Record<string, unknown>) => unknown, sees: unknown): Sight {
+  return {
+    preset,
+    look: async (stage: Stage) => {
+      const id = await stage.finished()
+      await stage.arm(preset)
+      const first = await stage.call('GET', `/batch-predictions/${id}`)
+      const second = await stage.call('GET', `/batch-predictions/${id}`)
+      return { seen: see(parse(first.body)), then: parse(second.body)?.status }
+    },
+    sees: { seen: sees, then: 'completed' },
+  }
+}
+
+const type = (headers: Readonly<Record<string, string>>): string | undefined =>
+  headers['content-type']?.split(';')[0]
+const length = (text: string, headers: Readonly<Record<string, string>>) =>
+  Number(headers['content-length']) === Buffer.byteLength(text)
+
+export const bodySights: readonly Sight[] = [
+  body('empty-json-body', (text, headers) => ({ text, type: type(headers) }), {
+    text: '',
+    type: 'application/json',
+  }),
+  body(
+    'html-error-page',
+    (text, headers) => ({
+      html: /<html/i.test(text),
+      type: type(headers),
+      limit: headers['x-ratelimit-limit'] ?? null,
+    }),
+    { html: true, type: 'text/html', limit: null },
+    502,
+  ),
+  body(
+    'html-with-200',
+    (text, headers) => ({
+      html: /<html/i.test(text),
+      type: type(headers),
+      limit: headers['x-ratelimit-limit'] ?? null,
+    }),
+    { html: true, type: 'text/html', limit: null },
+  ),
+  body('malformed-json', (text, headers) => ({ json: parse(text) !== undefined, type: type(headers) }), {
+    json: false,
+    type: 'application/json',
+  }),
+  body(
+    'truncated-json',
+    (text, headers) => ({
+      json: parse(text) !== undefined,
+      begins: text.slice(0, 10),
+      length: length(text, headers),
+    }),
+    { json: false, begins: '{"object":', length: true },
+  ),
+  {
+    preset: 'byte-order-mark',
+    look: async (stage) => {
+      await stage.arm('byte-order-mark')
+      const { text } = await stage.raw('GET', USERS)
+      return text.slice(text.indexOf('\r\n\r\n') + 4).slice(0, 4)
+    },
+    sees: '\u00ef\u00bb\u00bf{',
+  },
+  body('unknown-field', (text) => parse(text)?.added_in_a_later_version, { enabled: true }),
+  body('null-for-array', (text) => ({ data: parse(text)?.data }), { data: null }),
+  poll('unknown-enum', ({ status }) => status, 'reconciling'),
+  poll(
+    'missing-optional',
+    (batch) => ['id', 'metadata', 'error', 'results_url'].filter((name) => name in batch),
+    ['id'],
+  ),
+]

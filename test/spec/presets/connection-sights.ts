@@ -1,0 +1,131 @@
+import { Agent } from 'node:http'
+import { viaHttp } from '../../support/wire-client.ts'
+import { type Sight, USERS } from './sight.ts'
+import { dechunk, outcome, parse, split } from './views.ts'
+
+interface WireSight {
+  /** What a raw socket sees: how it ends, and what has come by then. */
+  readonly raw: {
+    readonly end: 'fin' | 'rst' | 'open'
+    readonly head: boolean
+    readonly body: 'none' | 'part' | 'whole'
+  }
+  /** What a client makes of it. */
+  readonly client: object
+  /** Whether the request has taken effect. */
+  readonly made: number
+}
+
+const BROKEN = { status: null, broke: 'broken' }
+const PATIENCE = 80
+
+/** Looks at a creation twice, each time with the rule armed anew: as bytes, then through the client. */
+function connection(preset: string, { raw, client, made }: WireSight, slow = false): Sight {
+  return {
+    preset,
+    ...(slow ? { slow: true as const } : {}),
+    look: async (stage) => {
+      const pages = () => stage.sandbox.store.rows('pages').size
+      await stage.arm(preset)
+      const seen = await stage.raw('POST', '/pages', {
+        json: { name: 'raw' },
+        patience: slow ? PATIENCE : 1_000,
+      })
+      await stage.arm(preset)
+      const view = await stage.call('POST', '/pages', {
+        json: { name: 'client' },
+        patience: slow ? PATIENCE : 2_000,
+      })
+      const made = pages()
+      const then = await stage.call('POST', '/pages', { json: { name: 'then' } })
+      const { head, body } = split(seen.text)
+      const whole = parse(body.includes('\r\n') ? dechunk(body).payload : body) !== undefined
+      return {
+        raw: {
+          end: seen.end,
+          head: head.startsWith('HTTP/1.1 200'),
+          body: whole ? 'whole' : body === '' ? 'none' : 'part',
+        },
+        client: outcome(view),
+        made,
+        then: then.status,
+      }
+    },
+    sees: { raw, client, made, then: 200 },
+  }
+}
+
+export const connectionSights: readonly Sight[] = [
+  connection('fin-before-headers', {
+    raw: { end: 'fin', head: false, body: 'none' },
+    client: BROKEN,
+    made: 2,
+  }),
+  connection('rst-before-headers', {
+    raw: { end: 'rst', head: false, body: 'none' },
+    client: BROKEN,
+    made: 2,
+  }),
+  connection('cut-after-headers', {
+    raw: { end: 'rst', head: true, body: 'none' },
+    client: { status: 200, broke: 'broken' },
+    made: 2,
+  }),
+  connection('cut-mid-body', {
+    raw: { end: 'rst', head: true, body: 'part' },
+    client: { status: 200, broke: 'broken' },
+    made: 2,
+  }),
+  connection('chunked-truncated', {
+    raw: { end: 'fin', head: true, body: 'whole' },
+    client: { status: 200, broke: 'broken' },
+    made: 2,
+  }),
+  connection('content-length-too-long', {
+    raw: { end: 'fin', head: true, body: 'whole' },
+    client: { status: 200, broke: 'broken' },
+    made: 2,
+  }),
+  connection(
+    'never-answers',
+    { raw: { end: 'open', head: false, body: 'none' }, client: { status: null, broke: 'timeout' }, made: 0 },
+    true,
+  ),
+  connection(
+    'stall-after-headers',
+    { raw: { end: 'open', head: true, body: 'none' }, client: { status: 200, broke: 'timeout' }, made: 2 },
+    true,
+  ),
+  {
+    preset: 'slow-drip',
+    slow: true,
+    look: async (stage) => {
+      await stage.arm('slow-drip', { do: [{ pace: { bytes: 16, gap_ms: 20, max_ms: 10_000 } }] })
+      const { pieces, end, text } = await stage.raw('POST', '/pages', { json: { name: 'x' } })
+      const { body } = split(text)
+      const sizes = pieces.slice(1).map((piece) => piece.length)
+      return { end, whole: parse(body)?.name, most: Math.max(...sizes), several: sizes.length > 3 }
+    },
+    sees: { end: 'fin', whole: 'x', most: 16, several: true },
+  },
+  {
+    preset: 'stale-keepalive',
+    look: async (stage) => {
+      await stage.arm('stale-keepalive')
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      const client = viaHttp(agent)
+      const headers = { Authorization: 'Bearer live_owner' }
+      const url = `http://127.0.0.1:${stage.port}/@${stage.sandbox.name}/v1`
+      const first = await client(url + USERS, { headers })
+      const second = await client(`${url}/pages`, { method: 'POST', headers, body: '{"name":"x"}' })
+      agent.destroy()
+      return {
+        first: first.status,
+        second: outcome(second),
+        pages: stage.sandbox.store.rows('pages').size,
+        another: (await stage.raw('GET', USERS)).text.slice(0, 12),
+      }
+    },
+    sees: { first: 200, second: BROKEN, pages: 0, another: 'HTTP/1.1 200' },
+  },
+]

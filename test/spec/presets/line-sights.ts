@@ -1,0 +1,127 @@
+import type { Sight } from './sight.ts'
+import type { Stage } from './stage.ts'
+import { dechunk, outcome, parse, split } from './views.ts'
+
+/** Characters of two, three and four bytes in each line. */
+const OUTPUT = { text: 'Brücke – 橋 – 🏗' }
+const N = 4
+
+async function results(stage: Stage): Promise<string> {
+  const id = await stage.batch({ items: N, output_schema: { type: 'object' } })
+  await stage.control('PATCH', `/batches/${id}`, { outcomes: [{ output: OUTPUT }] })
+  await stage.control('POST', `/batches/${id}/complete`)
+  return `/batch-predictions/${id}/results`
+}
+
+/** What a client that splits at LF and parses each line makes of a text. */
+function read(text: string): unknown[] {
+  return text.split('\n').map((line) => (line === '' ? '' : (parse(line)?.custom_id ?? 'broken')))
+}
+
+const ALL = ['item-0', 'item-1', 'item-2', 'item-3', '']
+
+function lines(name: string, see: (text: string) => unknown, sees: unknown): Sight {
+  const preset = `ndjson-${name}`
+  return {
+    preset,
+    look: async (stage) => {
+      const path = await results(stage)
+      await stage.arm(preset)
+      const { body, error } = await stage.call('GET', path)
+      return { error, seen: see(body ?? '') }
+    },
+    sees: { error: undefined, seen: sees },
+  }
+}
+
+/** Looks at the pieces in which the body arrives. */
+function pieces(name: string, see: (pieces: readonly Buffer[]) => unknown, sees: unknown): Sight {
+  const preset = `ndjson-${name}`
+  return {
+    preset,
+    slow: true,
+    look: async (stage) => {
+      const path = await results(stage)
+      await stage.arm(preset)
+      const raw = await stage.raw('GET', path, { patience: 4_000 })
+      const { body } = await stage.call('GET', path)
+      const payloads = raw.pieces.map(payloadOf).filter((piece) => piece.length > 0)
+      const whole = Buffer.concat(payloads).toString() === body
+      return { end: raw.end, whole, seen: see(payloads), read: read((body ?? '').replaceAll('\r', '')) }
+    },
+    sees: { end: 'fin', whole: true, seen: sees, read: ALL },
+  }
+}
+
+// Each piece is one chunk of the body, in its frame; the first may have the head in front.
+function payloadOf(piece: Buffer): Buffer {
+  const text = piece.toString('latin1')
+  const body = text.startsWith('HTTP/') ? split(text).body : text
+  return Buffer.from(dechunk(body).payload, 'latin1')
+}
+
+function broken(name: string, sees: object, patience = 2_000): Sight {
+  const preset = `ndjson-${name}`
+  return {
+    preset,
+    ...(patience < 2_000 ? { slow: true as const } : {}),
+    look: async (stage) => {
+      const path = await results(stage)
+      await stage.arm(preset)
+      const raw = await stage.raw('GET', path, { patience: Math.min(patience, 1_000) })
+      await stage.control('POST', `/faults/${preset}/reset`)
+      const view = await stage.call('GET', path, { patience })
+      const { payload, ended } = dechunk(split(raw.text).body)
+      const text = Buffer.from(payload, 'latin1').toString()
+      const then = await stage.call('GET', path)
+      return {
+        end: raw.end,
+        ended,
+        read: read(text).length,
+        client: outcome(view),
+        then: read(then.body ?? ''),
+      }
+    },
+    sees: { ...sees, then: ALL },
+  }
+}
+
+const isMidCharacter = (piece: Buffer): boolean => !isUtf8(piece)
+
+function isUtf8(piece: Buffer): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(piece)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export const lineSights: readonly Sight[] = [
+  pieces(
+    'line-split',
+    (all) => ({ most: Math.max(...all.map((each) => each.length)), many: all.length > 10 }),
+    {
+      most: 37,
+      many: true,
+    },
+  ),
+  pieces('utf8-split', (all) => all.filter(isMidCharacter).length > 4, true),
+  pieces('crlf-split', (all) => all.filter((each) => each.at(-1) === 13).length, N),
+  lines('crlf', (text) => ({ ends: text.split('\r\n').length - 1, bare: /[^\r]\n/.test(text) }), {
+    ends: N,
+    bare: false,
+  }),
+  lines('blank-lines', read, ['', 'item-0', '', 'item-1', '', 'item-2', 'item-3', '']),
+  lines('no-final-newline', read, ALL.slice(0, N)),
+  lines('out-of-order', read, ['item-3', 'item-2', 'item-1', 'item-0', '']),
+  lines('duplicate-line', read, ['item-0', ...ALL]),
+  lines('truncated-last-line', read, ['item-0', 'item-1', 'item-2', 'broken']),
+  lines('truncated-at-newline', read, ['item-0', '']),
+  broken('abort-mid-stream', { end: 'rst', ended: false, read: 2, client: { status: 200, broke: 'broken' } }),
+  broken(
+    'stall-mid-stream',
+    { end: 'open', ended: false, read: 2, client: { status: 200, broke: 'timeout' } },
+    80,
+  ),
+]

@@ -1,0 +1,92 @@
+import { aBatch } from '../../support/batches.ts'
+import { type Sight, USERS } from './sight.ts'
+import type { Stage } from './stage.ts'
+import { answered, outcome, parse } from './views.ts'
+
+const KEYED = { json: aBatch(), headers: { 'Idempotency-Key': 'k-1' } }
+
+function batches(stage: Stage): number {
+  return stage.sandbox.store.rows('batch_predictions').size
+}
+
+/** Creates with one key, twice. */
+function twice(preset: string, sees: object, patience = 2_000): Sight {
+  return {
+    preset,
+    ...(patience < 2_000 ? { slow: true as const } : {}),
+    look: async (stage) => {
+      await stage.arm(preset)
+      const first = await stage.call('POST', '/batch-predictions', { ...KEYED, patience })
+      const made = batches(stage)
+      const second = await stage.call('POST', '/batch-predictions', KEYED)
+      return {
+        first: answered(first),
+        made,
+        then: second.status,
+        batches: batches(stage),
+        replayed: stage.sandbox.log.entries().at(-1)?.idempotency,
+        id: parse(second.body)?.id === [...stage.sandbox.store.rows('batch_predictions').keys()][0],
+      }
+    },
+    sees,
+  }
+}
+
+const LOST = {
+  first: { status: null, broke: 'broken' },
+  made: 1,
+  then: 200,
+  batches: 1,
+  replayed: 'replay',
+  id: true,
+}
+
+export const retrySights: readonly Sight[] = [
+  twice('lost-response-after-commit', LOST),
+  twice('timeout-then-late-success', { ...LOST, first: { status: null, broke: 'timeout' } }, 60),
+  twice('ambiguous-gateway-5xx', { ...LOST, first: { status: 504, code: null } }),
+  twice('concurrent-same-key', {
+    ...LOST,
+    first: { status: 409, code: 'Idempotency Key In Use' },
+    made: 0,
+    replayed: 'fresh',
+  }),
+  twice('key-reuse-different-body', {
+    ...LOST,
+    first: { status: 409, code: 'Idempotency Key Reused' },
+    made: 0,
+    replayed: 'fresh',
+  }),
+  {
+    preset: 'server-error',
+    look: async (stage) => {
+      await stage.arm('server-error')
+      const first = await stage.call('POST', '/pages', { json: { name: 'x' } })
+      const second = await stage.call('POST', '/pages', { json: { name: 'x' } })
+      return {
+        first: answered(first),
+        limit: first.headers['x-ratelimit-remaining'],
+        then: second.status,
+        pages: stage.sandbox.store.rows('pages').size,
+      }
+    },
+    sees: { first: { status: 500, code: 'internal_error' }, limit: '199', then: 200, pages: 1 },
+  },
+  {
+    preset: 'unavailable-with-retry-after',
+    look: async (stage) => {
+      await stage.arm('unavailable-with-retry-after')
+      const first = await stage.call('GET', USERS)
+      return {
+        first: answered(first),
+        retry_after: first.headers['retry-after'],
+        then: outcome(await stage.call('GET', USERS)),
+      }
+    },
+    sees: {
+      first: { status: 503, code: 'service_unavailable' },
+      retry_after: '2',
+      then: { status: 200, bytes: 'some' },
+    },
+  },
+]

@@ -1,0 +1,133 @@
+import { onTestFinished } from 'vitest'
+import { type Emulator, startEmulator } from '../../../src/emulator.ts'
+import type { JsonObject } from '../../../src/kernel/json.ts'
+import type { Sandbox } from '../../../src/kernel/worlds/sandbox.ts'
+import { baseCollections, KEYS, START } from '../../support/base-world.ts'
+import { aBatch } from '../../support/batches.ts'
+import { controlOf } from '../../support/control.ts'
+import {
+  bearer,
+  type Client,
+  type ClientView,
+  overSocket,
+  type RawRequest,
+  requestBytes,
+  type WireView,
+} from '../../support/wire-client.ts'
+
+/** A world of its own in which a preset is looked at, through one client. */
+export interface Stage {
+  readonly sandbox: Sandbox
+  readonly port: number
+  /** Arms the preset, with whatever is to be different. */
+  arm(preset: string, overrides?: JsonObject): Promise<void>
+  /** A request as KU. */
+  call(method: string, path: string, more?: StageCall): Promise<ClientView>
+  /** The same over a connection of its own, down to the bytes. */
+  raw(method: string, path: string, more?: StageCall & { readonly patience?: number }): Promise<WireView>
+  /** Several requests as bytes, one behind the other on one connection. */
+  pipelined(requests: readonly RawRequest[]): Promise<WireView>
+  // biome-ignore lint/suspicious/noExplicitAny: control answers of every shape; the assertions are the types.
+  control(method: string, path: string, json?: unknown): Promise<{ status: number; body: any }>
+  /** Creates a batch in process, which no rule about the wire can touch, and returns its id. */
+  batch(changes?: Parameters<typeof aBatch>[0]): Promise<string>
+  /** As {@link Stage.batch}, completed. */
+  finished(changes?: Parameters<typeof aBatch>[0]): Promise<string>
+}
+
+export interface StageCall {
+  readonly json?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly patience?: number
+}
+
+const files = [{ id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }]
+const views = [1, 2, 3, 4].map((n) => ({
+  id: `view-${n}`,
+  dataset_name: `set_${n}`,
+  knowledge_id: 'knowledge-1',
+  service_account_id: 'account-1',
+  created_at: `2026-01-0${n}T00:00:00.000Z`,
+  _emulator: { teamspace_id: 'ts-a' },
+}))
+
+/** An emulator on whose sandboxes presets are looked at, gone at the end of the test. */
+export async function theatre(): Promise<{ stage(client: Client): Promise<Stage>; emulator: Emulator }> {
+  const collections = { ...baseCollections, files, data_views: views }
+  const emulator = await startEmulator({
+    port: 0,
+    clock: START,
+    rate: 0,
+    ephemeral: true,
+    fixtures: { collections } as unknown as JsonObject,
+    settings: { 'batch.names.items': 'items' },
+  })
+  onTestFinished(() => emulator.close())
+  let number = 0
+  return {
+    emulator,
+    stage: async (client) => {
+      number += 1
+      return onStage(emulator, await emulator.sandboxes.open(`stage-${number}`), client)
+    },
+  }
+}
+
+function onStage(emulator: Emulator, sandbox: Sandbox, client: Client): Stage {
+  const prefix = `/@${sandbox.name}/v1`
+  const origin = `http://127.0.0.1:${emulator.port}`
+  const headers = bearer(KEYS.KU)
+  const host = { Host: `127.0.0.1:${emulator.port}` }
+  const control = controlOf(emulator, sandbox.name)
+  const bodyOf = ({ json }: StageCall) => (json === undefined ? {} : { body: JSON.stringify(json) })
+  const toBytes = (method: string, path: string, more: StageCall) =>
+    requestBytes({
+      method,
+      path: prefix + path,
+      headers: { ...host, ...headers, ...more.headers },
+      ...bodyOf(more),
+    })
+  const stage: Stage = {
+    sandbox,
+    port: emulator.port,
+    arm: async (preset, overrides = {}) => {
+      const { status, body } = await control('POST', '/faults', { preset, ...overrides })
+      if (status >= 300) throw new Error(JSON.stringify(body))
+    },
+    call: (method, path, more = {}) =>
+      client(`${origin}${prefix}${path}`, {
+        method,
+        headers: { ...headers, ...more.headers },
+        ...bodyOf(more),
+        ...(more.patience === undefined ? {} : { patience: more.patience }),
+      }),
+    raw: (method, path, more = {}) =>
+      overSocket(emulator.port, toBytes(method, path, more), more.patience ?? 1_000),
+    pipelined: (requests) =>
+      overSocket(
+        emulator.port,
+        requests.map((each) =>
+          requestBytes({
+            ...each,
+            path: prefix + each.path,
+            headers: { ...host, ...headers, ...each.headers },
+          }),
+        ),
+      ),
+    control,
+    batch: async (changes) => {
+      const { body } = await client(`${origin}${prefix}/batch-predictions`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(aBatch(changes)),
+      })
+      return JSON.parse(body ?? '{}').id as string
+    },
+    finished: async (changes) => {
+      const id = await stage.batch(changes)
+      await control('POST', `/batches/${id}/complete`)
+      return id
+    },
+  }
+  return stage
+}

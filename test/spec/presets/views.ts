@@ -1,0 +1,63 @@
+import type { ClientView } from '../../support/wire-client.ts'
+
+/** The part of an answer that tests of limits look at. */
+export function limitView({ status, headers, body }: ClientView) {
+  const { error, title } = JSON.parse(body ?? '{}')
+  return {
+    status,
+    retry_after: headers['retry-after'] ?? null,
+    remaining: headers['x-ratelimit-remaining'] ?? null,
+    error: error ?? title ?? null,
+  }
+}
+
+/** What became of a request, whichever client made it: an error of the connection has as many names as there are clients. */
+export function outcome({ status, body, error }: ClientView) {
+  if (error !== undefined)
+    return { status: status ?? null, broke: error === 'timeout' ? 'timeout' : 'broken' }
+  return { status: status ?? null, bytes: Buffer.byteLength(body ?? '') > 0 ? 'some' : 'none' }
+}
+
+/** Status and machine-readable code of an answer, standard or problem. */
+export function answered({ status, body, error }: ClientView) {
+  if (error !== undefined)
+    return { status: status ?? null, broke: error === 'timeout' ? 'timeout' : 'broken' }
+  const parsed = parse(body)
+  return { status, code: parsed?.error ?? parsed?.title ?? null }
+}
+
+/** The text as JSON; undefined when it is none. */
+// biome-ignore lint/suspicious/noExplicitAny: bodies of every shape.
+export function parse(text: string | undefined): any {
+  try {
+    return JSON.parse(text ?? '')
+  } catch {
+    return undefined
+  }
+}
+
+/** The head and the body of a raw answer, the body as it stands on the wire. */
+export function split(text: string): { readonly head: string; readonly body: string } {
+  const at = text.indexOf('\r\n\r\n')
+  return at === -1 ? { head: text, body: '' } : { head: text.slice(0, at), body: text.slice(at + 4) }
+}
+
+/** The payload of a chunked body as far as whole chunks have come, and whether the chunk that ends it has. */
+export function dechunk(body: string): {
+  readonly payload: string
+  readonly ended: boolean
+  readonly chunks: number
+} {
+  let rest = body
+  let payload = ''
+  let chunks = 0
+  for (;;) {
+    const line = rest.indexOf('\r\n')
+    const size = line === -1 ? Number.NaN : Number.parseInt(rest.slice(0, line), 16)
+    if (Number.isNaN(size)) return { payload, ended: false, chunks }
+    if (size === 0) return { payload, ended: true, chunks }
+    payload += rest.slice(line + 2, line + 2 + size)
+    rest = rest.slice(line + 2 + size + 2)
+    chunks += 1
+  }
+}

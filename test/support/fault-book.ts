@@ -1,0 +1,75 @@
+import { FaultBook } from '../../src/kernel/faults/book.ts'
+import type { RequestSubject } from '../../src/kernel/faults/match.ts'
+import { type FaultRule, faultRules } from '../../src/kernel/faults/rule.ts'
+import { Store } from '../../src/kernel/state/store.ts'
+import { START } from './base-world.ts'
+
+/** A request as rules look at it; what a test does not say is that of a plain one. */
+export function subject(over: Partial<RequestSubject> = {}): RequestSubject {
+  return {
+    kind: 'request',
+    operation: 'things.list',
+    method: 'GET',
+    path: '/v1/things',
+    pathPrefix: '',
+    query: {},
+    headers: {},
+    body: { kind: 'none' },
+    caller: undefined,
+    resource: null,
+    ...over,
+  }
+}
+
+/** A book of these rules over a store of its own, and a time that the test sets. */
+export function bookOf(...rules: readonly Partial<FaultRule>[]) {
+  const store = new Store()
+  const facts = { now: Date.parse(START), wall: Date.parse(START), seed: 1 }
+  const { now, wall, seed } = facts
+  const book = new FaultBook(store, {
+    now: () => facts.now,
+    wall: () => facts.wall,
+    seed: () => facts.seed,
+  })
+  store.transaction(START, (tx) => {
+    for (const [n, rule] of rules.entries()) tx.in(faultRules).put(ruleOf(`rule-${n + 1}`, rule))
+  })
+  return { book, store, facts, began: { now, wall, seed } }
+}
+
+/** A rule that matches everything and does something that leaves no trace, unless said. */
+export function ruleOf(id: string, over: Partial<FaultRule> = {}): FaultRule {
+  return {
+    id,
+    source: 'control',
+    preset: null,
+    description: null,
+    match: 'everything',
+    when: {},
+    do: [{ respond: { status: 500 } }],
+    actions: {},
+    priority: 0,
+    then: 'stop',
+    times: null,
+    ttl: null,
+    armed_at: START,
+    armed_wall: START,
+    ...over,
+  }
+}
+
+/** For each of so many equal requests, what was decided: the ids of the rules that fired, with the step of a sequence. */
+export function fires(book: FaultBook, subjects: readonly RequestSubject[]): string[][] {
+  return subjects.map((each) =>
+    (book.decide('call', each)?.fired ?? []).map(({ rule, step }) =>
+      step === undefined ? rule.id : `${rule.id}:${step}`,
+    ),
+  )
+}
+
+/** Numbers, from 1, of the equal requests on which the only rule fired. */
+export function firedNumbers(book: FaultBook, count: number, each = subject()): number[] {
+  return fires(book, Array<RequestSubject>(count).fill(each)).flatMap((ids, n) =>
+    ids.length === 0 ? [] : [n + 1],
+  )
+}

@@ -1,0 +1,72 @@
+import { onTestFinished } from 'vitest'
+import { listen } from '../../src/doors/http/listen.ts'
+import { close, createHttpServer } from '../../src/doors/http/server.ts'
+import { sendFaulted } from '../../src/doors/http/wire/index.ts'
+import type { Action } from '../../src/kernel/faults/actions.ts'
+import type { Sent } from '../../src/kernel/faults/decision.ts'
+import type { Answer, Wire } from '../../src/kernel/request/answer.ts'
+import { overSocket, requestBytes, type WireView } from './wire-client.ts'
+
+export interface Faulted extends Partial<Omit<Answer, 'wire'>> {
+  /** What is done to the first answer; the others go out as they are. */
+  readonly actions?: readonly Action[]
+  readonly hold?: Wire['hold']
+  /** Whether the faults are done to every answer. */
+  readonly always?: boolean
+}
+
+export interface FaultedServer {
+  readonly port: number
+  /** What was reported of each answer with faults. */
+  readonly sent: Sent[]
+  readonly released: AbortController
+  readonly closing: AbortController
+}
+
+/** A server without a world: each request gets the same answer, with faults. Gone at the end of the test. */
+export async function faultedServer(faulted: Faulted = {}): Promise<FaultedServer> {
+  const { actions = [], hold, always = false, ...given } = faulted
+  const sent: Sent[] = []
+  const released = new AbortController()
+  const closing = new AbortController()
+  const failures: unknown[] = []
+  let count = 0
+  const answer: Answer = {
+    status: 200,
+    headers: [['Content-Type', 'application/json; charset=utf-8']],
+    text: '{"ok":true}',
+    lines: undefined,
+    durable: undefined,
+    ...given,
+  }
+  const server = createHttpServer(
+    (req, res) => {
+      req.resume()
+      const isFaulted = always || ++count === 1
+      const report = (each: Sent) => sent.push(each)
+      const wire = { actions: isFaulted ? actions : [], hold, released: released.signal, report }
+      sendFaulted(req, res, { ...answer, wire }, [['Vary', 'Origin']], req.method !== 'HEAD', {
+        closing: closing.signal,
+      }).catch((error) => failures.push(error))
+    },
+    { renderParserError: () => ({ headers: [], body: '' }), refuse: (_req, res) => res.destroy() },
+  )
+  const { port } = await listen(server, { port: 0, host: '127.0.0.1' })
+  onTestFinished(async () => {
+    closing.abort()
+    await close(server, { graceful: false })
+    if (failures.length > 0) throw failures[0]
+  })
+  return { port, sent, released, closing }
+}
+
+/** What one request sees on the wire whose answer meets some faults. */
+export async function seen(
+  faulted: Faulted,
+  { method = 'GET', patience = 500 }: { readonly method?: string; readonly patience?: number } = {},
+): Promise<WireView & { readonly sent: readonly Sent[]; readonly head: string; readonly body: string }> {
+  const { port, sent } = await faultedServer(faulted)
+  const view = await overSocket(port, requestBytes({ method, path: '/' }), patience)
+  const end = view.text.indexOf('\r\n\r\n')
+  return { ...view, sent, head: view.text.slice(0, end), body: view.text.slice(end + 4) }
+}

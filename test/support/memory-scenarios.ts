@@ -1,0 +1,100 @@
+import type { FunctionRef, ScenarioCommand, ScenarioSnapshot } from '../../src/kernel/scenario/commands.ts'
+import type {
+  LoadedScenario,
+  ScenarioEntry,
+  ScenarioSource,
+  ScriptProblem,
+} from '../../src/kernel/scenario/source.ts'
+
+type ScenarioFunction = (
+  snapshot: ScenarioSnapshot,
+) => readonly ScenarioCommand[] | Promise<readonly ScenarioCommand[]>
+
+/** A scenario as tests write it: functions stand where scripts have them, and return what they ask for. */
+export interface TestScenario extends Partial<Omit<LoadedScenario, 'timeline' | 'on' | 'name' | 'file'>> {
+  readonly description?: string
+  readonly pace?: unknown
+  readonly outcomes?: unknown
+  readonly timeline?: readonly { readonly at: string; readonly do: ScenarioFunction | readonly object[] }[]
+  readonly on?: Readonly<Record<string, ScenarioFunction>>
+}
+
+/** Scenarios without files: what tests put in is in force at once. */
+export class MemoryScenarios implements ScenarioSource {
+  #scenarios: ReadonlyMap<string, TestScenario>
+  readonly #broken = new Map<string, ScriptProblem>()
+  readonly #listeners = new Set<() => void>()
+  #generation = 1
+
+  constructor(scenarios: Readonly<Record<string, TestScenario>> = {}) {
+    this.#scenarios = new Map(Object.entries(scenarios))
+  }
+
+  /** Swaps everything for a new generation. */
+  swap(scenarios: Readonly<Record<string, TestScenario>>): void {
+    this.#scenarios = new Map(Object.entries(scenarios))
+    this.#broken.clear()
+    this.#generation += 1
+    for (const listener of this.#listeners) listener()
+  }
+
+  /** Lets a script have a problem; what is in force under its name stays so. */
+  spoil(name: string, message: string): void {
+    this.#broken.set(name, { file: fileOf(name), line: 3, message })
+  }
+
+  list(): readonly ScenarioEntry[] {
+    const names = [...new Set([...this.#scenarios.keys(), ...this.#broken.keys()])].sort()
+    return names.map((name) => {
+      const problem = this.#broken.get(name)
+      const scenario = this.#scenarios.get(name)
+      return {
+        name,
+        description: scenario?.description ?? null,
+        file: fileOf(name),
+        valid: problem === undefined,
+        problems: problem === undefined ? [] : [problem],
+        generation: scenario === undefined ? null : this.#generation,
+      }
+    })
+  }
+
+  get(name: string): LoadedScenario | undefined {
+    const scenario = this.#scenarios.get(name)
+    if (scenario === undefined) return undefined
+    const { timeline = [], on = {} } = scenario
+    return {
+      faults: [],
+      stubs: [],
+      ...scenario,
+      name,
+      file: fileOf(name),
+      generation: this.#generation,
+      timeline: timeline.map((step) => ({
+        at: step.at,
+        do: typeof step.do === 'function' ? 'function' : step.do,
+      })),
+      on: Object.keys(on),
+    }
+  }
+
+  async call(
+    name: string,
+    ref: FunctionRef,
+    snapshot: ScenarioSnapshot,
+  ): Promise<readonly ScenarioCommand[]> {
+    const { timeline = [], on = {} } = this.#scenarios.get(name) ?? {}
+    const found = 'timeline' in ref ? timeline[ref.timeline]?.do : on[ref.on]
+    if (typeof found !== 'function') throw new Error(`${fileOf(name)}: has no such function`)
+    return found(snapshot)
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+}
+
+function fileOf(name: string): string {
+  return `/scenarios/${name}.ts`
+}

@@ -1,0 +1,23 @@
+import { expect } from 'vitest'
+import type { TestWorld } from './world.ts'
+
+/** Arms a rule through the control interface, as users do. */
+export async function arm(world: TestWorld, draft: object) {
+  const answer = await world.control('POST', '/faults', draft)
+  expect(answer.text).toContain('"status":"armed"')
+  return answer.body
+}
+
+/** A rule that makes one move of `state` on each request that it matches; on each poll of a batch, unless said. */
+export function moving(state: object, more: object = { match: RETRIEVE }) {
+  return { do: [{ state }], ...more }
+}
+
+export const RETRIEVE = { operation: 'batch-predictions.retrieve' }
+
+/** What is wrong with such a rule: pointers and details. */
+export async function refused(world: TestWorld, state: object): Promise<[string, string][]> {
+  const answer = await world.control('POST', '/faults', moving(state))
+  expect(answer.status).toBe(400)
+  return answer.body.details.errors.map(({ pointer, detail }: Record<string, string>) => [pointer, detail])
+}
