@@ -1,11 +1,11 @@
 import { defineScenario } from 'agent-workspace-emulator'
 
-// A busy afternoon in one teamspace. Creating meets each admission policy once and then goes through; every fourth poll is
-// refused, each time with another Retry-After. A client that waits as it is told, or backs off by itself where it is told
-// nothing, gets through with at most four retries of one request.
+// A busy afternoon in one teamspace. Creating meets each admission policy once and then goes through; of the polls every
+// other one is refused, four times, each time with another Retry-After. A client that waits as it is told, or backs off by
+// itself where it is told nothing, gets through with at most four retries of one request.
 export default defineScenario({
   description:
-    'Creations meet every admission policy, and each fourth poll a 429 that tells its wait in another way',
+    'Creations meet every admission policy, and four polls a 429 that tells its wait in another way each',
   faults: [
     {
       id: 'storm-create',

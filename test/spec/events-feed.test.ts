@@ -35,7 +35,7 @@ test('the feed is an event stream that nothing stores, and says first where one 
       rate: 0,
       revision: expect.any(Number),
       version: '0.0.0-test',
-      types: ['request', 'event', 'delivery', 'transition', 'clock', 'world'],
+      types: ['request', 'event', 'delivery', 'transition', 'clock', 'scenario', 'world'],
     },
   })
 })
@@ -119,7 +119,7 @@ test('types are checked, each by its name, and the nearest is named', async () =
   const world = await controlWorld()
   const { status, body } = await world.call('GET', '/events?types=request,deliveries,')
   expect(status).toBe(400)
-  const known = 'request, event, delivery, transition, clock, world'
+  const known = 'request, event, delivery, transition, clock, scenario, world'
   expect(body.details.errors).toEqual([
     {
       pointer: '/query/types',

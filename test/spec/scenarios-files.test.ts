@@ -81,10 +81,14 @@ test('within a second of saving, the next request meets the newer version; a bro
   expect((await world.get('/search')).body).toBe('first')
   world.save({ 'search.ts': stub("'second'") })
   await expect.poll(async () => (await world.get('/search')).body, { timeout: 1_000 }).toBe('second')
+  world.save({ 'search.ts': stub("'at once'") })
+  const { body } = await world.control('POST', '/scenarios')
+  expect(body).toMatchObject({ data: [{ name: 'search', valid: true }], active: { name: 'search' } })
+  expect((await world.get('/search')).body).toBe('at once')
   world.save({ 'search.ts': stub("'third', status: 'none'") })
   const errorOf = async () => (await world.control('GET', '/scenarios')).body.data[0].error
   await expect.poll(errorOf, { timeout: 2_000 }).toMatch(/search\.ts:\d+.*\/stubs\/0\/status/)
-  expect((await world.get('/search')).body).toBe('second')
+  expect((await world.get('/search')).body).toBe('at once')
 })
 
 test('a scenario of a wrong shape is listed with file, line and pointer, and does not start', async () => {

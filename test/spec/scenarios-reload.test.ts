@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import type { ScenarioCommand } from '../../src/kernel/scenario/commands.ts'
+import { START } from '../support/base-world.ts'
 import { createBatch } from '../support/batches.ts'
+import { follow } from '../support/event-feed.ts'
 import type { TestScenario } from '../support/memory-scenarios.ts'
 import { asking, type ScenarioWorld, scenarioWorld } from '../support/scenario-world.ts'
 
@@ -157,4 +159,18 @@ test('batches that exist keep the pace that they were created with', async () =>
   const { id } = await createBatch(world)
   world.scenarios.swap({ s: { ...first, pace: { validating: '1s' } } })
   expect((await world.control('GET', `/batches/${id}`)).body.plan.pace.validating).toBe('9s')
+})
+
+test('the feed of events tells when a scenario is started, swapped and stopped', async () => {
+  const world = await scenarioWorld({ s: first })
+  const feed = await follow(world.emulator.controlUrl, '?types=scenario')
+  await world.start('s')
+  world.scenarios.swap({ s: first })
+  await world.stop()
+  const told = [await feed.next('scenario'), await feed.next('scenario'), await feed.next('scenario')]
+  expect(told.map(({ data }) => data)).toEqual([
+    { at: START, active: 's', generation: 1 },
+    { at: START, active: 's', generation: 2 },
+    { at: START, active: null, generation: null },
+  ])
 })

@@ -35,6 +35,7 @@ export function noRoute(match: Missed, method: string, path: string): Refusal {
   const nearest = match.nearest.length === 0 ? '' : ` Nearest: ${match.nearest.join('; ')}.`
   return new Refusal('route_not_found', {
     detail: `There is no operation ${method} ${path}.${nearest}`,
-    mitigation: 'GET /__emulator/operations lists every operation.',
+    mitigation:
+      'GET /__emulator/operations lists every operation. What the specification does not show can be answered by a stub: POST /__emulator/stubs.',
   })
 }

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { didYouMean } from '../../../kernel/assumptions.ts'
 import { queryText } from '../../../kernel/fields.ts'
 import type { LogEntry } from '../../../kernel/log/request-log.ts'
+import { SCENARIO, type ScenarioRow } from '../../../kernel/scenario/row.ts'
 import { type Change, type Commit, transitionOf } from '../../../kernel/state/commit.ts'
 import { CLOCK, WORLD } from '../../../kernel/state/state.ts'
 import type { ClockRow } from '../../../kernel/time/clock.ts'
@@ -32,6 +33,12 @@ const sources = {
     store.onCommit(({ changes }) => {
       for (const { table, id, after } of changes) {
         if (table === WORLD && id === CLOCK && after !== undefined) tell(clockOf(after as ClockRow))
+      }
+    }),
+  scenario: ({ store }: Sandbox, tell: Hear) =>
+    store.onCommit(({ at, changes }) => {
+      for (const { table, id, after } of changes) {
+        if (table === WORLD && id === SCENARIO) tell(scenarioOf(at, after as ScenarioRow | undefined))
       }
     }),
   world: (sandbox: Sandbox, tell: Hear) => sandbox.onReplaced(() => tell(worldOf(sandbox))),
@@ -102,6 +109,11 @@ function worldOf({ name, clock, store }: Sandbox) {
 
 function clockOf({ now, rate, skip_on_poll }: ClockRow) {
   return { now, rate, skip_on_poll }
+}
+
+// It was started, swapped for a newer version of its script, or stopped.
+function scenarioOf(at: string, row: ScenarioRow | undefined) {
+  return { at, active: row?.name ?? null, generation: row?.generation ?? null }
 }
 
 // The error by its code alone: what was wrong can quote what was sent.

@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
+import type { ControlHost } from '../host.ts'
 import { type AnyRoute, route } from '../route.ts'
 
 const howToStart = () => z.strictObject({ reset: z.boolean().default(false) }).prefault({})
@@ -12,13 +14,18 @@ export const scenarioRoutes: readonly AnyRoute[] = [
     summary: 'List the scenarios, and show the one that is active on the sandbox',
     answers:
       'Every script: whether it is valid, or what is wrong by file and line; the generation in force; and active, with the last error of its functions.',
-    handle: async ({ host, sandbox }) => ({
-      body: {
-        object: 'list',
-        data: await host.scenarios.list(sandbox),
-        active: host.scenarios.active(sandbox),
-      },
-    }),
+    handle: async ({ host, sandbox }) => ({ body: await listOf(host, sandbox) }),
+  }),
+  route({
+    name: 'scenarios.refresh',
+    method: 'POST',
+    path: '/scenarios',
+    summary: 'Load at once what has changed of the scripts, without waiting until the watch sees it',
+    answers: 'What GET answers, afterwards.',
+    handle: async ({ host, sandbox }) => {
+      await host.scenarios.refresh()
+      return { body: await listOf(host, sandbox) }
+    },
   }),
   route({
     name: 'scenarios.start',
@@ -43,3 +50,7 @@ export const scenarioRoutes: readonly AnyRoute[] = [
     handle: async ({ host, sandbox }) => ({ body: { stopped: await host.scenarios.stop(sandbox) } }),
   }),
 ]
+
+async function listOf({ scenarios }: ControlHost, sandbox: Sandbox) {
+  return { object: 'list', data: await scenarios.list(sandbox), active: scenarios.active(sandbox) }
+}

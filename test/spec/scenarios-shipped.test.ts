@@ -1,0 +1,221 @@
+import { readdirSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Emulator, startEmulator } from '../../src/emulator.ts'
+import type { JsonObject } from '../../src/kernel/json.ts'
+import { baseCollections, KEYS, START } from '../support/base-world.ts'
+import { aBatch, someItems } from '../support/batches.ts'
+import { controlOf } from '../support/control.ts'
+import { webhookReceiver } from '../support/webhook-receiver.ts'
+import { bearer, type ClientView, viaFetch } from '../support/wire-client.ts'
+import { parse } from './presets/views.ts'
+
+// One emulator for all: its scripts are loaded once, and each test has a sandbox of its own.
+let emulator: Emulator
+
+beforeAll(async () => {
+  const files = [{ id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }]
+  emulator = await startEmulator({
+    port: 0,
+    clock: START,
+    rate: 0,
+    ephemeral: true,
+    fixtures: { collections: { ...baseCollections, files } } as unknown as JsonObject,
+    scenarios: 'scenarios',
+  })
+})
+
+afterAll(() => emulator.close())
+
+/** A sandbox in which a shipped scenario has been started. */
+async function under(name: string) {
+  const control = controlOf(emulator, name)
+  const { status, body } = await control('POST', `/scenarios/${name}/start`)
+  expect(status, JSON.stringify(body)).toBe(200)
+  const call = (method: string, path: string, json?: unknown, headers = {}): Promise<ClientView> =>
+    viaFetch(`http://127.0.0.1:${emulator.port}/@${name}/v1${path}`, {
+      method,
+      headers: { ...bearer(KEYS.KU), ...headers },
+      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    })
+  const create = async (changes: Parameters<typeof aBatch>[0] = {}): Promise<string> =>
+    parse((await call('POST', '/batch-predictions', aBatch(changes))).body).id
+  return {
+    call,
+    control,
+    create,
+    advance: async (by: string) => (await control('POST', '/clock/advance', { by })).body,
+    poll: async (id: string) => parse((await call('GET', `/batch-predictions/${id}`)).body),
+    results: (id: string) => call('GET', `/batch-predictions/${id}/results`),
+  }
+}
+
+test('every shipped scenario is valid and says in a sentence what it is', async () => {
+  const { body } = await controlOf(emulator, 'default')('GET', '/scenarios')
+  const files = readdirSync('scenarios').filter((file) => !file.startsWith('_'))
+  expect(body.data.map(({ file }: { file: string }) => file.split('/').at(-1))).toEqual(files.sort())
+  for (const { valid, error, description } of body.data) {
+    expect([valid, error]).toEqual([true, null])
+    expect(description.length).toBeGreaterThan(20)
+  }
+})
+
+test('happy-path: four polls, each of which shows the next state', async () => {
+  const { create, poll, results } = await under('happy-path')
+  const id = await create()
+  const seen = []
+  for (let n = 0; n < 4; n++) seen.push((await poll(id)).status)
+  expect(seen).toEqual(['in_progress', 'in_progress', 'finalizing', 'completed'])
+  expect((await results(id)).status).toBe(200)
+})
+
+test('R266 rate-limit-storm: a creation meets each policy once, and polls tell their wait in four ways', async () => {
+  const { call, poll } = await under('rate-limit-storm')
+  const policies = []
+  let created: ClientView
+  for (;;) {
+    created = await call('POST', '/batch-predictions', aBatch())
+    if (created.status !== 429) break
+    policies.push(created.headers.ratelimit?.split(';')[0])
+    expect(created.headers['retry-after']).toBe('1')
+  }
+  expect(policies).toEqual([
+    '"org-concurrency"',
+    '"org-enqueued-items"',
+    '"org-create-rate"',
+    '"global-capacity"',
+  ])
+  const { id } = parse(created.body)
+  const waits = []
+  for (let n = 0; n < 10; n++) {
+    const { status, headers } = await call('GET', `/batch-predictions/${id}`)
+    if (status === 429) waits.push(headers['retry-after'] ?? null)
+  }
+  expect(waits).toEqual(['1', 'Sun, 01 Mar 2026 12:00:01 GMT', null, '0'])
+  expect((await poll(id)).id).toBe(id)
+})
+
+test('flaky-network: whoever repeats with a key gets through a whole batch, exactly once', async () => {
+  const { call, control, advance } = await under('flaky-network')
+  const meets: string[] = []
+  const persistent = async (method: string, path: string, json?: unknown): Promise<ClientView> => {
+    for (let n = 0; n < 6; n++) {
+      const view = await call(method, path, json, { 'Idempotency-Key': 'one-batch' })
+      if (view.error === undefined && view.status === 200) return view
+      meets.push(view.error === undefined ? String(view.status) : 'broken')
+    }
+    throw new Error(`${method} ${path} never came through`)
+  }
+  const { id } = parse((await persistent('POST', '/batch-predictions', aBatch())).body)
+  for (let n = 0; n < 3; n++) await persistent('GET', `/batch-predictions/${id}`)
+  await advance('1h')
+  const { body } = await persistent('GET', `/batch-predictions/${id}/results`)
+  expect(body?.trim().split('\n')).toHaveLength(3)
+  expect(meets.slice(0, 4)).toEqual(['broken', 'broken', '503', 'broken'])
+  expect((await control('GET', '/state/batch_predictions')).body.data).toHaveLength(1)
+})
+
+test('partial-failure: the batch completes, its items do not all', async () => {
+  const { create, poll, results, advance } = await under('partial-failure')
+  const items = [...someItems(5), { custom_id: 'bad-scan', file_id: 'file-pdf' }]
+  const id = await create({ items })
+  await advance('1h')
+  expect(await poll(id)).toMatchObject({ status: 'completed', request_counts: { succeeded: 4, errored: 2 } })
+  const lines = ((await results(id)).body ?? '').trim().split('\n').map(parse)
+  const failed = lines.filter(({ error }) => error != null).map(({ custom_id }) => custom_id)
+  expect(failed).toEqual(['item-2', 'bad-scan'])
+})
+
+test('expired-batch: the window ends with some items finished and the rest expired', async () => {
+  const { create, poll, advance } = await under('expired-batch')
+  const id = await create({ items: 40 })
+  await advance('24h')
+  const { status, request_counts } = await poll(id)
+  expect(status).toBe('expired')
+  expect(request_counts).toMatchObject({ total: 40, succeeded: 24, expired: 16 })
+})
+
+test('cleaned-up-results: 410 as soon as the batch is terminal', async () => {
+  const { create, poll, results, advance } = await under('cleaned-up-results')
+  const id = await create()
+  await advance('1m')
+  expect(await poll(id)).toMatchObject({ status: 'completed', results_url: null })
+  expect((await results(id)).status).toBe(410)
+})
+
+test('idempotency-conflict: in use, then lost, then replayed', async () => {
+  const { call, control } = await under('idempotency-conflict')
+  const send = (body: object) => call('POST', '/batch-predictions', body, { 'Idempotency-Key': 'k-1' })
+  expect((await send(aBatch())).status).toBe(409)
+  expect((await send(aBatch())).error).toBeDefined()
+  const replay = await send(aBatch())
+  const { data } = (await control('GET', '/state/batch_predictions')).body
+  expect(data.map(({ id }: { id: string }) => id)).toEqual([parse(replay.body).id])
+  expect((await send(aBatch({ prompt: 'Another.' }))).status).toBe(409)
+})
+
+test('cancel-race: the first cancel is too late, the next takes its while', async () => {
+  const { call, create, poll, advance } = await under('cancel-race')
+  const [first, second] = [await create(), await create()]
+  await advance('2s')
+  expect((await call('POST', `/batch-predictions/${first}/cancel`)).status).toBe(409)
+  expect((await poll(first)).status).toBe('completed')
+  expect((await call('POST', `/batch-predictions/${second}/cancel`)).status).toBe(200)
+  expect((await poll(second)).status).toBe('cancelling')
+  await advance('10s')
+  expect((await poll(second)).status).toBe('cancelled')
+})
+
+test('webhook-trouble: twice, out of order, late, and never', async () => {
+  const { create, control, advance } = await under('webhook-trouble')
+  const receiver = await webhookReceiver()
+  await control('POST', '/webhooks', { url: receiver.url })
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
+    const id = await create({ metadata: { name } })
+    await control('POST', `/batches/${id}/complete`)
+    await advance('0s')
+  }
+  const arrived = () => receiver.received.map(({ body }) => (body.data ?? body).metadata.name).join('')
+  expect(arrived()).toBe('aacbf')
+  await advance('10m')
+  expect(arrived()).toBe('aacbfd')
+  await advance('24h')
+  expect(arrived()).toBe('aacbfd')
+})
+
+test('R291 stubbed-endpoints: converse and search answer as agreed, and knowledge_ids reach them unmodified', async () => {
+  const { call } = await under('stubbed-endpoints')
+  const knowledge_ids = ['knowledge-of-a-sibling', 'knowledge-invoices']
+  const said = await call('POST', '/converse', { message: 'When?', knowledge_ids })
+  expect([said.status, parse(said.body).knowledge_ids]).toEqual([201, knowledge_ids])
+  expect(said.headers['x-ratelimit-remaining']).toBe('199')
+  expect(parse((await call('GET', '/search?query=pier')).body).query).toBe('pier')
+  const { data } = parse((await call('GET', '/conversations/any/messages')).body)
+  expect(parse((await call('GET', `/messages/${data[0].id}`)).body).id).toBe(data[0].id)
+  const unknown = await viaFetch(`http://127.0.0.1:${emulator.port}/@stubbed-endpoints/v1/search?query=x`)
+  expect(unknown.status).toBe(401)
+})
+
+test('ndjson-torture: eight reads broken in eight ways, then whole ones', async () => {
+  const { create, control, results } = await under('ndjson-torture')
+  const id = await create({ output_schema: { type: 'object' }, items: 4 })
+  await control('POST', `/batches/${id}/complete`)
+  const reads = []
+  for (let n = 0; n < 10; n++) reads.push(await results(id))
+  const whole = reads[9]?.body ?? ''
+  expect(
+    whole
+      .trim()
+      .split('\n')
+      .map((line) => parse(line).custom_id),
+  ).toEqual(['item-0', 'item-1', 'item-2', 'item-3'])
+  const [crlf, blank, bytes, open, twice, short, abort, reverse, ninth] = reads.map(({ body }) => body)
+  expect(crlf).toBe(whole.replaceAll('\n', '\r\n'))
+  expect(blank?.split('\n').filter((line) => line.trim() === '')).toHaveLength(3)
+  expect(bytes).toBe(whole)
+  expect(open).toBe(whole.slice(0, -1))
+  expect(twice?.split('\n')).toHaveLength(6)
+  expect(Buffer.byteLength(short ?? '')).toBe(Buffer.byteLength(whole) - 8)
+  expect([abort, reads[6]?.status]).toEqual([undefined, 200])
+  expect(reverse?.trim().split('\n').reverse().join('\n')).toBe(whole.trim())
+  expect(ninth).toBe(whole)
+})
