@@ -102,9 +102,17 @@ export class Ledger {
 
 /** ` Did you mean "x"?`, or nothing when no known name is near. */
 export function didYouMean(name: string, known: readonly string[]): string {
-  if (known.length === 0) return ''
+  const near = nearest(name, known)
+  return near === undefined ? '' : ` Did you mean "${near}"?`
+}
+
+function nearest(name: string, known: readonly string[]): string | undefined {
+  if (known.length === 0) return undefined
   const near = closest(name, known)
-  return distance(name, near) <= Math.max(3, name.length / 2) ? ` Did you mean "${near}"?` : ''
+  // Of a short name at least one letter has to stay: every word is as near to it as any other.
+  const most = Math.max(Math.min(3, name.length - 1), name.length / 2)
+  if (distance(name, near) <= most) return near
+  return name.length < 3 ? undefined : known.find((each) => each.startsWith(name))
 }
 
 /** The choices in force in one world. Immutable: a change of settings makes a new one, and whatever was derived from the old one goes with it. */

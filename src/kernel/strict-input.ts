@@ -84,12 +84,25 @@ export const form = {
   object: (schema: z.ZodType): Form => ({ fits: isObject, schema }),
 }
 
-/** One of some names; another one is told the nearest. */
-export function nameAmong<T extends string>(known: readonly T[], noun: string): z.ZodType<T> {
+/** Names that one message can list. */
+const MOST_NAMES = 20
+
+/**
+ * One of some names; another one is told the nearest, or which there are.
+ * @param elsewhere the sentence that says where the names are listed
+ */
+export function nameAmong<T extends string>(
+  known: readonly T[],
+  noun: string,
+  elsewhere?: string,
+): z.ZodType<T> {
   const isKnown = (name: string) => (known as readonly string[]).includes(name)
+  const listed = known.length <= MOST_NAMES ? `It is one of ${known.join(', ')}.` : undefined
+  const others = elsewhere ?? listed
+  const wayOut = (name: string) => didYouMean(name, known) || (others === undefined ? '' : ` ${others}`)
   return z
     .string()
-    .refine(isKnown, { error: ({ input }) => `is no ${noun}.${didYouMean(String(input), known)}` })
+    .refine(isKnown, { error: ({ input }) => `is no ${noun}.${wayOut(String(input))}` })
     .meta(known.length === 0 ? {} : { enum: [...known] }) as z.ZodType<string> as z.ZodType<T>
 }
 

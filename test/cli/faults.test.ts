@@ -112,6 +112,10 @@ test('a composition comes as JSON, from the command line or a file, and flags ch
 test.for([
   [['add', 'server-eror'], 1, 'is no preset. Did you mean "server-error"?'],
   [['add', 'server-eror', '--nth', '2'], 1, 'There is no preset "server-eror". Did you mean "server-error"?'],
+  [['add', 'lost-resp'], 1, 'is no preset. Did you mean "lost-response-after-commit"?'],
+  [['add', 'thunder'], 1, 'is no preset. GET /__emulator/faults/presets lists every preset.'],
+  [['add', 'slow-drip', '--by', 'weather'], 1, 'is no thing to count by. It is one of rule, api_key,'],
+  [['add', '[]'], 1, 'must have at least 1 item'],
   [['add', '{"preset": }'], 2, '<rule>: is not JSON: '],
   [['add', '/nowhere.json'], 1, '/nowhere.json: there is no such file'],
   [['add', '[{"preset": "slow-drip"}]', '--nth', '1'], 2, 'Flags change one rule.'],
@@ -127,6 +131,13 @@ test.for([
   const { run } = await running()
   const outcome = await run('faults', ...argv)
   expect([outcome.code, outcome.out, outcome.err]).toEqual([code, '', expect.stringContaining(message)])
+})
+
+test('each of several mistakes is told once', async () => {
+  const { run } = await running()
+  expect((await run('faults', 'add', '{"preset": "slow-drip", "then": "go", "times": 0}')).err).toBe(
+    '2 fields are not valid: /then: must be one of "stop", "continue"\n  /times: must be an integer from 1 to 1000000000',
+  )
 })
 
 test('what is wrong in a file is said with its line', async () => {

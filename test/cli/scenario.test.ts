@@ -35,15 +35,13 @@ test('scenarios are listed, started and stopped, with a word about faults that n
     'storm | ready | Two faults',
     broken,
   ])
-  expect((await run('scenario', 'start', 'storm')).out).toBe(
-    `Scenario storm is active.\nstorm since ${START}`,
-  )
+  expect((await run('scenario', 'start', 'storm')).out).toBe(`storm is active since ${START}.`)
   expect(cells((await run('scenario', 'list')).out)).toEqual([
     'NAME | STATE | DESCRIPTION',
     'broken | broken',
     'storm | active | Two faults',
     broken,
-    `storm since ${START}`,
+    `storm is active since ${START}.`,
   ])
   expect((await fetch(`${emulator.baseUrl}/data-views`)).status).toBe(500)
   expect((await run('scenario', 'stop')).out).toBe('Scenario storm stopped.\nNever fired: slow-drip.')
@@ -103,7 +101,7 @@ test('what has gone wrong in the active scenario is said, and that an older vers
     'a | active, broken, an older version is in force',
     'x.ts:1: no',
     'y',
-    `a since ${START}`,
+    `a is active since ${START}.`,
     ' | its newest version is not in force: x.ts: no',
     ` | scenario/a/0 failed at ${START}: no batch`,
   ])

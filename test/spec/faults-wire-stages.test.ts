@@ -1,6 +1,7 @@
 import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { LARGE_BODY_BYTES } from '../../src/doors/http/large-body-gate.ts'
 import type { CutFault, Stage } from '../../src/kernel/faults/actions.ts'
 import { KEYS } from '../support/base-world.ts'
 import { armRule } from '../support/faults.ts'
@@ -316,4 +317,18 @@ test('a client that resets its connection in the middle of everything is no erro
   await expect
     .poll(() => world.sandbox.log.entries().filter(({ faults }) => faults?.sent === undefined))
     .toEqual([])
+})
+
+test('a large upload that is held does not keep another one waiting', async () => {
+  const world = await testWorld()
+  const { port } = world.emulator
+  armRule(world.sandbox, { times: 1, do: [cut({ request_bytes: 1_000 }, 'pause')] })
+  const body = JSON.stringify({ name: 'x'.repeat(LARGE_BODY_BYTES) })
+  const upload = bytesOf(world, { method: 'POST', path: '/v1/batch-predictions', body })
+  const held = connect({ port, host: '127.0.0.1' })
+  onTestFinished(() => void held.destroy())
+  held.on('error', () => {})
+  held.write(upload)
+  await expect.poll(() => lastFaults(world)).toMatchObject({ sent: { end: 'held' } })
+  expect((await overSocket(port, upload, 10_000)).text).toMatch(/^HTTP\/1\.1 4/)
 })

@@ -110,9 +110,10 @@ export function refusal({ url, controlToken }: ControlAddress, asked: string, an
     return `${url} answers, but is no workspace emulator (${asked}: ${status}). Name another with --url.`
   }
   const sentences = [body.message, body.mitigation].filter((each) => typeof each === 'string').join(' ')
-  // The message names the first that is wrong.
-  const issues = issuesOf(answer)
-  const lines = issues.length > 1 ? issues.map(({ pointer, detail }) => `  ${pointer}: ${detail}`) : []
+  const [first, ...others] = issuesOf(answer)
+  // The message names the first that is wrong, unless it speaks of all of them.
+  const rest = first === undefined || body.message.includes(first.detail) ? others : [first, ...others]
+  const lines = rest.map(({ pointer, detail }) => `  ${pointer}: ${detail}`)
   return [...sentences.split('\n'), ...lines].map(printable).join('\n')
 }
 

@@ -25,7 +25,7 @@ export async function start(
   const [name = ''] = args
   const asked = options.reset ? { reset: true } : {}
   const body = await ask(options, 'POST', `/scenarios/${encodeURIComponent(name)}/start`, asked)
-  return show(invocation, body, [`Scenario ${name} is active.`, ...activeLines(body)])
+  return show(invocation, body, activeLines(body))
 }
 
 /** `scenario stop`: takes back what the active scenario has put into force, and says which of its faults never fired. */
@@ -51,7 +51,7 @@ function activeLines(active: Json | undefined): string[] {
   if (!isObject(active)) return []
   const { name, started_at, problem, last_error } = active
   return [
-    `${name} since ${started_at}`,
+    `${name} is active since ${started_at}.`,
     ...(typeof problem === 'string' ? [`  its newest version is not in force: ${problem}`] : []),
     ...(isObject(last_error)
       ? [`  ${last_error.ref} failed at ${last_error.at}: ${last_error.message}`]

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Refusal, refuse } from '../../kernel/errors.ts'
+import type { Decision } from '../../kernel/faults/decision.ts'
 import type { AnyOperation } from '../../kernel/operation.ts'
 import { type Answer, quotaHeaders, type Wire } from '../../kernel/request/answer.ts'
 import type { Call, CallBody, ChosenBy } from '../../kernel/request/exchange.ts'
@@ -71,7 +72,7 @@ export class Api {
   accept(socket: Socket, id: string): void {
     const { faults } = this.#default
     if (faults.isEmpty) return
-    const decision = faults.decide('accept', { kind: 'connection', id })
+    const decision = this.#decidedOn(id)
     if (decision === undefined || !stopsOf(decision.actions).some(({ at }) => at === 'accept')) return
     silence(socket)
     const { closing } = this.#options
@@ -79,6 +80,17 @@ export class Api {
     loadWire()
       .then(({ cutAccepted }) => cutAccepted(socket, decision, signals))
       .catch(this.#default.options.onSurprise)
+  }
+
+  // Nobody above a new connection catches anything: what cannot be counted is not done to it.
+  #decidedOn(id: string): Decision | undefined {
+    const { faults, options } = this.#default
+    try {
+      return faults.decide('accept', { kind: 'connection', id })
+    } catch (error) {
+      if (!(error instanceof Refusal)) options.onSurprise(error)
+      return undefined
+    }
   }
 
   /** Answers one request. Never rejects; a client that went away gets nothing. */
@@ -167,11 +179,12 @@ export class Api {
       body,
       ...(armed && { armed }),
     })
-    const readBody = (received?: (bytes: number) => void) =>
+    const readBody = (received?: (bytes: number) => boolean) =>
       readCallBody(req, match.operation, sandbox, authorization, received)
     const call = !sandbox.faults.isEmpty
       ? await this.#receive(req, sandbox, callWith(NO_BODY), readBody)
       : await readBody().then((body) => body && callWith(body))
+    if (call instanceof Refusal) return this.#turnAway(req, res, call, { sandbox, chosenBy })
     if (call === undefined) return
     if (this.#options.sandboxes.get(name) !== sandbox) {
       return this.#turnAway(req, res, removed(name), { sandbox: this.#default, chosenBy: 'default' })
@@ -179,17 +192,24 @@ export class Api {
     return this.#send(req, res, sandbox.perform(call))
   }
 
-  /** Takes a request that faults may be about up to its handler; undefined when there is nothing to answer. */
+  /**
+   * Takes a request that faults may be about up to its handler; undefined when there is nothing to answer, a refusal when
+   * its matches cannot be counted.
+   */
   async #receive(
     req: IncomingMessage,
     sandbox: Sandbox,
     head: Call,
-    readBody: (received: (bytes: number) => void) => Promise<CallBody | undefined>,
-  ): Promise<Call | undefined> {
+    readBody: (received: (bytes: number) => boolean) => Promise<CallBody | undefined>,
+  ): Promise<Call | Refusal | undefined> {
     const connection = passageOf(req)
     const { Reception } = await loadWire()
     const reception = new Reception(req, sandbox, this.#options.closing)
-    return reception.receive(connection === undefined ? head : { ...head, connection }, readBody)
+    try {
+      return await reception.receive(connection === undefined ? head : { ...head, connection }, readBody)
+    } catch (error) {
+      return error instanceof Refusal ? error : sandbox.surprised(error)
+    }
   }
 
   // Any page can send a request with a sandbox in its path, and so could fill this process with worlds.

@@ -11,8 +11,8 @@ export interface BodyOptions {
   readonly limit: number
   /** Whether gzip, deflate and br are undone (default true); otherwise every content coding is refused. */
   readonly inflate?: boolean
-  /** Told how many bytes have come off the wire so far, each time that some come. */
-  readonly received?: ((bytes: number) => void) | undefined
+  /** Told how many bytes have come off the wire so far, each time that some come; false ends the reading, as `aborted`. */
+  readonly received?: ((bytes: number) => boolean) | undefined
 }
 
 /** A body that is not accepted: the HTTP status that fits, and what is wrong with the way out. */
@@ -37,7 +37,7 @@ interface Plan {
   /** The announced length of the bytes on the wire; 0 when none is announced. */
   readonly announced: number
   readonly decoder: Decoder | undefined
-  readonly received: ((bytes: number) => void) | undefined
+  readonly received: ((bytes: number) => boolean) | undefined
 }
 
 const EMPTY: Body = { kind: 'bytes', bytes: Buffer.alloc(0), release: () => {} }
@@ -121,8 +121,8 @@ class BodyReader {
 
   #onWireData(chunk: Buffer): void {
     this.#wireBytes += chunk.length
-    this.#received?.(this.#wireBytes)
-    if (this.#decoder === undefined) this.#onBytes(chunk)
+    if (this.#received?.(this.#wireBytes) === false) this.#settle({ kind: 'aborted' })
+    else if (this.#decoder === undefined) this.#onBytes(chunk)
     else if (this.#wireBytes > wireLimit(this.#limit, true)) this.#settle(tooLarge(this.#limit))
   }
 

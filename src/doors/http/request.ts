@@ -59,14 +59,14 @@ const NO_QUERY = Object.freeze(Object.create(null)) as Readonly<Record<string, s
  * Reads and parses the body that an operation expects. Whatever is wrong with it becomes a refusal that the pipeline
  * raises in its own order, after the caller is known. Undefined when the client went away.
  * @param authorization the header without what chooses a sandbox
- * @param received told how many bytes have come so far
+ * @param received told how many bytes have come so far; false ends the reading, and nothing comes of it
  */
 export async function readCallBody(
   req: IncomingMessage,
   operation: AnyOperation,
   world: World,
   authorization: string | undefined,
-  received?: (bytes: number) => void,
+  received?: (bytes: number) => boolean,
 ): Promise<CallBody | undefined> {
   if (world.inputOf(operation).body === undefined) return NO_BODY
   if (mayBeLarge(req) && !world.authenticator.recognises(authorization, world.settings)) return NO_BODY
@@ -80,7 +80,7 @@ export async function readJson(
   bounds: {
     readonly bytes: number
     readonly tokens: number
-    readonly received?: ((bytes: number) => void) | undefined
+    readonly received?: ((bytes: number) => boolean) | undefined
   },
 ): Promise<CallBody | undefined> {
   if (!announcesBody(req)) return NO_BODY

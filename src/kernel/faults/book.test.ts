@@ -172,6 +172,20 @@ test('what an earlier phase has decided comes first, and its stop holds for the 
   expect(call?.verdicts.map(({ rule }) => rule)).toEqual(['rule-1', 'rule-2'])
 })
 
+test('a rule keeps its keys however many another one counts by', () => {
+  const { book } = bookOf(
+    { id: 'busy', when: { by: 'tag', nth: 2 }, then: 'continue' },
+    { id: 'quiet', match: { method: 'POST' }, when: { by: 'idempotency_key', nth: 2 } },
+  )
+  fires(
+    book,
+    Array.from({ length: 10_001 }, (_, n) => tagged(`t${n}`)),
+  )
+  const post = (key: string) => subject({ method: 'POST', headers: { 'idempotency-key': key } })
+  const [, , third, fourth] = fires(book, [post('a'), post('b'), post('a'), post('b')])
+  expect([third, fourth]).toEqual([['quiet'], ['quiet']])
+})
+
 test('of ten thousand keys the oldest is forgotten for a new one', () => {
   const { book, store } = bookOf({ when: { first: 1, by: 'tag' } })
   for (let n = 0; n < 10_001; n++) book.decide('call', tagged(`t${n}`))

@@ -1,7 +1,7 @@
-import type { Row } from '../state/commit.ts'
 import type { Store } from '../state/store.ts'
 import { formatInstant } from '../time/instant.ts'
 import { type Action, only } from './actions.ts'
+import { CountedKeys } from './counted-keys.ts'
 import { Decision, type Fired, type Phase, type Verdict } from './decision.ts'
 import { counterKey, mismatch, type Subject } from './match.ts'
 import { phaseOf } from './phase.ts'
@@ -17,7 +17,7 @@ export interface BookFacts {
   readonly seed: () => number
 }
 
-/** Keys that one rule counts by; the oldest are forgotten, since callers choose their keys freely. */
+/** Keys that one rule counts by; its oldest are forgotten, since callers choose their keys freely. */
 const MOST_KEYS = 10_000
 
 /** Rules that did not fire of which one decision tells why. */
@@ -30,6 +30,7 @@ const MOST_MISSED = 100
 export class FaultBook {
   readonly #store: Store
   readonly #facts: BookFacts
+  readonly #keys: CountedKeys
   #sorted: Sorted | undefined
   #release = new AbortController()
   readonly #holds = new Map<string, AbortController>()
@@ -37,6 +38,7 @@ export class FaultBook {
   constructor(store: Store, facts: BookFacts) {
     this.#store = store
     this.#facts = facts
+    this.#keys = new CountedKeys(store)
     store.onCommit(({ changes }) => {
       for (const { table, id, after } of changes)
         if (table === faultRules.name && after === undefined) this.#letGo(id)
@@ -92,7 +94,7 @@ export class FaultBook {
   ): Decision | undefined {
     const rules = this.#rulesOf(phase).filter(({ source, id }) => source !== 'header' || armed.includes(id))
     if (rules.length === 0) return earlier
-    const counting = new Counting(this.#store, formatInstant(this.#facts.now()))
+    const counting = new Counting(this.#store, this.#keys, formatInstant(this.#facts.now()))
     const fired: Fired[] = [...(earlier?.fired ?? [])]
     const verdicts: Verdict[] = [...(earlier?.verdicts ?? [])]
     let last = fired.find(({ rule }) => rule.then === 'stop')?.rule
@@ -181,11 +183,13 @@ function stopped({ id }: FaultRule): string {
 /** The counters of one decision, written together. */
 class Counting {
   readonly #store: Store
+  readonly #keys: CountedKeys
   readonly #at: string
   readonly #changed = new Map<string, FaultCounter>()
 
-  constructor(store: Store, at: string) {
+  constructor(store: Store, keys: CountedKeys, at: string) {
     this.#store = store
+    this.#keys = keys
     this.#at = at
   }
 
@@ -208,20 +212,16 @@ class Counting {
     if (this.#changed.size === 0) return
     this.#store.transaction(this.#at, (tx) => {
       for (const counter of this.#changed.values()) {
-        if (counter.key !== null && counter.matched === 1) this.#forgetOldest(counter.rule, tx)
+        if (counter.key !== null && counter.matched === 1) this.#makeRoom(counter.rule, tx)
         tx.put(faultCounters.name, counter)
       }
     })
   }
 
-  #forgetOldest(rule: string, tx: { delete(table: string, id: string): void }): void {
-    const rows = this.#store.rows(faultCounters.name)
-    if (rows.size < MOST_KEYS) return
-    const own = [...rows.values()].find((row: Row) => {
-      const counter = row as FaultCounter
-      return counter.rule === rule && counter.key !== null
-    })
-    if (own !== undefined) tx.delete(faultCounters.name, own.id)
+  #makeRoom(rule: string, tx: { delete(table: string, id: string): void }): void {
+    const keys = this.#keys.of(rule)
+    const [oldest] = keys
+    if (keys.size >= MOST_KEYS && oldest !== undefined) tx.delete(faultCounters.name, oldest)
   }
 
   #add(rule: string, key: string | null, what: 'matched' | 'fired'): number {

@@ -113,13 +113,10 @@ function wrongPhase(rule: Expanded, match: NonNullable<Expanded['match']>): Clas
   const members = match === 'everything' ? [] : membersOf(match)
   const early = members.filter((name) => isTooEarly(phase, name))
   const message = EARLY[phase]
-  const { nth, first, until } = rule.when
-  // Without an end it would also meet each connection over which somebody could remove it.
-  const isEndless = rule.times === null && rule.ttl === null && (nth ?? first ?? until) === undefined
   const countable = phase === 'head' ? countedBy(rule.when) : COUNTABLE[phase]
   const uncounted = countedBy(rule.when).filter((each) => !countable.includes(each))
   return [
-    ...(phase === 'accept' && isEndless ? [ENDLESS] : []),
+    ...(phase === 'accept' && !hasEnd(rule) ? [ENDLESS] : []),
     ...early.map((name) => ({ path: ['match', name], message })),
     ...uncounted.map((each) => ({
       path: ['when', 'by'],
@@ -128,10 +125,26 @@ function wrongPhase(rule: Expanded, match: NonNullable<Expanded['match']>): Clas
   ]
 }
 
+/** Connections in a row that a rule at the stage accept may meet. */
+const MOST_ACCEPTED = 1_000
+
+/** Real milliseconds for which it may meet every one. */
+const LONGEST_ACCEPTED = 600_000
+
+// Without an end it would also meet each connection over which somebody could remove it. Virtual time may stand still, and
+// what is counted by connection begins anew with the next one.
+function hasEnd({ times, when }: Expanded): boolean {
+  const { nth, first, until } = when
+  const isCountedTogether = countedBy(when).length === 0
+  if (isCountedTogether && nth !== undefined) return true
+  const counts = [times ?? undefined, ...(isCountedTogether ? [first, until?.calls] : [])]
+  if (counts.some((count) => count !== undefined && count <= MOST_ACCEPTED)) return true
+  return until?.wall_ms !== undefined && until.wall_ms <= LONGEST_ACCEPTED
+}
+
 const ENDLESS: Clash = {
   path: ['times'],
-  message:
-    'is required at the stage accept, where a rule meets every connection, those to the control interface too; or give when.nth, first or until, or a ttl',
+  message: `is required at the stage accept, where a rule meets every connection, those to the control interface too: at most ${MOST_ACCEPTED}; or give when.until.wall_ms of at most ${LONGEST_ACCEPTED}, or, without when.by, nth, first or until.calls`,
 }
 
 function isTooEarly(phase: 'accept' | 'head' | 'webhook', name: string): boolean {

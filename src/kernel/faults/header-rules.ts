@@ -7,7 +7,7 @@ import type { Sandbox } from '../worlds/sandbox.ts'
 import { arm, checkDraft, disarm } from './arm.ts'
 import type { FaultDraft } from './draft.ts'
 import { changeActions, type HeaderValues, isParameter, parametersOf, whenOf } from './header-parameters.ts'
-import type { Preset } from './preset.ts'
+import { ALL_PRESETS, type Preset } from './preset.ts'
 import { type FaultCounter, type FaultRule, faultCounters, faultRules } from './rule.ts'
 
 export type { HeaderValue } from './header-parameters.ts'
@@ -81,9 +81,8 @@ function draftOf(world: Sandbox, id: string, fault: HeaderFault): FaultDraft {
   }
   const checked = checkDraft(raw, world.service, world.settings)
   if ('draft' in checked) return checked.draft
-  throw headerRefusal(
-    `${fault.text}: ${checked.issues.map((issue) => `${blamed(issue, places)} ${issue.detail}`).join('; ')}.`,
-  )
+  const problems = checked.issues.map((issue) => `${blamed(issue, places)} ${issue.detail}`).join('; ')
+  throw headerRefusal(`${fault.text}: ${problems}${/[.?]$/.test(problems) ? '' : '.'}`)
 }
 
 /** Parameters that are members of a rule. */
@@ -100,8 +99,6 @@ function presetOf({ presets }: Service, { preset: name }: HeaderFault): Preset {
     `Arm it with POST /__emulator/faults {"preset":"${name}"}.`,
   )
 }
-
-const ALL_PRESETS = 'GET /__emulator/faults/presets lists every preset.'
 
 function refuseForeign(preset: Preset, { parameters }: HeaderFault): void {
   const known = parametersOf(preset)

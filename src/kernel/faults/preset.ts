@@ -38,3 +38,6 @@ export interface Preset {
   readonly then?: 'stop' | 'continue'
   readonly times?: number
 }
+
+/** The way out for whoever has named a preset that there is not. */
+export const ALL_PRESETS = 'GET /__emulator/faults/presets lists every preset.'

@@ -75,6 +75,12 @@ const doing = (action: object) => ({ match: 'everything', do: [action] })
 const matching = (match: unknown) => ({ match, ...fail })
 const when = (value: unknown) => ({ match: 'everything', when: value, ...fail })
 
+const accepting = (timing: object) => ({
+  match: 'everything',
+  do: [{ cut: { at: 'accept', how: 'rst' } }],
+  ...timing,
+})
+
 test.for<[what: string, raw: object]>([
   ['a composition', { ...fail, match: { operation: 'things.list', body: { '/a': { exists: true } } } }],
   [
@@ -92,6 +98,8 @@ test.for<[what: string, raw: object]>([
     'a connection before its first byte',
     { match: 'everything', times: 1, do: [{ cut: { at: 'accept', how: 'rst' } }] },
   ],
+  ['a number of connections in a row', accepting({ when: { first: 1_000 } })],
+  ['the connections of a while', accepting({ when: { by: 'connection', until: { wall_ms: 600_000 } } })],
   ['a place in the body', doing({ cut: { at: { line: 2, plus_bytes: -1 }, how: 'fin' } })],
   ['a place in the request', doing({ cut: { at: { request_bytes: 10 }, how: 'fin' } })],
   ['a move of a room', doing({ state: { thing: 'break', id: { body: '/id' } } })],
@@ -110,7 +118,14 @@ test.for<[what: string, raw: object]>([
 
 test.for<[raw: unknown, pointer: string, detail: RegExp]>([
   [42, '', /object, not number/],
-  [{ match: 'everything', do: [{ cut: { at: 'accept', how: 'rst' } }] }, '/times', /control interface/],
+  [accepting({}), '/times', /control interface/],
+  [accepting({ ttl: '1h' }), '/times', /control interface/],
+  [accepting({ times: 1_001 }), '/times', /at most 1000/],
+  [accepting({ when: { first: 1_001 } }), '/times', /control interface/],
+  [accepting({ when: { until: { wall_ms: 600_001 } } }), '/times', /at most 600000/],
+  [accepting({ when: { by: 'connection', nth: 1 } }), '/times', /without when\.by/],
+  [accepting({ when: { by: 'connection', first: 1 } }), '/times', /without when\.by/],
+  [accepting({ when: { by: 'connection', until: { calls: 1 } } }), '/times', /without when\.by/],
   [{ ...fail, match: 'everything', wen: {} }, '/wen', /no.* known member\. Did you mean "when"\?/],
   [fail, '/match', /is required; "everything"/],
   [matching({}), '/match', /at least one of operation, method/],
@@ -148,7 +163,7 @@ test.for<[raw: unknown, pointer: string, detail: RegExp]>([
   ],
   [doing({ cut: { at: { byte: 1 }, how: 'rst' } }), '/do/0/cut/at/byte', /Did you mean "bytes"\?/],
   [doing({ cut: { at: { bytes: 1, line: 1 }, how: 'rst' } }), '/do/0/cut/at', /exactly one of bytes/],
-  [doing({ cut: { at: { fraction: 1.1 }, how: 'rst' } }), '/do/0/cut/at/fraction', /<=1/],
+  [doing({ cut: { at: { fraction: 1.1 }, how: 'rst' } }), '/do/0/cut/at/fraction', /^must be at most 1$/],
   [doing({ cut: { at: 7, how: 'rst' } }), '/do/0/cut/at', /must be one of accept/],
   [doing({ cut: { at: 'end', how: 'slam' } }), '/do/0/cut/how', /"fin", "rst", "pause"/],
   [doing({ respond: { status: 600 } }), '/do/0/respond/status', /200 to 599/],
@@ -216,7 +231,7 @@ test.for<[raw: unknown, pointer: string, detail: RegExp]>([
   [{ preset: 'early-cut', do: [{ cut: { at: 'accept', how: 'rst' } }] }, '/preset', /no byte of a request/],
   [when({ nht: 1 }), '/when/nht', /Did you mean "nth"\?/],
   [when({ nth: 0 }), '/when/nth', /from 1/],
-  [when({ probability: 1.5 }), '/when/probability', /<=1/],
+  [when({ probability: 1.5 }), '/when/probability', /^must be at most 1$/],
   [when({ by: 'api-key' }), '/when/by', /Did you mean "api_key"\?/],
   [when({ by: ['tag', 'kee'] }), '/when/by/1', /is no thing to count by/],
   [when({ from: '2026-01-01' }), '/when/from', /zone/],

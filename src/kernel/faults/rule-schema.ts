@@ -8,6 +8,7 @@ import type { Action } from './actions.ts'
 import { clashes } from './clashes.ts'
 import type { FaultDraft } from './draft.ts'
 import { expand } from './expand.ts'
+import { ALL_PRESETS } from './preset.ts'
 import {
   COUNTED_BY,
   type CountedBy,
@@ -47,7 +48,7 @@ function makeSchemas(service: Service, settings: Settings): RuleSchemas {
   const presets = [...service.presets.keys()]
   const draft = strictObject({
     id: ruleId().optional(),
-    preset: nameAmong(presets, 'preset').optional(),
+    preset: nameAmong(presets, 'preset', ALL_PRESETS).optional(),
     description: description().optional(),
     match: parts.match.optional(),
     when: parts.when.optional(),

@@ -3,7 +3,7 @@ import { didYouMean } from '../../../kernel/assumptions.ts'
 import { refuse, refuseInvalid } from '../../../kernel/errors.ts'
 import { arm, checkDraft, disarm, MOST_RULES, rearm, rewrite } from '../../../kernel/faults/arm.ts'
 import type { FaultDraft } from '../../../kernel/faults/draft.ts'
-import type { Preset } from '../../../kernel/faults/preset.ts'
+import { ALL_PRESETS, type Preset } from '../../../kernel/faults/preset.ts'
 import { type FaultRule, faultRules } from '../../../kernel/faults/rule.ts'
 import { ruleSchemas } from '../../../kernel/faults/rule-schema.ts'
 import { type Standing, standingOf } from '../../../kernel/faults/standing.ts'
@@ -172,7 +172,7 @@ function ruleNamed(sandbox: Sandbox, id: string): FaultRule {
 function refuseUnknownPreset({ presets }: Service, name: string): never {
   return refuse('not_found', {
     detail: `There is no preset "${name}".${didYouMean(name, [...presets.keys()])}`,
-    mitigation: 'GET /__emulator/faults/presets lists every preset.',
+    mitigation: ALL_PRESETS,
   })
 }
 

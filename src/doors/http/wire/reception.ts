@@ -10,8 +10,8 @@ import { LONGEST_MAX, longest, paceOf } from './pace.ts'
 import { type Stop, stageName, stopsOf } from './stop.ts'
 import { Vigil } from './vigil.ts'
 
-/** Reads the body of a request, telling how many bytes of it have come so far; undefined when the client went away. */
-export type ReadBody = (received: (bytes: number) => void) => Promise<CallBody | undefined>
+/** Reads the body of a request, telling how many bytes of it have come so far, until told to stop; undefined then, and when the client went away. */
+export type ReadBody = (received: (bytes: number) => boolean) => Promise<CallBody | undefined>
 
 type Decided = Call & { readonly decision: Decision }
 
@@ -33,7 +33,7 @@ export class Reception {
    */
   async receive(head: Call, readBody: ReadBody): Promise<Call | undefined> {
     const early = this.#decided(head, 'head')
-    const body = isDecided(early) ? await this.#readUnder(early, readBody) : await readBody(() => {})
+    const body = isDecided(early) ? await this.#readUnder(early, readBody) : await readBody(() => true)
     if (body === undefined) return undefined
     const call = this.#decided({ ...early, body }, 'call')
     return isDecided(call) && !(await this.#reachesHandler(call)) ? undefined : call
@@ -54,9 +54,10 @@ export class Reception {
     // A body that stays shorter than the stage asks for is none that the fault is about.
     const body = await readBody((bytes) => {
       const reached = stops.find(({ at }) => isReached(at, bytes))
-      if (reached === undefined || halted !== undefined) return
+      if (reached === undefined || halted !== undefined) return halted === undefined
       this.#req.pause()
       halted = this.#halt(reached, call)
+      return false
     })
     if (halted !== undefined) return halted
     if (body === undefined && fired.length > 0) this.#log(call, 'after-request-head', 'left')

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { didYouMean } from './assumptions.ts'
+
+const KNOWN = ['add', 'id', 'nth', 'tag', 'slow-drip', 'lost-response-after-commit']
+
+test.for([
+  ['nht', 'nth'],
+  ['ad', 'add'],
+  ['slow-drpi', 'slow-drip'],
+  ['slow', 'slow-drip'],
+  ['lost-resp', 'lost-response-after-commit'],
+  ['lost_response_after_commit', 'lost-response-after-commit'],
+])('%s was meant as %s', ([name, near]) => {
+  expect(didYouMean(name as string, KNOWN)).toBe(` Did you mean "${near}"?`)
+})
+
+test.for(['', 'x', 'rm', 'key', 'thunder'])('%j is near to nothing', (name) => {
+  expect(didYouMean(name, KNOWN)).toBe('')
+})
