@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import type { Assumptions, Setting, Settings } from './assumptions.ts'
 import type { Dialect } from './errors.ts'
 import type { Decision } from './faults/decision.ts'
-import type { MagicValue, Preset } from './faults/preset.ts'
+import { byFamily, type MagicValue, type Preset } from './faults/preset.ts'
 import { generalPresets } from './faults/presets/index.ts'
 import { type FieldKit, fieldKit } from './fields.ts'
 import type { Json, JsonObject } from './json.ts'
@@ -335,7 +335,7 @@ export function service(resources: readonly Resource[]): Service {
     ),
     magic: resources.flatMap((room) => room.magic ?? []),
     presets: named(
-      [...generalPresets, ...resources.flatMap((room) => room.presets ?? [])],
+      byFamily([...generalPresets, ...resources.flatMap((room) => room.presets ?? [])]),
       (each) => each.name,
     ),
     happenings: named(

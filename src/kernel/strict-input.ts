@@ -7,13 +7,25 @@ import { zodIssues } from './zod-issues.ts'
 /** Entries of one map that a user writes. */
 const MOST_ENTRIES = 100
 
-/** An object whose unknown members are refused with the nearest known name. */
+/** Names that one message can list. */
+const MOST_NAMES = 20
+
+/** An object whose unknown members are refused with the nearest known name, or with those that there are. */
 export function strictObject<S extends z.ZodRawShape>(shape: S) {
   const known = Object.keys(shape)
   const unknown = z.custom<never>(() => false, {
-    error: ({ path }) => `is not a known member.${didYouMean(String(path?.at(-1) ?? ''), known)}`,
+    error: ({ path }) => `is not a known member.${wayOut(String(path?.at(-1) ?? ''), known)}`,
   })
   return z.object(shape).catchall(unknown).meta({ additionalProperties: false })
+}
+
+/** What somebody needs who has written a name that there is not. */
+function wayOut(name: string, known: readonly string[], elsewhere = listOf(known)): string {
+  return didYouMean(name, known) || elsewhere
+}
+
+function listOf(known: readonly string[]): string {
+  return known.length > MOST_NAMES ? '' : ` There are ${known.join(', ')}.`
 }
 
 /** As {@link strictObject}, with at least one member: an empty one would say nothing. */
@@ -84,12 +96,9 @@ export const form = {
   object: (schema: z.ZodType): Form => ({ fits: isObject, schema }),
 }
 
-/** Names that one message can list. */
-const MOST_NAMES = 20
-
 /**
  * One of some names; another one is told the nearest, or which there are.
- * @param elsewhere the sentence that says where the names are listed
+ * @param elsewhere the sentence that says where they are listed, a blank in front
  */
 export function nameAmong<T extends string>(
   known: readonly T[],
@@ -97,12 +106,9 @@ export function nameAmong<T extends string>(
   elsewhere?: string,
 ): z.ZodType<T> {
   const isKnown = (name: string) => (known as readonly string[]).includes(name)
-  const listed = known.length <= MOST_NAMES ? `It is one of ${known.join(', ')}.` : undefined
-  const others = elsewhere ?? listed
-  const wayOut = (name: string) => didYouMean(name, known) || (others === undefined ? '' : ` ${others}`)
   return z
     .string()
-    .refine(isKnown, { error: ({ input }) => `is no ${noun}.${wayOut(String(input))}` })
+    .refine(isKnown, { error: ({ input }) => `is no ${noun}.${wayOut(String(input), known, elsewhere)}` })
     .meta(known.length === 0 ? {} : { enum: [...known] }) as z.ZodType<string> as z.ZodType<T>
 }
 

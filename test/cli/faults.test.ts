@@ -114,7 +114,7 @@ test.for([
   [['add', 'server-eror', '--nth', '2'], 1, 'There is no preset "server-eror". Did you mean "server-error"?'],
   [['add', 'lost-resp'], 1, 'is no preset. Did you mean "lost-response-after-commit"?'],
   [['add', 'thunder'], 1, 'is no preset. GET /__emulator/faults/presets lists every preset.'],
-  [['add', 'slow-drip', '--by', 'weather'], 1, 'is no thing to count by. It is one of rule, api_key,'],
+  [['add', 'slow-drip', '--by', 'weather'], 1, 'is no thing to count by. There are rule, api_key,'],
   [['add', '[]'], 1, 'must have at least 1 item'],
   [['add', '{"preset": }'], 2, '<rule>: is not JSON: '],
   [['add', '/nowhere.json'], 1, '/nowhere.json: there is no such file'],
@@ -156,6 +156,10 @@ test('presets are listed by family with what a client sees, and magic values bel
   expect(out).toMatch(/^FAMILY +PRESET +WHAT A CLIENT SEES\nrate limit +rate-limited +A 429 /)
   const lines = out.split('\n').map((line) => line.replaceAll(/ {2,}/g, ' '))
   const { data: all, magic_values: magic } = await data('faults', 'presets')
+  const families = all.map(({ family }: { family: string }) => family)
+  expect(families.filter((family: string, n: number) => family !== families[n - 1])).toHaveLength(
+    new Set(families).size,
+  )
   for (const { family, name, says } of all) expect(lines).toContain(`${family} ${name} ${says}`)
   for (const { place, values } of magic)
     for (const { form, says } of values) expect(lines).toContain(` ${form} ${place} ${says}`)

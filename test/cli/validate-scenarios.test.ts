@@ -27,6 +27,17 @@ test('scripts and JSON scenarios that are in order are said to be, helpers are t
   })
 })
 
+test('a directory without scenarios is said to be one, and a script that is not there to be missing', async () => {
+  const directory = folder({ '_shared.ts': 'export const x = 1\n' })
+  expect((await command(['validate', directory])).out).toBe(`${directory}: ok (directory without scenarios)`)
+  const file = join(directory, 'nowhere.ts')
+  expect(await command(['validate', file])).toEqual({
+    code: 1,
+    out: `${file}: there is no such file; the path is relative to the working directory`,
+    err: '',
+  })
+})
+
 const WRONG = `export default {
   faults: [
     { preset: 'server-eror' },
@@ -58,7 +69,7 @@ test('every problem has its place, with the nearest known name', async () => {
     ),
     expect.stringContaining('9:64: /stubs/1/path: must begin with a slash'),
     expect.stringContaining('/timeline/0/do/0/clock/freeze: '),
-    '11:33: /timeline/0/do/0/clock/advance: is not a known member.',
+    expect.stringMatching(/^11:33: \/timeline\/0\/do\/0\/clock\/advance: is not a known member\. There are /),
     expect.stringContaining('12:33: /timeline/1/do/0/state/batch: is no move of a batch.'),
     expect.stringContaining('14:9: /on/batch.done: is no event. Did you mean'),
   ])

@@ -26,7 +26,9 @@ test('settings that start would use are checked', async () => {
     WORKSPACE_EMULATOR_SETTINGS: settings,
   })
   expect(code).toBe(1)
-  expect(out).toMatch(/^demo: ok \(fixtures\)\n.*settings\.json:1: \/status\.conflict: [^\n]+$/)
+  expect(out).toMatch(
+    /^demo: ok \(fixtures\)\n.*settings\.json:1: \/status\.conflict: [^\n]+\n.*: ok \(directory without scenarios\)$/,
+  )
 })
 
 test('every issue has its file, line and pointer', async () => {

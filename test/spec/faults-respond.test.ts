@@ -176,6 +176,18 @@ test('headers are added, or stand in for ours in any letter case', async () => {
   expect(answer.body.error).toBe('service_unavailable')
 })
 
+test('how an answer is framed stays ours, whatever the headers of a fault say of it', async () => {
+  const world = await testWorld()
+  const headers = { 'Content-Length': '1', 'transfer-encoding': 'chunked', Trailer: 'Expires' }
+  respond(world, { status: 200, body: { ok: true }, headers })
+  const answer = await world.get('/data-views')
+  expect([answer.status, answer.body, answer.headers.get('content-length')]).toEqual([
+    200,
+    { ok: true },
+    '11',
+  ])
+})
+
 test('a body is sent as it is: JSON, or text with its own type', async () => {
   const world = await batchWorld()
   armRule(world.sandbox, {

@@ -176,6 +176,28 @@ test('a paused upload is read no further, and its client may leave', async () =>
   expect(lastFaults(world)).toMatchObject({ sent: { stage: 'request_bytes:1000', end: 'held' } })
 })
 
+test.for(['max_ms', 'a reset of the world', 'the removal of the rule'])(
+  'a client that is never asked for its body waits until %s at most',
+  async (what) => {
+    const world = await testWorld()
+    const { id } = armRule(world.sandbox, {
+      do: [{ pace: { no_continue: true, max_ms: what === 'max_ms' ? 50 : 60_000 } }],
+    })
+    const upload = bytesOf(world, {
+      method: 'POST',
+      path: '/v1/pages',
+      body: BODY,
+      headers: { Expect: '100-continue' },
+    })
+    const view = overSocket(world.emulator.port, upload.slice(0, -BODY.length), 10_000)
+    const matched = async () => (await world.control('GET', `/faults/${id}`)).body.matched
+    await expect.poll(matched).toBe(1)
+    if (what === 'a reset of the world') await world.control('POST', '/reset')
+    if (what === 'the removal of the rule') await world.control('DELETE', `/faults/${id}`)
+    expect(await view).toMatchObject({ text: '', end: 'fin' })
+  },
+)
+
 test('no_continue never asks for the body; one that is sent all the same is taken', async () => {
   const world = await testWorld()
   armRule(world.sandbox, { do: [{ pace: { no_continue: true } }] })

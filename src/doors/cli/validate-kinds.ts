@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../kernel/json.ts'
 import { isDirectory } from './json-files.ts'
 
 /** What a file can be checked as. A `helper` is checked with the scenarios that import it. */
-export type Kind = 'fixtures' | 'settings' | 'scenario' | 'helper'
+export type Kind = 'fixtures' | 'settings' | 'scenario' | 'helper' | 'directory without scenarios'
 
 const FIXTURES_MEMBERS = ['extends', 'organization', 'generate', 'collections', 'description', 'stubs']
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
 import { type CheckedScenario, checkScenarios, type EmulatorOptions, startEmulator } from '../../emulator.ts'
 import { Refusal } from '../../kernel/errors.ts'
@@ -61,7 +62,8 @@ function linesOf({ file, kind, issues }: Verdict): string[] {
 
 /** What there is to say of a file; scenarios are checked together. */
 async function verdictOn(file: string, under: Under): Promise<Verdict | 'scenario'> {
-  if (file === under.scenarios && !isDirectory(file)) return noDirectory(file)
+  if (file === under.scenarios && !isDirectory(file)) return missing(file, 'directory')
+  if (isScenarioPath(file, under.scenarios) && !existsSync(file)) return missing(file, 'file')
   if (isHelperPath(file)) return { file, kind: 'helper', issues: [] }
   if (isScenarioPath(file, under.scenarios)) return 'scenario'
   const read = await readJsonFile(fileOf(file))
@@ -79,8 +81,8 @@ async function verdictOn(file: string, under: Under): Promise<Verdict | 'scenari
   return { file, kind, issues: issues.map((issue) => ({ ...issue, file })) }
 }
 
-function noDirectory(file: string): Verdict {
-  const detail = 'there is no such directory; the path is relative to the working directory'
+function missing(file: string, what: 'file' | 'directory'): Verdict {
+  const detail = `there is no such ${what}; the path is relative to the working directory`
   return { file, kind: undefined, issues: [{ file, line: 0, pointer: '', detail }] }
 }
 
@@ -95,12 +97,21 @@ async function scenarioVerdicts(
     const folders = sources.filter(isDirectory)
     const files = sources.filter((source) => !folders.includes(source))
     const checked: CheckedScenario[] = []
-    for (const source of [...folders, ...(files.length === 0 ? [] : [files])])
-      checked.push(...(await checkScenarios(source, emulator.sandbox)))
-    return checked.map(scenarioVerdict)
+    const empty: string[] = []
+    for (const source of [...folders, ...(files.length === 0 ? [] : [files])]) {
+      const found = await checkScenarios(source, emulator.sandbox)
+      if (found.length === 0 && typeof source === 'string') empty.push(source)
+      checked.push(...found)
+    }
+    return [...empty.map(withoutScenarios), ...checked.map(scenarioVerdict)]
   } finally {
     await emulator.close()
   }
+}
+
+// Not an error: a team may keep the directory before it has its first scenario.
+function withoutScenarios(file: string): Verdict {
+  return { file, kind: 'directory without scenarios', issues: [] }
 }
 
 function scenarioVerdict({ file, problems }: CheckedScenario): Verdict {

@@ -4,6 +4,7 @@ import { MemoryScenarios, type TestScenario } from '../../../test/support/memory
 import { refuse } from '../../kernel/errors.ts'
 import type { ScenarioCommand } from '../../kernel/scenario/commands.ts'
 import { type ScenarioCall, scenarioCalls } from '../../kernel/scenario/row.ts'
+import { PARKED } from '../../kernel/state/state.ts'
 import { Caller } from './caller.ts'
 
 const shelf = { id: 's9', name: 'New', note: null, created_at: '2026-01-01T00:00:00.000Z' }
@@ -75,6 +76,15 @@ test('calls are made one after the other, in the order in which they were left',
   caller.start()
   await caller.settled()
   expect(order).toEqual(['first begins', 'first ends', 'second'])
+})
+
+test('the world keeps the beginning of what a failed call says', async () => {
+  const { caller, leave, sandbox } = await callerWorld([step({ ...put, collection: 'x'.repeat(100_000) })])
+  leave()
+  caller.start()
+  await caller.settled()
+  const [parked] = sandbox.store.rows(PARKED).values()
+  expect((parked as unknown as { error: string }).error).toHaveLength(5_000)
 })
 
 test('a world that cannot be written keeps the call, and it is made again when it can', async () => {

@@ -48,6 +48,13 @@ beforeAll(async () => {
     'typo.ts': step("({ world }) => world.state('page')"),
     'nameless.ts': step("({ world }) => world.put('pages', { title: 'x' })"),
     'circle.ts': step('({ world }) => { const r: any = { id: "a" }; r.r = r; world.put("pages", r) }'),
+    'made.ts': step('({ world }) => world.put("pages", { id: "a", toJSON: () => undefined })'),
+    'long.ts': step('() => { throw new Error("x".repeat(1_000_000)) }'),
+    'chatty.ts': step('({ world }) => world.log("x".repeat(1_000_000))'),
+    'posts.ts': step(
+      `() => { for (const said of [null, undefined, 7, {}, ...ids.map((id) => ({ id }))]) parentPort?.postMessage(said) }`,
+      "import { parentPort } from 'node:worker_threads'\nconst ids = Array.from({ length: 200 }, (_, id) => id)\n",
+    ),
     'idle.ts': step('() => {}'),
     'late.ts': step("({ world }) => { setTimeout(() => world.log('late'), 20) }"),
     'loops.ts': step('() => { for (;;) {} }'),
@@ -112,6 +119,8 @@ test.each([
   ['helped', /explode\.ts:4: from the helper$/],
   ['typo', /typo\.ts:2: There is no collection "page"\. Did you mean "pages"\?$/],
   ['nameless', /nameless\.ts:2: TypeError: A record must be an object with an id\.$/],
+  ['made', /made\.ts:2: TypeError: A record must be an object with an id\.$/],
+  ['long', /long\.ts:2: x{2000}$/],
   ['circle', /circle\.ts:2: TypeError: put: \/record\/r is nested too deep, or contains itself$/],
 ])('a function that fails changes nothing, and says where: %s', async (name, message) => {
   await expect(call(name)).rejects.toThrow(message)
@@ -134,6 +143,15 @@ test('a world that cannot be shown is said where it was looked at', async () => 
   await expect(call('moves', { state })).rejects.toThrow(
     /moves\.ts:12: cannot be shown: Error: is being reset/,
   )
+})
+
+test("what a script posts from its thread is nobody else's answer", async () => {
+  expect(await call('posts')).toEqual([])
+  expect(await call('idle')).toEqual([])
+})
+
+test('a line for the log has an end', async () => {
+  expect(await call('chatty')).toEqual([{ kind: 'log', text: 'x'.repeat(10_000) }])
 })
 
 test('a scenario and a function that are not there are refused by name', async () => {

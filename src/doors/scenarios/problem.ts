@@ -19,8 +19,16 @@ export function problemLine({ file, line, column, pointer, message }: ScriptProb
   return [place.join(':'), pointer, message].filter((each) => each !== undefined && each !== '').join(': ')
 }
 
+/** Characters of what a script has thrown that are kept. */
+const LONGEST_MESSAGE = 2_000
+
 /** What a thrown value says, and the place among the user's own files that it comes from; else `file` as a whole. */
 export function problemOf(thrown: unknown, file: string): ScriptProblem {
+  const problem = problemIn(thrown, file)
+  return { ...problem, message: problem.message.slice(0, LONGEST_MESSAGE) }
+}
+
+function problemIn(thrown: unknown, file: string): ScriptProblem {
   if (!(thrown instanceof Error))
     return { file, message: `threw ${inspect(thrown, { depth: 1 })}, which is no Error` }
   const syntax = SYNTAX.exec(thrown.message)

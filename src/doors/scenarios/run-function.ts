@@ -1,5 +1,5 @@
 import { didYouMean } from '../../kernel/assumptions.ts'
-import type { JsonObject } from '../../kernel/json.ts'
+import { isObject, type JsonObject } from '../../kernel/json.ts'
 import type { ScenarioCommand, ScenarioSnapshot } from '../../kernel/scenario/commands.ts'
 import type { BatchHandle, BatchList, HookContext, HookFunction, StepFunction } from './define-scenario.ts'
 import { plainData } from './plain-data.ts'
@@ -19,6 +19,9 @@ export async function runFunction(
   returned = true
   return commands
 }
+
+/** Characters of one line for the log. */
+const LONGEST_LOG = 10_000
 
 type Queue = (command: ScenarioCommand) => void
 
@@ -44,7 +47,7 @@ function contextOf(snapshot: ScenarioSnapshot, queue: Queue): HookContext {
       clear: (id) => queue({ kind: 'clear', ...(id === undefined ? {} : { id: name(id, 'The id') }) }),
     },
     world: {
-      log: (text) => queue({ kind: 'log', text: String(text) }),
+      log: (text) => queue({ kind: 'log', text: String(text).slice(0, LONGEST_LOG) }),
       state,
       put: (collection, record) =>
         queue({ kind: 'put', collection: name(collection, 'The collection'), record: identified(record) }),
@@ -107,7 +110,8 @@ function name(value: unknown, what: string): string {
   )
 }
 
+// What toJSON makes of it need not have an id any more, nor be an object.
 function identified(record: JsonObject): JsonObject {
-  if (typeof record === 'object' && record !== null && typeof record.id === 'string') return record
+  if (isObject(record) && typeof record.id === 'string' && !('toJSON' in record)) return record
   throw new TypeError('A record must be an object with an id.')
 }

@@ -3,6 +3,7 @@ import { didYouMean } from '../../kernel/assumptions.ts'
 import { duration, timestamp } from '../../kernel/fields.ts'
 import { type Issue, isObject } from '../../kernel/json.ts'
 import { keysOf } from '../../kernel/log/json-pointer.ts'
+import { strictObject } from '../../kernel/strict-input.ts'
 import { FASTEST } from '../../kernel/time/clock.ts'
 import type { ScenarioData } from './loaded.ts'
 
@@ -31,7 +32,10 @@ export interface ScenarioVocabulary {
 
 /** The schema of a scenario, in whose data {@link FUNCTION} stands for each function. */
 export function scenarioSchema({ events, checks }: ScenarioVocabulary): z.ZodType<ScenarioData> {
-  const steps = strict({ at: duration(), do: z.unknown().superRefine(step(checks.action)).transform(named) })
+  const steps = strictObject({
+    at: duration(),
+    do: z.unknown().superRefine(step(checks.action)).transform(named),
+  })
   const shape = {
     description: z.string().optional(),
     fixtures: checked(checks.fixtures).optional(),
@@ -44,11 +48,11 @@ export function scenarioSchema({ events, checks }: ScenarioVocabulary): z.ZodTyp
     timeline: z.array(steps).default([]),
     on: hooks(events).default([]),
   }
-  return strict(shape) as unknown as z.ZodType<ScenarioData>
+  return strictObject(shape) as unknown as z.ZodType<ScenarioData>
 }
 
 function clock() {
-  return strict({
+  return strictObject({
     now: timestamp().optional(),
     rate: z
       .number()
@@ -101,16 +105,4 @@ function report(issues: readonly Issue[], context: z.RefinementCtx, at: readonly
   for (const { pointer, detail } of issues) {
     context.addIssue({ code: 'custom', path: [...at, ...keysOf(pointer)], message: detail })
   }
-}
-
-/** An object whose unknown members are refused with the nearest known name. */
-function strict<S extends z.ZodRawShape>(shape: S) {
-  const known = Object.keys(shape)
-  const unknown = z.custom<never>(() => false, {
-    error: ({ path }) => {
-      const near = didYouMean(String(path?.at(-1) ?? ''), known)
-      return `is not a known member.${near === '' ? ` There are ${known.join(', ')}.` : near}`
-    },
-  })
-  return z.object(shape).catchall(unknown)
 }

@@ -1,4 +1,5 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import { isObject } from '../../kernel/json.ts'
 import type { ScenarioSnapshot } from '../../kernel/scenario/commands.ts'
 import type { ScriptProblem } from '../../kernel/scenario/source.ts'
 import { type Cancel, later } from '../realtime.ts'
@@ -95,11 +96,12 @@ export class Thread {
     await this.#worker.terminate()
   }
 
-  #hear(message: FromThread): void {
+  // Whatever a script, or a package that it imports, posts of its own accord comes here as well.
+  #hear(message: FromThread | null | undefined): void {
     const running = this.#running
-    if (message.id !== running?.task.id) return
+    if (running === undefined || message?.id !== running.task.id) return
     if ('question' in message) this.#answer(message.question, running.snapshot)
-    else running.settle(message)
+    else if (isObject(message.outcome)) running.settle(message)
   }
 
   #answer(question: Question, snapshot: ScenarioSnapshot | undefined): void {

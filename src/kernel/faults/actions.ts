@@ -72,6 +72,11 @@ export interface HeadFault {
     | undefined
 }
 
+/** The bodies that come with the emulator, for the primitive `body`. */
+export const BODY_FIXTURES = ['html-error', 'html-login', 'empty'] as const
+
+export type BodyFixture = (typeof BODY_FIXTURES)[number]
+
 /** Changes the body of the answer, step by step in the order of the members here. */
 export interface BodyFault {
   /** Default `apply`. With `none`, one of text, base64 and fixture has to say what is sent. */
@@ -83,8 +88,7 @@ export interface BodyFault {
   /** Instead of the body; its Content-Type is text/plain unless `type` says otherwise. */
   readonly text?: string | undefined
   readonly base64?: string | undefined
-  /** One of the bodies that come with the emulator: `html-error`, `html-login`, `empty`. */
-  readonly fixture?: string | undefined
+  readonly fixture?: BodyFixture | undefined
   /** Content-Type. */
   readonly type?: string | undefined
   /** Puts the JSON body into a member of this name of a new object. */

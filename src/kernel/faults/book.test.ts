@@ -208,6 +208,17 @@ test('who holds a connection for a rule is told when that rule goes, or all do',
   expect(signalOf('POST')?.aborted).toBe(false)
 })
 
+test.for(['rule-1', 'rule-2'])('a connection that two rules hold is let go when %s goes', (id) => {
+  const { book, store } = bookOf(
+    { do: [{ pace: { before_head_ms: 5 } }], then: 'continue' },
+    { do: [{ cut: { at: 'before-head', how: 'pause' } }] },
+  )
+  const decision = book.decide('call', subject())
+  const signal = decision && book.releasedFor(decision)
+  store.transaction('', (tx) => tx.in(faultRules).delete(id))
+  expect(signal?.aborted).toBe(true)
+})
+
 test('the same seed draws the same for each key, whatever the interleaving; another seed draws otherwise', () => {
   const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
   const CALLS = 12

@@ -33,7 +33,7 @@ export class FaultBook {
   readonly #keys: CountedKeys
   #sorted: Sorted | undefined
   #release = new AbortController()
-  readonly #holds = new Map<string, AbortController>()
+  readonly #holds = new Map<string, Hold>()
 
   constructor(store: Store, facts: BookFacts) {
     this.#store = store
@@ -41,7 +41,7 @@ export class FaultBook {
     this.#keys = new CountedKeys(store)
     store.onCommit(({ changes }) => {
       for (const { table, id, after } of changes)
-        if (table === faultRules.name && after === undefined) this.#letGo(id)
+        if (table === faultRules.name && after === undefined) this.#letGo(({ rules }) => rules.includes(id))
     })
   }
 
@@ -59,26 +59,34 @@ export class FaultBook {
     return this.#release.signal
   }
 
-  /** As {@link released}, and aborted as well when the rule that holds the connection is removed. */
+  /** As {@link released}, and aborted as well when one of the rules that hold the connection is removed. */
   releasedFor({ fired }: Decision): AbortSignal {
-    const id = fired.find(({ actions }) => holds(actions))?.rule.id
     // What a request asks for by its own values is in no table, so that nobody can remove it.
-    if (id === undefined || this.#store.get(faultRules.name, id) === undefined) return this.released
-    const known = this.#holds.get(id) ?? new AbortController()
-    this.#holds.set(id, known)
-    return known.signal
+    const rules = fired
+      .filter(
+        ({ rule, actions }) => holds(actions) && this.#store.get(faultRules.name, rule.id) !== undefined,
+      )
+      .map(({ rule }) => rule.id)
+    if (rules.length === 0) return this.released
+    const name = JSON.stringify(rules)
+    const known = this.#holds.get(name) ?? { rules, abort: new AbortController() }
+    this.#holds.set(name, known)
+    return known.abort.signal
   }
 
   /** Lets go of every connection that is held. */
   release(): void {
     this.#release.abort()
     this.#release = new AbortController()
-    for (const id of [...this.#holds.keys()]) this.#letGo(id)
+    this.#letGo(() => true)
   }
 
-  #letGo(id: string): void {
-    this.#holds.get(id)?.abort()
-    this.#holds.delete(id)
+  #letGo(concerns: (hold: Hold) => boolean): void {
+    for (const [name, hold] of [...this.#holds]) {
+      if (!concerns(hold)) continue
+      hold.abort.abort()
+      this.#holds.delete(name)
+    }
   }
 
   /**
@@ -153,6 +161,12 @@ interface Sorted {
   readonly version: number
   readonly all: readonly FaultRule[]
   readonly byPhase: ReadonlyMap<Phase, readonly FaultRule[]>
+}
+
+/** Connections that the same rules hold. */
+interface Hold {
+  readonly rules: readonly string[]
+  readonly abort: AbortController
 }
 
 /** What is said of one rule; `fired` when it has. */

@@ -47,7 +47,7 @@ function isLineName(name: string): boolean {
 const LONGEST_VALUE = 8_000
 
 /** A value that the server itself can write. */
-export function headerValue(): z.ZodType<string> {
+function headerValue(): z.ZodType<string> {
   return z.string().refine((value) => /^[\t\x20-\x7e\x80-\xff]{0,8000}$/.test(value), {
     error: `must have at most ${LONGEST_VALUE} characters of Latin-1, none of them a control character`,
   })

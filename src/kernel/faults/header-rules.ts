@@ -21,7 +21,7 @@ export interface HeaderFault {
 }
 
 /** Rules that headers have armed in one world. */
-export const MOST_HEADER_RULES = 200
+const MOST_HEADER_RULES = 200
 
 /** Characters of an id, which a rule may have. */
 const LONGEST_ID = 200

@@ -32,6 +32,7 @@ const connection: Subject = { kind: 'connection', id: 'c9' }
 test.for<[match: FaultMatch | 'everything', subject: Subject]>([
   ['everything', request],
   ['everything', connection],
+  [{ connection_request_index: 1 }, connection],
   [{ operation: 'things.create', method: 'post', path: '/v1/things/*' }, request],
   [{ path: { regex: '^/v1/(things|thongs)/\\d+$' } }, request],
   [{ body: { '/name': { glob: 'P*' } }, headers: { 'X-Emulator-Tag': 'b*' } }, request],
@@ -50,6 +51,7 @@ test.for<[match: FaultMatch, subject: Subject, says: string]>([
   [{ principal_kind: 'service' }, request, 'The principal_kind is "user", not "service".'],
   [{ connection_request_index: 1 }, request, 'The connection_request_index is 2, not 1.'],
   [{ connection_request_index: 1 }, subject(), 'The connection_request_index is absent, not 1.'],
+  [{ connection_request_index: 2 }, connection, 'The connection_request_index is 1, not 2.'],
   [{ webhook: 'thing.began' }, webhook, 'The webhook is "thing.ended", not "thing.began".'],
   [{ webhook: '*', url: 'http://b*' }, webhook, 'The url is "http://a.test/hook", not "http://b*".'],
 ])('%j does not fit, and the first reason is told', ([match, subject, says]) => {

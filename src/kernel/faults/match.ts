@@ -31,7 +31,7 @@ export type Subject = RequestSubject | WebhookSubject | ConnectionSubject
 export function mismatch(match: FaultMatch | 'everything', subject: Subject): string | undefined {
   if (match === 'everything') return undefined
   if (subject.kind === 'webhook') return webhookMismatch(match, subject)
-  if (subject.kind === 'connection') return undefined
+  if (subject.kind === 'connection') return connectionMismatch(match)
   const { api_key, principal_kind, connection_request_index, webhook: _, url: __, ...others } = match
   const [missed] = compare(others as RequestMatch, subject).missed
   if (missed !== undefined) return sentence(missed)
@@ -43,6 +43,11 @@ export function mismatch(match: FaultMatch | 'everything', subject: Subject): st
   if (connection_request_index !== undefined && connection?.index !== connection_request_index)
     return differs('connection_request_index', connection?.index ?? null, connection_request_index)
   return undefined
+}
+
+// A connection that has just been accepted is about to have its first request.
+function connectionMismatch({ connection_request_index: index }: FaultMatch): string | undefined {
+  return index === undefined || index === 1 ? undefined : differs('connection_request_index', 1, index)
 }
 
 function webhookMismatch({ webhook, url }: FaultMatch, subject: WebhookSubject): string | undefined {

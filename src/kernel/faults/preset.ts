@@ -16,21 +16,25 @@ export interface MagicValue {
   ) => readonly { readonly value: string; readonly actions: readonly Action[] }[]
 }
 
+/** Kinds of presets, in the order in which they are listed. */
+const FAMILIES = [
+  'rate limit',
+  'retry',
+  'connection',
+  'body',
+  'ndjson',
+  'list',
+  'batch',
+  'webhook',
+  'auth',
+] as const
+
 /** A name for a composition of primitives. Whatever a rule says beside the name takes precedence. */
 export interface Preset {
   readonly name: string
   /** One sentence: what the client sees. */
   readonly says: string
-  readonly family:
-    | 'rate limit'
-    | 'retry'
-    | 'connection'
-    | 'body'
-    | 'ndjson'
-    | 'list'
-    | 'batch'
-    | 'webhook'
-    | 'auth'
+  readonly family: (typeof FAMILIES)[number]
   readonly match: FaultMatch | 'everything'
   readonly when?: When
   readonly do?: readonly Action[]
@@ -41,3 +45,8 @@ export interface Preset {
 
 /** The way out for whoever has named a preset that there is not. */
 export const ALL_PRESETS = 'GET /__emulator/faults/presets lists every preset.'
+
+/** Those of a family together, whichever room they come from. */
+export function byFamily(presets: readonly Preset[]): readonly Preset[] {
+  return FAMILIES.flatMap((family) => presets.filter((preset) => preset.family === family))
+}

@@ -23,7 +23,7 @@ export function retimed(own: When, wanted: Retiming, isLimited = false): When {
 }
 
 /** Whether all that a timing says is that one match fires. */
-export function firesOnce(when: When): boolean {
+function firesOnce(when: When): boolean {
   const { nth, ...others } = timingIn(when)
   return nth === 1 && when.by === undefined && Object.keys(others).length === 0
 }

@@ -28,6 +28,7 @@ const room: Resource = {
   name: 'things',
   operations: [list],
   collections: [things],
+  notices: [{ type: 'thing.made', says: 'A thing was made.' }],
   moves: [
     {
       name: 'thing',
@@ -143,6 +144,12 @@ test.for<[raw: unknown, pointer: string, detail: RegExp]>([
   [matching({ path: { regex: 'a'.repeat(1_001) } }), '/match/path/regex', /1000 characters/],
   [matching({ connection_request_index: 0 }), '/match/connection_request_index', /from 1/],
   [matching({ url: 'http://*' }), '/match/url', /give webhook, too/],
+  [
+    { match: { webhook: 'thing.mad' } },
+    '/match/webhook',
+    /is the type of no webhook. Did you mean "thing.made"/,
+  ],
+  [{ match: { webhook: 'things.*' } }, '/match/webhook', /is the type of no webhook/],
   [{ preset: 'erly-cut' }, '/preset', /is no preset\. Did you mean "early-cut"\?/],
   [{ ...fail, match: 'everything', id: 'a b' }, '/id', /without blanks/],
   [{ ...fail, match: 'everything', id: '' }, '/id', /1 to 200/],

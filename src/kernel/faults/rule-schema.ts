@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import type { Settings } from '../assumptions.ts'
+import { didYouMean, type Settings } from '../assumptions.ts'
 import { duration, intBetween, nonEmptyText, timestamp } from '../fields.ts'
+import { fitsGlob } from '../log/glob.ts'
 import { requestMembers } from '../log/request-match-members.ts'
 import type { Service } from '../operation.ts'
 import { either, form, mapOf, membersOf, nameAmong, someOf, strictObject, together } from '../strict-input.ts'
@@ -48,7 +49,7 @@ function makeSchemas(service: Service, settings: Settings): RuleSchemas {
   const presets = [...service.presets.keys()]
   const draft = strictObject({
     id: ruleId().optional(),
-    preset: nameAmong(presets, 'preset', ALL_PRESETS).optional(),
+    preset: nameAmong(presets, 'preset', ` ${ALL_PRESETS}`).optional(),
     description: description().optional(),
     match: parts.match.optional(),
     when: parts.when.optional(),
@@ -112,7 +113,7 @@ function match(service: Service): z.ZodType<FaultMatch | 'everything'> {
     api_key: nonEmptyText().optional(),
     principal_kind: z.enum(['user', 'service']).optional(),
     connection_request_index: intBetween(1, 1_000_000).optional(),
-    webhook: nonEmptyText().optional(),
+    webhook: webhookType(service).optional(),
     url: nonEmptyText().optional(),
   })
   const all = z.literal('everything', { error: 'must be an object, or "everything" for every request' })
@@ -121,6 +122,13 @@ function match(service: Service): z.ZodType<FaultMatch | 'everything'> {
     form.text(all),
     form.object(requests),
   )
+}
+
+function webhookType({ notices }: Service): z.ZodType<string> {
+  const types = notices.map(({ type }) => type)
+  return nonEmptyText().refine((glob) => types.some((type) => fitsGlob(glob, type)), {
+    error: ({ input }) => `is the type of no webhook.${didYouMean(String(input), types)}`,
+  })
 }
 
 function when(): z.ZodType<When> {

@@ -2,18 +2,18 @@ import * as z from 'zod'
 import { intBetween, nonEmptyText } from '../fields.ts'
 import { isPointer } from '../log/json-pointer.ts'
 import { either, form, json, someOf, strictObject } from '../strict-input.ts'
-import type {
-  BodyFault,
-  CutFault,
-  FrameFault,
-  HeadFault,
-  LinesFault,
-  PaceFault,
-  Primitives,
-  RawFault,
-  WIRE_PRIMITIVES,
+import {
+  BODY_FIXTURES,
+  type BodyFault,
+  type CutFault,
+  type FrameFault,
+  type HeadFault,
+  type LinesFault,
+  type PaceFault,
+  type Primitives,
+  type RawFault,
+  type WIRE_PRIMITIVES,
 } from './actions.ts'
-import { BODY_FIXTURES } from './body-fixtures.ts'
 import { anyText, base64, lineHeaders, lineName, lineText } from './byte-schema.ts'
 import { bodyPlace, MOST_BYTES, stage } from './stage-schema.ts'
 

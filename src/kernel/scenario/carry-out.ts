@@ -17,7 +17,10 @@ import { armOwn, clearOwn, clearRule } from './rules.ts'
 import { ScriptFault } from './script-fault.ts'
 
 /** Commands that one call may ask for. */
-export const MOST_COMMANDS = 10_000
+const MOST_COMMANDS = 10_000
+
+/** Characters of what a failed call says that the world keeps. */
+const LONGEST_ERROR = 5_000
 
 /** The kind under which receipts tell of functions that were called. */
 const CALL = 'scenario.call'
@@ -87,11 +90,11 @@ export function giveUp(world: World, call: ScenarioCall, error: string): void {
     ref,
     says,
     caused_by: call.caused_by,
-    error,
+    error: error.slice(0, LONGEST_ERROR),
   }
   scope.tx.put(PARKED, parked as Row)
   world.commit(scope)
-  tell(world, call, says, error)
+  tell(world, call, says, parked.error)
 }
 
 function tell(world: World, { scenario, ref, caused_by }: ScenarioCall, says: string, error?: string): void {

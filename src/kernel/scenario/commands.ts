@@ -1,8 +1,7 @@
 import type { JsonObject } from '../json.ts'
 
 /** What a function of a scenario may do to a batch. */
-export const BATCH_MOVES = ['fail', 'complete', 'expire', 'cleanup', 'change'] as const
-export type BatchMove = (typeof BATCH_MOVES)[number]
+export type BatchMove = 'fail' | 'complete' | 'expire' | 'cleanup' | 'change'
 
 /**
  * One thing that a function of a scenario has asked for. A function changes nothing itself: what it asks for is collected,

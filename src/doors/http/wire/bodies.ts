@@ -1,7 +1,6 @@
-import type { BODY_FIXTURES } from '../../../kernel/faults/body-fixtures.ts'
+import type { BodyFixture } from '../../../kernel/faults/actions.ts'
 
-/** A body that comes with the emulator. */
-export interface ReadyBody {
+interface ReadyBody {
   /** Undefined: the Content-Type of the answer stays. */
   readonly type: string | undefined
   readonly text: string
@@ -9,7 +8,8 @@ export interface ReadyBody {
 
 const HTML = 'text/html; charset=utf-8'
 
-const BODIES: Readonly<Record<(typeof BODY_FIXTURES)[number], ReadyBody>> = {
+/** The bodies that come with the emulator, for a `body` fault that names one as its fixture. */
+export const READY_BODIES: Readonly<Record<BodyFixture, ReadyBody>> = {
   'html-error': {
     type: HTML,
     text: `<!doctype html>
@@ -40,9 +40,4 @@ const BODIES: Readonly<Record<(typeof BODY_FIXTURES)[number], ReadyBody>> = {
 `,
   },
   empty: { type: undefined, text: '' },
-}
-
-/** The body that a `body` fault names as its fixture; undefined for an unknown name. */
-export function readyBody(name: string): ReadyBody | undefined {
-  return Object.hasOwn(BODIES, name) ? BODIES[name as keyof typeof BODIES] : undefined
 }

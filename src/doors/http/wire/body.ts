@@ -3,7 +3,7 @@ import { brotliCompress, gzip } from 'node:zlib'
 import type { BodyFault } from '../../../kernel/faults/actions.ts'
 import type { Json } from '../../../kernel/json.ts'
 import { mergePatch } from '../../../kernel/merge-patch.ts'
-import { readyBody } from './bodies.ts'
+import { READY_BODIES } from './bodies.ts'
 import { type Draft, withHeader } from './draft.ts'
 import { offsetOf } from './place.ts'
 import { splice } from './splice.ts'
@@ -47,8 +47,8 @@ function nulled(draft: Draft, { nulls }: BodyFault): Draft {
 function replaced(draft: Draft, { text, base64, fixture }: BodyFault): Draft {
   if (text !== undefined) return { ...typedAs(draft, TEXT_TYPE), body: Buffer.from(text), ndjson: false }
   if (base64 !== undefined) return { ...draft, body: Buffer.from(base64, 'base64'), ndjson: false }
-  const ready = fixture === undefined ? undefined : readyBody(fixture)
-  if (ready === undefined) return draft
+  if (fixture === undefined) return draft
+  const ready = READY_BODIES[fixture]
   return { ...typedAs(draft, ready.type), body: Buffer.from(ready.text), ndjson: false }
 }
 

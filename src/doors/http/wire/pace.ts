@@ -1,7 +1,7 @@
 import type { PaceFault } from '../../../kernel/faults/actions.ts'
 
 /** Least milliseconds between two pieces: what is written sooner reaches a client joined to what is before it. */
-export const LEAST_GAP = 5
+const LEAST_GAP = 5
 
 const DEFAULT_MAX = 60_000
 /** The longest that any fault may hold up an exchange. Milliseconds. */

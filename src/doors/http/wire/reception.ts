@@ -4,7 +4,8 @@ import type { Decision, Sent } from '../../../kernel/faults/decision.ts'
 import type { Call, CallBody } from '../../../kernel/request/exchange.ts'
 import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
 import { turnOf } from '../connections.ts'
-import { withholdContinue } from '../expect-continue.ts'
+import { awaitsContinue, withholdContinue } from '../expect-continue.ts'
+import { cut } from './cut.ts'
 import { halt, lost } from './halt.ts'
 import { LONGEST_MAX, longest, paceOf } from './pace.ts'
 import { type Stop, stageName, stopsOf } from './stop.ts'
@@ -46,22 +47,35 @@ export class Reception {
 
   async #readUnder(call: Decided, readBody: ReadBody): Promise<CallBody | undefined> {
     const { actions, fired } = call.decision
-    if (paceOf(only(actions, 'pace')).no_continue === true) withholdContinue(this.#req)
     const stops = stopsOf(actions)
     const stop = stops.find(({ at }) => isBeforeBody(at))
     if (stop !== undefined) return this.#halt(stop, call)
     let halted: Promise<undefined> | undefined
+    const unasked = this.#withhold(call)
     // A body that stays shorter than the stage asks for is none that the fault is about.
     const body = await readBody((bytes) => {
+      unasked?.end()
       const reached = stops.find(({ at }) => isReached(at, bytes))
       if (reached === undefined || halted !== undefined) return halted === undefined
       this.#req.pause()
       halted = this.#halt(reached, call)
       return false
     })
+    unasked?.end()
     if (halted !== undefined) return halted
-    if (body === undefined && fired.length > 0) this.#log(call, 'after-request-head', 'left')
+    if (body === undefined && fired.length > 0)
+      this.#log(call, 'after-request-head', unasked?.over === 'released' ? 'cut' : 'left')
     return body
+  }
+
+  // A client that waits to be asked for its body, and never is, may wait for ever.
+  #withhold(call: Decided): Vigil | undefined {
+    const isAsked = paceOf(only(call.decision.actions, 'pace')).no_continue !== true
+    if (isAsked || !awaitsContinue(this.#req)) return undefined
+    withholdContinue(this.#req)
+    const vigil = this.#vigil(call)
+    void vigil.hold().then((goesOn) => goesOn && cut(this.#req.socket, 'fin', this.#closing))
+    return vigil
   }
 
   async #reachesHandler(call: Decided): Promise<boolean> {

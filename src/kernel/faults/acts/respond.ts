@@ -36,7 +36,7 @@ export function headersOf({ headers = {} }: Respond): HeaderList {
   return Object.entries(headers).filter(([name]) => !FRAMING.has(name.toLowerCase()))
 }
 
-const FRAMING: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding'])
+const FRAMING: ReadonlySet<string> = new Set(['content-length', 'trailer', 'transfer-encoding'])
 
 function saidBy(respond: Respond, exchange: Exchange): Content {
   const { status, body } = respond
