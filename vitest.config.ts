@@ -1,11 +1,15 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // A machine that is busy with something else may take ten times as long.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // Each test starts what it needs and ends it, so that files can share modules: half the time goes into loading them.
     isolate: false,
+    // Left alone, two processors get one worker, although most tests wait for a socket or a disk half of the time.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
   },
 })

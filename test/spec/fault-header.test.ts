@@ -238,10 +238,9 @@ test('rules of headers belong to their world, and leave with it', async () => {
   expect(await statuses(world, 'server-error', 1)).toEqual([500])
 })
 
-test('an empty header asks for nothing, and a path without an operation has no faults', async () => {
+test('an empty header asks for nothing', async () => {
   const world = await testWorld()
   expect((await world.get('/data-views', asking(''))).status).toBe(200)
-  expect((await world.get('/nowhere', asking('server-error'))).status).toBe(404)
   expect(armed(world)).toEqual([])
 })
 
@@ -279,4 +278,12 @@ test('a fault that cuts before the body is read is decided in time', async () =>
   )
   expect((await world.get('/data-views', asking('fin-before-headers'))).status).toBe(200)
   expect(world.state('pages')).toEqual([])
+})
+
+test('a path that is no route heeds the header as well, and refuses what it does not know', async () => {
+  const world = await testWorld()
+  const first = await world.get('/nowhere', asking('server-error'))
+  expect([first.status, (await world.get('/nowhere', asking('server-error'))).status]).toEqual([500, 404])
+  const refused = await world.get('/nowhere', asking('server-eror'))
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('server-error')])
 })

@@ -63,7 +63,7 @@ export async function faultedServer(faulted: Faulted = {}): Promise<FaultedServe
 /** What one request sees on the wire whose answer meets some faults. */
 export async function seen(
   faulted: Faulted,
-  { method = 'GET', patience = 500 }: { readonly method?: string; readonly patience?: number } = {},
+  { method = 'GET', patience = 5_000 }: { readonly method?: string; readonly patience?: number } = {},
 ): Promise<WireView & { readonly sent: readonly Sent[]; readonly head: string; readonly body: string }> {
   const { port, sent } = await faultedServer(faulted)
   const view = await overSocket(port, requestBytes({ method, path: '/' }), patience)

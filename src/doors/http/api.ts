@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Refusal, refuse } from '../../kernel/errors.ts'
 import type { Decision } from '../../kernel/faults/decision.ts'
+import { stopsOf } from '../../kernel/faults/stops.ts'
 import type { AnyOperation } from '../../kernel/operation.ts'
 import { type Answer, quotaHeaders, type Wire } from '../../kernel/request/answer.ts'
 import type { Call, CallBody, ChosenBy } from '../../kernel/request/exchange.ts'
@@ -29,7 +30,6 @@ import { render } from './render.ts'
 import { parseQuery, readCallBody, splitTarget, type Target } from './request.ts'
 import { RouteTable } from './routes.ts'
 import { StubRoutes } from './stub-routes.ts'
-import { stopsOf } from './wire/stop.ts'
 import type { WireProblem } from './wire-problem.ts'
 
 /** Where the version segment of the base URL stands. Specification: Versioning. */
@@ -159,13 +159,13 @@ export class Api {
     const method = req.method ?? ''
     const own = path.slice(pathPrefix.length + BASE.length)
     const match = this.#stubs.match(sandbox, method, own, this.#routes.match(method, own))
-    if (match.kind !== 'operation') {
-      const nearest = nearMisses(match, path)
-      return this.#turnAway(req, res, noRoute(match, method, path), { sandbox, chosenBy, nearest })
-    }
     const headers = req.headers as Headers
     const armed = faultsOfHeader(sandbox, headers)
     if (armed instanceof Refusal) return this.#turnAway(req, res, armed, { sandbox, chosenBy })
+    if (match.kind !== 'operation') {
+      const place = { sandbox, chosenBy, nearest: nearMisses(match, path), ...(armed && { armed }) }
+      return this.#turnAway(req, res, noRoute(match, method, path), place)
+    }
     const parsedQuery = parseQuery(query)
     const callWith = (body: CallBody): Call => ({
       operation: match.operation,
@@ -291,6 +291,7 @@ interface Place {
   readonly sandbox: Sandbox
   readonly chosenBy: ChosenBy
   readonly nearest?: readonly string[]
+  readonly armed?: readonly string[]
 }
 
 // All but Set-Cookie, which is for answers, are single texts.

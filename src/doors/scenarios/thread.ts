@@ -42,6 +42,7 @@ export class Thread {
   readonly #answered: Int32Array
   #running: Running | undefined
   #over = false
+  #ended: Promise<number> | undefined
 
   constructor(options: ThreadOptions) {
     this.#options = options
@@ -93,7 +94,9 @@ export class Thread {
   async close(): Promise<void> {
     this.#over = true
     this.#endTask('was stopped, because its script is being loaded again or the emulator is being closed.')
-    await this.#worker.terminate()
+    // Each ending would add a listener of its own, and a load that hangs is given up whenever something changes.
+    this.#ended ??= this.#worker.terminate()
+    await this.#ended
   }
 
   // Whatever a script, or a package that it imports, posts of its own accord comes here as well.

@@ -23,6 +23,7 @@ export function stepsOf(world: World, entry: LogEntry): StepTrace[] {
   return STEPS.map((step) => {
     const outcome = outcomeOf(step, entry)
     if (outcome === 'not reached') return { step, outcome, says: '' }
+    if (step === entry.overruled) return { step, outcome, says: 'It refused, and a fault answered instead.' }
     const isError = outcome === 'decided' && entry.error !== undefined
     const said = isError ? (entry.error?.detail ?? '') : says[step]({ world, entry, operation })
     const way = step === 'conclude' ? wayOf(entry) : ''
@@ -35,9 +36,11 @@ function joined(...sentences: readonly string[]): string {
 }
 
 function outcomeOf(step: Step, entry: LogEntry): StepTrace['outcome'] {
-  const { decided, error } = entry
+  const { decided, error, overruled } = entry
   if (step === decided) return 'decided'
-  if (isCutOff(entry)) return BEFORE_SETTLE.has(step) ? 'passed' : 'not reached'
+  if (overruled !== undefined && step !== 'conclude')
+    return STEPS.indexOf(step) <= STEPS.indexOf(overruled) ? 'passed' : 'not reached'
+  if (isCutOff(entry)) return isBeforeCut(step, entry) ? 'passed' : 'not reached'
   if (step === 'conclude') return 'passed'
   // Time has passed even for a request that its door turned away.
   if (step === 'settle' && BEFORE_SETTLE.has(decided)) return 'passed'
@@ -47,6 +50,12 @@ function outcomeOf(step: Step, entry: LogEntry): StepTrace['outcome'] {
   return decided === 'recall' && SKIPPED_BY_REPLAY.has(step) ? 'not reached' : 'passed'
 }
 
+// A request that came as far as its handler has been admitted before.
+function isBeforeCut(step: Step, { window }: LogEntry): boolean {
+  return BEFORE_SETTLE.has(step) || (window !== undefined && BEFORE_AUTHORIZE.has(step))
+}
+
+const BEFORE_AUTHORIZE: ReadonlySet<Step> = new Set(['settle', 'identify', 'admit'])
 const BEFORE_SETTLE: ReadonlySet<Step> = new Set(['receive', 'route'])
 const SKIPPED_BY_REPLAY: ReadonlySet<Step> = new Set(['understand', 'poll', 'handle', 'remember'])
 

@@ -118,7 +118,8 @@ function plainSummary(world: World, entry: LogEntry, effects: Effects): string {
   }
   if (isCutOff(entry))
     return `${what} was cut off by the step ${decided}: nothing was performed, and nothing answered.`
-  const answered = `${what} was answered ${status} by the step ${decided}`
+  const isWhole = (entry.faults?.sent?.end ?? 'whole') === 'whole'
+  const answered = `${what} was ${isWhole ? '' : 'to be '}answered ${status} by the step ${decided}`
   if (decided === 'recall') return `${answered}: ${idempotencyOf(world, entry).says}`
   return `${answered}: ${inShort(effects)}${ranBefore(entry)}.`
 }

@@ -71,3 +71,13 @@ test.for<[by: CountedBy[], subject: Subject, key: string | null]>([
 ])('counting by %j', ([by, subject, key]) => {
   expect(counterKey(by, subject)).toBe(key)
 })
+
+test('keys that callers choose stay apart, and short', () => {
+  const keyOf = (tag: string, key: string) =>
+    counterKey(['tag', 'idempotency_key'], {
+      ...request,
+      headers: { 'x-emulator-tag': tag, 'idempotency-key': key },
+    })
+  expect(keyOf('a b', 'c')).not.toBe(keyOf('a', 'b c'))
+  expect(keyOf('t'.repeat(16_000), 'k')?.length).toBeLessThan(100)
+})

@@ -1,5 +1,7 @@
+import { cut } from '../log/cut.ts'
 import { fitsGlob } from '../log/glob.ts'
 import { compare, type Matchable, type Missed, type RequestMatch } from '../log/request-match.ts'
+import { REDACTED, seal } from '../secrets.ts'
 import type { CountedBy, FaultMatch } from './rule.ts'
 
 /** A request, as rules look at it. */
@@ -8,6 +10,8 @@ export interface RequestSubject extends Matchable {
   readonly connection?: { readonly id: string; readonly index: number } | undefined
   /** The record that the path names; null for none. */
   readonly resource: string | null
+  /** What may be told of it; absent: all that it has. */
+  readonly kept?: (() => Pick<Matchable, 'query' | 'headers' | 'body'>) | undefined
 }
 
 /** A webhook that is about to be left for a subscriber. */
@@ -34,7 +38,7 @@ export function mismatch(match: FaultMatch | 'everything', subject: Subject): st
   if (subject.kind === 'connection') return connectionMismatch(match)
   const { api_key, principal_kind, connection_request_index, webhook: _, url: __, ...others } = match
   const [missed] = compare(others as RequestMatch, subject).missed
-  if (missed !== undefined) return sentence(missed)
+  if (missed !== undefined) return sentence(tellable(missed, others as RequestMatch, subject))
   const { caller, connection } = subject
   if (api_key !== undefined && (caller === undefined || !fitsGlob(api_key, caller.key_id)))
     return differs('api_key', caller?.key_id ?? null, api_key)
@@ -50,6 +54,16 @@ function connectionMismatch({ connection_request_index: index }: FaultMatch): st
   return index === undefined || index === 1 ? undefined : differs('connection_request_index', 1, index)
 }
 
+// The log keeps no secrets and no large bodies, and what a rule says of a request is part of it.
+function tellable(missed: Missed, match: RequestMatch, subject: RequestSubject): Missed {
+  if (subject.kept === undefined || !CARRIED.test(missed.what)) return missed
+  const told = compare(match, { ...subject, ...subject.kept() }).missed
+  return told.find(({ what }) => what === missed.what) ?? { ...missed, actual: REDACTED }
+}
+
+/** Parts of a request that a client fills as it likes. */
+const CARRIED = /^(?:query|header|body) /
+
 function webhookMismatch({ webhook, url }: FaultMatch, subject: WebhookSubject): string | undefined {
   if (webhook !== undefined && !fitsGlob(webhook, subject.type))
     return differs('webhook', subject.type, webhook)
@@ -58,7 +72,15 @@ function webhookMismatch({ webhook, url }: FaultMatch, subject: WebhookSubject):
 
 /** The value of the key under which a subject is counted; null for the rule alone. */
 export function counterKey(by: readonly CountedBy[], subject: Subject): string | null {
-  return by.length === 0 ? null : by.map((each) => part(each, subject) ?? '-').join(' ')
+  return by.length === 0 ? null : by.map((each) => keyPart(part(each, subject) ?? '-')).join(' ')
+}
+
+/** Characters of a value that a counter keeps as it is. */
+const LONGEST_PART = 200
+
+// Callers choose these values: as long as they like, and with the blank that stands between two of them.
+function keyPart(value: string): string {
+  return value.length > LONGEST_PART ? seal(value) : value.replaceAll(' ', '%20')
 }
 
 function part(by: CountedBy, subject: Subject): string | null | undefined {
@@ -81,5 +103,6 @@ function sentence({ what, expected, actual }: Missed): string {
 }
 
 function differs(what: string, actual: unknown, expected: unknown): string {
-  return `The ${what} is ${actual === null ? 'absent' : JSON.stringify(actual)}, not ${JSON.stringify(expected)}.`
+  const is = actual === null ? 'absent' : cut(JSON.stringify(actual))
+  return `The ${cut(what)} is ${is}, not ${cut(JSON.stringify(expected))}.`
 }

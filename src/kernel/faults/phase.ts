@@ -1,21 +1,16 @@
-import { type Action, only, type Stage } from './actions.ts'
+import { only, type Stage } from './actions.ts'
 import type { Phase } from './decision.ts'
 import type { FaultRule } from './rule.ts'
+import { stopsOf } from './stops.ts'
 
 /** When a rule has to be decided: in time for the earliest that it may do. */
 export function phaseOf({ match, do: plain, actions }: Pick<FaultRule, 'match' | 'do' | 'actions'>): Phase {
   if (match !== 'everything' && match.webhook !== undefined) return 'webhook'
   const all = [...plain, ...Object.values(actions).flat()]
-  const stages = all.length === 0 ? [] : stagesOf(all)
+  const stages = stopsOf(all).map(({ at }) => at)
   if (stages.includes('accept')) return 'accept'
   const isEarly = stages.some(isBeforeBody) || only(all, 'pace').some(({ no_continue }) => no_continue)
   return isEarly ? 'head' : 'call'
-}
-
-/** Every stage at which something is cut or stalls. */
-function stagesOf(actions: readonly Action[]): Stage[] {
-  const stalls = only(actions, 'pace').flatMap(({ stall_at }) => (stall_at === undefined ? [] : [stall_at]))
-  return [...only(actions, 'cut').map(({ at }) => at), ...stalls]
 }
 
 function isBeforeBody(stage: Stage): boolean {

@@ -168,6 +168,7 @@ test.for<[raw: unknown, pointer: string, detail: RegExp]>([
     '/do/0/cut/at',
     /is no stage\. Did you mean "before-head"\?/,
   ],
+  [doing({ cut: { at: 'mid-way', how: 'rst' } }), '/do/0/cut/at', /is no stage\. .* or a place such as/],
   [doing({ cut: { at: { byte: 1 }, how: 'rst' } }), '/do/0/cut/at/byte', /Did you mean "bytes"\?/],
   [doing({ cut: { at: { bytes: 1, line: 1 }, how: 'rst' } }), '/do/0/cut/at', /exactly one of bytes/],
   [doing({ cut: { at: { fraction: 1.1 }, how: 'rst' } }), '/do/0/cut/at/fraction', /^must be at most 1$/],

@@ -27,9 +27,10 @@ export function stage(): z.ZodType<Stage> {
     (value) => (value.request_bytes === undefined ? hasOnePlace(value) : membersOf(value).length === 1),
     { error: 'must have request_bytes alone, or exactly one of bytes, fraction and line' },
   )
+  const all = `one of ${STAGES.join(', ')}, or a place such as {"bytes": 100}, {"fraction": 0.5}, {"line": 2}`
   return either<Stage>(
-    `must be one of ${STAGES.join(', ')}, or a place such as {"bytes": 100}, {"fraction": 0.5}, {"line": 2}`,
-    form.text(nameAmong<NamedStage>(STAGES, 'stage')),
+    `must be ${all}`,
+    form.text(nameAmong<NamedStage>(STAGES, 'stage', ` It is ${all}.`)),
     form.object(somewhere),
   )
 }

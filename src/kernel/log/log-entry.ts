@@ -1,9 +1,10 @@
 import type { Refusal } from '../errors.ts'
 import { type Issue, isObject, type Json } from '../json.ts'
-import type { CallBody, Exchange } from '../request/exchange.ts'
+import type { Call, CallBody, Exchange } from '../request/exchange.ts'
 import type { Admission } from '../request/rate-limiter.ts'
 import type { Step } from '../request/steps.ts'
 import { REDACTED } from '../secrets.ts'
+import { cut } from './cut.ts'
 import type { KeptBody, KeptError, LogEntry } from './request-log.ts'
 
 /** Bodies of more bytes than this are not kept: a full log of the largest ones would be 100 GiB. */
@@ -11,13 +12,10 @@ export const LARGEST_KEPT_BODY = 16_384
 
 const MOST_ISSUES = 100
 
-/** Characters of one text of an error that are kept: pointers and details quote names that a client chose, however long. */
-const MOST_CHARACTERS = 1_000
-
 /** What the log keeps of a request that is over. */
 export function logEntry(exchange: Exchange, status: number, admission: Admission): LogEntry {
   const { call, refusal, idempotency } = exchange
-  const { name, secrets } = call.operation
+  const { name } = call.operation
   return {
     id: exchange.id,
     at: exchange.at,
@@ -29,11 +27,10 @@ export function logEntry(exchange: Exchange, status: number, admission: Admissio
     ...(call.operation.stub !== undefined && { stubbed: call.operation }),
     params: call.params,
     nearest: exchange.nearest,
-    query: withoutKeys(withoutSecrets(call.query, secrets)),
-    headers: withoutCredentials(call.headers),
-    body: keptBody(call.body, secrets),
+    ...keptOf(call),
     status,
     decided: decidedBy(exchange),
+    overruled: exchange.overruled,
     caughtUp: exchange.caughtUp,
     caller: exchange.caller,
     window: exchange.window,
@@ -45,6 +42,20 @@ export function logEntry(exchange: Exchange, status: number, admission: Admissio
     poll: exchange.polled,
     commit: exchange.commit,
     faults: exchange.decision,
+  }
+}
+
+/** What may be kept of what a client has sent: no secrets, and nothing large. */
+export function keptOf({
+  operation: { secrets },
+  query,
+  headers,
+  body,
+}: Call): Pick<LogEntry, 'query' | 'headers' | 'body'> {
+  return {
+    query: withoutKeys(withoutSecrets(query, secrets)),
+    headers: withoutCredentials(headers),
+    body: keptBody(body, secrets),
   }
 }
 
@@ -130,13 +141,6 @@ function keptError({ code, message, options }: Refusal): KeptError {
 
 function cutIssue(issue: Issue): Issue {
   const { pointer, detail } = issue
-  if (pointer.length <= MOST_CHARACTERS && detail.length <= MOST_CHARACTERS) return issue
+  if (cut(pointer) === pointer && cut(detail) === detail) return issue
   return { ...issue, pointer: cut(pointer), detail: cut(detail) }
-}
-
-// Through a buffer, since a part of a string keeps the whole of it alive.
-function cut(text: string): string {
-  if (text.length <= MOST_CHARACTERS) return text
-  const part = Buffer.from(text.slice(0, MOST_CHARACTERS)).toString()
-  return `${part} … (${text.length} characters)`
 }

@@ -67,6 +67,8 @@ export interface LogEntry {
   readonly status: number
   /** The step that decided the answer: `handle` when it succeeded. */
   readonly decided: Step
+  /** The step that had refused it before a fault answered instead. */
+  readonly overruled: Step | undefined
   /** Number of events that were due and ran before anybody looked at the request. */
   readonly caughtUp: number
   readonly caller: Caller | undefined

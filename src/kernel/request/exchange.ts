@@ -122,6 +122,8 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   decision: Decision | undefined
   /** An answer of a fault stands in the place of the handler's; `step` says where it came in. */
   injected = false
+  /** The step whose refusal a fault has answered in the place of. */
+  overruled: Step | undefined
   /** Number of events that were due and ran before anybody looked at the request. */
   caughtUp = 0
   polled: KeptPoll | undefined

@@ -1,13 +1,13 @@
 import type { Action } from '../faults/actions.ts'
-import { Decision, type Sent } from '../faults/decision.ts'
+import { Decision } from '../faults/decision.ts'
 import type { RequestSubject } from '../faults/match.ts'
 import type { FaultRule } from '../faults/rule.ts'
+import { keptOf } from '../log/log-entry.ts'
 import type { KeptBody } from '../log/request-log.ts'
 import type { AnyOperation } from '../operation.ts'
 import { formatInstant } from '../time/instant.ts'
 import type { World } from '../worlds/world.ts'
 import type { Call, CallBody } from './exchange.ts'
-import { noWindow } from './rate-limiter.ts'
 
 /** Whether any fault may be about a request: there are rules, or its values may stand for one. False costs next to nothing. */
 export function mayInterfere(world: World, { name }: AnyOperation): boolean {
@@ -20,15 +20,6 @@ export function decide(world: World, call: Call, phase: 'head' | 'call'): Decisi
   const subject = subjectOf(world, call)
   const decision = world.faults.decide(phase, subject, call.armed, call.decision)
   return phase === 'head' ? decision : withMagic(world, call, decision)
-}
-
-/** Logs a request that a fault cut off before it was performed. */
-export function cutOff(world: World, call: Call, sent: Sent): void {
-  const exchange = world.exchange(call)
-  exchange.step = 'interfere'
-  exchange.injected = true
-  if (exchange.decision !== undefined) exchange.decision.sent = sent
-  world.record(exchange, 0, noWindow(world.limitOf(call.operation.name), world.limiterNow()))
 }
 
 function subjectOf(world: World, call: Call): RequestSubject {
@@ -45,6 +36,7 @@ function subjectOf(world: World, call: Call): RequestSubject {
     caller: world.authenticator.guess(headers.authorization, world.settings),
     connection,
     resource: Object.values(params).at(-1) ?? null,
+    kept: () => keptOf(call),
   }
 }
 

@@ -5,7 +5,7 @@ import { passTime } from '../faults/acts/clock.ts'
 import { quotaOf, refuseByQuota } from '../faults/acts/quota.ts'
 import { replacesHandler } from '../faults/acts/respond.ts'
 import { moveWorld } from '../faults/acts/state.ts'
-import type { Decision } from '../faults/decision.ts'
+import type { Decision, Sent } from '../faults/decision.ts'
 import type { Issue } from '../json.ts'
 import { limitClock, pathKey } from '../open-items.ts'
 import type { AnyOperation, Poll } from '../operation.ts'
@@ -18,6 +18,7 @@ import { type Answer, conclude } from './answer.ts'
 import { type Caller, teamspaceHeader } from './auth.ts'
 import type { Call, Exchange } from './exchange.ts'
 import { decide, mayInterfere } from './interfere.ts'
+import { noWindow } from './rate-limiter.ts'
 import { recall, remember } from './recall.ts'
 import type { Step } from './steps.ts'
 
@@ -48,6 +49,30 @@ function serve(world: World, exchange: Exchange): void {
     step(exchange, 'remember', () => remember(world, exchange))
   }
   step(exchange, 'interfere-after', () => interfereAfter(world, exchange))
+}
+
+/**
+ * Logs a request that a fault cut off before its handler. One that came as far as that has had its place in the rate window;
+ * one whose body has not been read uses up nothing.
+ */
+export function cutOff(world: World, call: Call, sent: Sent): void {
+  const exchange = world.exchange(call)
+  try {
+    if (sent.stage === 'before-handler') arrive(world, exchange)
+  } catch {
+    // Nobody is told any more why it would have been refused.
+  }
+  exchange.step = 'interfere'
+  exchange.injected = true
+  if (exchange.decision !== undefined) exchange.decision.sent = sent
+  const untouched = noWindow(world.limitOf(call.operation.name), world.limiterNow())
+  world.record(exchange, 0, exchange.window?.admission ?? untouched)
+}
+
+function arrive(world: World, exchange: Exchange): void {
+  catchUp(world, exchange)
+  identify(world, exchange)
+  admit(world, exchange)
 }
 
 /** A request that never became a call, as far as its door knows it. */

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
 import { only } from '../../../kernel/faults/actions.ts'
 import type { Decision } from '../../../kernel/faults/decision.ts'
+import { stopsOf } from '../../../kernel/faults/stops.ts'
 import { halt } from './halt.ts'
 import { longest, paceOf } from './pace.ts'
-import { stopsOf } from './stop.ts'
 import { Vigil } from './vigil.ts'
 
 /** Carries out what the rules say of a new connection, before a byte of it was read. */

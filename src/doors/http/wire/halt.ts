@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import type { Sent } from '../../../kernel/faults/decision.ts'
+import type { Stop } from '../../../kernel/faults/stops.ts'
 import { silence } from '../connections.ts'
 import { cut, flushed, SETTLE } from './cut.ts'
-import type { Stop } from './stop.ts'
 import type { Vigil } from './vigil.ts'
 
 /** What it takes to stop an exchange. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { only, type Stage } from '../../../kernel/faults/actions.ts'
 import type { Decision, Sent } from '../../../kernel/faults/decision.ts'
+import { type Stop, stopsOf } from '../../../kernel/faults/stops.ts'
 import type { Call, CallBody } from '../../../kernel/request/exchange.ts'
 import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
 import { turnOf } from '../connections.ts'
@@ -8,7 +9,7 @@ import { awaitsContinue, withholdContinue } from '../expect-continue.ts'
 import { cut } from './cut.ts'
 import { halt, lost } from './halt.ts'
 import { LONGEST_MAX, longest, paceOf } from './pace.ts'
-import { type Stop, stageName, stopsOf } from './stop.ts'
+import { stageName } from './stop.ts'
 import { Vigil } from './vigil.ts'
 
 /** Reads the body of a request, telling how many bytes of it have come so far, until told to stop; undefined then, and when the client went away. */

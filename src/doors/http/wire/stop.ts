@@ -1,24 +1,6 @@
-import {
-  type Action,
-  type BodyPlace,
-  type CutFault,
-  only,
-  type Stage,
-} from '../../../kernel/faults/actions.ts'
+import type { BodyPlace, Stage } from '../../../kernel/faults/actions.ts'
+import type { Stop } from '../../../kernel/faults/stops.ts'
 import { offsetOf } from './place.ts'
-
-/** Where an exchange stops, and how: cut, or stalled for a time that is bounded. */
-export interface Stop {
-  readonly at: Stage
-  readonly how: CutFault['how'] | 'stall'
-}
-
-/** Every stop that some actions name, in their order. */
-export function stopsOf(actions: readonly Action[]): Stop[] {
-  const cuts = only(actions, 'cut')
-  const stalls = only(actions, 'pace').flatMap(({ stall_at }) => (stall_at === undefined ? [] : [stall_at]))
-  return [...cuts, ...stalls.map((at) => ({ at, how: 'stall' }) as const)]
-}
 
 /** How far an answer gets: the stage at which it stops, and the bytes of its body that are sent before. */
 export interface AnswerStop {

@@ -26,6 +26,7 @@ export function inject(exchange: Exchange, decision: Decision): Content | undefi
   const respond = respondOf(decision)
   if (respond === undefined) return undefined
   exchange.injected = true
+  if (exchange.refusal !== undefined) exchange.overruled = exchange.step
   exchange.step = respond.effects === 'apply' ? 'interfere-after' : 'interfere'
   exchange.refusal = respond.status < 400 ? undefined : refusalOf(respond)
   return saidBy(respond, exchange)

@@ -1,9 +1,7 @@
-import type { Action } from '../actions.ts'
 import type { Preset } from '../preset.ts'
+import { onceIn } from './once.ts'
 
-function once(name: string, says: string, actions: readonly Action[]): Preset {
-  return { name, family: 'body', says, match: 'everything', when: { nth: 1 }, do: actions }
-}
+const once = onceIn('body')
 
 /** Bodies that a parser chokes on. The request takes effect, unless the sentence says otherwise. */
 export const bodyPresets: readonly Preset[] = [

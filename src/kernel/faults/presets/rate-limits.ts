@@ -1,16 +1,12 @@
 import type { QuotaFault } from '../actions.ts'
 import type { Preset } from '../preset.ts'
+import { onceIn } from './once.ts'
+
+const once = onceIn('rate limit')
 
 /** A 429 on the next request; `quota` says what is odd about it. */
 function rejection(name: string, says: string, quota: QuotaFault): Preset {
-  return {
-    name,
-    family: 'rate limit',
-    says,
-    match: 'everything',
-    when: { nth: 1 },
-    do: [{ quota: { reject: true, remaining: 0, reset_in_s: 2, ...quota } }],
-  }
+  return once(name, says, [{ quota: { reject: true, remaining: 0, reset_in_s: 2, ...quota } }])
 }
 
 /** Every way in which a rate limit can be told, and mistold. */

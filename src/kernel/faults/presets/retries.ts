@@ -1,23 +1,16 @@
 import type { Preset } from '../preset.ts'
+import { onceIn } from './once.ts'
+
+const once = onceIn('retry')
 
 /** Failures behind which a client has to decide whether to send the request again. */
 export const retryPresets: readonly Preset[] = [
-  {
-    name: 'server-error',
-    family: 'retry',
-    says: 'A 500 in the dialect of the operation; nothing has happened.',
-    match: 'everything',
-    when: { nth: 1 },
-    do: [{ respond: { status: 500 } }],
-  },
-  {
-    name: 'unavailable-with-retry-after',
-    family: 'retry',
-    says: 'A 503 with Retry-After: 2; nothing has happened.',
-    match: 'everything',
-    when: { nth: 1 },
-    do: [{ respond: { status: 503, headers: { 'Retry-After': '2' } } }],
-  },
+  once('server-error', 'A 500 in the dialect of the operation; nothing has happened.', [
+    { respond: { status: 500 } },
+  ]),
+  once('unavailable-with-retry-after', 'A 503 with Retry-After: 2; nothing has happened.', [
+    { respond: { status: 503, headers: { 'Retry-After': '2' } } },
+  ]),
   {
     name: 'ambiguous-gateway-5xx',
     family: 'retry',

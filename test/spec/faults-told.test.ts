@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { armRule } from '../support/faults.ts'
+import { testWorld } from '../support/world.ts'
+
+const never = { do: [{ respond: { status: 500 } }] }
+
+test('why a rule did not fire never tells a secret of the request', async () => {
+  const world = await testWorld()
+  for (const match of [
+    { body: { '/claim_token': { equals: 'x' } } },
+    { body: { '': { equals: 'x' } } },
+    { body: { '/claim_token': { equals: '(redacted)' } } },
+    { headers: { 'x-api-key': 'x' } },
+    { query: { api_token: 'x' } },
+  ])
+    armRule(world.sandbox, { ...never, match })
+  await world.request('POST', '/agents/claim?api_token=canary-query', {
+    json: { claim_token: 'canary-claim' },
+    headers: { 'x-api-key': 'canary-header' },
+  })
+  const entry = world.sandbox.log.entries().at(-1)
+  expect(entry?.operation).toBe('agents.claim')
+  expect(entry?.faults?.verdicts.map(({ fired }) => fired)).toEqual([false, false, false, false, false])
+  expect(JSON.stringify(entry)).not.toContain('canary')
+  expect(JSON.stringify(entry)).toContain('(redacted)')
+})
+
+test('why a rule did not fire is told in few words, however large the request and the rule', async () => {
+  const world = await testWorld()
+  const large = 'x'.repeat(200_000)
+  for (const match of [{ body: { '': { equals: large } } }, { path: `/v1/${large}` }])
+    armRule(world.sandbox, { ...never, match })
+  expect((await world.post('/pages', { name: large.toUpperCase() })).status).toBe(200)
+  for (const { says } of world.sandbox.log.entries().at(-1)?.faults?.verdicts ?? [])
+    expect(says.length).toBeLessThan(5_000)
+})
