@@ -51,15 +51,10 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   let sandboxes: Sandboxes | undefined
   try {
     sandboxes = await openSandboxes(options, { couriers, scenarios: scenarios.runner })
-    if (options.scenario !== undefined) {
-      // Before anybody can ask: the first answer is one of the scenario.
-      await scenarios.open()
-      await scenarios.runner.begin(sandboxes.default, options.scenario)
-    }
+    // Before anybody can ask: the first answer is one of the scenario.
+    if (options.scenario !== undefined) await scenarios.runner.begin(sandboxes.default, options.scenario)
     emulator = await serve(options, { sandboxes, scenarios })
     couriers.open()
-    // Nobody waits for scripts who has not asked for one.
-    if (options.scenario === undefined) void scenarios.open()
     return emulator
   } catch (error) {
     await scenarios.close()
@@ -71,8 +66,6 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
 /** The scripts of the scenarios, and what runs them. */
 interface Scenarios {
   readonly runner: ScenarioRunner
-  /** Loads what there is; a failure is told, not thrown. */
-  open(): Promise<void>
   close(): Promise<void>
 }
 
@@ -81,20 +74,16 @@ async function openScenarios(options: EmulatorOptions): Promise<Scenarios> {
   const onNotice: OnScenarioNotice = ({ level, message, ...fields }) => logger[level](message, fields)
   if (scenarioSource !== undefined || folder === undefined) {
     const runner = new ScenarioRunner({ source: scenarioSource ?? NO_SCENARIOS, onNotice })
-    return { runner, open: async () => {}, close: async () => runner.close() }
+    return { runner, close: async () => runner.close() }
   }
   const { ScenarioLibrary } = await import('./doors/scenarios/library.ts')
-  const library = new ScenarioLibrary({
+  const library = new ScenarioLibrary(folder, {
     vocabulary: scenarioVocabulary(new Settings(settings, strict)),
     onNotice,
   })
   const runner = new ScenarioRunner({ source: library, onNotice })
   return {
     runner,
-    open: () =>
-      library.open(folder).catch((error: unknown) => {
-        logger.error(`The scenarios of ${folder} cannot be loaded.`, { error })
-      }),
     close: async () => {
       runner.close()
       await library.close()

@@ -47,9 +47,9 @@ export async function openLibrary(
     notices.push(notice)
     look()
   }
-  const library = new ScenarioLibrary({ vocabulary, onNotice, ...options })
+  const library = new ScenarioLibrary(folder, { vocabulary, onNotice, ...options })
   library.onChange(look)
-  await library.open(folder)
+  await library.load()
   const until = (holds: () => boolean) =>
     new Promise<void>((resolve) => {
       const check = () => {

@@ -43,7 +43,7 @@ export class ScenarioLibrary implements ScenarioSource {
   readonly #options: LibraryOptions
   readonly #shelf = new Shelf()
   readonly #listeners = new Set<(swap: Swap) => void>()
-  #folder = ''
+  readonly #folder: string
   #watch: FolderWatch | undefined
   #fingerprint: string | undefined
   #outside: ReadonlySet<string> = new Set()
@@ -53,18 +53,21 @@ export class ScenarioLibrary implements ScenarioSource {
   #overdue = false
   #closed = false
   #cancel: Cancel = () => {}
-  #tellLoaded: () => void = () => {}
-  readonly loaded = new Promise<void>((resolve) => {
-    this.#tellLoaded = resolve
-  })
+  #opened: Promise<void> | undefined
 
-  constructor(options: LibraryOptions) {
+  /** @param folder need not be there yet; nothing is read before {@link load} */
+  constructor(folder: string, options: LibraryOptions) {
+    this.#folder = resolve(folder)
     this.#options = options
   }
 
-  /** Loads a folder, which need not be there yet, and goes on watching it. Resolves when it has been loaded once. */
-  async open(folder: string): Promise<void> {
-    this.#folder = resolve(folder)
+  /** Loads the folder and goes on watching it. Resolves when it has been loaded once. */
+  load(): Promise<void> {
+    this.#opened ??= this.#open()
+    return this.#opened
+  }
+
+  async #open(): Promise<void> {
     const failed = (error: unknown) =>
       this.#notify({
         level: 'warn',
@@ -73,18 +76,15 @@ export class ScenarioLibrary implements ScenarioSource {
         file: this.#folder,
       })
     const watching = watchFolder(this.#folder, () => this.#look(), failed)
-    try {
-      await this.#reload()
-    } finally {
-      this.#tellLoaded()
-      this.#watch = await watching
-      this.#watch.add([...this.#outside])
-      if (this.#closed) await this.#watch.close()
-    }
+    await this.#reload().catch(this.#failed)
+    this.#watch = await watching
+    this.#watch.add([...this.#outside])
+    if (this.#closed) await this.#watch.close()
   }
 
   /** Loads what has changed at once, for whoever cannot wait until the watch sees it. */
   async refresh(): Promise<void> {
+    await this.load()
     // What is being loaded may have been read before the change.
     await this.#loading
     if (!this.#closed) await this.#reload()
@@ -151,9 +151,7 @@ export class ScenarioLibrary implements ScenarioSource {
     }
     this.#cancel()
     this.#cancel = later(QUIET, () => {
-      this.#reload().catch((error: unknown) => {
-        this.#warn(`${this.#folder} could not be loaded, and what was in force stays so: ${String(error)}`)
-      })
+      this.#reload().catch(this.#failed)
     })
   }
 
@@ -238,6 +236,9 @@ export class ScenarioLibrary implements ScenarioSource {
     for (const notice of noticesOf(swap, this.list())) this.#notify(notice)
     for (const listener of [...this.#listeners]) listener(swap)
   }
+
+  readonly #failed = (error: unknown): void =>
+    this.#warn(`${this.#folder} could not be loaded, and what was in force stays so: ${String(error)}`)
 
   #warn(message: string, file = this.#folder): void {
     this.#notify({ level: 'warn', event: 'scenario_failed', message, file })

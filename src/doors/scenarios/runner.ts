@@ -52,23 +52,19 @@ export interface ListedScenario extends Omit<ScenarioEntry, 'problems'> {
 export class ScenarioRunner {
   readonly #source: ScenarioSource
   readonly #onNotice: OnScenarioNotice
-  readonly #sandboxes = new Set<Sandbox>()
+  readonly #callers = new Map<Sandbox, Caller>()
   /** Why the newest version is not in force. */
   readonly #problems = new WeakMap<Sandbox, string>()
   readonly #turns = new WeakMap<Sandbox, Promise<unknown>>()
   readonly #stopHearing: () => void
-  /** What waits until the scripts have been loaded; undefined afterwards. */
-  #waiting: (() => void)[] | undefined
+  #isLoaded: boolean
 
   constructor({ source, onNotice = () => {} }: RunnerOptions) {
     this.#source = source
     this.#onNotice = onNotice
-    if (source.loaded !== undefined) {
-      this.#waiting = []
-      void source.loaded.then(() => this.#begin())
-    }
+    this.#isLoaded = source.load === undefined
     this.#stopHearing = source.onChange(() => {
-      for (const sandbox of this.#sandboxes) this.#follow(sandbox)
+      for (const sandbox of this.#callers.keys()) this.#follow(sandbox)
     })
   }
 
@@ -80,7 +76,7 @@ export class ScenarioRunner {
       onLog: (text, { scenario }) =>
         this.#notify('info', 'scenario_output', `${this.#title(sandbox, scenario)}: ${text}`),
     })
-    this.#sandboxes.add(sandbox)
+    this.#callers.set(sandbox, caller)
     const others = sandbox.outbox
     sandbox.outbox = both(others, caller)
     const stops = [
@@ -92,14 +88,11 @@ export class ScenarioRunner {
         }
       }),
     ]
-    this.#whenLoaded(() => {
-      if (!this.#sandboxes.has(sandbox)) return
-      this.#follow(sandbox)
-      caller.start()
-    })
+    this.#follow(sandbox)
+    if (this.#isLoaded) caller.start()
     return () => {
       for (const stop of stops) stop()
-      this.#sandboxes.delete(sandbox)
+      this.#callers.delete(sandbox)
       sandbox.outbox = others
       caller.stop()
     }
@@ -112,7 +105,7 @@ export class ScenarioRunner {
 
   /** Every script there is. */
   async list(sandbox: Sandbox): Promise<readonly ListedScenario[]> {
-    await this.#source.loaded
+    await this.#load()
     const active = activeOn(sandbox)?.name
     return this.#source.list().map(({ problems, ...entry }) => ({
       ...entry,
@@ -123,6 +116,7 @@ export class ScenarioRunner {
 
   /** Loads at once what has changed of the scripts; what is active is swapped before this resolves. */
   async refresh(): Promise<void> {
+    await this.#load()
     await this.#source.refresh?.()
   }
 
@@ -148,7 +142,7 @@ export class ScenarioRunner {
    */
   start(sandbox: Sandbox, name: string, start?: () => Promise<WorldState>): Promise<ActiveScenario> {
     return this.#inTurn(sandbox, async () => {
-      await this.#source.loaded
+      await this.#load()
       const scenario = this.#named(name)
       const beginning = { scenario, fixtures: await fixturesOf(scenario) }
       if (start === undefined) await startScenario(sandbox, beginning)
@@ -194,21 +188,26 @@ export class ScenarioRunner {
     })
   }
 
-  #whenLoaded(work: () => void): void {
-    if (this.#waiting === undefined) work()
-    else this.#waiting.push(work)
-  }
-
-  #begin(): void {
-    const works = this.#waiting ?? []
-    this.#waiting = undefined
-    for (const work of works) work()
+  // Scripts take a thread of their own and half a second, so that they are loaded when somebody is to follow one.
+  async #load(): Promise<void> {
+    if (this.#isLoaded) return
+    await this.#source.load?.()
+    if (this.#isLoaded) return
+    this.#isLoaded = true
+    for (const [sandbox, caller] of this.#callers) {
+      this.#follow(sandbox)
+      caller.start()
+    }
   }
 
   // A script that has changed takes the place of its older version; one that does not fit leaves that in force.
   #follow(sandbox: Sandbox): void {
     const active = activeOn(sandbox)
-    if (active === undefined || sandbox.retired !== undefined || this.#waiting !== undefined) return
+    if (active === undefined || sandbox.retired !== undefined) return
+    if (!this.#isLoaded) {
+      this.#load().catch(sandbox.options.onSurprise)
+      return
+    }
     const scenario = this.#source.get(active.name)
     try {
       if (scenario === undefined) this.#complain(sandbox, active, MISSING)

@@ -66,8 +66,8 @@ export interface ScenarioEntry {
 
 /** Where scenarios come from. */
 export interface ScenarioSource {
-  /** Resolves when everything has been loaded once; until then there is nothing. Absent: it has been. */
-  readonly loaded?: Promise<void>
+  /** Loads everything, the first time that it is asked to; until then there is nothing. Absent: it has been loaded. */
+  load?(): Promise<void>
   /** Every script, broken ones too, in the order of their names. */
   list(): readonly ScenarioEntry[]
   /** What is in force under a name: the last one that was valid; undefined where there is none. */
