@@ -143,3 +143,15 @@ test.for([
 ] as const)('%j is taken for %s', ([document, kind]) => {
   expect(kindOf(document)).toBe(kind)
 })
+
+test('a file that faults add takes is checked as a fault rule', async () => {
+  const directory = folder({
+    'good.json': '{"preset": "rate-limited", "when": {"nth": 2}}',
+    'bad.json': '{\n  "match": {"operation": "pages.creat"},\n  "do": [{"respond": {"status": 500}}]\n}\n',
+  })
+  const paths = ['good.json', 'bad.json'].map((name) => join(directory, name))
+  const { code, out } = await command(['validate', ...paths])
+  expect(code).toBe(1)
+  expect(out).toContain(`${paths[0]}: ok (fault rule)`)
+  expect(out).toMatch(/bad\.json:2:.*\/match\/operation: is no operation\. Did you mean "pages\.create"/)
+})

@@ -237,7 +237,7 @@ export const commands: readonly CommandDeclaration[] = [
   ...scenarioCommands,
   command({
     name: 'validate',
-    says: 'Check fixtures, settings and scenarios; without files, those that start would use',
+    says: 'Check fixtures, settings, scenarios and fault rules; without files, those that start would use',
     args: [
       {
         name: '[files...]',

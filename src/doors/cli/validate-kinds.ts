@@ -4,12 +4,21 @@ import { isObject, type JsonObject } from '../../kernel/json.ts'
 import { isDirectory } from './json-files.ts'
 
 /** What a file can be checked as. A `helper` is checked with the scenarios that import it. */
-export type Kind = 'fixtures' | 'settings' | 'scenario' | 'helper' | 'directory without scenarios'
+export type Kind =
+  | 'fixtures'
+  | 'settings'
+  | 'scenario'
+  | 'fault rule'
+  | 'helper'
+  | 'directory without scenarios'
 
 const FIXTURES_MEMBERS = ['extends', 'organization', 'generate', 'collections', 'description', 'stubs']
 
 /** Of a scenario alone. */
 const SCENARIO_MEMBERS = ['fixtures', 'clock', 'settings', 'pace', 'outcomes', 'faults', 'timeline', 'on']
+
+/** Of a fault rule alone. */
+const RULE_MEMBERS = ['preset', 'match', 'when', 'do', 'actions']
 
 const SCRIPTS = ['.ts', '.js', '.mjs', '.cjs']
 
@@ -34,6 +43,7 @@ export function isHelperPath(path: string): boolean {
 export function kindOf(document: JsonObject): Kind {
   const keys = Object.keys(document)
   if (keys.some((key) => key.includes('.'))) return 'settings'
+  if (keys.some((key) => RULE_MEMBERS.includes(key))) return 'fault rule'
   if (keys.some((key) => SCENARIO_MEMBERS.includes(key)) && !('collections' in document)) return 'scenario'
   if (keys.length === 0 || keys.some((key) => isNear(key, FIXTURES_MEMBERS))) return 'fixtures'
   if (keys.some((key) => isNear(key, SCENARIO_MEMBERS))) return 'scenario'

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
 import { type CheckedScenario, checkScenarios, type EmulatorOptions, startEmulator } from '../../emulator.ts'
 import { Refusal } from '../../kernel/errors.ts'
-import type { JsonObject } from '../../kernel/json.ts'
+import { checkDraft } from '../../kernel/faults/arm.ts'
+import type { Issue, JsonObject } from '../../kernel/json.ts'
 import { FixturesError } from '../fixtures.ts'
 import { type FixturesIssue, fileOf, locateFixtures } from './fixtures-lines.ts'
 import type { Invocation, VALIDATE_OPTIONS } from './invocation.ts'
@@ -76,9 +77,18 @@ async function verdictOn(file: string, under: Under): Promise<Verdict | 'scenari
     const error = await failureOf({ fixtures: file, settings: under.settings })
     return { file, kind, issues: await fixturesIssues(error) }
   }
+  const at = (issues: readonly Issue[]) => located(text, issues).map((issue) => ({ ...issue, file }))
+  if (kind === 'fault rule') return { file, kind, issues: at(await ruleIssues(document, under)) }
   const error = await failureOf({ fixtures: {}, settings: document })
-  const issues = error instanceof Refusal ? located(text, error.options.issues ?? []) : []
-  return { file, kind, issues: issues.map((issue) => ({ ...issue, file })) }
+  return { file, kind, issues: at(error instanceof Refusal ? (error.options.issues ?? []) : []) }
+}
+
+async function ruleIssues(rule: JsonObject, { settings }: Under): Promise<readonly Issue[]> {
+  const emulator = await startEmulator({ ...SILENT, fixtures: {}, settings })
+  const { service, settings: inForce } = emulator.sandbox
+  await emulator.close()
+  const checked = checkDraft(rule, service, inForce)
+  return 'issues' in checked ? checked.issues : []
 }
 
 function missing(file: string, what: 'file' | 'directory'): Verdict {
