@@ -1,4 +1,4 @@
-import { parameterHelp } from '../../kernel/faults/header-parameters.ts'
+import { parameterHelp } from '../../kernel/faults/header/parameters.ts'
 import type { Preset } from '../../kernel/faults/preset.ts'
 import type { JsonObject } from '../../kernel/json.ts'
 import { ask, RequestRefused } from './control-client.ts'

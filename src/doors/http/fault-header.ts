@@ -6,7 +6,7 @@ import {
   type HeaderFault,
   type HeaderValue,
   headerRefusal,
-} from '../../kernel/faults/header-rules.ts'
+} from '../../kernel/faults/header/rules.ts'
 import type { Call } from '../../kernel/request/exchange.ts'
 import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
 

@@ -7,7 +7,7 @@ import { zodIssues } from '../zod-issues.ts'
 import type { FaultDraft } from './draft.ts'
 import { expand } from './expand.ts'
 import { type FaultRule, type FaultSource, faultCounters, faultRules } from './rule.ts'
-import { ruleSchemas } from './rule-schema.ts'
+import { ruleSchemas } from './schema/rule.ts'
 import { countersByRule } from './standing.ts'
 
 /** Rules that one world can have. */

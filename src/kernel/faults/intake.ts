@@ -5,7 +5,7 @@ import type { Service } from '../operation.ts'
 import { zodIssues } from '../zod-issues.ts'
 import { MOST_RULES } from './arm.ts'
 import type { FaultCounter, FaultRule } from './rule.ts'
-import { ruleSchemas } from './rule-schema.ts'
+import { ruleSchemas } from './schema/rule.ts'
 
 /** The members of a state document that are about faults, as they come. */
 export interface RawFaults {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { headers } from '../faults/byte-schema.ts'
+import { headers } from '../faults/schema/bytes.ts'
 import { intBetween } from '../fields.ts'
 import { type Issue, type Json, pointer } from '../json.ts'
 import type { Service } from '../operation.ts'

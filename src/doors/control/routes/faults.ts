@@ -5,7 +5,7 @@ import { arm, checkDraft, disarm, MOST_RULES, rearm, rewrite } from '../../../ke
 import type { FaultDraft } from '../../../kernel/faults/draft.ts'
 import { ALL_PRESETS, type Preset } from '../../../kernel/faults/preset.ts'
 import { type FaultRule, faultRules } from '../../../kernel/faults/rule.ts'
-import { ruleSchemas } from '../../../kernel/faults/rule-schema.ts'
+import { ruleSchemas } from '../../../kernel/faults/schema/rule.ts'
 import { type Standing, standingOf } from '../../../kernel/faults/standing.ts'
 import { anyObject } from '../../../kernel/fields.ts'
 import type { Json, JsonObject } from '../../../kernel/json.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { mapOf, strictObject } from '../strict-input.ts'
+import { mapOf, strictObject } from '../../strict-input.ts'
 
 /** Characters of one text of a rule: about as much as one call of the control interface carries. */
 const LONGEST_TEXT = 1_000_000

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Action } from './actions.ts'
-import { changeActions, parameterHelp, parametersOf, whenOf } from './header-parameters.ts'
-import type { Preset } from './preset.ts'
+import type { Action } from '../actions.ts'
+import type { Preset } from '../preset.ts'
+import { changeActions, parameterHelp, parametersOf, whenOf } from './parameters.ts'
 
 function preset(...actions: readonly Action[]): Preset {
   return { name: 'any', family: 'retry', says: 'Something.', match: 'everything', do: actions }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { Settings } from '../assumptions.ts'
-import { operation, type Resource, service } from '../operation.ts'
-import { collection } from '../state/collection.ts'
-import { checkDraft } from './arm.ts'
-import { ruleSchemas } from './rule-schema.ts'
+import { Settings } from '../../assumptions.ts'
+import { operation, type Resource, service } from '../../operation.ts'
+import { collection } from '../../state/collection.ts'
+import { checkDraft } from '../arm.ts'
+import { ruleSchemas } from './rule.ts'
 
 const list = operation({
   name: 'things.list',

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { intBetween, nonEmptyText } from '../fields.ts'
-import { isPointer } from '../log/json-pointer.ts'
-import { either, form, json, someOf, strictObject } from '../strict-input.ts'
+import { intBetween, nonEmptyText } from '../../fields.ts'
+import { isPointer } from '../../log/json-pointer.ts'
+import { either, form, json, someOf, strictObject } from '../../strict-input.ts'
 import {
   BODY_FIXTURES,
   type BodyFault,
@@ -13,9 +13,9 @@ import {
   type Primitives,
   type RawFault,
   type WIRE_PRIMITIVES,
-} from './actions.ts'
-import { anyText, base64, lineHeaders, lineName, lineText } from './byte-schema.ts'
-import { bodyPlace, MOST_BYTES, stage } from './stage-schema.ts'
+} from '../actions.ts'
+import { anyText, base64, lineHeaders, lineName, lineText } from './bytes.ts'
+import { bodyPlace, MOST_BYTES, stage } from './stage.ts'
 
 type WireSchemas = { readonly [N in (typeof WIRE_PRIMITIVES)[number]]: z.ZodType<Primitives[N]> }
 

@@ -1,15 +1,23 @@
 import * as z from 'zod'
-import { didYouMean, type Settings } from '../assumptions.ts'
-import { duration, intBetween, nonEmptyText, timestamp } from '../fields.ts'
-import { fitsGlob } from '../log/glob.ts'
-import { requestMembers } from '../log/request-match-members.ts'
-import type { Service } from '../operation.ts'
-import { either, form, mapOf, membersOf, nameAmong, someOf, strictObject, together } from '../strict-input.ts'
-import type { Action } from './actions.ts'
-import { clashes } from './clashes.ts'
-import type { FaultDraft } from './draft.ts'
-import { expand } from './expand.ts'
-import { ALL_PRESETS } from './preset.ts'
+import { didYouMean, type Settings } from '../../assumptions.ts'
+import { duration, intBetween, nonEmptyText, timestamp } from '../../fields.ts'
+import { fitsGlob } from '../../log/glob.ts'
+import { requestMembers } from '../../log/request-match-members.ts'
+import type { Service } from '../../operation.ts'
+import {
+  either,
+  form,
+  mapOf,
+  membersOf,
+  nameAmong,
+  someOf,
+  strictObject,
+  together,
+} from '../../strict-input.ts'
+import type { Action } from '../actions.ts'
+import type { FaultDraft } from '../draft.ts'
+import { expand } from '../expand.ts'
+import { ALL_PRESETS } from '../preset.ts'
 import {
   COUNTED_BY,
   type CountedBy,
@@ -17,9 +25,10 @@ import {
   type FaultMatch,
   type FaultRule,
   type When,
-} from './rule.ts'
-import { wireSchemas } from './wire-schema.ts'
-import { worldSchemas } from './world-schema.ts'
+} from '../rule.ts'
+import { clashes } from './clashes.ts'
+import { wireSchemas } from './wire.ts'
+import { worldSchemas } from './world.ts'
 
 /** What users and documents say of rules, under one choice of settings. */
 export interface RuleSchemas {

@@ -1,11 +1,11 @@
-import { didYouMean } from '../assumptions.ts'
-import { type Clash, membersOf } from '../strict-input.ts'
-import { type Action, only } from './actions.ts'
-import type { FaultDraft } from './draft.ts'
-import type { Expanded } from './expand.ts'
-import { phaseOf } from './phase.ts'
-import type { CountedBy } from './rule.ts'
-import { countedBy } from './when.ts'
+import { didYouMean } from '../../assumptions.ts'
+import { type Clash, membersOf } from '../../strict-input.ts'
+import { type Action, only } from '../actions.ts'
+import type { FaultDraft } from '../draft.ts'
+import type { Expanded } from '../expand.ts'
+import { phaseOf } from '../phase.ts'
+import type { CountedBy } from '../rule.ts'
+import { countedBy } from '../when.ts'
 
 /**
  * What is wrong between the parts of a rule that are right by themselves.

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { intBetween } from '../fields.ts'
-import { either, form, membersOf, nameAmong, someOf } from '../strict-input.ts'
-import { type BodyPlace, type NamedStage, STAGES, type Stage } from './actions.ts'
+import { intBetween } from '../../fields.ts'
+import { either, form, membersOf, nameAmong, someOf } from '../../strict-input.ts'
+import { type BodyPlace, type NamedStage, STAGES, type Stage } from '../actions.ts'
 
 /** No body is larger: places beyond it would never be reached. */
 export const MOST_BYTES = 1_073_741_824

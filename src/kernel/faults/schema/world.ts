@@ -1,14 +1,23 @@
 import * as z from 'zod'
-import type { Settings } from '../assumptions.ts'
-import { catalog } from '../errors.ts'
-import { anyObject, duration, intBetween, nonEmptyText, timestamp } from '../fields.ts'
-import type { JsonObject } from '../json.ts'
-import { isPointer, keysOf } from '../log/json-pointer.ts'
-import type { Service } from '../operation.ts'
-import { either, form, json, membersOf, nameAmong, someOf, strictObject, together } from '../strict-input.ts'
-import { END_OF_TIME } from '../time/clock.ts'
-import { parseDuration } from '../time/duration.ts'
-import { formatInstant } from '../time/instant.ts'
+import type { Settings } from '../../assumptions.ts'
+import { catalog } from '../../errors.ts'
+import { anyObject, duration, intBetween, nonEmptyText, timestamp } from '../../fields.ts'
+import type { JsonObject } from '../../json.ts'
+import { isPointer, keysOf } from '../../log/json-pointer.ts'
+import type { Service } from '../../operation.ts'
+import {
+  either,
+  form,
+  json,
+  membersOf,
+  nameAmong,
+  someOf,
+  strictObject,
+  together,
+} from '../../strict-input.ts'
+import { END_OF_TIME } from '../../time/clock.ts'
+import { parseDuration } from '../../time/duration.ts'
+import { formatInstant } from '../../time/instant.ts'
 import type {
   AuthFault,
   ClockFault,
@@ -20,9 +29,9 @@ import type {
   Respond,
   StateFault,
   WORLD_PRIMITIVES,
-} from './actions.ts'
-import { checkStateFault } from './acts/rows.ts'
-import { headers, literalText } from './byte-schema.ts'
+} from '../actions.ts'
+import { checkStateFault } from '../acts/rows.ts'
+import { headers, literalText } from './bytes.ts'
 
 type WorldSchemas = { readonly [N in (typeof WORLD_PRIMITIVES)[number]]: z.ZodType<Primitives[N]> }
 

@@ -1,16 +1,16 @@
-import { didYouMean } from '../assumptions.ts'
-import { Refusal } from '../errors.ts'
-import type { Issue } from '../json.ts'
-import type { Scope, Service } from '../operation.ts'
-import { formatInstant } from '../time/instant.ts'
-import type { Sandbox } from '../worlds/sandbox.ts'
-import { arm, checkDraft, disarm } from './arm.ts'
-import type { FaultDraft } from './draft.ts'
-import { changeActions, type HeaderValues, isParameter, parametersOf, whenOf } from './header-parameters.ts'
-import { ALL_PRESETS, type Preset } from './preset.ts'
-import { type FaultCounter, type FaultRule, faultCounters, faultRules } from './rule.ts'
+import { didYouMean } from '../../assumptions.ts'
+import { Refusal } from '../../errors.ts'
+import type { Issue } from '../../json.ts'
+import type { Scope, Service } from '../../operation.ts'
+import { formatInstant } from '../../time/instant.ts'
+import type { Sandbox } from '../../worlds/sandbox.ts'
+import { arm, checkDraft, disarm } from '../arm.ts'
+import type { FaultDraft } from '../draft.ts'
+import { ALL_PRESETS, type Preset } from '../preset.ts'
+import { type FaultCounter, type FaultRule, faultCounters, faultRules } from '../rule.ts'
+import { changeActions, type HeaderValues, isParameter, parametersOf, whenOf } from './parameters.ts'
 
-export type { HeaderValue } from './header-parameters.ts'
+export type { HeaderValue } from './parameters.ts'
 
 /** One fault that a request asks for in its header X-Emulator-Fault. */
 export interface HeaderFault {

@@ -1,8 +1,8 @@
-import type { Json } from '../json.ts'
-import type { Action, PrimitiveName } from './actions.ts'
-import type { Preset } from './preset.ts'
-import { isTimed, retimed, TIMINGS } from './retime.ts'
-import type { CountedBy, When } from './rule.ts'
+import type { Json } from '../../json.ts'
+import type { Action, PrimitiveName } from '../actions.ts'
+import type { Preset } from '../preset.ts'
+import { isTimed, retimed, TIMINGS } from '../retime.ts'
+import type { CountedBy, When } from '../rule.ts'
 
 /** What a parameter of the header X-Emulator-Fault can be: a number, a word or text in quotes, or its mere presence. */
 export type HeaderValue = number | string | boolean
