@@ -1,4 +1,4 @@
-import { only } from '../faults/actions.ts'
+import { allOf } from '../faults/actions.ts'
 import type { KeptWindow, LogEntry } from '../log/request-log.ts'
 import { idempotencyId } from '../request/idempotency.ts'
 import type { Admission } from '../request/rate-limiter.ts'
@@ -32,7 +32,7 @@ export interface LimiterTrace {
 /** What the limiter saw and said. Specification: Limits / Rate limits. */
 export function limiterOf(world: World, { window, admission, error, faults }: LogEntry): LimiterTrace {
   const { limit, ...after } = quotaOf(window?.admission ?? admission)
-  const isFaulted = only(faults?.actions ?? [], 'quota').length > 0
+  const isFaulted = allOf(faults?.actions ?? [], 'quota').length > 0
   return {
     key: window?.key ?? null,
     limit,

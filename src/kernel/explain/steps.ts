@@ -1,4 +1,4 @@
-import { only } from '../faults/actions.ts'
+import { allOf } from '../faults/actions.ts'
 import type { LogEntry } from '../log/request-log.ts'
 import type { AnyOperation } from '../operation.ts'
 import { STEPS, type Step } from '../request/steps.ts'
@@ -109,7 +109,7 @@ function answererOf({ stubbed }: LogEntry): string {
 }
 
 function concluded({ status, faults }: LogEntry): string {
-  const isProxy = only(faults?.actions ?? [], 'respond')[0]?.proxy === true
+  const isProxy = allOf(faults?.actions ?? [], 'respond')[0]?.proxy === true
   const isWhole = faults?.sent === undefined || faults.sent.end === 'whole'
   return `The answer ${isWhole ? 'was' : 'would have been'} ${status}, with${isProxy ? 'out' : ''} the rate-limit headers.`
 }

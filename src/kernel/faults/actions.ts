@@ -304,6 +304,9 @@ export const WIRE_PRIMITIVES = ['head', 'body', 'lines', 'frame', 'pace', 'cut',
 export const WORLD_PRIMITIVES = ['respond', 'quota', 'idem', 'state', 'auth', 'clock', 'deliver'] as const
 
 /** The parameters of every action of one primitive, in order. */
-export function only<N extends PrimitiveName>(actions: readonly Action[], name: N): readonly Primitives[N][] {
+export function allOf<N extends PrimitiveName>(
+  actions: readonly Action[],
+  name: N,
+): readonly Primitives[N][] {
   return actions.flatMap((action) => (name in action ? [(action as Record<N, Primitives[N]>)[name]] : []))
 }

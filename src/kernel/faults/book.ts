@@ -1,6 +1,6 @@
 import type { Store } from '../state/store.ts'
 import { formatInstant } from '../time/instant.ts'
-import { type Action, only } from './actions.ts'
+import { type Action, allOf } from './actions.ts'
 import { CountedKeys } from './counted-keys.ts'
 import { Decision, type Fired, type Phase, type Verdict } from './decision.ts'
 import { counterKey, mismatch, type Subject } from './match.ts'
@@ -179,9 +179,9 @@ interface Judged {
 // Whatever may keep an exchange from its end for a while.
 function holds(actions: readonly Action[]): boolean {
   return (
-    only(actions, 'cut').some(({ how }) => how === 'pause') ||
-    only(actions, 'pace').length > 0 ||
-    only(actions, 'deliver').length > 0
+    allOf(actions, 'cut').some(({ how }) => how === 'pause') ||
+    allOf(actions, 'pace').length > 0 ||
+    allOf(actions, 'deliver').length > 0
   )
 }
 

@@ -1,4 +1,4 @@
-import { only, type Stage } from './actions.ts'
+import { allOf, type Stage } from './actions.ts'
 import type { Phase } from './decision.ts'
 import type { FaultRule } from './rule.ts'
 import { stopsOf } from './stops.ts'
@@ -9,7 +9,7 @@ export function phaseOf({ match, do: plain, actions }: Pick<FaultRule, 'match' |
   const all = [...plain, ...Object.values(actions).flat()]
   const stages = stopsOf(all).map(({ at }) => at)
   if (stages.includes('accept')) return 'accept'
-  const isEarly = stages.some(isBeforeBody) || only(all, 'pace').some(({ no_continue }) => no_continue)
+  const isEarly = stages.some(isBeforeBody) || allOf(all, 'pace').some(({ no_continue }) => no_continue)
   return isEarly ? 'head' : 'call'
 }
 

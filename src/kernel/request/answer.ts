@@ -1,4 +1,4 @@
-import { type Action, only, WIRE_PRIMITIVES } from '../faults/actions.ts'
+import { type Action, allOf, WIRE_PRIMITIVES } from '../faults/actions.ts'
 import { dateOf } from '../faults/acts/clock.ts'
 import { type HeaderList, withHeaders } from '../faults/acts/headers.ts'
 import { claimed, quotaFields, toldQuota } from '../faults/acts/quota.ts'
@@ -84,7 +84,7 @@ function idsOf({ fired }: Decision): string {
 function wireOf(world: World, { decision }: Exchange): Wire | undefined {
   if (decision === undefined) return undefined
   const actions = decision.actions.filter((action) => Object.keys(action).some((name) => ON_WIRE.has(name)))
-  const waits = only(decision.actions, 'deliver').some((each) => each.when === 'before-response')
+  const waits = allOf(decision.actions, 'deliver').some((each) => each.when === 'before-response')
   if (actions.length === 0 && !waits) return undefined
   const report = (sent: Sent): void => {
     decision.sent = sent

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { only } from '../../../kernel/faults/actions.ts'
+import { allOf } from '../../../kernel/faults/actions.ts'
 import type { Decision } from '../../../kernel/faults/decision.ts'
 import { stopsOf } from '../../../kernel/faults/stops.ts'
 import { halt } from './halt.ts'
@@ -16,7 +16,7 @@ export async function cutAccepted(
   const stop = stopsOf(actions).find(({ at }) => at === 'accept')
   if (stop === undefined) return
   const { released, closing } = signals
-  const vigil = new Vigil(socket, [released, closing], longest(paceOf(only(actions, 'pace'))))
+  const vigil = new Vigil(socket, [released, closing], longest(paceOf(allOf(actions, 'pace'))))
   const tell = (end: 'whole' | 'cut' | 'held' | 'left'): void => {
     decision.sent = { stage: 'accept', bytes: 0, end }
   }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { only } from '../../../kernel/faults/actions.ts'
+import { allOf } from '../../../kernel/faults/actions.ts'
 import type { Sent } from '../../../kernel/faults/decision.ts'
 import { stopsOf } from '../../../kernel/faults/stops.ts'
 import type { Answer, Wire } from '../../../kernel/request/answer.ts'
@@ -28,7 +28,7 @@ export async function sendFaulted(
   { closing }: { readonly closing: AbortSignal },
 ): Promise<void> {
   const { wire, durable } = answer
-  const pace = paceOf(only(wire.actions, 'pace'))
+  const pace = paceOf(allOf(wire.actions, 'pace'))
   const limit = longest(pace)
   // What was waited before the handler is part of it.
   const left = limit - Math.min(pace.before_handler_ms ?? 0, limit)

@@ -1,6 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
-import { only } from '../../../kernel/faults/actions.ts'
+import { allOf } from '../../../kernel/faults/actions.ts'
 import type { Answer, Wire } from '../../../kernel/request/answer.ts'
 import { KEEP_ALIVE_TIMEOUT } from '../connections.ts'
 import type { HeaderPair } from '../headers.ts'
@@ -41,7 +41,7 @@ export async function messageOf(
   facts: MessageFacts,
 ): Promise<Message> {
   const { actions } = answer.wire
-  const raw = only(actions, 'raw').at(-1)
+  const raw = allOf(actions, 'raw').at(-1)
   if (raw !== undefined) {
     return { head: undefined, body: Buffer.from(raw.base64, 'base64'), framing: UNFRAMED, raw: true }
   }
@@ -51,11 +51,11 @@ export async function messageOf(
     if ('body' in action) draft = await withBody(draft, action.body)
     if ('lines' in action) draft = withLines(draft, action.lines)
   }
-  const heads = only(actions, 'head')
+  const heads = allOf(actions, 'head')
   const status = heads.reduce((status, head) => head.status ?? status, draft.status)
   const version = heads.reduce((version, head) => head.version ?? version, '1.1')
   const http10 = facts.http10 || version === '1.0'
-  const framing = framingOf(only(actions, 'frame'), { ...facts, status, stream: isStream, http10 })
+  const framing = framingOf(allOf(actions, 'frame'), { ...facts, status, stream: isStream, http10 })
   const framed = (keepAlive: boolean): Head => {
     const own = [...draft.headers, ...hopHeaders(framing, draft, keepAlive)]
     return heads.reduce(withHead, plainHead(draft.status, own))

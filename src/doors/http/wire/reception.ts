@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { only, type Stage } from '../../../kernel/faults/actions.ts'
+import { allOf, type Stage } from '../../../kernel/faults/actions.ts'
 import type { Decision, Sent } from '../../../kernel/faults/decision.ts'
 import { type Stop, stopsOf } from '../../../kernel/faults/stops.ts'
 import type { Call, CallBody } from '../../../kernel/request/exchange.ts'
@@ -71,7 +71,7 @@ export class Reception {
 
   // A client that waits to be asked for its body, and never is, may wait for ever.
   #withhold(call: Decided): Vigil | undefined {
-    const isAsked = paceOf(only(call.decision.actions, 'pace')).no_continue !== true
+    const isAsked = paceOf(allOf(call.decision.actions, 'pace')).no_continue !== true
     if (isAsked || !awaitsContinue(this.#req)) return undefined
     withholdContinue(this.#req)
     const vigil = this.#vigil(call)
@@ -81,7 +81,7 @@ export class Reception {
 
   async #reachesHandler(call: Decided): Promise<boolean> {
     const { actions } = call.decision
-    const { before_handler_ms } = paceOf(only(actions, 'pace'))
+    const { before_handler_ms } = paceOf(allOf(actions, 'pace'))
     if (before_handler_ms !== undefined && !(await this.#wait(before_handler_ms, call))) return false
     const stop = stopsOf(actions).find(({ at }) => at === 'before-handler' || isBeforeBody(at))
     if (stop !== undefined) await this.#halt(stop, call)
@@ -109,7 +109,7 @@ export class Reception {
     vigil.end()
   }
 
-  #vigil({ decision }: Decided, limit = longest(paceOf(only(decision.actions, 'pace')))): Vigil {
+  #vigil({ decision }: Decided, limit = longest(paceOf(allOf(decision.actions, 'pace')))): Vigil {
     return new Vigil(this.#req.socket, [this.#sandbox.faults.releasedFor(decision), this.#closing], limit)
   }
 

@@ -2,7 +2,7 @@ import { refuse } from '../../errors.ts'
 import { type ApiKey, apiKeys, type Caller, type PrincipalKind } from '../../request/auth.ts'
 import type { Exchange } from '../../request/exchange.ts'
 import type { World } from '../../worlds/world.ts'
-import { only } from '../actions.ts'
+import { allOf } from '../actions.ts'
 import type { Decision } from '../decision.ts'
 
 /**
@@ -12,7 +12,7 @@ import type { Decision } from '../decision.ts'
 export function actOnKey(world: World, exchange: Exchange, caller: Caller, decision: Decision): Caller {
   let acting = caller
   for (const { actions, n } of decision.fired) {
-    for (const { revoke, expire_now, expire_after_calls: calls, kind } of only(actions, 'auth')) {
+    for (const { revoke, expire_now, expire_after_calls: calls, kind } of allOf(actions, 'auth')) {
       if (revoke === true) revokeKey(world, exchange, caller)
       if (expire_now === true || (calls !== undefined && n > calls)) invalid('The key has expired.')
       if (kind !== undefined && kind !== acting.kind) acting = ofKind(world, acting, kind)

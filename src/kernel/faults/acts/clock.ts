@@ -3,12 +3,12 @@ import { END_OF_TIME } from '../../time/clock.ts'
 import { parseDuration } from '../../time/duration.ts'
 import { advanceTo } from '../../time/settle.ts'
 import type { World } from '../../worlds/world.ts'
-import { only } from '../actions.ts'
+import { allOf } from '../actions.ts'
 import type { Decision } from '../decision.ts'
 
 /** Lets time pass as fired rules say: what is due by then happens first. Time never goes back. */
 export function passTime(world: World, exchange: Exchange, decision: Decision): void {
-  for (const { advance, jump, freeze } of only(decision.actions, 'clock')) {
+  for (const { advance, jump, freeze } of allOf(decision.actions, 'clock')) {
     const { now } = world.clock
     const target = Math.max(now + durationOf(advance), jump === undefined ? now : Date.parse(jump))
     if (target > now) {
@@ -21,7 +21,7 @@ export function passTime(world: World, exchange: Exchange, decision: Decision): 
 
 /** The Date header of an answer that is made now, shifted as fired rules say. Years have four digits in it. */
 export function dateOf(now: number, decision: Decision): string {
-  const shift = only(decision.actions, 'clock').reduce((sum, { offset }) => sum + offsetOf(offset), 0)
+  const shift = allOf(decision.actions, 'clock').reduce((sum, { offset }) => sum + offsetOf(offset), 0)
   return new Date(Math.min(END_OF_TIME, Math.max(0, now + shift))).toUTCString()
 }
 

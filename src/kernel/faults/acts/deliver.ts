@@ -1,5 +1,5 @@
 import type { DeliveryFaults } from '../../outbox/records.ts'
-import { type DeliverFault, only } from '../actions.ts'
+import { allOf, type DeliverFault } from '../actions.ts'
 import type { Decision } from '../decision.ts'
 
 /** What is to become of one webhook. */
@@ -16,7 +16,7 @@ export interface Treatment {
  */
 export function treatmentOf(decision: Decision | undefined): Treatment {
   if (decision === undefined || decision.fired.length === 0) return { copies: 1, faults: null }
-  const actions = only(decision.actions, 'deliver')
+  const actions = allOf(decision.actions, 'deliver')
   const rules = decision.fired.map(({ rule }) => rule.id)
   if (last(actions, 'drop') === true) return { copies: 1, faults: { rules, drop: true } }
   const sign = last(actions, 'sign')

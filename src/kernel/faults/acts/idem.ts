@@ -1,12 +1,12 @@
 import { refuse } from '../../errors.ts'
 import type { Exchange } from '../../request/exchange.ts'
 import { IDEMPOTENCY } from '../../request/idempotency.ts'
-import { type IdemFault, only } from '../actions.ts'
+import { allOf, type IdemFault } from '../actions.ts'
 
 /** What the rules say of Idempotency-Keys: of each parameter, what was given last. */
 export function idemOf({ decision }: Exchange): IdemFault {
   if (decision === undefined) return NOTHING
-  return Object.assign({}, ...only(decision.actions, 'idem'))
+  return Object.assign({}, ...allOf(decision.actions, 'idem'))
 }
 
 const NOTHING: IdemFault = {}

@@ -3,14 +3,14 @@ import { type Admission, type Limit, policyFields } from '../../request/rate-lim
 import { END_OF_TIME } from '../../time/clock.ts'
 import { SECOND } from '../../time/duration.ts'
 import { formatInstant } from '../../time/instant.ts'
-import { only, type QuotaFault } from '../actions.ts'
+import { allOf, type QuotaFault } from '../actions.ts'
 import type { Decision } from '../decision.ts'
 import type { HeaderList } from './headers.ts'
 import { respondOf } from './respond.ts'
 
 /** What the rules say of the limiter: of each parameter, what was given last. */
 export function quotaOf({ actions }: Decision): QuotaFault | undefined {
-  const all = only(actions, 'quota')
+  const all = allOf(actions, 'quota')
   return all.length === 0 ? undefined : Object.assign({}, ...all)
 }
 

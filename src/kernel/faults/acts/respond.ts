@@ -2,20 +2,20 @@ import { catalog, type ErrorCode, Refusal, type RefusalOptions } from '../../err
 import type { Json } from '../../json.ts'
 import { type Content, fail, JSON_TYPE, PROBLEM_TYPE } from '../../request/content.ts'
 import type { Exchange } from '../../request/exchange.ts'
-import { only, type Respond } from '../actions.ts'
+import { allOf, type Respond } from '../actions.ts'
 import type { Decision } from '../decision.ts'
 import type { HeaderList } from './headers.ts'
 
 /** The answer that stands in for the handler's. Of several the first: behind it there is nothing left to answer. */
 export function respondOf({ actions }: Decision): Respond | undefined {
-  return only(actions, 'respond')[0]
+  return allOf(actions, 'respond')[0]
 }
 
 /** Whether the handler must not run, so that the request leaves the world as it is. */
 export function replacesHandler(decision: Decision): boolean {
   const respond = respondOf(decision)
   if (respond !== undefined && respond.effects !== 'apply') return true
-  return only(decision.actions, 'body').some(({ effects }) => effects === 'none')
+  return allOf(decision.actions, 'body').some(({ effects }) => effects === 'none')
 }
 
 /**

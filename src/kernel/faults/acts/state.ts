@@ -3,7 +3,7 @@ import type { Scope } from '../../operation.ts'
 import type { Exchange } from '../../request/exchange.ts'
 import { settle } from '../../time/settle.ts'
 import type { World } from '../../worlds/world.ts'
-import { only, type StateFault } from '../actions.ts'
+import { allOf, type StateFault } from '../actions.ts'
 import type { Decision } from '../decision.ts'
 import { noteMoved } from './moved.ts'
 import { idMeant, idNamed } from './record-ref.ts'
@@ -44,7 +44,7 @@ function wantedAt({ idempotency }: Exchange, { fired }: Decision, at: StateStage
   return fired.flatMap(({ rule, actions, n }) => {
     // A request that asks for a turn itself means what it creates, and a repetition of it creates nothing.
     if (rule.source === 'magic' && idempotency === 'replay') return []
-    return only(actions, 'state')
+    return allOf(actions, 'state')
       .filter((fault) => (fault.at ?? 'before-handler') === at)
       .map((fault) => ({ fault, n }))
   })

@@ -1,6 +1,6 @@
 import { didYouMean } from '../../assumptions.ts'
 import { type Clash, membersOf } from '../../strict-input.ts'
-import { type Action, only } from '../actions.ts'
+import { type Action, allOf } from '../actions.ts'
 import type { FaultDraft } from '../draft.ts'
 import type { Expanded } from '../expand.ts'
 import { phaseOf } from '../phase.ts'
@@ -83,14 +83,14 @@ function wrongActions(rule: Expanded): Clash[] {
 }
 
 function wrongForRequest({ path, action }: Placed): Clash[] {
-  const [deliver] = only([action], 'deliver')
+  const [deliver] = allOf([action], 'deliver')
   if (deliver === undefined || deliver.when === 'before-response') return []
   const message = 'is done to a webhook: match it by {"webhook": type}, or with "*" all of them'
   return [{ path: [...path, 'deliver'], message }]
 }
 
 function wrongForWebhook({ path, action }: Placed): Clash[] {
-  const [deliver] = only([action], 'deliver')
+  const [deliver] = allOf([action], 'deliver')
   if (deliver?.when === 'before-response') {
     const message = 'holds the answer of a request: match the request, not a webhook'
     return [{ path: [...path, 'deliver', 'when'], message }]
