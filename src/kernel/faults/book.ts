@@ -100,8 +100,10 @@ export class FaultBook {
     armed: readonly string[] = [],
     earlier?: Decision,
   ): Decision | undefined {
-    const rules = this.#rulesOf(phase).filter(({ source, id }) => source !== 'header' || armed.includes(id))
-    if (rules.length === 0) return earlier
+    const isAsked = ({ source, id }: FaultRule) => source !== 'header' || armed.includes(id)
+    const rules = this.#rulesOf(phase).filter(isAsked)
+    const others = phase === 'call' ? this.#othersThan(isAsked) : []
+    if (rules.length + others.length === 0) return earlier
     const counting = new Counting(this.#store, this.#keys, formatInstant(this.#facts.now()))
     const fired: Fired[] = [...(earlier?.fired ?? [])]
     const verdicts: Verdict[] = [...(earlier?.verdicts ?? [])]
@@ -119,8 +121,22 @@ export class FaultBook {
       fired.push(hit)
       if (rule.then === 'stop') last = rule
     }
+    verdicts.push(...others.slice(0, Math.max(0, MOST_MISSED - missed)))
     counting.commit()
     return new Decision(fired, verdicts)
+  }
+
+  /** What is said of the rules that no request, or not this one, is held against. */
+  #othersThan(isAsked: (rule: FaultRule) => boolean): Verdict[] {
+    const not = (says: string) => (rule: FaultRule) => ({ rule: rule.id, fired: false, says, about: rule })
+    const named = [...this.#rulesOf('head'), ...this.#rulesOf('call')]
+    return [
+      ...this.#rulesOf('accept').map(not('It is about a connection before its first request.')),
+      ...this.#rulesOf('webhook').map(not('It is about webhooks, not about requests.')),
+      ...named
+        .filter((rule) => !isAsked(rule))
+        .map(not('It is for requests that ask for it by their header.')),
+    ]
   }
 
   #judge(rule: FaultRule, subject: Subject, counting: Counting): Judged {
