@@ -113,7 +113,7 @@ test.for([
   [['add', 'server-eror'], 1, 'is no preset. Did you mean "server-error"?'],
   [['add', 'server-eror', '--nth', '2'], 1, 'There is no preset "server-eror". Did you mean "server-error"?'],
   [['add', 'lost-resp'], 1, 'is no preset. Did you mean "lost-response-after-commit"?'],
-  [['add', 'thunder'], 1, 'is no preset. GET /__emulator/faults/presets lists every preset.'],
+  [['add', 'thunder'], 1, 'is no preset. "workspace-emulator faults presets" lists every preset.'],
   [['add', 'slow-drip', '--by', 'weather'], 1, 'is no thing to count by. There are rule, api_key,'],
   [['add', '[]'], 1, 'must have at least 1 item'],
   [['add', '{"preset": }'], 2, '<rule>: is not JSON: '],

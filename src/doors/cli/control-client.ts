@@ -114,7 +114,25 @@ export function refusal({ url, controlToken }: ControlAddress, asked: string, an
   // The message names the first that is wrong, unless it speaks of all of them.
   const rest = first === undefined || body.message.includes(first.detail) ? others : [first, ...others]
   const lines = rest.map(({ pointer, detail }) => `  ${pointer}: ${detail}`)
-  return [...sentences.split('\n'), ...lines].map(printable).join('\n')
+  return [...sentences.split('\n'), ...lines].map(inCommands).map(printable).join('\n')
+}
+
+/** The commands that show what a route shows. */
+const COMMANDS: ReadonlyMap<string, string> = new Map([
+  ['faults/presets', 'faults presets'],
+  ['faults', 'faults list'],
+  ['scenarios', 'scenario list'],
+  ['snapshots', 'snapshot list'],
+  ['sandboxes', 'sandbox list'],
+  ['requests', 'requests'],
+])
+
+// Whoever types commands is not to look up how a route is called.
+function inCommands(line: string): string {
+  return line.replaceAll(/GET \/__emulator\/([a-z/]*[a-z])(?![\w/{?-])/g, (route, path: string) => {
+    const name = COMMANDS.get(path)
+    return name === undefined ? route : `"workspace-emulator ${name}"`
+  })
 }
 
 function issuesOf({ body }: ControlAnswer): Issue[] {
