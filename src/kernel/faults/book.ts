@@ -32,7 +32,8 @@ export class FaultBook {
   readonly #facts: BookFacts
   readonly #keys: CountedKeys
   #sorted: Sorted | undefined
-  #release = new AbortController()
+  /** Made when somebody holds a connection: most worlds never do. */
+  #release: AbortController | undefined
   readonly #holds = new Map<string, Hold>()
 
   constructor(store: Store, facts: BookFacts) {
@@ -56,6 +57,7 @@ export class FaultBook {
 
   /** Aborted by {@link release}: whoever holds a connection open on behalf of a fault lets go of it. */
   get released(): AbortSignal {
+    this.#release ??= new AbortController()
     return this.#release.signal
   }
 
@@ -76,8 +78,8 @@ export class FaultBook {
 
   /** Lets go of every connection that is held. */
   release(): void {
-    this.#release.abort()
-    this.#release = new AbortController()
+    this.#release?.abort()
+    this.#release = undefined
     this.#letGo(() => true)
   }
 
