@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Emulator, startEmulator } from '../../emulator.ts'
-import { SCENARIO, type ScenarioRow } from '../../kernel/scenario/row.ts'
-import { WORLD } from '../../kernel/state/state.ts'
+import { activeOn } from '../../kernel/scenario/force.ts'
 import { formatInstant } from '../../kernel/time/instant.ts'
-import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
 import { CONTRACT_VERSION, packageVersion } from '../version.ts'
 import { banner, type Facts } from './banner.ts'
 import { plainKeys, readyKeys } from './demo-keys.ts'
@@ -43,7 +41,7 @@ export async function start({ options, given, terminal }: Invocation<keyof Start
   if (made !== undefined) terminal.err(tokenWarning(options.host, made))
   if (isOld) warnOfOldWorld(options, given, logger)
   if (given.has('scenarios') && !isDirectory(options.scenarios))
-    logger.warn(`${options.scenarios} is not there. Scenarios are loaded as soon as it is.`)
+    logger.warn(`${options.scenarios} is not there: until it is, there are no scenarios.`)
   await announce(emulator, options, made, { terminal, logger })
   await stopped
   await logger.flush()
@@ -93,11 +91,6 @@ function warnOfOldWorld(
   )
 }
 
-function activeScenario({ store }: Sandbox): string | null {
-  const row = store.get(WORLD, SCENARIO) as ScenarioRow | undefined
-  return row?.name ?? null
-}
-
 async function announce(
   { baseUrl, controlUrl, port, sandbox }: Emulator,
   options: StartOptions,
@@ -120,7 +113,7 @@ async function announce(
     now: formatInstant(sandbox.clock.due()),
     rate: sandbox.clock.rate,
     seed: sandbox.seed,
-    scenario: activeScenario(sandbox),
+    scenario: activeOn(sandbox)?.name ?? null,
     assumptions: sandbox.ledger.items.size,
   }
   if (options.logFormat === 'json') logger.info('ready', { ...facts })
