@@ -1,4 +1,5 @@
 import type { Settings } from '../assumptions.ts'
+import { didYouMean } from '../assumptions.ts'
 import { refuse } from '../errors.ts'
 import type { Issue } from '../json.ts'
 import type { Scope, Service } from '../operation.ts'
@@ -57,6 +58,18 @@ export function rewrite(
 export function rearm({ tx, at }: Scope, rule: FaultRule, wall: string): FaultRule {
   forget(tx, rule.id)
   return tx.in(faultRules).put({ ...rule, armed_at: at, armed_wall: wall })
+}
+
+/** The rule with an id, or a refusal that names the nearest. */
+export function ruleNamed({ tx }: Pick<Scope, 'tx'>, id: string): FaultRule {
+  const rules = tx.in(faultRules)
+  const found = rules.get(id)
+  if (found !== undefined) return found
+  const known = [...rules].map((rule) => rule.id)
+  return refuse('not_found', {
+    detail: `There is no fault rule "${id}".${didYouMean(id, known)}`,
+    mitigation: 'GET /__emulator/faults lists those that are armed.',
+  })
 }
 
 /** Removes a rule and its counters. Does nothing where there is none. */

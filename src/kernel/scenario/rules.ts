@@ -1,6 +1,4 @@
-import { didYouMean } from '../assumptions.ts'
-import { refuse } from '../errors.ts'
-import { arm, disarm } from '../faults/arm.ts'
+import { arm, disarm, ruleNamed } from '../faults/arm.ts'
 import type { FaultDraft } from '../faults/draft.ts'
 import { type FaultRule, type FaultSource, faultRules } from '../faults/rule.ts'
 import type { Scope } from '../operation.ts'
@@ -30,10 +28,5 @@ export function clearOwn(scope: Scope, scenario: string): void {
 
 /** Removes a rule, whoever has armed it. Refuses where there is none of that id. */
 export function clearRule(scope: Scope, id: string): void {
-  const rules = scope.tx.in(faultRules)
-  if (rules.get(id) === undefined) {
-    const known = [...rules].map((rule) => rule.id)
-    refuse('not_found', { detail: `There is no fault rule "${id}".${didYouMean(id, known)}` })
-  }
-  disarm(scope, id)
+  disarm(scope, ruleNamed(scope, id).id)
 }

@@ -1,34 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Settings } from '../../kernel/assumptions.ts'
+import { at, running, START } from '../../../test/support/running-batch.ts'
 import type { Batch } from './batch.ts'
 import { countsAt, finishedAt, finishedItems } from './plan.ts'
-import { batches } from './schema.ts'
-
-const START = Date.parse('2026-03-01T12:00:00.000Z')
-const at = (ms: number) => new Date(START + ms).toISOString()
-
-/** A batch in progress since START, read as a fixture would be. */
-function running(items: number, plan: object = {}, progress: object = {}): Batch {
-  return batches.schema(new Settings()).parse({
-    id: 'batch-1',
-    status: 'in_progress',
-    model: 'm',
-    created_at: at(0),
-    in_progress_at: at(0),
-    _emulator: {
-      teamspace_id: 'ts-a',
-      organization_id: 'org-1',
-      request: {
-        prompt: 'p',
-        output_schema: { type: 'object' },
-        items: Array.from({ length: items }, (_, n) => ({ custom_id: `item-${n}`, file_id: 'f' })),
-      },
-      plan,
-      progress,
-    },
-  })
-}
 
 const pace = fc.oneof(
   fc.constant('immediate'),

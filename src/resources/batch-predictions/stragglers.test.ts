@@ -1,33 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Settings } from '../../kernel/assumptions.ts'
-import type { Batch } from './batch.ts'
+import { running, START } from '../../../test/support/running-batch.ts'
 import { beatOf, type ItemPace } from './pace.ts'
 import { countsAt, finishedAt, finishedItems } from './plan.ts'
-import { batches } from './schema.ts'
 import { amongFirst, loadFinishedAfter, pollsUntilAll, timeUntilLoad, workOrder } from './stragglers.ts'
-
-const START = Date.parse('2026-03-01T12:00:00.000Z')
-const at = (ms: number) => new Date(START + ms).toISOString()
-
-/** A batch in progress since START, read as a fixture would be. */
-function running(items: number, plan: object = {}, progress: object = {}): Batch {
-  const list = Array.from({ length: items }, (_, n) => ({ custom_id: `item-${n}`, file_id: 'f' }))
-  return batches.schema(new Settings()).parse({
-    id: 'batch-1',
-    status: 'in_progress',
-    model: 'm',
-    created_at: at(0),
-    in_progress_at: at(0),
-    _emulator: {
-      teamspace_id: 'ts-a',
-      organization_id: 'org-1',
-      request: { prompt: 'p', output_schema: { type: 'object' }, items: list },
-      plan,
-      progress,
-    },
-  })
-}
 
 /** The instants (milliseconds) at which a load of two usual items and one slow one has so many finished. */
 function instants(pace: ItemPace, load = { usual: 2, slow: 1 }) {

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { didYouMean } from '../../../kernel/assumptions.ts'
 import { refuse, refuseInvalid } from '../../../kernel/errors.ts'
-import { arm, checkDraft, disarm, MOST_RULES, rearm, rewrite } from '../../../kernel/faults/arm.ts'
+import { arm, checkDraft, disarm, MOST_RULES, rearm, rewrite, ruleNamed } from '../../../kernel/faults/arm.ts'
 import type { FaultDraft } from '../../../kernel/faults/draft.ts'
 import { ALL_PRESETS, type Preset } from '../../../kernel/faults/preset.ts'
-import { type FaultRule, faultRules } from '../../../kernel/faults/rule.ts'
+import type { FaultRule } from '../../../kernel/faults/rule.ts'
 import { ruleSchemas } from '../../../kernel/faults/schema/rule.ts'
 import { type Standing, standingOf } from '../../../kernel/faults/standing.ts'
 import { anyObject } from '../../../kernel/fields.ts'
@@ -95,7 +95,9 @@ export const faultRoutes = (service: Service): readonly AnyRoute[] => [
     path: '/faults/{id}',
     summary: 'Show one fault rule and what it has counted',
     answers: 'The rule.',
-    handle: ({ sandbox, params }) => ({ body: viewOf(sandbox, ruleNamed(sandbox, params.id)) }),
+    handle: ({ sandbox, params }) => ({
+      body: viewOf(sandbox, ruleNamed({ tx: sandbox.store.begin() }, params.id)),
+    }),
   }),
   route({
     name: 'faults.change',
@@ -105,7 +107,7 @@ export const faultRoutes = (service: Service): readonly AnyRoute[] => [
     answers: 'The rule.',
     body: anyObject,
     handle: ({ sandbox, params, body }) => {
-      const rule = ruleNamed(sandbox, params.id)
+      const rule = ruleNamed({ tx: sandbox.store.begin() }, params.id)
       const draft = changed(sandbox, rule, body as JsonObject)
       const { result } = sandbox.change((scope) => rewrite(scope, service, rule, draft))
       return { body: viewOf(sandbox, result) }
@@ -118,7 +120,7 @@ export const faultRoutes = (service: Service): readonly AnyRoute[] => [
     summary: 'Begin a fault rule again: its counters at 0, its time to live from now on',
     answers: 'The rule.',
     handle: ({ sandbox, params }) => {
-      const rule = ruleNamed(sandbox, params.id)
+      const rule = ruleNamed({ tx: sandbox.store.begin() }, params.id)
       const { result } = sandbox.change((scope) => rearm(scope, rule, wallOf(sandbox)))
       return { body: viewOf(sandbox, result) }
     },
@@ -130,7 +132,7 @@ export const faultRoutes = (service: Service): readonly AnyRoute[] => [
     summary: 'Remove one fault rule, and let go of the connections that it holds',
     answers: 'The rule as it stood.',
     handle: ({ sandbox, params }) => {
-      const view = viewOf(sandbox, ruleNamed(sandbox, params.id))
+      const view = viewOf(sandbox, ruleNamed({ tx: sandbox.store.begin() }, params.id))
       sandbox.change((scope) => disarm(scope, view.id))
       return { body: view }
     },
@@ -157,16 +159,6 @@ function armed(sandbox: Sandbox, scope: Scope, draft: FaultDraft): FaultRule {
 
 function wallOf({ options }: Sandbox): string {
   return formatInstant(options.host())
-}
-
-function ruleNamed(sandbox: Sandbox, id: string): FaultRule {
-  const found = sandbox.store.get(faultRules.name, id) as FaultRule | undefined
-  if (found !== undefined) return found
-  const ids = sandbox.faults.rules.map((rule) => rule.id)
-  return refuse('not_found', {
-    detail: `There is no fault rule "${id}".${didYouMean(id, ids)}`,
-    mitigation: 'GET /__emulator/faults lists those that are armed.',
-  })
 }
 
 function refuseUnknownPreset({ presets }: Service, name: string): never {
