@@ -17,7 +17,8 @@ interface WireSight {
 }
 
 const BROKEN = { status: null, broke: 'broken' }
-const PATIENCE = 80
+// A machine that is busy has answered by then, as far as it is going to.
+const PATIENCE = 400
 
 /** Looks at a creation twice, each time with the rule armed anew: as bytes, then through the client. */
 function connection(preset: string, { raw, client, made }: WireSight, slow = false): Sight {

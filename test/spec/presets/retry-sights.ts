@@ -43,7 +43,7 @@ const LOST = {
 
 export const retrySights: readonly Sight[] = [
   twice('lost-response-after-commit', LOST),
-  twice('timeout-then-late-success', { ...LOST, first: { status: null, broke: 'timeout' } }, 60),
+  twice('timeout-then-late-success', { ...LOST, first: { status: null, broke: 'timeout' } }, 400),
   twice('ambiguous-gateway-5xx', { ...LOST, first: { status: 504, code: null } }),
   twice('concurrent-same-key', {
     ...LOST,
