@@ -122,6 +122,6 @@ export const lineSights: readonly Sight[] = [
   broken(
     'stall-mid-stream',
     { end: 'open', ended: false, read: 2, client: { status: 200, broke: 'timeout' } },
-    80,
+    400,
   ),
 ]
