@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { RequestListener } from 'node:http'
+import type { Transport } from './doors/control/client/transport.ts'
 import type { ControlHost, GuardVerdict } from './doors/control/host.ts'
 import { Api } from './doors/http/api.ts'
 import { createServer } from './doors/http/front.ts'
@@ -18,16 +19,18 @@ import { Settings } from './kernel/assumptions.ts'
 import { refuseInvalid } from './kernel/errors.ts'
 import type { Sandbox } from './kernel/worlds/sandbox.ts'
 import { DEFAULT_SANDBOX, Sandboxes } from './kernel/worlds/sandboxes.ts'
-import { type EmulatorOptions, SILENT } from './options.ts'
+import { type HouseOptions, SILENT } from './options.ts'
 import { ledger, workspaceService } from './resources/index.ts'
 import { EmulatorSandboxes, type SandboxDoors, savedSandboxes } from './sandbox-maker.ts'
 import { scenarioVocabulary } from './scenario-checks.ts'
 
-export type { EmulatorOptions, Logger } from './options.ts'
+export type { HouseOptions as EmulatorOptions, Logger } from './options.ts'
 export { type CheckedScenario, checkScenarios } from './scenario-checks.ts'
 
-/** A running emulator. */
-export interface Emulator {
+/** A running emulator, as the house itself knows it. */
+export interface RunningEmulator {
+  /** Origin, without a slash at the end. */
+  readonly url: string
   /** Ends in `/v1`. */
   readonly baseUrl: string
   readonly controlUrl: string
@@ -35,14 +38,16 @@ export interface Emulator {
   /** The default sandbox. */
   readonly sandbox: Sandbox
   readonly sandboxes: Sandboxes
+  /** The control interface without HTTP; its code is loaded by the first call. */
+  readonly control: Transport
   /** Lets requests in flight finish, saves, and stops listening. */
   close(): Promise<void>
 }
 
 /** Starts an emulator and resolves when it answers. Throws when fixtures or settings are wrong, or the port or the state file is taken. */
-export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
+export async function openEmulator(options: HouseOptions = {}): Promise<RunningEmulator> {
   refuseInvalid(ledger.check(options.settings ?? {}))
-  let emulator: Emulator | undefined
+  let emulator: RunningEmulator | undefined
   const couriers = new Couriers({
     targets: options.allowWebhooks ?? [],
     forbiddenPorts: () => (emulator === undefined ? [] : [emulator.port]),
@@ -63,13 +68,15 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   }
 }
 
+export { openEmulator as startEmulator, type RunningEmulator as Emulator }
+
 /** The scripts of the scenarios, and what runs them. */
 interface Scenarios {
   readonly runner: ScenarioRunner
   close(): Promise<void>
 }
 
-async function openScenarios(options: EmulatorOptions): Promise<Scenarios> {
+async function openScenarios(options: HouseOptions): Promise<Scenarios> {
   const { scenarios: folder, scenarioSource, settings, strict, logger = SILENT } = options
   const onNotice: OnScenarioNotice = ({ level, message, ...fields }) => logger[level](message, fields)
   if (scenarioSource !== undefined || folder === undefined) {
@@ -92,7 +99,7 @@ async function openScenarios(options: EmulatorOptions): Promise<Scenarios> {
 }
 
 /** The default sandbox, and those that the disk holds. Their events and webhooks go on from where they stood. */
-async function openSandboxes(options: EmulatorOptions, doors: SandboxDoors): Promise<Sandboxes> {
+async function openSandboxes(options: HouseOptions, doors: SandboxDoors): Promise<Sandboxes> {
   const maker = new EmulatorSandboxes(options, doors)
   const sandboxes = new Sandboxes(maker)
   try {
@@ -107,9 +114,9 @@ async function openSandboxes(options: EmulatorOptions, doors: SandboxDoors): Pro
 }
 
 async function serve(
-  options: EmulatorOptions,
+  options: HouseOptions,
   { sandboxes, scenarios }: { readonly sandboxes: Sandboxes; readonly scenarios: Scenarios },
-): Promise<Emulator> {
+): Promise<RunningEmulator> {
   const { host = '127.0.0.1', port = 4010 } = options
   let hosts = allowHosts({ port, bound: host, hosts: [] })
   const closing = new AbortController()
@@ -122,10 +129,11 @@ async function serve(
     corsOrigins: options.corsOrigins ?? [],
     closing: closing.signal,
   })
+  const around = { sandboxes, scenarios: scenarios.runner, closing: closing.signal, hosts: () => hosts }
+  const desk = controlHost(options, around)
   let app: Promise<RequestListener> | undefined
   const loadApp = () => {
-    const around = { sandboxes, scenarios: scenarios.runner, closing: closing.signal, hosts: () => hosts }
-    app ??= expressApp(api, controlHost(options, around))
+    app ??= expressApp(api, desk)
     return app
   }
   const server = createServer(api, loadApp)
@@ -133,11 +141,13 @@ async function serve(
   hosts = allowHosts({ port: address.port, bound: host, hosts: options.allowHosts ?? [] })
   const origin = `http://${reachable(host)}:${address.port}`
   return {
+    url: origin,
     baseUrl: `${origin}/v1`,
     controlUrl: `${origin}/__emulator`,
     port: address.port,
     sandbox: sandboxes.default,
     sandboxes,
+    control: controlWithoutHttp(desk),
     close: async () => {
       closing.abort()
       // Who is still being served after that is cut: the last checkpoint must not wait for a reader that never ends.
@@ -162,6 +172,14 @@ async function expressApp(api: Api, host: ControlHost): Promise<RequestListener>
   return createApp(api, controlRouter(host))
 }
 
+function controlWithoutHttp(host: ControlHost): Transport {
+  let loaded: Promise<Transport> | undefined
+  return async (call) => {
+    loaded ??= import('./doors/control/in-process.ts').then(({ inProcess }) => inProcess(host))
+    return (await loaded)(call)
+  }
+}
+
 /** How this machine reaches an address that is listened on. */
 function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
@@ -175,10 +193,7 @@ interface Serving {
   readonly hosts: () => AllowedHosts
 }
 
-function controlHost(
-  options: EmulatorOptions,
-  { sandboxes, scenarios, closing, hosts }: Serving,
-): ControlHost {
+function controlHost(options: HouseOptions, { sandboxes, scenarios, closing, hosts }: Serving): ControlHost {
   return {
     service: workspaceService,
     version: packageVersion(),
@@ -193,7 +208,7 @@ function controlHost(
   }
 }
 
-function defect({ logger = SILENT }: EmulatorOptions, error: unknown): void {
+function defect({ logger = SILENT }: HouseOptions, error: unknown): void {
   logger.error('The emulator has a defect.', { error })
 }
 

@@ -32,8 +32,6 @@ export interface EmulatorOptions {
   readonly revealFaults?: boolean
   /** Folder of the scenarios, which are loaded again whenever they change. Default: none. */
   readonly scenarios?: string
-  /** Where scenarios come from instead of a folder; for tests, and for whoever makes them otherwise. */
-  readonly scenarioSource?: ScenarioSource
   /** Scenario that is active from the start on. Default: none, or in a saved world the one that was. */
   readonly scenario?: string
   /** Asked for by the control interface when set; never an API key. */
@@ -48,7 +46,13 @@ export interface EmulatorOptions {
   readonly allowWebhooks?: readonly string[]
   /** Told of what happens to the state file, and of defects. Default: says nothing. */
   readonly logger?: Logger
-  /** The host's time; for tests. */
+}
+
+/** What is handed to an emulator by code of this house alone. */
+export interface HouseOptions extends EmulatorOptions {
+  /** Where scenarios come from instead of a folder. */
+  readonly scenarioSource?: ScenarioSource
+  /** The host's time. */
   readonly hostTime?: HostTime
 }
 

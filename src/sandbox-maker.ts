@@ -21,7 +21,7 @@ import type { Origin } from './kernel/worlds/origin.ts'
 import { Sandbox } from './kernel/worlds/sandbox.ts'
 import { DEFAULT_SANDBOX, type Housed, type SandboxMaker } from './kernel/worlds/sandboxes.ts'
 import { worldDefaults } from './kernel/worlds/world.ts'
-import { type EmulatorOptions, SILENT } from './options.ts'
+import { type HouseOptions, SILENT } from './options.ts'
 import { ledger, workspaceService } from './resources/index.ts'
 
 /** Relative timestamps of a starting world that is used again may be so many milliseconds older than its clock. */
@@ -35,12 +35,12 @@ export interface SandboxDoors {
 
 /** Makes the sandboxes of one emulator: their starting worlds, their files, and what wakes them. */
 export class EmulatorSandboxes implements SandboxMaker {
-  readonly #options: EmulatorOptions
+  readonly #options: HouseOptions
   readonly #doors: SandboxDoors
   /** The starting world of whoever asks for nothing else; all of them share its records. */
   #usual: { readonly world: WorldState; readonly madeAt: number } | undefined
 
-  constructor(options: EmulatorOptions, doors: SandboxDoors) {
+  constructor(options: HouseOptions, doors: SandboxDoors) {
     this.#options = options
     this.#doors = doors
   }
@@ -231,7 +231,7 @@ export class EmulatorSandboxes implements SandboxMaker {
 }
 
 /** The names of the sandboxes besides the default one that the disk holds. */
-export function savedSandboxes({ ephemeral, data = DEFAULT_DATA }: EmulatorOptions): string[] {
+export function savedSandboxes({ ephemeral, data = DEFAULT_DATA }: HouseOptions): string[] {
   return ephemeral === true ? [] : worldsIn(join(data, OTHERS))
 }
 

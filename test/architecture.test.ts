@@ -24,6 +24,7 @@ const DOOR_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   control: ['express', 'zod'],
   disk: ['lowdb', 'chokidar'],
   cli: ['commander', 'pino', 'pino-pretty', 'zod'],
+  testing: ['vitest', '@playwright/test'],
 }
 
 /** Calls that have exactly one home. */
@@ -50,7 +51,7 @@ const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly 
   },
   {
     call: /\bprocess\.env\b/,
-    home: /^doors\/cli\/options\.ts$/,
+    home: /^doors\/(cli\/options|testing\/environment)\.ts$/,
     instead: 'add an option to doors/cli/options.ts',
   },
   {
@@ -122,9 +123,14 @@ function forbidden(path: string, target: string): string | undefined {
   if (to.word === 'kernel') return undefined
   if (from.word === 'resources') return resourceMay(path, from.room, target, to)
   if (to.word === 'doors' && (from.room === to.room || isSharedDoor(to.room))) return undefined
-  if (['cli', 'testing'].includes(from.room) && ['emulator.ts', 'index.ts'].includes(target)) return undefined
+  if (isUser(from.room) && (ENTRANCES.includes(target) || target.startsWith(CLIENT))) return undefined
   return 'a door knows the kernel and itself; what it needs of others is handed to it by emulator.ts'
 }
+
+// The command line and the test library are users of the emulator: they start it, and ask it things.
+const isUser = (room: string) => ['cli', 'testing'].includes(room)
+const ENTRANCES = ['emulator.ts', 'options.ts']
+const CLIENT = 'doors/control/client/'
 
 function resourceMay(path: string, room: string, target: string, to: { word: string; room: string }) {
   if (to.word !== 'resources') return 'a resource knows the kernel and itself'

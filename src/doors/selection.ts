@@ -67,7 +67,8 @@ function headerName({ headersDistinct }: Signs): string {
   return wellFormed(value, 'header X-Emulator-Sandbox')
 }
 
-function wellFormed(name: string, place: string): string {
+/** A name of a sandbox that is one; refused otherwise. @param place where it stands */
+export function wellFormed(name: string, place: string): string {
   if (NAME_PATTERN.test(name)) return name
   return refuse('bad_request', {
     detail: `The ${place} names a sandbox, and the name ${faultOf(name)}.`,

@@ -15,7 +15,7 @@ export function fieldKit(unknown: 'ignore' | 'reject'): FieldKit {
 }
 
 /** A string of at most `max` characters, counted in Unicode code points as JSON Schema's maxLength counts (T02). */
-export function text(max: number, min = 0): z.ZodType<string> {
+export function text(max: number, min = 0): z.ZodType<string, string> {
   const bounds = min === 0 ? `at most ${max}` : `${min} to ${max}`
   return z
     .string()
@@ -41,7 +41,7 @@ function within(value: string, min: number, max: number): boolean {
 }
 
 /** A string with at least one character. */
-export function nonEmptyText(): z.ZodType<string> {
+export function nonEmptyText(): z.ZodType<string, string> {
   return z.string().min(1, { error: 'must not be empty' })
 }
 
@@ -50,7 +50,7 @@ export function boolean(): z.ZodType<boolean> {
 }
 
 /** An integer between two bounds, both included. */
-export function intBetween(min: number, max: number): z.ZodType<number> {
+export function intBetween(min: number, max: number): z.ZodType<number, number> {
   return z
     .number()
     .refine((value) => Number.isSafeInteger(value) && value >= min && value <= max, {
@@ -74,12 +74,12 @@ export function queryInt(min: number, max: number): z.ZodType<number, string> {
 }
 
 /** A query parameter that is a string, given at most once. */
-export function queryText(): z.ZodType<string> {
+export function queryText(): z.ZodType<string, string> {
   return z.string({ error: 'must be given once' })
 }
 
 /** A stored or sent timestamp: ISO 8601 with an explicit zone. */
-export function timestamp(): z.ZodType<string> {
+export function timestamp(): z.ZodType<string, string> {
   return z
     .string()
     .refine((value) => /(?:[Zz]|[+-]\d{2}:\d{2})$/.test(value) && parseInstant(value) !== undefined, {
@@ -89,13 +89,13 @@ export function timestamp(): z.ZodType<string> {
 }
 
 /** A duration such as `250ms`, `90s`, `24h`, `29d` or `PT24H`, kept as written. */
-export function duration(): z.ZodType<string> {
+export function duration(): z.ZodType<string, string> {
   return z.string().refine((value) => parseDuration(value) !== undefined, {
     error: 'must be a duration such as 250ms, 90s, 10m, 24h, 29d or PT24H',
   })
 }
 
 /** A JSON object taken as it is, whatever its keys. zod's record would drop a key named `__proto__`. */
-export function anyObject(): z.ZodType<Record<string, unknown>> {
+export function anyObject(): z.ZodType<Record<string, unknown>, Record<string, unknown>> {
   return z.custom<Record<string, unknown>>(isObject, { error: 'must be an object' }).meta({ type: 'object' })
 }

@@ -44,7 +44,7 @@ export function membersOf(value: object): string[] {
 export function mapOf<T>(
   value: z.ZodType<T>,
   problemOf: (key: string) => string | undefined = () => undefined,
-): z.ZodType<Readonly<Record<string, T>>> {
+): z.ZodType<Readonly<Record<string, T>>, Readonly<Record<string, T>>> {
   return z
     .custom<Readonly<Record<string, T>>>(isObject, { error: 'must be an object' })
     .refine((map) => Object.keys(map).length <= MOST_ENTRIES, {
@@ -71,7 +71,7 @@ export interface Form {
  * A value that may have several forms. The first that fits at first sight is held against it, so that what is wrong is told
  * at its own place: a union of zod's would say no more than that nothing fits.
  */
-export function either<T>(wanted: string, ...forms: readonly Form[]): z.ZodType<T> {
+export function either<T>(wanted: string, ...forms: readonly Form[]): z.ZodType<T, T> {
   let told: unknown[] | undefined
   const schema = z.custom<T>((value) => value !== undefined, { error: 'is required', abort: true })
   return schema
@@ -104,16 +104,16 @@ export function nameAmong<T extends string>(
   known: readonly T[],
   noun: string,
   elsewhere?: string,
-): z.ZodType<T> {
+): z.ZodType<T, T> {
   const isKnown = (name: string) => (known as readonly string[]).includes(name)
   return z
     .string()
     .refine(isKnown, { error: ({ input }) => `is no ${noun}.${wayOut(String(input), known, elsewhere)}` })
-    .meta(known.length === 0 ? {} : { enum: [...known] }) as z.ZodType<string> as z.ZodType<T>
+    .meta(known.length === 0 ? {} : { enum: [...known] }) as z.ZodType<string> as z.ZodType<T, T>
 }
 
 /** Any JSON value. What comes from a script need not be one. */
-export function json(): z.ZodType<Json> {
+export function json(): z.ZodType<Json, Json> {
   return z.custom<Json>(isJson, { error: 'must be a JSON value' }).meta({})
 }
 

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { Settings } from '../../kernel/assumptions.ts'
 import { defect, errorFacts, Refusal, standardBody } from '../../kernel/errors.ts'
 import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
+import { statusOf } from './call.ts'
 import type { ControlHost } from './host.ts'
 import type { ControlReply } from './route.ts'
 
@@ -18,21 +19,23 @@ const ALWAYS: Headers = [
 const OWN_STATUSES = new Settings()
 
 /** Writes a successful answer, dated by the clock of the sandbox that it is about. */
-export function reply(
-  sandbox: Sandbox,
-  res: ServerResponse,
-  { status = 200, body, stream }: ControlReply,
-): void {
-  writeHead(sandbox, res, body === undefined && stream === undefined && status === 200 ? 204 : status)
-  if (stream === undefined) writeBody(res, body)
-  else stream(res)
+export function reply(sandbox: Sandbox, res: ServerResponse, answer: ControlReply): void {
+  writeHead(sandbox, res, statusOf(answer))
+  if (answer.stream === undefined) writeBody(res, answer.body)
+  else answer.stream(res)
 }
 
-/** Writes a refusal in the standard error body. */
+/** Writes a refusal. */
 export function fail(sandbox: Sandbox, res: ServerResponse, refusal: Refusal): void {
+  const { status, body } = refused(refusal)
+  writeHead(sandbox, res, status, refusal.options.headers)
+  writeBody(res, body)
+}
+
+/** A refusal as status and standard error body. */
+export function refused(refusal: Refusal): { readonly status: number; readonly body: object } {
   const facts = errorFacts(refusal, OWN_STATUSES)
-  writeHead(sandbox, res, facts.status, refusal.options.headers)
-  writeBody(res, standardBody(refusal, facts, OWN_STATUSES))
+  return { status: facts.status, body: standardBody(refusal, facts, OWN_STATUSES) }
 }
 
 /** Any error as what the client is told. What nobody has foreseen is told to the host alone. */

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { ErrorCode } from '../../kernel/errors.ts'
 import type { Service } from '../../kernel/operation.ts'
 import type { CallBody } from '../../kernel/request/exchange.ts'
+import type { ActiveScenario, ListedScenario } from '../../kernel/scenario/listing.ts'
 import type { WorldState } from '../../kernel/state/state.ts'
 import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
 import type { Sandboxes } from '../../kernel/worlds/sandboxes.ts'
@@ -25,13 +26,13 @@ export interface BodyBounds {
 /** The scenarios, as far as this interface speaks of them. */
 export interface ScenarioDesk {
   /** Every script, with what is wrong with it and whether it is active on a world. */
-  list(sandbox: Sandbox): Promise<readonly object[]>
+  list(sandbox: Sandbox): Promise<readonly ListedScenario[]>
   /** Loads at once what has changed of the scripts. */
   refresh(): Promise<void>
   /** The scenario that is active on a world. */
-  active(sandbox: Sandbox): object | null
+  active(sandbox: Sandbox): ActiveScenario | null
   /** @param start makes the world that it starts on; absent: the world as it is */
-  start(sandbox: Sandbox, name: string, start?: () => Promise<WorldState>): Promise<object>
+  start(sandbox: Sandbox, name: string, start?: () => Promise<WorldState>): Promise<ActiveScenario>
   /** @returns the name of what was stopped */
   stop(sandbox: Sandbox): Promise<string>
 }

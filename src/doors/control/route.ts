@@ -34,18 +34,24 @@ export interface ControlRequest<Params, Body, Query> {
 }
 
 /** What a handler answers: 200 when it names no status, and no body when it gives none. */
-export interface ControlReply {
+export interface ControlReply<Answer extends object = object> {
   readonly status?: number
-  readonly body?: object
+  readonly body?: Answer
   /** Writes the answer itself, after the headers that every answer has; instead of a body. */
   readonly stream?: (res: ServerResponse) => void
 }
 
 /** One route of the control interface, as data. */
-export interface ControlRoute<Path extends string, Body extends z.ZodType, Query extends z.ZodType> {
+export interface ControlRoute<
+  Verb extends Method,
+  Path extends string,
+  Body extends z.ZodType,
+  Query extends z.ZodType,
+  Answer extends object,
+> {
   /** `theme.verb`, unique. */
   readonly name: string
-  readonly method: Method
+  readonly method: Verb
   /** Path template below `/__emulator`. */
   readonly path: Path
   /** One line for listings: what it does. */
@@ -70,11 +76,11 @@ export interface ControlRoute<Path extends string, Body extends z.ZodType, Query
   readonly body?: (settings: Settings) => Body
   readonly handle: (
     request: ControlRequest<ParamsOf<Path>, z.output<Body>, z.output<Query>>,
-  ) => ControlReply | Promise<ControlReply>
+  ) => ControlReply<Answer> | Promise<ControlReply<Answer>>
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of routes forgets each one's input types; its own handler keeps them.
-export type AnyRoute = ControlRoute<any, any, any>
+export type AnyRoute = ControlRoute<any, any, any, any, any>
 
 /**
  * Declares a route; the handler's types flow from the path template and the schemas.
@@ -82,10 +88,12 @@ export type AnyRoute = ControlRoute<any, any, any>
  * route({ name: 'clock.show', method: 'GET', path: '/clock', ..., handle: ({ sandbox }) => ({ body: clockOf(sandbox) }) })
  */
 export function route<
+  const Verb extends Method,
   const Path extends string,
   Body extends z.ZodType = z.ZodType,
   Query extends z.ZodType = z.ZodType,
->(declared: ControlRoute<Path, Body, Query>): ControlRoute<Path, Body, Query> {
+  Answer extends object = object,
+>(declared: ControlRoute<Verb, Path, Body, Query, Answer>): ControlRoute<Verb, Path, Body, Query, Answer> {
   return declared
 }
 

@@ -1,13 +1,13 @@
 import { type NextFunction, type Request, type Response, Router } from 'express'
 import { didYouMean } from '../../kernel/assumptions.ts'
-import { Refusal, refuse, refuseInvalid } from '../../kernel/errors.ts'
-import type { Issue } from '../../kernel/json.ts'
+import { Refusal, refuse } from '../../kernel/errors.ts'
 import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
 import { chooseForControl, isForeignFetch, openSandbox, presentSandbox } from '../selection.ts'
 import { asRefusal, fail, reply } from './answer.ts'
+import { type Desk, serveCall } from './call.ts'
 import { refuseRequest } from './guard.ts'
 import type { ControlHost } from './host.ts'
-import { check, nothing, receive } from './input.ts'
+import { receive } from './input.ts'
 import { type AnyRoute, BASE, paramNames } from './route.ts'
 import { controlRoutes } from './routes/index.ts'
 
@@ -18,6 +18,7 @@ import { controlRoutes } from './routes/index.ts'
  */
 export function controlRouter(host: ControlHost): Router {
   const routes = controlRoutes(host.service)
+  const desk = { host, routes }
   const router = Router({ caseSensitive: true, strict: true })
   router.use((req: Request, res: Response, next: NextFunction) => {
     const isProbe = routes.some(({ probe, path }) => probe === true && path === req.path)
@@ -26,7 +27,7 @@ export function controlRouter(host: ControlHost): Router {
     else fail(present(host, req), res, refusal)
   })
   for (const [path, methods] of byPath(routes)) {
-    router.all(expressPath(path), (req: Request, res: Response) => serve(host, routes, methods, req, res))
+    router.all(expressPath(path), (req: Request, res: Response) => serve(desk, methods, req, res))
   }
   router.use((req: Request) => unknownRoute(routes, req.path))
   // Express knows a handler of errors by its four parameters.
@@ -39,13 +40,8 @@ export function controlRouter(host: ControlHost): Router {
 
 type Methods = ReadonlyMap<string, AnyRoute>
 
-async function serve(
-  host: ControlHost,
-  routes: readonly AnyRoute[],
-  methods: Methods,
-  req: Request,
-  res: Response,
-): Promise<void> {
+async function serve(desk: Desk, methods: Methods, req: Request, res: Response): Promise<void> {
+  const { host } = desk
   const route = methods.get(req.method === 'HEAD' ? 'GET' : req.method) ?? wrongMethod(methods, req)
   const { name } = chooseForControl(req.originalUrl, req)
   const gone = new AbortController()
@@ -53,18 +49,9 @@ async function serve(
   const received = await receive(host, route, req)
   if (received === 'gone') return
   const sandbox = route.worldless === true ? present(host, req) : await chosen(host, req, name)
-  if (route.worldless !== true && route.settles !== true) sandbox.catchUp()
-  const input = understand(sandbox, route, received.value, req.query)
   const params = req.params as Readonly<Record<string, string>>
-  const answer = await route.handle({
-    host,
-    sandbox,
-    routes,
-    params,
-    ...input,
-    gone: gone.signal,
-  })
-  if (route.method !== 'GET') await sandbox.store.journal?.durable()
+  const brought = { params, query: req.query, body: received.value, gone: gone.signal }
+  const answer = await serveCall(desk, { route, sandbox }, brought)
   if (!res.destroyed) reply(sandbox, res, answer)
 }
 
@@ -83,16 +70,6 @@ function chosen({ sandboxes }: ControlHost, req: Request, name: string): Sandbox
 // Where nothing may be made: the request is refused, or concerns no world.
 function present({ sandboxes }: ControlHost, req: Request): Sandbox {
   return presentSandbox(sandboxes, () => chooseForControl(req.originalUrl, req))[0]
-}
-
-function understand({ settings }: Sandbox, route: AnyRoute, value: unknown, query: unknown) {
-  const issues: Issue[] = []
-  const parsed = {
-    query: check(route.query?.() ?? nothing(), query, '/query', issues),
-    body: route.method === 'GET' ? undefined : check(route.body?.(settings) ?? nothing(), value, '', issues),
-  }
-  refuseInvalid(issues)
-  return parsed
 }
 
 function wrongMethod(methods: Methods, req: Request): never {

@@ -1,8 +1,9 @@
 import { didYouMean } from '../../kernel/assumptions.ts'
 import { Refusal, refuse, refuseInvalid } from '../../kernel/errors.ts'
 import { activeOn, stopScenario, swapScenario } from '../../kernel/scenario/force.ts'
+import type { ActiveScenario, ListedScenario, ScenarioFailure } from '../../kernel/scenario/listing.ts'
 import { type ScenarioRow, scenarioCalls } from '../../kernel/scenario/row.ts'
-import type { LoadedScenario, ScenarioEntry, ScenarioSource } from '../../kernel/scenario/source.ts'
+import type { LoadedScenario, ScenarioSource } from '../../kernel/scenario/source.ts'
 import { startAnew, startScenario } from '../../kernel/scenario/start.ts'
 import type { Fixtures } from '../../kernel/state/starting-world.ts'
 import { PARKED, type WorldState } from '../../kernel/state/state.ts'
@@ -17,35 +18,6 @@ import { problemLine } from './problem.ts'
 export interface RunnerOptions {
   readonly source: ScenarioSource
   readonly onNotice?: OnScenarioNotice
-}
-
-/** A function of a scenario, or an action of a step, that has failed. */
-export interface ScenarioFailure {
-  /** Virtual instant. */
-  readonly at: string
-  /** `scenario/name/index` for a step, `scenario/name/on/event` for a hook. */
-  readonly ref: string
-  readonly message: string
-}
-
-/** The scenario of one world. */
-export interface ActiveScenario {
-  readonly name: string
-  readonly generation: number
-  readonly started_at: string
-  readonly hooks: readonly string[]
-  /** Functions that are still to be called. */
-  readonly pending_calls: number
-  /** Why a newer version of its script could not take its place; null when nothing is in its way. */
-  readonly problem: string | null
-  /** The last failure since the start. */
-  readonly last_error: ScenarioFailure | null
-}
-
-export interface ListedScenario extends Omit<ScenarioEntry, 'problems'> {
-  /** What is wrong with the script as it is now, one `file:line` a line; null while nothing is. */
-  readonly error: string | null
-  readonly active: boolean
 }
 
 /** Starts and stops the scenarios of all worlds of one process, calls their functions, and follows changes of the scripts. */

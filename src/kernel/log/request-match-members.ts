@@ -20,7 +20,7 @@ export function requestMembers(operations: readonly string[]) {
   }
 }
 
-function pathMatch(): z.ZodType<PathMatch> {
+function pathMatch(): z.ZodType<PathMatch, PathMatch> {
   const regex = z.string().superRefine((expression, context) => {
     const message = regexProblem(expression)
     if (message !== undefined) context.addIssue({ code: 'custom', message })
@@ -33,11 +33,11 @@ function pathMatch(): z.ZodType<PathMatch> {
 }
 
 /** One of the three. */
-function bodyRule(): z.ZodType<BodyRule> {
+function bodyRule(): z.ZodType<BodyRule, BodyRule> {
   const shape = { equals: json().optional(), exists: z.boolean().optional(), glob: z.string().optional() }
   return strictObject(shape).refine((rule) => Object.keys(rule).length === 1, {
     error: 'must have exactly one of equals, exists and glob',
-  }) as z.ZodType<BodyRule>
+  }) as z.ZodType<BodyRule, BodyRule>
 }
 
 function headerProblem(name: string): string | undefined {

@@ -23,7 +23,7 @@ function status() {
   return z.union([number, z.string(STATUS).regex(STATUS_PATTERN, STATUS)], STATUS)
 }
 
-function callerMatch(): z.ZodType<CallerMatch> {
+function callerMatch(): z.ZodType<CallerMatch, CallerMatch> {
   return someOf({
     kind: z.enum(['user', 'service']).optional(),
     user_id: z.string().optional(),

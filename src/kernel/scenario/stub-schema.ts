@@ -11,7 +11,7 @@ import { placeOf, type Stub, type StubDraft } from './stub.ts'
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 /** A stub as a user writes it. One for an operation that has a contract is refused. */
-export const stubDraft = (service: Service): z.ZodType<StubDraft> => {
+export const stubDraft = (service: Service): z.ZodType<StubDraft, StubDraft> => {
   const shape = strictObject({
     id: z
       .string()
@@ -91,7 +91,7 @@ const OURS =
 const NOT_ITS_OWN =
   'is not a stub\'s to say: its answer is JSON, framed and counted like any other. A fault rule with "head" can change it'
 
-function body(): z.ZodType<Json> {
+function body(): z.ZodType<Json, Json> {
   return json().superRefine((value, context) => {
     for (const { path, message } of placeholderClashes(value))
       context.addIssue({ code: 'custom', path: [...path], message })
@@ -101,7 +101,7 @@ function body(): z.ZodType<Json> {
 const LITERAL = /^[A-Za-z0-9._~!$&'()*+,;=:@%-]+$/
 const NAMED = /^\{[A-Za-z][A-Za-z0-9_]*\}$/
 
-function path(): z.ZodType<string> {
+function path(): z.ZodType<string, string> {
   return z.string().superRefine((text, context) => {
     const message = pathProblem(text)
     if (message !== undefined) context.addIssue({ code: 'custom', message })

@@ -1,7 +1,7 @@
-import { type AnyRoute, BASE, route } from '../route.ts'
+import { BASE, route } from '../route.ts'
 
 /** What the emulator is, and whether it runs. */
-export const aboutRoutes: readonly AnyRoute[] = [
+export const aboutRoutes = [
   route({
     name: 'index',
     method: 'GET',
@@ -45,4 +45,4 @@ export const aboutRoutes: readonly AnyRoute[] = [
     worldless: true,
     handle: () => ({ body: { status: 'ready' } }),
   }),
-]
+] as const

@@ -3,10 +3,10 @@ import { anyObject } from '../../../kernel/fields.ts'
 import type { JsonObject } from '../../../kernel/json.ts'
 import { withoutSecret } from '../../../kernel/secrets.ts'
 import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
-import { type AnyRoute, route } from '../route.ts'
+import { route } from '../route.ts'
 
 /** The assumption ledger and the settings that it offers. */
-export const assumptionRoutes: readonly AnyRoute[] = [
+export const assumptionRoutes = [
   route({
     name: 'assumptions.list',
     method: 'GET',
@@ -36,7 +36,7 @@ export const assumptionRoutes: readonly AnyRoute[] = [
       return { body: settingsOf(sandbox) }
     },
   }),
-]
+] as const
 
 function ledgerOf(sandbox: Sandbox) {
   const used = new Map<string, number>()

@@ -8,7 +8,7 @@ import { parseDuration } from '../../../kernel/time/duration.ts'
 import { formatInstant } from '../../../kernel/time/instant.ts'
 import { MOST_EVENTS, type ScheduledEvent } from '../../../kernel/time/scheduler.ts'
 import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
-import { type AnyRoute, route } from '../route.ts'
+import { route } from '../route.ts'
 
 const change = () =>
   z.strictObject({
@@ -39,51 +39,52 @@ const givenTarget = (milestones: readonly AnyMilestone[]) => {
 }
 
 /** The virtual clock of the world. */
-export const clockRoutes = ({ milestones }: Service): readonly AnyRoute[] => [
-  route({
-    name: 'clock.show',
-    method: 'GET',
-    path: '/clock',
-    summary: 'Show the virtual clock and the next event',
-    answers: 'The instant, the rate, and what happens next.',
-    handle: ({ sandbox }) => ({ body: clockOf(sandbox) }),
-  }),
-  route({
-    name: 'clock.change',
-    method: 'PATCH',
-    path: '/clock',
-    summary: 'Change how time passes, or move the clock forward',
-    answers: 'The clock afterwards.',
-    settles: true,
-    body: change,
-    handle: async ({ sandbox, body: { now, ...passing } }) => {
-      if (now === undefined) sandbox.catchUp()
-      else await sandbox.advance(toInstant(Date.parse(now), '/now'))
-      if (Object.keys(passing).length > 0) sandbox.setClock(passing)
-      return { body: clockOf(sandbox) }
-    },
-  }),
-  route({
-    name: 'clock.advance',
-    method: 'POST',
-    path: '/clock/advance',
-    summary: 'Let time pass, every event that falls due happen and its webhooks be delivered',
-    answers: 'A receipt: everything that happened, in order.',
-    settles: true,
-    body: () => givenTarget(milestones),
-    handle: async ({ sandbox, body }) => ({ body: await sandbox.advance(targetOf(body, milestones)) }),
-  }),
-  route({
-    name: 'clock.horizon',
-    method: 'GET',
-    path: '/clock/horizon',
-    summary: 'List every future event',
-    answers: 'The events in the order in which they will happen.',
-    handle: ({ sandbox }) => ({
-      body: { object: 'list', data: sandbox.scheduler.horizon().map(eventOf) },
+export const clockRoutes = ({ milestones }: Service) =>
+  [
+    route({
+      name: 'clock.show',
+      method: 'GET',
+      path: '/clock',
+      summary: 'Show the virtual clock and the next event',
+      answers: 'The instant, the rate, and what happens next.',
+      handle: ({ sandbox }) => ({ body: clockOf(sandbox) }),
     }),
-  }),
-]
+    route({
+      name: 'clock.change',
+      method: 'PATCH',
+      path: '/clock',
+      summary: 'Change how time passes, or move the clock forward',
+      answers: 'The clock afterwards.',
+      settles: true,
+      body: change,
+      handle: async ({ sandbox, body: { now, ...passing } }) => {
+        if (now === undefined) sandbox.catchUp()
+        else await sandbox.advance(toInstant(Date.parse(now), '/now'))
+        if (Object.keys(passing).length > 0) sandbox.setClock(passing)
+        return { body: clockOf(sandbox) }
+      },
+    }),
+    route({
+      name: 'clock.advance',
+      method: 'POST',
+      path: '/clock/advance',
+      summary: 'Let time pass, every event that falls due happen and its webhooks be delivered',
+      answers: 'A receipt: everything that happened, in order.',
+      settles: true,
+      body: () => givenTarget(milestones),
+      handle: async ({ sandbox, body }) => ({ body: await sandbox.advance(targetOf(body, milestones)) }),
+    }),
+    route({
+      name: 'clock.horizon',
+      method: 'GET',
+      path: '/clock/horizon',
+      summary: 'List every future event',
+      answers: 'The events in the order in which they will happen.',
+      handle: ({ sandbox }) => ({
+        body: { object: 'list', data: sandbox.scheduler.horizon().map(eventOf) },
+      }),
+    }),
+  ] as const
 
 function clockOf(sandbox: Sandbox) {
   const next = sandbox.scheduler.peek()

@@ -10,7 +10,7 @@ import { formatInstant } from '../../../kernel/time/instant.ts'
 import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
 import { type FeedSource, Feeds } from '../feed.ts'
 import type { ControlHost } from '../host.ts'
-import { type AnyRoute, route } from '../route.ts'
+import { route } from '../route.ts'
 
 type Hear = (data: object) => void
 
@@ -68,7 +68,7 @@ const filter = () =>
 const feeds = new Feeds()
 
 /** What happens in a world, while it happens. */
-export const eventRoutes: readonly AnyRoute[] = [
+export const eventRoutes = [
   route({
     media: 'text/event-stream',
     name: 'events.follow',
@@ -88,7 +88,7 @@ export const eventRoutes: readonly AnyRoute[] = [
       }
     },
   }),
-]
+] as const
 
 function sourceOf(host: ControlHost, sandbox: Sandbox, types: readonly FeedType[]): FeedSource {
   return {

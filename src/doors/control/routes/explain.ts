@@ -1,10 +1,10 @@
 import { refuse } from '../../../kernel/errors.ts'
 import { explain } from '../../../kernel/explain/trace.ts'
 import type { RequestLog } from '../../../kernel/log/request-log.ts'
-import { type AnyRoute, route } from '../route.ts'
+import { route } from '../route.ts'
 
 /** Why a request was answered as it was. */
-export const explainRoutes: readonly AnyRoute[] = [
+export const explainRoutes = [
   route({
     name: 'requests.explain',
     method: 'GET',
@@ -20,7 +20,7 @@ export const explainRoutes: readonly AnyRoute[] = [
       return { body: explain(sandbox, entry) }
     },
   }),
-]
+] as const
 
 /** `default-000042` is request 42 of the sandbox `default`. */
 function partsOf(id: string): { readonly name: string; readonly number: number } {

@@ -18,9 +18,9 @@ import { snapshotRoutes } from './snapshots.ts'
 import { stubRoutes } from './stubs.ts'
 import { worldRoutes } from './world.ts'
 
-/** Every route of the control interface: its own, and the interventions that the service's resources declare. */
-export function controlRoutes(service: Service): readonly AnyRoute[] {
-  return [
+/** The routes of the control interface itself, each with the types of what it takes and answers. */
+const ownRoutes = (service: Service) =>
+  [
     ...aboutRoutes,
     ...clockRoutes(service),
     ...worldRoutes,
@@ -37,6 +37,12 @@ export function controlRoutes(service: Service): readonly AnyRoute[] {
     ...faultRoutes(service),
     ...assumptionRoutes,
     ...referenceRoutes,
-    ...interventionRoutes(service),
-  ]
+  ] as const
+
+/** One of the routes of the control interface itself. */
+export type OwnRoute = ReturnType<typeof ownRoutes>[number]
+
+/** Every route of the control interface: its own, and the interventions that the service's resources declare. */
+export function controlRoutes(service: Service): readonly AnyRoute[] {
+  return [...ownRoutes(service), ...interventionRoutes(service)]
 }

@@ -10,7 +10,7 @@ import type { Limit, SavedWindow } from '../../../kernel/request/rate-limiter.ts
 import { formatInstant } from '../../../kernel/time/instant.ts'
 import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
 import { operationOf } from '../rate-windows.ts'
-import { type AnyRoute, route } from '../route.ts'
+import { route } from '../route.ts'
 
 const override = () =>
   z.strictObject({ limit: intBetween(1, 100_000), window_s: intBetween(1, 86_400).default(60) })
@@ -19,7 +19,7 @@ const filling = () =>
   z.strictObject({ remaining: intBetween(0, 100_000), teamspace_id: nonEmptyText().optional() })
 
 /** Rate limits and the windows that they are counted in. */
-export const limitRoutes: readonly AnyRoute[] = [
+export const limitRoutes = [
   route({
     name: 'limits.list',
     method: 'GET',
@@ -72,7 +72,7 @@ export const limitRoutes: readonly AnyRoute[] = [
       return { body: { object: 'list', data: keys.flatMap((key) => windowOf(sandbox, key)) } }
     },
   }),
-]
+] as const
 
 function operationNamed(sandbox: Sandbox, name: string): AnyOperation {
   const { operations } = sandbox.service

@@ -4,10 +4,10 @@ import { mergePatch } from '../../../kernel/merge-patch.ts'
 import type { Row } from '../../../kernel/state/commit.ts'
 import { collectionOf, deleteRecord, writeRecord } from '../../../kernel/state/write-record.ts'
 import { REQUIRED } from '../../../kernel/zod-issues.ts'
-import { type AnyRoute, route, WORLD_BODY } from '../route.ts'
+import { route, WORLD_BODY } from '../route.ts'
 
 /** Single records of every collection, whatever the API itself can do with them. */
-export const recordRoutes: readonly AnyRoute[] = [
+export const recordRoutes = [
   route({
     name: 'records.list',
     method: 'GET',
@@ -82,7 +82,7 @@ export const recordRoutes: readonly AnyRoute[] = [
       return { status: 204 }
     },
   }),
-]
+] as const
 
 // A merge patch cannot say null: whoever tries has removed the member instead, and is told of the other way.
 function explainRemoval(issue: Issue, patch: Json): Issue {

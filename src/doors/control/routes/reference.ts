@@ -6,12 +6,12 @@ import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
 import { controlDocument } from '../openapi/control.ts'
 import { workspaceDocument } from '../openapi/workspace.ts'
 import { meanings } from '../problem-meanings.ts'
-import { type AnyRoute, route } from '../route.ts'
+import { route } from '../route.ts'
 
 const which = () => z.strictObject({ api: z.enum(['control', 'workspace']).default('control') })
 
 /** What there is to call, and what answers mean. */
-export const referenceRoutes: readonly AnyRoute[] = [
+export const referenceRoutes = [
   route({
     name: 'operations.list',
     method: 'GET',
@@ -61,7 +61,7 @@ export const referenceRoutes: readonly AnyRoute[] = [
       })
     },
   }),
-]
+] as const
 
 const CODES = Object.keys(catalog) as ErrorCode[]
 

@@ -1,13 +1,13 @@
 import * as z from 'zod'
 import { intBetween } from '../../../kernel/fields.ts'
 import type { LogEntry } from '../../../kernel/log/request-log.ts'
-import { compare, matches, type RequestMatch } from '../../../kernel/log/request-match.ts'
+import { compare, type Missed, matches, type RequestMatch } from '../../../kernel/log/request-match.ts'
 import { matchSchema } from '../../../kernel/log/request-match-schema.ts'
 import type { Service } from '../../../kernel/operation.ts'
 import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
 import { later } from '../../realtime.ts'
 import { entriesSince, explainPath } from '../request-entry.ts'
-import { type AnyRoute, type ControlReply, route } from '../route.ts'
+import { type ControlReply, route } from '../route.ts'
 
 /** How many requests that did not fit are shown beside a failure. */
 const NEAREST = 3
@@ -18,7 +18,8 @@ const MOST = 1_000
 const WAIT = 5_000
 const LONGEST_WAIT = 600_000
 
-interface Count {
+/** How many there are to be: all that is given must hold. */
+export interface Count {
   readonly at_least?: number | undefined
   readonly at_most?: number | undefined
   readonly exactly?: number | undefined
@@ -46,7 +47,7 @@ const waitedFor = () =>
   })
 
 /** Assertions over the log of API requests. */
-export const requestCheckRoutes = (service: Service): readonly AnyRoute[] => {
+export const requestCheckRoutes = (service: Service) => {
   const match = () => matchSchema(service.operations.keys(), { since: z.string().optional() })
   return [
     route({
@@ -75,12 +76,38 @@ export const requestCheckRoutes = (service: Service): readonly AnyRoute[] => {
         return waitFor({ sandbox, match, at_least, ms, gone, closing })
       },
     }),
-  ]
+  ] as const
+}
+
+/** Whether requests have come as expected. */
+export interface CheckResult {
+  readonly passed: boolean
+  /** How many matched. */
+  readonly actual: number
+  readonly expected: Count
+  /** Their ids. */
+  readonly matched: readonly string[]
+  /** Of a check that has not passed: the requests that come nearest to the match. */
+  readonly nearest?: readonly NearRequest[]
+  /** Of a wait that has not passed: whether its time was over, and why it ended in words. */
+  readonly timed_out?: boolean
+  readonly says?: string
+}
+
+/** A request that does not fit a match, and what it misses. */
+export interface NearRequest {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  readonly status: number
+  readonly missed: readonly Missed[]
+  /** Path that explains it. */
+  readonly explain: string
 }
 
 type Match = RequestMatch & { readonly since?: string | undefined }
 
-function verify(sandbox: Sandbox, { since, ...match }: Match, expected: Count): ControlReply {
+function verify(sandbox: Sandbox, { since, ...match }: Match, expected: Count): ControlReply<CheckResult> {
   const entries = entriesSince(sandbox, since, '/match/since')
   const matched = entries.filter((entry) => matches(match, entry)).map(({ id }) => id)
   const passed = fits(matched.length, expected)
@@ -111,7 +138,7 @@ async function waitFor({
   ms,
   gone,
   closing,
-}: Wait): Promise<ControlReply> {
+}: Wait): Promise<ControlReply<CheckResult>> {
   const seen = entriesSince(sandbox, since, '/match/since')
   const matched = seen.filter((entry) => matches(match, entry)).map(({ id }) => id)
   const isEnough = () => matched.length >= at_least
@@ -180,7 +207,7 @@ function onAbort(signal: AbortSignal, call: () => void): () => void {
 }
 
 /** The requests that come nearest to a match, and what each of them misses; of equals the newest first. */
-function nearest(entries: readonly LogEntry[], match: RequestMatch) {
+function nearest(entries: readonly LogEntry[], match: RequestMatch): NearRequest[] {
   const compared = entries.map((entry) => ({ entry, missed: compare(match, entry).missed }))
   return compared
     .filter(({ missed }) => missed.length > 0)

@@ -6,7 +6,7 @@ import { matches } from '../../../kernel/log/request-match.ts'
 import { STATUS_PATTERN } from '../../../kernel/log/request-match-schema.ts'
 import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
 import { entriesSince, entryOf } from '../request-entry.ts'
-import { type AnyRoute, route } from '../route.ts'
+import { route } from '../route.ts'
 
 /** How many entries a list holds when nobody asks for another number. */
 const USUAL = 100
@@ -31,7 +31,7 @@ const filter = () =>
     .prefault({})
 
 /** The log of API requests. */
-export const requestRoutes: readonly AnyRoute[] = [
+export const requestRoutes = [
   route({
     name: 'requests.list',
     method: 'GET',
@@ -67,7 +67,7 @@ export const requestRoutes: readonly AnyRoute[] = [
       return { status: 204 }
     },
   }),
-]
+] as const
 
 function refuseUnknownOperation({ service }: Sandbox, name: string | undefined): void {
   if (name === undefined || service.operations.has(name)) return

@@ -10,7 +10,7 @@ import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
 import { DEFAULT_SANDBOX, type SandboxEntry, type Sandboxes } from '../../../kernel/worlds/sandboxes.ts'
 import type { ControlHost } from '../host.ts'
 import { refuseFixtures } from '../refuse-fixtures.ts'
-import { type AnyRoute, BASE, route, WORLD_BODY } from '../route.ts'
+import { BASE, route, WORLD_BODY } from '../route.ts'
 import { foreignExtends, originOf, startingPoint } from '../starting-point.ts'
 
 const newSandbox = () =>
@@ -26,7 +26,7 @@ const newSandbox = () =>
 type NewSandbox = z.output<ReturnType<typeof newSandbox>>
 
 /** All worlds of the process. They are made on first use, too; these routes say from what. */
-export const sandboxRoutes: readonly AnyRoute[] = [
+export const sandboxRoutes = [
   route({
     name: 'sandboxes.list',
     method: 'GET',
@@ -83,7 +83,7 @@ export const sandboxRoutes: readonly AnyRoute[] = [
       return { status: 204 }
     },
   }),
-]
+] as const
 
 // Without its scenario it is not what was asked for.
 async function startOn({ sandboxes, scenarios }: ControlHost, name: string, scenario: string): Promise<void> {

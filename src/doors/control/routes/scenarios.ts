@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import type { Sandbox } from '../../../kernel/worlds/sandbox.ts'
 import type { ControlHost } from '../host.ts'
-import { type AnyRoute, route } from '../route.ts'
+import { route } from '../route.ts'
 
 const howToStart = () => z.strictObject({ reset: z.boolean().default(false) }).prefault({})
 
 /** The scripts of the scenarios folder, and which of them is active on a world. */
-export const scenarioRoutes: readonly AnyRoute[] = [
+export const scenarioRoutes = [
   route({
     name: 'scenarios.list',
     method: 'GET',
@@ -49,7 +49,7 @@ export const scenarioRoutes: readonly AnyRoute[] = [
     answers: 'The name of the scenario that was active.',
     handle: async ({ host, sandbox }) => ({ body: { stopped: await host.scenarios.stop(sandbox) } }),
   }),
-]
+] as const
 
 async function listOf({ scenarios }: ControlHost, sandbox: Sandbox) {
   return { object: 'list', data: await scenarios.list(sandbox), active: scenarios.active(sandbox) }

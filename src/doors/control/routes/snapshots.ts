@@ -2,13 +2,13 @@ import * as z from 'zod'
 import { anyObject } from '../../../kernel/fields.ts'
 import { nameField } from '../../../kernel/worlds/names.ts'
 import type { Kept } from '../../../kernel/worlds/snapshots.ts'
-import { type AnyRoute, route, WORLD_BODY } from '../route.ts'
+import { route, WORLD_BODY } from '../route.ts'
 import { summaryOf } from '../world-summary.ts'
 
 const named = () => z.strictObject({ name: nameField() })
 
 /** Whole worlds at rest, clock included, each belonging to one sandbox. */
-export const snapshotRoutes: readonly AnyRoute[] = [
+export const snapshotRoutes = [
   route({
     name: 'snapshots.list',
     method: 'GET',
@@ -76,7 +76,7 @@ export const snapshotRoutes: readonly AnyRoute[] = [
       return { status: 204 }
     },
   }),
-]
+] as const
 
 function answer({ entry, replaced }: Kept) {
   return { status: replaced ? 200 : 201, body: { ...entry, replaced } }

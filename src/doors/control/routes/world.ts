@@ -5,14 +5,14 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts'
 import { mergeFixtures } from '../../../kernel/state/merge-fixtures.ts'
 import { readFixtures } from '../../fixtures.ts'
 import { refuseFixtures } from '../refuse-fixtures.ts'
-import { type AnyRoute, route, WORLD_BODY } from '../route.ts'
+import { route, WORLD_BODY } from '../route.ts'
 import { foreignExtends, originOf, startingPoint } from '../starting-point.ts'
 import { summaryOf } from '../world-summary.ts'
 
 const start = () => z.strictObject(startingPoint()).prefault({})
 
 /** The world as a whole. */
-export const worldRoutes: readonly AnyRoute[] = [
+export const worldRoutes = [
   route({
     name: 'world.reset',
     method: 'POST',
@@ -65,4 +65,4 @@ export const worldRoutes: readonly AnyRoute[] = [
       return { body: { written: await mergeFixtures(sandbox, fixtures) } }
     },
   }),
-]
+] as const

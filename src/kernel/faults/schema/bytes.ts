@@ -33,7 +33,7 @@ export function lineName(): z.ZodType<string> {
 }
 
 /** Headers by name, written to the connection as they are. */
-export function lineHeaders(): z.ZodType<Readonly<Record<string, string>>> {
+export function lineHeaders(): z.ZodType<Readonly<Record<string, string>>, Readonly<Record<string, string>>> {
   return mapOf(lineText(), (name) => (isLineName(name) ? undefined : BAD_LINE_NAME))
 }
 
@@ -54,7 +54,7 @@ function headerValue(): z.ZodType<string> {
 }
 
 /** Headers by name that the server itself can write. */
-export function headers(): z.ZodType<Readonly<Record<string, string>>> {
+export function headers(): z.ZodType<Readonly<Record<string, string>>, Readonly<Record<string, string>>> {
   return mapOf(headerValue(), (name) => (NAME.test(name) ? undefined : 'is no name that a header can have'))
 }
 

@@ -1,0 +1,50 @@
+import type { Json } from '../../kernel/json.ts'
+import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
+import { DEFAULT_SANDBOX } from '../../kernel/worlds/sandboxes.ts'
+import { openSandbox, wellFormed } from '../selection.ts'
+import { asRefusal, refused } from './answer.ts'
+import { serveCall, statusOf } from './call.ts'
+import type { ControlAnswer, ControlCall, Transport } from './client/transport.ts'
+import type { ControlHost } from './host.ts'
+import type { AnyRoute } from './route.ts'
+import { controlRoutes } from './routes/index.ts'
+
+/**
+ * Carries calls to the control interface without HTTP: they are checked, served and refused as requests are, but pass no
+ * guards, since whoever is in the process needs no token. Nothing is shared: bodies and answers are copied as JSON.
+ */
+export function inProcess(host: ControlHost): Transport {
+  const routes = controlRoutes(host.service)
+  const known = new Map(routes.map((route) => [`${route.method} ${route.path}`, route]))
+  return async (call) => {
+    const route = known.get(call.route)
+    if (route === undefined) throw new Error(`The control interface has no route ${call.route}`)
+    try {
+      return await serve({ host, routes }, route, call)
+    } catch (error) {
+      return refused(asRefusal(host, error))
+    }
+  }
+}
+
+async function serve(
+  desk: { readonly host: ControlHost; readonly routes: readonly AnyRoute[] },
+  route: AnyRoute,
+  { params = {}, query = {}, body, sandbox: name = DEFAULT_SANDBOX, signal = NEVER }: ControlCall,
+): Promise<ControlAnswer> {
+  const sandbox = await chosen(desk.host, route, wellFormed(name, 'path'))
+  const reply = await serveCall(desk, { route, sandbox }, { params, query, body: copied(body), gone: signal })
+  return { status: statusOf(reply), body: copied(reply.body) }
+}
+
+const NEVER = new AbortController().signal
+
+function chosen({ sandboxes }: ControlHost, route: AnyRoute, name: string): Sandbox | Promise<Sandbox> {
+  if (route.worldless === true) return sandboxes.get(name) ?? sandboxes.default
+  return openSandbox(sandboxes, name)
+}
+
+// Absent stays absent, and what JSON does not know goes as it would on its way through a socket.
+function copied(value: unknown): Json | undefined {
+  return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as Json)
+}
