@@ -1,7 +1,17 @@
 import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
+const source = (path: string) => fileURLToPath(new URL(`src/${path}`, import.meta.url))
+
 export default defineConfig({
+  resolve: {
+    // Tests and examples import the package by its name, and get its source.
+    alias: [
+      { find: /^agent-workspace-emulator$/, replacement: source('index.ts') },
+      { find: /^agent-workspace-emulator\/vitest$/, replacement: source('doors/testing/vitest.ts') },
+    ],
+  },
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     // A machine that is busy with something else may take ten times as long.

@@ -1,7 +1,9 @@
 import { setMaxListeners } from 'node:events'
+import { existsSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import type { Transport } from './doors/control/client/transport.ts'
 import type { ControlHost, GuardVerdict } from './doors/control/host.ts'
+import { shippedFile } from './doors/fixtures.ts'
 import { Api } from './doors/http/api.ts'
 import { createServer } from './doors/http/front.ts'
 import { type AllowedHosts, allowHosts, checkHost, isCrossSiteOrigin } from './doors/http/guard.ts'
@@ -10,7 +12,6 @@ import { listen } from './doors/http/listen.ts'
 import { readJson } from './doors/http/request.ts'
 import { close } from './doors/http/server.ts'
 import { later } from './doors/realtime.ts'
-import { NO_SCENARIOS } from './doors/scenarios/no-scenarios.ts'
 import type { OnScenarioNotice } from './doors/scenarios/notice.ts'
 import { ScenarioRunner } from './doors/scenarios/runner.ts'
 import { CONTRACT_VERSION, packageVersion } from './doors/version.ts'
@@ -77,10 +78,10 @@ interface Scenarios {
 }
 
 async function openScenarios(options: HouseOptions): Promise<Scenarios> {
-  const { scenarios: folder, scenarioSource, settings, strict, logger = SILENT } = options
+  const { scenarios: folder = usualFolder(), scenarioSource, settings, strict, logger = SILENT } = options
   const onNotice: OnScenarioNotice = ({ level, message, ...fields }) => logger[level](message, fields)
-  if (scenarioSource !== undefined || folder === undefined) {
-    const runner = new ScenarioRunner({ source: scenarioSource ?? NO_SCENARIOS, onNotice })
+  if (scenarioSource !== undefined) {
+    const runner = new ScenarioRunner({ source: scenarioSource, onNotice })
     return { runner, close: async () => runner.close() }
   }
   const { ScenarioLibrary } = await import('./doors/scenarios/library.ts')
@@ -96,6 +97,11 @@ async function openScenarios(options: HouseOptions): Promise<Scenarios> {
       await library.close()
     },
   }
+}
+
+/** The folder of the project, or where it has none that of the shipped scenarios. */
+function usualFolder(): string {
+  return existsSync('scenarios') ? 'scenarios' : shippedFile('scenarios')
 }
 
 /** The default sandbox, and those that the disk holds. Their events and webhooks go on from where they stood. */

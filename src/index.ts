@@ -1,11 +1,9 @@
+export * from './doors/control/client/public.ts'
 export { FixturesError } from './doors/fixtures.ts'
-export {
-  type BatchHandle,
-  defineScenario,
-  type HookContext,
-  type HookFunction,
-  type Scenario,
-  type StepContext,
-  type StepFunction,
-} from './doors/scenarios/define-scenario.ts'
-export { type Emulator, type EmulatorOptions, startEmulator } from './emulator.ts'
+export * from './doors/scenarios/define-scenario.ts'
+export * from './doors/testing/builders-records.ts'
+export * from './doors/testing/builders-requests.ts'
+export * from './doors/testing/builders-world.ts'
+export { type ConnectOptions, connect } from './doors/testing/connect.ts'
+export { startEmulator } from './doors/testing/start-emulator.ts'
+export type { EmulatorOptions, Logger } from './options.ts'

@@ -30,7 +30,7 @@ export interface EmulatorOptions {
   readonly strict?: boolean
   /** Whether answers name the fault rules that fired on them, in the header X-Emulator-Fault. Default false. */
   readonly revealFaults?: boolean
-  /** Folder of the scenarios, which are loaded again whenever they change. Default: none. */
+  /** Folder of the scenarios, which are loaded again whenever they change. Default: `scenarios`, or the shipped ones where there is no such folder. */
   readonly scenarios?: string
   /** Scenario that is active from the start on. Default: none, or in a saved world the one that was. */
   readonly scenario?: string

@@ -129,7 +129,7 @@ function forbidden(path: string, target: string): string | undefined {
 
 // The command line and the test library are users of the emulator: they start it, and ask it things.
 const isUser = (room: string) => ['cli', 'testing'].includes(room)
-const ENTRANCES = ['emulator.ts', 'options.ts']
+const ENTRANCES = ['emulator.ts', 'index.ts', 'options.ts']
 const CLIENT = 'doors/control/client/'
 
 function resourceMay(path: string, room: string, target: string, to: { word: string; room: string }) {

@@ -1,17 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { load } from './bench/load.ts'
 import { KEY, type Running, scratch, startOurs } from './bench/servers.ts'
+import { creationOf } from './support/large-bodies.ts'
 
 const MIB = 1024 * 1024
-
-/** A batch creation of exactly so many bytes, nearly all of them prompt. */
-function creation(bytes: number): Buffer {
-  const [head, tail] = [
-    '{"prompt":"',
-    '","output_schema":{"type":"object"},"model":"m","items":[{"file_id":"file-1","custom_id":"x"}]}',
-  ]
-  return Buffer.from(head + 'x'.repeat(bytes - head.length - tail.length) + tail)
-}
 
 async function send({ port }: Running, body: Buffer): Promise<number> {
   const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
@@ -37,8 +29,8 @@ test('R270 100 MiB are accepted one after the other, one byte more is not, and t
   const users = { port: server.port, method: 'GET', path: '/v1/organization/teamspaces/ts-a/users', key: KEY }
   await load(users, 2_000, 8)
   const before = server.memory()
-  const largest = creation(100 * MIB)
+  const largest = creationOf(100 * MIB)
   expect([await send(server, largest), await send(server, largest)]).toEqual([200, 200])
-  expect(await send(server, creation(100 * MIB + 1))).toBe(413)
+  expect(await send(server, creationOf(100 * MIB + 1))).toBe(413)
   expect(await settled(server, before + 50)).toBeLessThan(before + 50)
 })

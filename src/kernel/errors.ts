@@ -251,10 +251,17 @@ export function problemBody(
       status,
       mitigation === undefined ? detail : `${detail} ${mitigation}`,
     ),
-    instance,
+    instance: uriReference(instance),
     ...(issues === undefined ? {} : { errors: issues }),
   }
 }
+
+/** A path as a URI reference (RFC 3986): a request line is taken with characters that no path may have. */
+function uriReference(path: string): string {
+  return path.replaceAll(/\p{Surrogate}/gu, '\uFFFD').replaceAll(NOT_IN_A_PATH, encodeURIComponent)
+}
+
+const NOT_IN_A_PATH = /[^A-Za-z0-9_.~!$&'()*+,;=:@/%-]|%(?![0-9A-Fa-f]{2})/gu
 
 /** The four members that every problem has, also inside result lines. */
 export function problem(

@@ -11,12 +11,14 @@ const MOST_ENTRIES = 100
 const MOST_NAMES = 20
 
 /** An object whose unknown members are refused with the nearest known name, or with those that there are. */
-export function strictObject<S extends z.ZodRawShape>(shape: S) {
+export function strictObject<S extends z.ZodRawShape>(shape: S): z.ZodObject<S, z.core.$strict> {
   const known = Object.keys(shape)
   const unknown = z.custom<never>(() => false, {
     error: ({ path }) => `is not a known member.${wayOut(String(path?.at(-1) ?? ''), known)}`,
   })
-  return z.object(shape).catchall(unknown).meta({ additionalProperties: false })
+  const strict = z.object(shape).catchall(unknown).meta({ additionalProperties: false })
+  // Nothing is what it catches; as a type, that would be members of every name.
+  return strict as unknown as z.ZodObject<S, z.core.$strict>
 }
 
 /** What somebody needs who has written a name that there is not. */

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { plainKeys, readyKeys } from '../../src/doors/cli/demo-keys.ts'
+import { plainKeys, readyKeys } from '../../src/doors/plain-keys.ts'
 import { startEmulator } from '../../src/emulator.ts'
 
 async function store(fixtures: string | object) {

@@ -79,8 +79,13 @@ test.for([
   expect([outcome.code, outcome.out, outcome.err]).toEqual([code, '', expect.stringContaining(message)])
 })
 
-test('without scenarios it is said how there come to be some', async () => {
+test('a project without scenarios has the shipped ones', async () => {
   const { run } = await running()
+  expect((await run('scenario')).out).toContain('rate-limit-storm')
+})
+
+test('of a directory without scenarios it is said how there come to be some', async () => {
+  const { run } = await running({ scenarios: temporaryDirectory() })
   expect((await run('scenario')).out).toMatch(/^There are no scenarios\. .*--scenarios/)
 })
 

@@ -29,7 +29,10 @@ export const references: Readonly<Record<string, () => string>> = {
   commands: () =>
     table(
       ['command', 'what it does'],
-      commands.map(({ name, args, says }) => [code([name, ...args.map((arg) => arg.name)].join(' ')), says]),
+      commands.map(({ name, args, usage, says }) => [
+        code([name, ...(usage === undefined ? args.map((arg) => arg.name) : [usage])].join(' ')),
+        says,
+      ]),
     ),
   flags: () => referenceTable(START_OPTIONS).trimEnd(),
   control: () =>

@@ -30,6 +30,7 @@ export function callBatches(
     headers: { authorization: `Bearer ${KEYS.KU}`, 'idempotency-key': idempotencyKey },
     body: body === undefined ? { kind: 'none' } : { kind: 'json', value: body as JsonObject },
   }
-  const { status, text = '{}', lines } = sandbox.perform(call)
-  return { status, text, body: JSON.parse(text), lines: [...(lines ?? [])].map((line) => JSON.parse(line)) }
+  const { status, text = '{}', lines, wire } = sandbox.perform(call)
+  const parsed = JSON.parse(text === '' ? 'null' : text)
+  return { status, text, body: parsed, lines: [...(lines ?? [])].map((line) => JSON.parse(line)), wire }
 }

@@ -8,6 +8,7 @@ import { advanceTo } from '../../src/kernel/time/settle.ts'
 import type { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
 import { baseCollections, KEYS, type KeyName, START } from './base-world.ts'
 import { type CallControl, controlOf } from './control.ts'
+import { NO_SCENARIOS } from './no-scenarios.ts'
 
 /** An answer of the API, read to its end. */
 export interface TestAnswer {
@@ -76,6 +77,7 @@ export async function testWorld({ collections = {}, ...options }: TestWorldOptio
     fixtures: { collections: join(collections) } as unknown as JsonObject,
     ephemeral: true,
     logger: { info: () => {}, warn: () => {}, error: (_message, fields) => surprises.push(fields?.error) },
+    ...(options.scenarios === undefined ? { scenarioSource: NO_SCENARIOS } : {}),
     ...options,
   })
   onTestFinished(async () => {

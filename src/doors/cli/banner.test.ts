@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import type { PlainKey } from '../plain-keys.ts'
 import { banner, type Facts } from './banner.ts'
-import type { PlainKey } from './demo-keys.ts'
 
 const FACTS: Facts = {
   version: '1.2.3',

@@ -1,4 +1,4 @@
-import type { PlainKey } from './demo-keys.ts'
+import type { PlainKey } from '../plain-keys.ts'
 
 /** What a start has to say about itself. */
 export interface Facts {

@@ -27,6 +27,8 @@ Every flag is an environment variable too: --skip-on-poll is WORKSPACE_EMULATOR_
  */
 export async function run(argv: readonly string[], env: Environment, terminal: Terminal): Promise<number> {
   let code = OK
+  const dashes = argv.indexOf('--')
+  const behindDashes = dashes === -1 ? [] : argv.slice(dashes + 1)
   const program = programOf(terminal, async (declaration, command) => {
     const flags = flagsOf(command, declaration)
     const options = resolveOptions(declaration.options, flags, env)
@@ -34,7 +36,8 @@ export async function run(argv: readonly string[], env: Environment, terminal: T
     const action = await declaration.load()
     // Options that the action does not declare are not in its type either.
     const typed = new Set(flags.keys())
-    code = await action({ args: command.args, options: options as never, given, typed, terminal })
+    const { args } = command
+    code = await action({ args, behindDashes, options: options as never, given, typed, env, terminal })
   })
   try {
     await program.parseAsync(argv, { from: 'user' })
@@ -88,6 +91,7 @@ function addCommand(program: Command, declaration: CommandDeclaration, act: Act)
     .helpOption('-h, --help', 'print this help')
     .addHelpText('after', FOOTER)
     .action(() => act(declaration, command))
+  if (declaration.usage !== undefined) command.usage(declaration.usage)
   for (const { name, says } of declaration.args) command.argument(name, says)
   for (const option of declaration.options) command.addOption(commanderOption(option, declaration))
   command.exitOverride((error) => misuse(error, command))

@@ -9,6 +9,8 @@ export interface CommandDeclaration {
   /** In the notation of commander: `<needed>`, `[optional]`, `[several...]`, each with its meaning. */
   readonly args: readonly { readonly name: string; readonly says: string }[]
   readonly options: readonly OptionName[]
+  /** What follows its name, where commander cannot make that of the arguments and options. */
+  readonly usage?: string
   /** What its help says of an option instead of what the table of all options says. */
   readonly help?: OptionHelp
   readonly load: () => Promise<(invocation: Invocation) => Promise<number>>
@@ -22,6 +24,7 @@ export function command<N extends OptionName>(declaration: {
   readonly says: string
   readonly args?: CommandDeclaration['args']
   readonly options: readonly N[]
+  readonly usage?: string
   readonly help?: OptionHelp
   readonly load: () => Promise<Action<N>>
 }): CommandDeclaration {

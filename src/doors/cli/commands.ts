@@ -186,6 +186,25 @@ export const commands: readonly CommandDeclaration[] = [
     load: async () => (await import('./start.ts')).start,
   }),
   command({
+    name: 'exec',
+    says: 'Run the command behind -- beside an emulator of its own, found by WORKSPACE_BASE_URL and WORKSPACE_API_KEY, and end with its exit code',
+    args: [{ name: '<command...>', says: 'behind --, such as -- npm test; no shell reads it' }],
+    usage: '[flags] -- <command> [arguments...]',
+    options: START_OPTIONS,
+    help: {
+      port: { says: 'TCP port; 0 takes a free one, which the command is told', shown: '0' },
+      data: {
+        says: 'directory of the state; without it everything stays in memory and no file is left',
+        shown: 'none',
+      },
+      ephemeral: { says: 'keep everything in memory, whatever --data says' },
+      logLevel: { shown: 'warn' },
+      quiet: { says: 'only warnings and errors in the log, as without it' },
+      json: { says: 'at the end, a summary as one line of JSON on stderr; stdout is for the command' },
+    },
+    load: async () => (await import('./exec.ts')).exec,
+  }),
+  command({
     name: 'wait',
     says: 'Wait until an emulator is ready: exit code 0, or 1 when the time is up',
     options: WAIT_OPTIONS,

@@ -1,5 +1,7 @@
 import { type Issue, isObject, type Json, type JsonObject } from '../../kernel/json.ts'
-import { objectsOf, printable } from './print.ts'
+import { issuesIn } from '../control/client/emulator-error.ts'
+import { NoAnswer, sendJson } from '../control/client/http.ts'
+import { printable } from './print.ts'
 import { CommandFailed } from './usage.ts'
 
 /** Where an emulator is, and the token of its control interface. */
@@ -13,6 +15,8 @@ export interface ControlAddress {
 
 export type ControlMethod = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
+export { NoAnswer }
+
 /** An answer of the control interface, read to its end. */
 export interface ControlAnswer {
   readonly status: number
@@ -20,11 +24,6 @@ export interface ControlAnswer {
   readonly body: JsonObject | undefined
   /** Whether a control token is missing or wrong. */
   readonly locked: boolean
-}
-
-/** Why there is no answer, in the words of the operating system: `ECONNREFUSED`, `TimeoutError`. */
-export class NoAnswer extends Error {
-  override readonly name = 'NoAnswer'
 }
 
 /** A request that was refused, with what is wrong in its body. */
@@ -47,22 +46,14 @@ export async function send(
   path: string,
   { body, patience = PATIENCE }: { readonly body?: Json; readonly patience?: number } = {},
 ): Promise<ControlAnswer> {
-  const headers: Record<string, string> = {}
-  const { controlToken } = address
-  if (controlToken !== undefined) headers.authorization = `Bearer ${controlToken}`
-  if (body !== undefined) headers['content-type'] = 'application/json'
-  try {
-    const response = await fetch(`${controlUrl(address)}${path}`, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(patience),
-    })
-    const locked = response.headers.get('www-authenticate')?.includes('realm="control"') === true
-    return { status: response.status, body: objectOf(await response.text()), locked }
-  } catch (error) {
-    throw new NoAnswer(reasonOf(error))
-  }
+  const answer = await sendJson({
+    method,
+    url: `${controlUrl(address)}${path}`,
+    controlToken: address.controlToken,
+    body,
+    signal: AbortSignal.timeout(patience),
+  })
+  return { ...answer, body: isObject(answer.body) ? answer.body : undefined }
 }
 
 /** Where the emulator is, whatever sandbox its address names. */
@@ -89,7 +80,7 @@ export async function ask(
   )
   if (answer.status === 204) return {}
   if (answer.status < 300 && answer.body !== undefined) return answer.body
-  throw new RequestRefused(refusal(address, `${method} /__emulator${path}`, answer), issuesOf(answer))
+  throw new RequestRefused(refusal(address, `${method} /__emulator${path}`, answer), issuesIn(answer.body))
 }
 
 /** That nothing answers at an address, and what to do. */
@@ -110,7 +101,7 @@ export function refusal({ url, controlToken }: ControlAddress, asked: string, an
     return `${url} answers, but is no workspace emulator (${asked}: ${status}). Name another with --url.`
   }
   const sentences = [body.message, body.mitigation].filter((each) => typeof each === 'string').join(' ')
-  const [first, ...others] = issuesOf(answer)
+  const [first, ...others] = issuesIn(answer.body)
   // The message names the first that is wrong, unless it speaks of all of them.
   const rest = first === undefined || body.message.includes(first.detail) ? others : [first, ...others]
   const lines = rest.map(({ pointer, detail }) => `  ${pointer}: ${detail}`)
@@ -133,29 +124,4 @@ function inCommands(line: string): string {
     const name = COMMANDS.get(path)
     return name === undefined ? route : `"workspace-emulator ${name}"`
   })
-}
-
-function issuesOf({ body }: ControlAnswer): Issue[] {
-  const details = isObject(body?.details) ? body.details : {}
-  return objectsOf(details.errors).map(({ pointer, detail }) => ({
-    pointer: String(pointer ?? ''),
-    detail: String(detail ?? ''),
-  }))
-}
-
-function objectOf(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-// fetch hides what the operating system said inside the cause, for hosts with several addresses one level deeper.
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const inner = error.cause instanceof AggregateError ? error.cause.errors[0] : error.cause
-  if (inner instanceof Error) return 'code' in inner ? String(inner.code) : inner.message
-  return error.name
 }

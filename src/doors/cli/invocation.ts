@@ -1,4 +1,4 @@
-import type { OptionName, OptionValues } from './options.ts'
+import type { Environment, OptionName, OptionValues } from './options.ts'
 
 /** Where a command writes. `out` is for what was asked for, `err` for everything else. Both add the line's end. */
 export interface Terminal {
@@ -11,11 +11,14 @@ export interface Terminal {
 /** What a command is given: its arguments, its options, and where to write. */
 export interface Invocation<N extends OptionName = OptionName> {
   readonly args: readonly string[]
+  /** What stood behind `--`, which is among the arguments too. */
+  readonly behindDashes: readonly string[]
   readonly options: OptionValues<N>
   /** The options that a flag or a variable gives; the others have their defaults. */
   readonly given: ReadonlySet<OptionName>
   /** Those of them that stand on the command line. */
   readonly typed: ReadonlySet<OptionName>
+  readonly env: Environment
   readonly terminal: Terminal
 }
 

@@ -41,6 +41,7 @@ export const optionTable = {
   },
   scenarios: {
     ...one('dir', values.text, 'scenarios'),
+    shown: 'scenarios, or the shipped ones where there is no such directory',
     says: 'directory of the scenarios; what changes in it is loaded again',
   },
   scenario: { ...maybe('name', values.text, 'none'), says: 'scenario that is active from the start on' },

@@ -50,6 +50,11 @@ export function isNpmScript(env: Environment): boolean {
   return (env.npm_lifecycle_event ?? '') !== ''
 }
 
+/** The file to which a workflow step may append its summary in Markdown; undefined where nobody reads one. */
+export function stepSummaryFile(env: Environment): string | undefined {
+  return env.GITHUB_STEP_SUMMARY || undefined
+}
+
 /**
  * The values in force: flag before environment before default. An empty variable counts as absent, as compose files
  * write it. Throws {@link UsageError} with everything that is wrong, unknown variables of our prefix included.

@@ -18,7 +18,9 @@ export async function wait({
 }: Invocation<(typeof WAIT_OPTIONS)[number]>): Promise<number> {
   const deadline = hostTime() + options.timeout
   for (;;) {
-    const patience = Math.max(1, Math.min(PATIENCE, deadline - hostTime()))
+    // Without any time, whether it is ready now is all that is asked.
+    const left = options.timeout === 0 ? PATIENCE : deadline - hostTime()
+    const patience = Math.max(1, Math.min(PATIENCE, left))
     const obstacle = await obstacleAt(options, patience)
     if (obstacle === undefined) break
     if (hostTime() + PAUSE >= deadline) {

@@ -11,8 +11,9 @@ export function createServer(api: Api, loadApp: () => Promise<RequestListener>):
   return createHttpServer(
     (req, res) => {
       req.url = originForm(req.url ?? '', req.headers.host ?? '')
-      if (api.owns(req.url ?? '')) void api.answer(req, res)
-      else void loadApp().then((app) => app(req, res))
+      if (api.owns(req.url)) void api.answer(req, res)
+      else if (req.url.startsWith('/')) void loadApp().then((app) => app(req, res))
+      else void api.turnAway(req, res, noPath(req.url))
     },
     {
       renderParserError: (problem) => {
@@ -24,6 +25,14 @@ export function createServer(api: Api, loadApp: () => Promise<RequestListener>):
       accepted: (socket, id) => api.accept(socket, id),
     },
   )
+}
+
+// Express would answer some of these by itself, as a page of HTML.
+function noPath(target: string): Refusal {
+  return new Refusal('route_not_found', {
+    detail: `The request target "${target}" is neither a path nor a URL of the host that the Host header names.`,
+    mitigation: 'Send a path that starts with a slash.',
+  })
 }
 
 // Clients that are told of a proxy send whole URLs, which every server has to take (RFC 9112, section 3.2.2). One that

@@ -48,6 +48,7 @@ export class Sandboxes {
   readonly #homes = new Map<string, Home>()
   /** What is being made or removed: whoever comes meanwhile waits for it. */
   readonly #busy = new Map<string, Promise<unknown>>()
+  readonly #listeners = new Set<(sandbox: Sandbox) => void>()
   #isClosed = false
 
   constructor(maker: SandboxMaker) {
@@ -68,6 +69,12 @@ export class Sandboxes {
     return [...this.#homes.values()]
   }
 
+  /** Tells of every sandbox that comes from now on, before any request reaches it. @returns stops telling */
+  onMade(listener: (sandbox: Sandbox) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
   /** As lists show it, or a refusal that names the nearest. */
   show(name: string): SandboxEntry {
     return this.#homes.get(name) ?? this.#unknown(name)
@@ -82,6 +89,7 @@ export class Sandboxes {
   add(housed: Housed, persist: boolean, origin: Origin = {}): void {
     const snapshots = new Snapshots(housed.sandbox, housed.shelf)
     this.#homes.set(housed.sandbox.name, { ...housed, persist, origin, snapshots })
+    for (const listener of this.#listeners) listener(housed.sandbox)
   }
 
   /** The sandbox with a name; made from the starting world when it is not there. */

@@ -1,31 +1,35 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
+import { licenses } from './licenses.mjs'
+import { keepOurs } from './maps.mjs'
 
 // Builds dist/: the command and the library in one script with every dependency inside, the large packages that not
 // every run needs as files of their own, and what V8 makes of the script. Says nothing when all is well.
 // All of it is CommonJS: Node starts it 7 ms sooner than modules, and gives scripts alone a cache of compiled code.
 
-const require = createRequire(import.meta.url)
+const require = createRequire(resolve('package.json'))
 const shared = {
   bundle: true,
   platform: 'node',
   target: 'node20',
   format: 'cjs',
-  sourcemap: true,
-  legalComments: 'linked',
+  // Those of packages stand in dist/THIRD-PARTY-LICENSES.txt, whole.
+  legalComments: 'none',
   logLevel: 'warning',
+  metafile: true,
 }
+const own = { ...shared, sourcemap: true, define: { 'import.meta.dirname': '__dirname' } }
 
-// V8 tells a stale cache by the length of the script alone, so that none may outlive its script.
 rmSync('dist', { recursive: true, force: true })
 
 const lazy = {}
-await Promise.all([
+const built = await Promise.all([
   build({
-    ...shared,
+    ...own,
     stdin: {
       contents: `export { main } from './src/doors/cli/main.ts'
                  export { run } from './src/doors/cli/command-line.ts'
@@ -43,27 +47,36 @@ await Promise.all([
   }),
   build({
     ...shared,
-    entryPoints: ['src/doors/cli/load.ts'],
-    outdir: 'dist',
-    define: { 'import.meta.dirname': '__dirname' },
-  }),
-  build({
-    ...shared,
     entryPoints: { 'scenario-worker': 'src/doors/scenarios/worker.ts' },
     outdir: 'dist',
     // The module form asks for its translator by createRequire, which no bundler follows.
     alias: { jiti: './node_modules/jiti/lib/jiti.cjs' },
-    // Nearly all of it is the translator, whose map would be the largest file of the package.
-    sourcemap: false,
+    // Nearly all of it is the translator, which comes without line breaks and would be given a million.
+    minifyWhitespace: true,
   }),
+  // Vitest itself is made of modules alone; Playwright's own loader prefers scripts.
+  build({ ...own, ...doorOfTests('vitest'), format: 'esm', outExtension: { '.js': '.mjs' } }),
+  build({ ...own, ...doorOfTests('playwright') }),
 ])
-await build({ ...shared, entryPoints: lazy, outdir: 'dist/lazy', outExtension: { '.js': '.cjs' } })
+built.push(
+  await build({ ...shared, entryPoints: lazy, outdir: 'dist/lazy', outExtension: { '.js': '.cjs' } }),
+  // Tells the caches of different builds apart: V8 itself compares no more than the length of the script.
+  await build({
+    ...own,
+    entryPoints: ['src/doors/cli/load.ts'],
+    outdir: 'dist',
+    define: { ...own.define, BUILD_ID: JSON.stringify(digest('dist/emulator.cjs')) },
+  }),
+)
 
 writeFileSync(
   'dist/package.json',
   `${JSON.stringify({ type: 'commonjs', version: require('./package.json').version })}\n`,
 )
-const { bundle, compiled } = require('./dist/load.js')
+const inputs = built.flatMap(({ metafile }) => Object.values(metafile.outputs).flatMap(bundled))
+writeFileSync('dist/THIRD-PARTY-LICENSES.txt', licenses(inputs))
+keepOurs('dist/emulator.cjs.map')
+const { bundle, keepCompiled } = require('./dist/load.js')
 // One assignment each, by which Node and bundlers tell the names without running the file.
 const names = Object.keys(bundle.library()).map((name) => `exports.${name} = library.${name}\n`)
 writeFileSync('dist/index.js', `const library = require('./load.js').bundle.library()\n\n${names.join('')}`)
@@ -71,7 +84,16 @@ writeFileSync('dist/cli.js', "#!/usr/bin/env node\nrequire('./load.js').bundle.m
 chmodSync('dist/cli.js', 0o755)
 
 await warmUp(bundle)
-writeFileSync('dist/emulator.cache', compiled())
+keepCompiled()
+
+/** The files of which something has got into an output. */
+function bundled({ inputs }) {
+  return Object.keys(inputs).filter((file) => inputs[file].bytesInOutput > 0)
+}
+
+function digest(file) {
+  return createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16)
+}
 
 /** Starts, asks and logs once, since the cache holds what has run by now. A bundle that cannot do that is no build. */
 async function warmUp({ run }) {
@@ -91,6 +113,34 @@ async function warmUp({ run }) {
   process.emit('SIGTERM')
   await stopped
   rmSync(data, { recursive: true, force: true })
+}
+
+/** An entry point for a test runner: the library is the one beside it, and the runner the one of whoever uses it. */
+function doorOfTests(runner) {
+  const library = resolve('src/index.ts')
+  return {
+    entryPoints: [`src/doors/testing/${runner}.ts`],
+    outdir: 'dist',
+    external: ['vitest', '@playwright/test'],
+    plugins: [
+      {
+        name: 'library-beside',
+        setup({ onResolve, onEnd }) {
+          onResolve({ filter: /\/index\.ts$/ }, ({ path, resolveDir }) =>
+            resolve(resolveDir, path) === library ? { path: './index.js', external: true } : undefined,
+          )
+          onEnd(({ metafile }) => {
+            const strays = Object.keys(metafile?.inputs ?? {}).filter(
+              (file) => !file.startsWith('src/doors/testing/'),
+            )
+            if (strays.length === 0) return undefined
+            const text = `src/doors/testing/${runner}.ts bundles a second copy of ${strays.join(', ')}; import it from src/index.ts`
+            return { errors: [{ text }] }
+          })
+        },
+      },
+    ],
+  }
 }
 
 /** A package that the code imports with import() becomes a file beside the script, read when it is needed. */

@@ -1,0 +1,45 @@
+import type { Ask } from './ask.ts'
+import type { List } from './views/list.ts'
+import type { FixturesDocument, StateDocument, StateRecord, WorldSummary } from './views/worlds.ts'
+
+/** A record that is to be written, or members of one. */
+type Members = Readonly<Record<string, unknown>>
+
+/** The records of a world, whatever the API itself can do with them. What is written is checked; a refusal changes nothing. */
+export interface WorldStateAccess {
+  /** The whole state, secrets as digests. */
+  document(): Promise<StateDocument>
+  /** Replaces the whole state, or refuses the document whole. */
+  load(document: StateDocument): Promise<WorldSummary>
+  /** Adds the records of a fixtures document; one with a known id replaces that record. */
+  merge(fixtures: FixturesDocument): Promise<{ readonly written: Readonly<Record<string, number>> }>
+  list<T extends object = StateRecord>(collection: string): Promise<List<T>>
+  get<T extends object = StateRecord>(collection: string, id: string): Promise<T>
+  /** Writes one record whole, new or not. */
+  put<T extends object = StateRecord>(collection: string, record: StateRecord): Promise<T>
+  /** Changes members of a record by a merge patch (RFC 7396): null removes a member. */
+  patch<T extends object = StateRecord>(collection: string, id: string, patch: Members): Promise<T>
+  /** Deletes a record, and the future events about it. */
+  delete(collection: string, id: string): Promise<void>
+}
+
+export function stateOver(ask: Ask): WorldStateAccess {
+  // What the records of a collection look like, only the caller can know: the answers are cast to that.
+  return {
+    document: () => ask('GET /state'),
+    load: (document) => ask('PUT /state', { body: { ...document } }),
+    merge: (fixtures) => ask('POST /fixtures', { body: fixtures }),
+    list: async <T>(collection: string) =>
+      (await ask('GET /state/{collection}', { params: { collection } })) as unknown as List<T>,
+    get: async <T>(collection: string, id: string) =>
+      (await ask('GET /state/{collection}/{id}', { params: { collection, id } })) as T,
+    put: async <T>(collection: string, record: StateRecord) => {
+      const params = { collection, id: record.id }
+      return (await ask('PUT /state/{collection}/{id}', { params, body: record })) as T
+    },
+    patch: async <T>(collection: string, id: string, patch: Members) =>
+      (await ask('PATCH /state/{collection}/{id}', { params: { collection, id }, body: patch })) as T,
+    delete: async (collection, id) =>
+      void (await ask('DELETE /state/{collection}/{id}', { params: { collection, id } })),
+  }
+}

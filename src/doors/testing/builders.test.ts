@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, expect, expectTypeOf, test } from 'vitest'
+import { type EmulatorClient, startEmulator } from '../../index.ts'
+import type { File } from '../../resources/files.ts'
+import type { Skill } from '../../resources/skills.ts'
+import type { Membership, Teamspace, User } from '../../resources/teamspaces/schema.ts'
+import {
+  aFileRecord,
+  aMembershipRecord,
+  anApiKeyRecord,
+  anEventTriggerRecord,
+  aPageRecord,
+  aSkillRecord,
+  aTeamspaceRecord,
+  aUserRecord,
+} from './builders-records.ts'
+import {
+  aBatch,
+  aBatchItem,
+  aConnection,
+  aFeedback,
+  aPage,
+  aTeamspace,
+  aWebhook,
+} from './builders-requests.ts'
+import { aWorld } from './builders-world.ts'
+
+let emulator: EmulatorClient & AsyncDisposable
+
+beforeAll(async () => {
+  emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
+})
+
+afterAll(() => emulator[Symbol.asyncDispose]())
+
+const MESSAGE = '/conversations/conversation-takeoff/messages/d0000000-0000-4000-8000-000000000002'
+
+test.for<[path: string, body: object]>([
+  ['/batch-predictions', aBatch()],
+  ['/batch-predictions', aBatch({ items: 5_000 })],
+  ['/batch-predictions', aBatch({ items: [aBatchItem()] })],
+  ['/pages', aPage()],
+  ['/organization/teamspaces', aTeamspace()],
+  ['/connections', aConnection()],
+  [MESSAGE, aFeedback()],
+])('POST %s takes what its builder makes', async ([path, json]) => {
+  await using world = await emulator.sandbox()
+  const answer = await world.fetch(path, { json })
+  expect([answer.ok, await answer.text()]).toEqual([true, expect.any(String)])
+})
+
+test('a batch that is built is completed, not only accepted', async () => {
+  await using world = await emulator.sandbox()
+  const { id } = (await (await world.fetch('/batch-predictions', { json: aBatch({ items: 3 }) })).json()) as {
+    id: string
+  }
+  await world.clock.advance({ until: { batch: id } })
+  expect((await world.batches.show(id)).batch).toMatchObject({
+    status: 'completed',
+    request_counts: { succeeded: 3 },
+  })
+})
+
+test('a subscription is taken', async () => {
+  await using world = await emulator.sandbox()
+  expect(await world.webhooks.create(aWebhook())).toMatchObject(aWebhook())
+})
+
+const records = {
+  teamspaces: [aTeamspaceRecord()],
+  users: [aUserRecord()],
+  memberships: [aMembershipRecord()],
+  api_keys: [anApiKeyRecord(), anApiKeyRecord({ id: 'key-2', kind: 'service', token: 'service_built' })],
+  pages: [aPageRecord()],
+  skills: [aSkillRecord()],
+  files: [aFileRecord()],
+  event_triggers: [anEventTriggerRecord()],
+}
+
+test.for(Object.entries(records))(
+  'a record of %s is one of the world demo',
+  async ([collection, [record]]) => {
+    await using world = await emulator.sandbox()
+    if (record === undefined) throw new Error('there is a record of each')
+    const put = await world.state.put(collection, record)
+    // The world keeps digests of secrets.
+    expect(put).toMatchObject({ ...record, ...('token' in record && { token: expect.any(String) }) })
+  },
+)
+
+test('a world that is built starts with its records and those of demo', async () => {
+  await using world = await emulator.sandbox(undefined, { fixtures: aWorld(records) })
+  const { data } = await world.state.list('users')
+  expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining(['user-ines', 'user-mara']))
+  const asBuilt = { Authorization: 'Bearer live_built' }
+  expect((await world.fetch('/data-views', { headers: asBuilt })).status).toBe(200)
+})
+
+test('a record stands in the place of the one with its id', async () => {
+  const fixtures = aWorld({ files: [aFileRecord({ id: 'file-invoice-1', pages: 40 })] })
+  await using world = await emulator.sandbox(undefined, { fixtures })
+  expect(await world.state.get('files', 'file-invoice-1')).toMatchObject({ pages: 40 })
+})
+
+test('every member can be given, and the same call gives the same', () => {
+  expect(aBatch({ items: 2, model: 'm', metadata: { a: 'b' } })).toMatchObject({
+    model: 'm',
+    metadata: { a: 'b' },
+  })
+  expect(aBatch({ items: 2 }).items).toEqual([
+    { file_id: 'file-invoice-1', custom_id: 'item-1' },
+    { file_id: 'file-invoice-1', custom_id: 'item-2' },
+  ])
+  expect(aUserRecord({ id: 'u2' })).toEqual({ ...aUserRecord(), id: 'u2' })
+  expect(aBatch()).toEqual(aBatch())
+})
+
+test('records have the members that the collections have', () => {
+  expectTypeOf(aUserRecord()).toEqualTypeOf<Readonly<User>>()
+  expectTypeOf(aFileRecord()).toEqualTypeOf<Readonly<File>>()
+  expectTypeOf<keyof ReturnType<typeof aTeamspaceRecord>>().toEqualTypeOf<keyof Teamspace>()
+  expectTypeOf<ReturnType<typeof aMembershipRecord>>().toExtend<Partial<ReadonlyDeep<Membership>>>()
+  expectTypeOf<Skill>().toExtend<ReturnType<typeof aSkillRecord>>()
+})
+
+type ReadonlyDeep<T> = { readonly [K in keyof T]: T[K] extends (infer E)[] ? readonly E[] : T[K] }

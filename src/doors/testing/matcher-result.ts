@@ -1,0 +1,50 @@
+/** What a matcher tells its test runner; the same for Vitest and Playwright. */
+export interface MatcherResult {
+  readonly pass: boolean
+  /** Asked for only when the assertion fails. */
+  readonly message: () => string
+}
+
+/** How many there are to be: all that is given must hold. */
+export interface CountRule {
+  readonly at_least?: number | undefined
+  readonly at_most?: number | undefined
+  readonly exactly?: number | undefined
+}
+
+/** A number stands for exactly so many; nothing for at least one. */
+export type ExpectedCount = number | CountRule
+
+export function countRule(count: ExpectedCount = { at_least: 1 }): CountRule {
+  return typeof count === 'number' ? { exactly: count } : count
+}
+
+export function fitsCount({ exactly, at_least = 0, at_most = Infinity }: CountRule, actual: number): boolean {
+  return exactly === undefined ? actual >= at_least && actual <= at_most : actual === exactly
+}
+
+/** `at least 1 webhook`, `exactly 2 webhooks`, `1 to 3 webhooks`. */
+export function countText({ exactly, at_least, at_most }: CountRule, noun: string): string {
+  if (exactly !== undefined) return `exactly ${counted(exactly, noun)}`
+  if (at_most === undefined) return `at least ${counted(at_least ?? 0, noun)}`
+  return at_least === undefined
+    ? `at most ${counted(at_most, noun)}`
+    : `${at_least} to ${counted(at_most, noun)}`
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** One criterion that did not hold, as a line: `status: expected 200, was 429`. */
+export function missedLine({
+  what,
+  expected,
+  actual,
+}: {
+  readonly what: string
+  readonly expected: unknown
+  readonly actual: unknown
+}): string {
+  return `${what}: expected ${JSON.stringify(expected)}, was ${actual === null ? 'not there' : JSON.stringify(actual)}`
+}

@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { connect, type Emulator, startEmulator, type World } from '../../index.ts'
+import { aBatch, aPage } from './builders-requests.ts'
+import { matchers } from './matchers.ts'
+
+let emulator: Emulator
+
+beforeAll(async () => {
+  emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0, clock: '2030-01-01T00:00:00.250Z' })
+})
+
+afterAll(() => emulator.close())
+
+/** A world of the test's own, seen from within the process, or over HTTP. */
+async function aFreshWorld(from: Pick<Emulator, 'sandbox'> = emulator): Promise<World> {
+  const world = await from.sandbox()
+  onTestFinished(() => world[Symbol.asyncDispose]())
+  return world
+}
+
+const { toHaveReceived, toHaveDelivered, toHaveRespectedRetryAfter } = matchers
+
+const send = (world: World, name = 'Roof plan') => world.fetch('/pages', { json: aPage({ name }) })
+
+test('a request that has come has been received, and one that has not has not', async () => {
+  const world = await aFreshWorld()
+  await send(world)
+  expect(await toHaveReceived(world, { operation: 'pages.create' })).toMatchObject({ pass: true })
+  expect(await toHaveReceived(world, { operation: 'agents.list' })).toMatchObject({ pass: false })
+})
+
+test.for<[count: Parameters<typeof toHaveReceived>[2], pass: boolean, says: string]>([
+  [2, true, 'exactly 2 requests'],
+  [1, false, 'exactly 1 request '],
+  [0, false, 'exactly 0 requests'],
+  [{ at_least: 3 }, false, 'at least 3 requests'],
+  [{ at_most: 1 }, false, 'at most 1 request '],
+  [{ at_least: 1, at_most: 2 }, true, '1 to 2 requests'],
+  [undefined, true, 'at least 1 request '],
+])('two requests against %j: %s', async ([count, pass, says]) => {
+  const world = await aFreshWorld()
+  await send(world)
+  await send(world)
+  const result = await toHaveReceived(world, { operation: 'pages.create' }, count)
+  expect(result.pass).toBe(pass)
+  expect(result.message()).toContain(says)
+})
+
+test('a request that was missed is told with what came nearest, and what that misses', async () => {
+  const world = await aFreshWorld()
+  await send(world, 'Roof')
+  const { message } = await toHaveReceived(world, {
+    operation: 'pages.create',
+    body: { '/name': { equals: 'Wall' } },
+  })
+  expect(message()).toBe(
+    [
+      `Expected ${world.name} to have received at least 1 request with {"operation":"pages.create","body":{"/name":{"equals":"Wall"}}}; 0 of 1 came.`,
+      'The nearest, and what they miss:',
+      `  POST /v1/pages  200  /__emulator/explain/${world.name}-000001`,
+      '    body /name: expected {"equals":"Wall"}, was "Roof"',
+    ].join('\n'),
+  )
+})
+
+test('requests that should not have come are told', async () => {
+  const world = await aFreshWorld()
+  for (let n = 0; n < 7; n++) await send(world)
+  const lines = (await toHaveReceived(world, { operation: 'pages.create' })).message().split('\n')
+  expect(lines[0]).toContain(`Expected ${world.name} not to have received`)
+  expect(lines).toHaveLength(8)
+  expect(lines.at(-1)).toBe('  and 2 more')
+})
+
+test('a match that means nothing rejects with the way out, whatever was expected', async () => {
+  const world = await aFreshWorld()
+  await expect(toHaveReceived(world, { operation: 'pages.crate' })).rejects.toThrow('pages.create')
+})
+
+test.for([undefined, null, 7, { name: 'no world' }])('%j is no world', async (value) => {
+  expect(() => toHaveReceived(value as never, {})).toThrow('expect(world)')
+})
+
+/** A world that has told two receivers, one of them in vain, of one batch. */
+async function aToldWorld(): Promise<World> {
+  const world = await aFreshWorld()
+  await world.webhooks.create({ url: 'http://127.0.0.1:9/hook' })
+  const { id } = (await (await world.fetch('/batch-predictions', { json: aBatch() })).json()) as {
+    id: string
+  }
+  await world.clock.advance({ until: { batch: id } })
+  return world
+}
+
+test('a webhook that nobody took is not delivered, and is found by its status', async () => {
+  const world = await aToldWorld()
+  const { pass, message } = await toHaveDelivered(world, { type: 'batch_prediction.*' })
+  expect(pass).toBe(false)
+  expect(message()).toMatch(
+    /^Expected [\w-]+ to have delivered at least 1 webhook with .*; 0 of 1 are so\.\n {2}batch_prediction\.completed to http:\/\/127\.0\.0\.1:9\/hook {2}failed: .+\n {4}status: expected "delivered", was "failed"$/,
+  )
+  expect(await toHaveDelivered(world, { status: 'failed', attempts: 1 }, 1)).toMatchObject({ pass: true })
+  expect(await toHaveDelivered(world, { status: '*', url: 'http://127.0.0.1:*' })).toMatchObject({
+    pass: true,
+  })
+  expect(await toHaveDelivered(world, { status: '*', ref: 'pages/*' })).toMatchObject({ pass: false })
+  expect(await toHaveDelivered(world, { status: '*', answered: 200 })).toMatchObject({ pass: false })
+})
+
+test('where there is no delivery at all the message says what makes one', async () => {
+  const { message } = await toHaveDelivered(await aFreshWorld())
+  expect(message()).toContain('world.webhooks.create')
+})
+
+test('R296 a client that lets the time pass has respected Retry-After', async () => {
+  const world = await aFreshWorld()
+  await world.limits.fill('pages.create', { remaining: 0 })
+  const refused = await send(world)
+  await world.clock.advance(`${refused.headers.get('retry-after')}s`)
+  await send(world)
+  expect(await toHaveRespectedRetryAfter(world)).toMatchObject({ pass: true })
+})
+
+test('R296 a client that comes again too early has not, and the message says by how much', async () => {
+  const world = await aFreshWorld()
+  await world.limits.fill('pages.create', { remaining: 0 })
+  await send(world)
+  await world.clock.advance('59s')
+  await send(world)
+  const { pass, message } = await toHaveRespectedRetryAfter(world)
+  expect(pass).toBe(false)
+  expect(message()).toContain('1 of 2 waits were not kept')
+  expect(message()).toContain(`came again after 59000 ms of virtual time, 2000 ms too early: 429`)
+})
+
+test('T07 where time stands still waiting does not help, and the message says so', async () => {
+  const world = await aFreshWorld()
+  await world.faults.preset('rate-limited')
+  await send(world)
+  await send(world)
+  const { pass, message } = await toHaveRespectedRetryAfter(world)
+  expect(pass).toBe(false)
+  expect(message()).toContain('The virtual clock stands still (rate 0)')
+})
+
+test('a wait is about one key, path and method', async () => {
+  const world = await aFreshWorld()
+  await world.faults.preset('rate-limited')
+  await send(world)
+  await world.fetch('/data-views')
+  await world.fetch('/pages', { json: aPage(), headers: { Authorization: 'Bearer service_demo' } })
+  expect(await toHaveRespectedRetryAfter(world)).toMatchObject({ pass: true })
+})
+
+test('a match leaves out what is none of its own', async () => {
+  const world = await aFreshWorld()
+  await world.faults.preset('rate-limited')
+  await world.fetch('/pages', { json: aPage(), headers: { 'Idempotency-Key': 'a' } })
+  await world.fetch('/pages', { json: aPage(), headers: { 'Idempotency-Key': 'b' } })
+  expect(await toHaveRespectedRetryAfter(world)).toMatchObject({ pass: false })
+  expect(await toHaveRespectedRetryAfter(world, { idempotency_key: 'a' })).toMatchObject({ pass: true })
+})
+
+test('a status chooses refusals, and what follows them counts whatever became of it', async () => {
+  const world = await aFreshWorld()
+  await world.faults.preset('unavailable-with-retry-after')
+  expect([(await send(world)).status, (await send(world)).status]).toEqual([503, 200])
+  expect(await toHaveRespectedRetryAfter(world, { status: 503 })).toMatchObject({ pass: false })
+  expect(await toHaveRespectedRetryAfter(world, { status: 503, method: 'POST' })).toMatchObject({
+    pass: false,
+  })
+  await expect(toHaveRespectedRetryAfter(world, { status: 429 })).rejects.toThrow('Nobody was told to wait')
+})
+
+test('where nobody was told to wait nothing is proved, neither the one nor the other', async () => {
+  const world = await aFreshWorld()
+  await send(world)
+  await expect(toHaveRespectedRetryAfter(world)).rejects.toThrow('Nobody was told to wait')
+})
+
+test('where limits go by the wall clock and virtual time does not, the log cannot tell', async () => {
+  const world = await aFreshWorld()
+  await world.settings.change({ 'limits.clock': 'wall' })
+  await world.limits.fill('pages.create', { remaining: 0 })
+  await send(world)
+  await expect(toHaveRespectedRetryAfter(world)).rejects.toThrow('Run the world at rate 1')
+})
+
+test('a rule that is gone cannot be asked what it told', async () => {
+  const world = await aFreshWorld()
+  const fault = await world.faults.preset('rate-limited')
+  await send(world)
+  await fault.remove()
+  await expect(toHaveRespectedRetryAfter(world)).rejects.toThrow('before the rule is removed')
+})
+
+test('over HTTP the matchers say the same', async () => {
+  const world = await aFreshWorld(connect(emulator.url))
+  await world.faults.preset('rate-limited')
+  await send(world)
+  expect(await toHaveReceived(world, { status: 429 }, 1)).toMatchObject({ pass: true })
+  expect(await toHaveDelivered(world, {}, 0)).toMatchObject({ pass: true })
+  expect(await toHaveRespectedRetryAfter(world)).toMatchObject({ pass: true })
+})

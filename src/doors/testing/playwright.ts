@@ -1,0 +1,38 @@
+import { test as base, expect as plain } from '@playwright/test'
+import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './fixtures.ts'
+import { matchers } from './matchers.ts'
+import { reportOn } from './report.ts'
+import { openEmulator, startOfWorlds } from './running.ts'
+
+/**
+ * Playwright's `test` with a world of the emulated service for each test that asks for one, on an emulator that the tests of a
+ * worker share. Pages on loopback origins may call it as it is. When a test fails, a report of what its world has seen is
+ * attached. Options: `test.use({ worldOptions, emulatorOptions })`, or `use` in the configuration.
+ */
+export const test = base.extend<WorkspaceFixtures, WorkspaceSharedFixtures>({
+  emulatorOptions: [{}, { scope: 'worker', option: true }],
+  emulator: [
+    async ({ emulatorOptions }, use) => {
+      const { client, close } = await openEmulator(emulatorOptions)
+      await use(client)
+      await close()
+    },
+    { scope: 'worker' },
+  ],
+  worldOptions: [{}, { option: true }],
+  world: async ({ emulator, emulatorOptions, worldOptions }, use, info) => {
+    const world = await emulator.sandbox(undefined, { ...startOfWorlds(emulatorOptions), ...worldOptions })
+    await use(world)
+    if (info.status !== info.expectedStatus) {
+      await info.attach('emulated service', { body: await reportOn(world), contentType: 'text/plain' })
+    }
+    await world[Symbol.asyncDispose]()
+  },
+})
+
+/** Playwright's `expect` with the matchers about worlds. */
+export const expect = plain.extend(matchers)
+
+export type { DeliveryMatch } from './delivered.ts'
+export type { ExpectedCount } from './matcher-result.ts'
+export type { WorkspaceFixtures, WorkspaceSharedFixtures }

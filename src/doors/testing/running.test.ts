@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { type Emulator, startEmulator } from '../../index.ts'
+import { openEmulator, startOfWorlds } from './running.ts'
+
+let given: Emulator
+
+beforeEach(async () => {
+  given = await startEmulator({ port: 0, ephemeral: true })
+  vi.stubEnv('WORKSPACE_EMULATOR_URL', given.url)
+  vi.stubEnv('WORKSPACE_API_KEY', 'service_demo')
+})
+
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  await given.close()
+})
+
+test('the emulator that the environment names is used, and left running', async () => {
+  const { client, close } = await openEmulator({})
+  await close()
+  expect(client.url).toBe(given.url)
+  await given.health()
+})
+
+test('worlds on a given emulator stand still like those on one of our own, and are called with the given key', async () => {
+  const { client } = await openEmulator({ seed: 7 })
+  await using world = await client.sandbox(undefined, startOfWorlds({ seed: 7 }))
+  expect(await world.clock.show()).toMatchObject({ rate: 0 })
+  expect((await client.sandboxes.show(world.name)).seed).toBe(7)
+  expect(world.apiKey).toBe('service_demo')
+})
+
+test('options that only a start can follow are refused where the emulator runs already', async () => {
+  await expect(openEmulator({ limits: false, seed: 7 })).rejects.toThrow(
+    `emulatorOptions has limits, which an emulator takes at its start, but the tests were given one that runs already: ${given.url}`,
+  )
+})
+
+test('without a given one each has an emulator of its own, on which time stands still', async () => {
+  vi.stubEnv('WORKSPACE_EMULATOR_URL', '')
+  const { client, close } = await openEmulator({})
+  expect(client.url).not.toBe(given.url)
+  expect(await client.world.clock.show()).toMatchObject({ rate: 0 })
+  expect(client.world.apiKey).toBe('live_demo_owner')
+  expect(startOfWorlds({ rate: 1 })).toEqual({})
+  await close()
+  await expect(client.health()).rejects.toThrow()
+})

@@ -1,0 +1,55 @@
+import { openEmulator, type RunningEmulator } from '../../emulator.ts'
+import { Refusal } from '../../kernel/errors.ts'
+import type { EmulatorOptions } from '../../options.ts'
+import { emulatorClient } from '../control/client/client.ts'
+import type { Emulator } from '../control/client/emulator-client.ts'
+import { EmulatorError } from '../control/client/emulator-error.ts'
+import { KnownKeys } from '../control/client/known-keys.ts'
+import type { Transport } from '../control/client/transport.ts'
+
+/**
+ * Starts an emulator in this process and resolves when it answers. Rejects when the fixtures (`FixturesError`), the settings or
+ * the scenario (`EmulatorError`) are wrong, or the port or the state file is taken.
+ * @example
+ * await using emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
+ * const response = await emulator.world.fetch('/organization/mcp-servers')
+ */
+export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
+  const running = await openEmulator(options).catch(refuseStart)
+  const { controlToken, fixtures = 'demo' } = options
+  const keys = new KnownKeys(undefined, fixtures)
+  await keys.look(tokensOf(running))
+  let closing: Promise<void> | undefined
+  const close = (): Promise<void> => {
+    closing ??= running.close()
+    return closing
+  }
+  const transport: Transport = async (call) => {
+    if (closing !== undefined) throw hasBeenClosed()
+    return running.control(call)
+  }
+  const address = { url: running.url, controlToken }
+  const client = emulatorClient({ address, transport, fixtures, keys })
+  return { ...client, port: running.port, close, [Symbol.asyncDispose]: close }
+}
+
+function tokensOf({ sandbox }: RunningEmulator): unknown[] {
+  return [...sandbox.store.rows('api_keys').values()].map((row) => (row as { token?: unknown }).token)
+}
+
+function refuseStart(error: unknown): never {
+  if (!(error instanceof Refusal)) throw error
+  const { code, message, options } = error
+  const { issues, mitigation } = options
+  const asked = 'startEmulator()'
+  throw new EmulatorError({ status: 0, code, detail: message, mitigation, issues, asked }, { cause: error })
+}
+
+function hasBeenClosed(): EmulatorError {
+  return new EmulatorError({
+    status: 0,
+    code: 'closed',
+    detail: 'This emulator has been closed.',
+    mitigation: 'Start another one: startEmulator().',
+  })
+}

@@ -1,0 +1,169 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { temporaryDirectory, temporaryFile } from './in-process.ts'
+import { type Running, spawnCommand } from './process.ts'
+
+/** What a command of these tests says of itself: the processes that it is made of, and the emulator. */
+interface Said {
+  readonly pids: readonly number[]
+  readonly url: string
+}
+
+const SAY = 'echo "{\\"pids\\": [$PIDS], \\"url\\": \\"$WORKSPACE_EMULATOR_URL\\"}"'
+
+const SLEEPER = `sleep 60 & PIDS="$$, $!"; ${SAY}; wait`
+
+async function firstLine(stdout: Readable): Promise<Said> {
+  const [line] = (await once(stdout, 'data')) as [Buffer]
+  const said = JSON.parse(line.toString()) as Said
+  onTestFinished(() => kill(said.pids))
+  return said
+}
+
+/** Runs a script of the shell as the command, with a child of its own that sleeps for a minute. */
+async function execScript(script: string): Promise<Running & { readonly said: Said }> {
+  const whole = `sleep 60 & PIDS="$$, $!"; ${script.replace('SAY', SAY)}`
+  const running = spawnCommand(['exec', '--', 'sh', '-c', whole])
+  const said = JSON.parse(await running.line) as Said
+  onTestFinished(() => kill(said.pids))
+  return { ...running, said }
+}
+
+function kill(pids: readonly number[]): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {}
+  }
+}
+
+/** Whether nothing is left: no process of the command, and nobody at the emulator's address. */
+async function isGone({ pids, url }: Said): Promise<boolean> {
+  const answer = await fetch(`${url}/__emulator/health`).catch(() => undefined)
+  return answer === undefined && pids.every((pid) => !isRunning(pid))
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    if (process.platform !== 'linux') return process.kill(pid, 0)
+    // One that is over stays in the table of processes until its parent has asked how it ended.
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+test('exec leaves no process and no file, and stdout to its command', async () => {
+  const cwd = temporaryDirectory()
+  const script = `PIDS=$$; ${SAY}; exit 3`
+  const argv = [resolve('dist/cli.js'), 'exec', '--json', '--', 'sh', '-c', script]
+  const child = spawn(process.execPath, argv, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  const texts = [text(child.stdout), text(child.stderr)]
+  expect(await once(child, 'close')).toEqual([3, null])
+  const [out = '', err = ''] = await Promise.all(texts)
+  expect(JSON.parse(err)).toMatchObject({ exit_code: 3, command: ['sh', '-c', script], requests: 0 })
+  expect(await isGone(JSON.parse(out))).toBe(true)
+  expect(readdirSync(cwd)).toEqual([])
+})
+
+test('commands of the emulator find it from inside, its control token included', async () => {
+  const own = [process.execPath, 'dist/cli.js', 'clock', 'advance', '1h', '--json']
+  const { code, out, err } = await spawnCommand(['exec', '--host', '0.0.0.0', '--', ...own]).ended
+  expect([code, err]).toEqual([0, ''])
+  const { from, to } = JSON.parse(out)
+  expect(Date.parse(to) - Date.parse(from)).toBeGreaterThanOrEqual(3_600_000)
+})
+
+test.for(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+  '%s is passed on, the command decides how it ends, and the emulator is there until then',
+  async (signal) => {
+    const script = `trap 'kill $!; exit 9' ${signal.slice(3)}; SAY; wait $!`
+    const { child, ended, said } = await execScript(script)
+    expect((await fetch(`${said.url}/__emulator/ready`)).status).toBe(200)
+    child.kill(signal)
+    expect((await ended).code).toBe(9)
+    expect(await isGone(said)).toBe(true)
+  },
+)
+
+test('what a command that a signal has ended leaves behind gets the signal too', async () => {
+  const below = `trap 'kill $!; echo heard; exit' TERM; sleep 60 & PIDS="$ABOVE, $$, $!"; ${SAY}; wait`
+  const script = `ABOVE=$$ sh ${temporaryFile('below.sh', below)} & wait; true`
+  const { child, ended, said } = await execScript(script)
+  expect(said.pids).toHaveLength(3)
+  child.kill('SIGTERM')
+  const { code, out } = await ended
+  expect([code, out.split('\n')[1]]).toEqual([143, 'heard'])
+  expect(await isGone(said)).toBe(true)
+})
+
+test('what it leaves behind and ignores the signal is ended a second later', async () => {
+  const below = `trap '' TERM; sleep 60 & PIDS="$ABOVE, $$, $!"; ${SAY}; wait`
+  const script = `ABOVE=$$ sh ${temporaryFile('below.sh', below)} & wait; true`
+  const { child, ended, said } = await execScript(script)
+  child.kill('SIGTERM')
+  expect((await ended).code).toBe(143)
+  expect(await isGone(said)).toBe(true)
+})
+
+test('a second signal ends a command that ignores the first, with all that it has started', async () => {
+  const { child, ended, said } = await execScript("trap '' TERM; SAY; wait; wait")
+  child.kill('SIGTERM')
+  expect((await fetch(`${said.url}/__emulator/ready`)).status).toBe(200)
+  expect(said.pids.map(isRunning)).toEqual([true, true])
+  // What follows at once is taken for the first signal.
+  for (let n = 0; n < 100 && child.exitCode === null; n++) {
+    await wait(50)
+    child.kill('SIGTERM')
+  }
+  expect((await ended).code).toBe(143)
+  expect(await isGone(said)).toBe(true)
+})
+
+test('a command that ends in order on the first signal is not ended by one that comes at the same time', async () => {
+  const { child, ended, said } = await execScript("trap 'sleep 0.05; kill $!; exit 9' TERM INT; SAY; wait $!")
+  child.kill('SIGTERM')
+  child.kill('SIGINT')
+  expect((await ended).code).toBe(9)
+  expect(await isGone(said)).toBe(true)
+})
+
+test('a port that is taken is said, and the command does not run', async () => {
+  const first = await execScript('SAY; wait')
+  const { port } = new URL(first.said.url)
+  const { code, out, err } = await spawnCommand(['exec', '--port', port, '--', 'echo', 'ran']).ended
+  expect([code, out, err]).toEqual([1, '', expect.stringContaining(`Port ${port} on 127.0.0.1 is in use.`)])
+  first.child.kill('SIGTERM')
+  await first.ended
+})
+
+test('a defect of the emulator does not leave the command behind', async () => {
+  const start =
+    "require('./dist/load.js').bundle.main(); process.once('SIGUSR2', () => { throw new Error('boom') })"
+  const argv = ['-e', start, 'x', 'exec', '--', 'sh', temporaryFile('command.sh', SLEEPER)]
+  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'ignore'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const said = await firstLine(child.stdout)
+  expect(said.pids.map(isRunning)).toEqual([true, true])
+  child.kill('SIGUSR2')
+  expect(await once(child, 'exit')).toEqual([1, null])
+  expect(await isGone(said)).toBe(true)
+})
+
+test('a command whose npm has gone goes too, since the shell between them hands no signal on', async () => {
+  const script = temporaryFile('command.sh', SLEEPER)
+  const shell = spawn('sh', ['-c', `node dist/cli.js exec -- sh ${script}; true`], {
+    env: { ...process.env, npm_lifecycle_event: 'test' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const said = await firstLine(shell.stdout)
+  shell.kill('SIGTERM')
+  for (let n = 0; n < 100 && !(await isGone(said)); n++) await wait(100)
+  expect(await isGone(said)).toBe(true)
+})

@@ -1,0 +1,125 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { Summary } from '../../src/doors/cli/exec-summary.ts'
+import { command, temporaryDirectory } from './in-process.ts'
+
+/** Runs a script of Node as the command, with what it needs to use the emulator. */
+async function execScript(
+  script: string,
+  flags: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+) {
+  const whole = `
+    const { WORKSPACE_BASE_URL: api, WORKSPACE_API_KEY: key, WORKSPACE_EMULATOR_URL: url } = process.env
+    const call = (path, { key: own = key, ...init } = {}) =>
+      fetch(api + path, { ...init, headers: { authorization: 'Bearer ' + own, ...init.headers } }).catch(() => {})
+    const control = async (method, path, body) => {
+      const headers = { 'content-type': 'application/json' }
+      const answer = await fetch(url + path, { method, headers, body: JSON.stringify(body) })
+      if (!answer.ok) throw new Error(method + ' ' + path + ': ' + (await answer.text()))
+    }
+    ;(async () => {${script}})()`
+  const words = [process.execPath, '-e', whole]
+  return command(['exec', ...flags, '--', ...words], { PATH: process.env.PATH ?? '', ...env })
+}
+
+async function summaryOf(script: string, flags: readonly string[] = []): Promise<Summary> {
+  const { code, err } = await execScript(script, ['--json', ...flags])
+  expect(code).toBe(0)
+  return JSON.parse(err.split('\n').at(-1) ?? '')
+}
+
+test('--json ends with a summary on stderr: every request by operation and class', async () => {
+  const summary = await summaryOf(`
+    await call('/data-views')
+    await call('/data-views', { key: 'unknown' })
+    await call('/data-views')
+    await call('/no-such-path')`)
+  expect(summary).toMatchObject({
+    exit_code: 0,
+    signal: null,
+    base_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1$/),
+    requests: 4,
+    operations: [
+      { operation: 'data-views.list', total: 3, outcomes: { '2xx': 2, '4xx': 1 } },
+      { operation: null, total: 1, outcomes: { '4xx': 1 } },
+    ],
+    faults: [],
+    unexpected: { total: 0, data: [] },
+  })
+  expect(summary.assumptions).toContainEqual({ id: 'U068', used: 1, open: expect.any(String) })
+  expect(summary.duration_ms).toBeGreaterThan(0)
+})
+
+test('sandboxes count that were there for a while, and what the log has dropped, but not what a snapshot brings', async () => {
+  const summary = await summaryOf(`
+    const own = { key: key + '@w1' }
+    await call('/data-views', own)
+    await control('DELETE', '/__emulator/sandboxes/w1')
+    await call('/data-views', own)
+    await control('POST', '/@w1/__emulator/reset', {})
+    await control('DELETE', '/@w1/__emulator/requests')
+    await control('POST', '/@w1/__emulator/snapshots', { name: 's' })
+    await call('/data-views')
+    await control('POST', '/__emulator/snapshots', { name: 's' })
+    await control('POST', '/__emulator/sandboxes', { name: 'w2', from_snapshot: 's' })
+    await call('/data-views', { key: key + '@w2' })
+    await control('DELETE', '/__emulator/sandboxes/w2')`)
+  expect(summary.operations).toEqual([{ operation: 'data-views.list', total: 4, outcomes: { '2xx': 4 } }])
+})
+
+test('faults are told that fired and that never did, in every sandbox, also those that were taken back', async () => {
+  const summary = await summaryOf(`
+    const arm = (sandbox, rule) => control('POST', sandbox + '/__emulator/faults', rule)
+    await arm('', { preset: 'server-error', when: { first: 2 } })
+    await call('/data-views')
+    await call('/data-views')
+    await control('POST', '/__emulator/reset', {})
+    await arm('/@w1', { preset: 'server-error', match: { operation: 'pages.create' } })
+    await control('DELETE', '/__emulator/sandboxes/w1')
+    await arm('', { preset: 'rate-limited' })
+    await call('/data-views', { headers: { 'x-emulator-fault': 'lost-response-after-commit' } })`)
+  expect(summary.faults.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toEqual([
+    expect.objectContaining({ id: expect.stringMatching(/^header:lost-response/), armed: 1, never_fired: 1 }),
+    { id: 'rate-limited', armed: 1, fired: 1, never_fired: 0 },
+    { id: 'server-error', armed: 2, fired: 2, never_fired: 1 },
+  ])
+  expect(summary.unexpected.total).toBe(0)
+})
+
+test('a request that a fault cuts off is cut; one that a fault answers is not unexpected', async () => {
+  const { operations, unexpected } = await summaryOf(`
+    const headers = { 'x-emulator-fault': 'server-error' }
+    await call('/data-views', { headers })
+    await control('POST', '/__emulator/faults', { match: 'everything', do: [{ cut: { at: 'after-request-head', how: 'fin' } }] })
+    await call('/search')`)
+  expect(operations).toEqual([
+    { operation: 'data-views.list', total: 1, outcomes: { '5xx': 1 } },
+    { operation: 'search.query', total: 1, outcomes: { cut: 1 } },
+  ])
+  expect(unexpected.total).toBe(0)
+})
+
+test('a step of a workflow gets the summary in Markdown, behind what is there', async () => {
+  const file = join(temporaryDirectory(), 'summary.md')
+  writeFileSync(file, 'before\n\n')
+  const script = "await call('/data-views'); process.exitCode = 4"
+  const { code, out, err } = await execScript(script, [], { GITHUB_STEP_SUMMARY: file })
+  expect([code, out, err]).toEqual([4, '', ''])
+  const text = readFileSync(file, 'utf8')
+  expect(text).toMatch(/^before\n\n### `.*` ended with 4\n\n1 request to the emulator in \d+\.\d s\.\n\n/)
+  expect(text).toContain(
+    '| operation | requests | 2xx |\n| --- | --- | --- |\n| `data-views.list` | 1 | 1 |\n',
+  )
+})
+
+test('a summary that cannot be written is warned of and changes nothing else', async () => {
+  const folder = join(temporaryDirectory(), 'folder')
+  mkdirSync(folder)
+  const { code, err } = await execScript('', [], { GITHUB_STEP_SUMMARY: folder })
+  expect([code, err]).toEqual([
+    0,
+    expect.stringContaining(`The summary could not be added to ${folder}: EISDIR`),
+  ])
+})

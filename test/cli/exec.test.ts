@@ -1,0 +1,162 @@
+import { chmodSync, existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { Environment } from '../../src/doors/cli/options.ts'
+import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
+
+const PATH = process.env.PATH ?? ''
+
+/** Runs `exec` in this process; the command itself is one of its own. */
+function exec(flags: readonly string[], words: readonly string[], env: Environment = {}) {
+  return command(['exec', ...flags, '--', ...words], { PATH, ...env })
+}
+
+/** Runs a script of Node as the command, and reads the JSON that it writes into the file `OUT`. */
+async function execScript(script: string, flags: readonly string[] = [], env: Environment = {}) {
+  const file = join(temporaryDirectory(), 'out.json')
+  const write =
+    "const write = (value) => require('fs').writeFileSync(process.env.OUT, JSON.stringify(value));"
+  const words = [process.execPath, '-e', `${write}(async () => {${script}})()`]
+  const outcome = await exec(flags, words, { OUT: file, ...env })
+  expect(outcome).toEqual({ code: 0, out: '', err: '' })
+  return JSON.parse(readFileSync(file, 'utf8'))
+}
+
+test.for([
+  [['true'], 0],
+  [['false'], 1],
+  [['sh', '-c', 'exit 7'], 7],
+  [['sh', '-c', 'kill -9 $$'], 137],
+  [['sh', '-c', 'kill -TERM $$'], 143],
+] as const)('exec -- %j ends with its exit code and says nothing of its own', async ([words, code]) => {
+  expect(await exec([], words)).toEqual({ code, out: '', err: '' })
+})
+
+test('the command finds the emulator in its environment, beside all that was there', async () => {
+  const { OTHER, ...found } = await execScript('write(process.env)', [], {
+    OTHER: 'stays',
+    WORKSPACE_API_KEY: 'the key of the real service',
+  })
+  const { WORKSPACE_EMULATOR_URL: origin } = found
+  expect([OTHER, origin]).toEqual(['stays', expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/)])
+  expect(found).toMatchObject({
+    WORKSPACE_BASE_URL: `${origin}/v1`,
+    WORKSPACE_API_KEY: 'live_demo_owner',
+    WORKSPACE_MEMBER_KEY: 'live_demo_member',
+    WORKSPACE_SERVICE_KEY: 'service_demo',
+  })
+  expect(found).not.toHaveProperty('WORKSPACE_EMULATOR_CONTROL_TOKEN')
+})
+
+test('the address and the key work, and the flags are those of start', async () => {
+  const script = `
+    const { WORKSPACE_BASE_URL: api, WORKSPACE_API_KEY: key } = process.env
+    const answer = await fetch(api + '/data-views', { headers: { authorization: 'Bearer ' + key } })
+    const clock = await fetch(process.env.WORKSPACE_EMULATOR_URL + '/__emulator/clock')
+    write({ status: answer.status, clock: await clock.json() })`
+  const { status, clock } = await execScript(script, ['--clock', '2026-03-01', '--rate', '0'])
+  expect([status, clock]).toEqual([
+    200,
+    expect.objectContaining({ now: '2026-03-01T00:00:00.000Z', rate: 0 }),
+  ])
+})
+
+test('a control token is handed on: one that is given, and one that is made for other machines', async () => {
+  const script = 'write(process.env.WORKSPACE_EMULATOR_CONTROL_TOKEN)'
+  expect(await execScript(script, ['--control-token', 'mine'])).toBe('mine')
+  const made = await execScript(
+    `const { WORKSPACE_EMULATOR_URL: url, WORKSPACE_EMULATOR_CONTROL_TOKEN: token } = process.env
+     const authorization = 'Bearer ' + token
+     const { status } = await fetch(url + '/__emulator/clock', { headers: { authorization } })
+     write({ status, url })`,
+    ['--host', '0.0.0.0'],
+  )
+  expect(made).toEqual({ status: 200, url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:/) })
+})
+
+test('what stands behind -- reaches the command untouched', async () => {
+  const words = ['-h', '--json', '--port=1', '-V', '--', '', 'a  b', '$HOME', '*', 'exec', '--']
+  const file = join(temporaryDirectory(), 'out.json')
+  const script = "require('fs').writeFileSync(process.env.OUT, JSON.stringify(process.argv.slice(1)))"
+  const argv = [process.execPath, '-e', script, '--', ...words]
+  for (const flags of [[], ['--seed', '2'], ['--strict']]) {
+    expect(await exec(flags, argv, { OUT: file })).toEqual({ code: 0, out: '', err: '' })
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(words)
+  }
+})
+
+const HELP = 'Run "workspace-emulator exec --help" for what it takes.'
+
+test.for([
+  [['exec'], 'workspace-emulator exec needs a command, behind --, such as -- npm test; no shell reads it.'],
+  [
+    ['exec', '--'],
+    'workspace-emulator exec needs a command, behind --, such as -- npm test; no shell reads it.',
+  ],
+  [['exec', 'npm', 'test'], 'Put -- in front of the command: workspace-emulator exec [flags] -- npm test'],
+  [
+    ['exec', 'npm', '--', 'test'],
+    'Put -- in front of the command: workspace-emulator exec [flags] -- npm test',
+  ],
+  [['exec', '--prot', '0', '--', 'true'], 'There is no flag --prot. Did you mean "--port"?'],
+  [['exec', '--url', 'x', '--', 'true'], 'There is no flag --url. Did you mean "--help"?'],
+] as const)('%j is misuse', async ([argv, first]) => {
+  expect(await command(argv)).toEqual({ code: 2, out: '', err: `${first}\n${HELP}` })
+})
+
+test.for([
+  [['no-such-command'], 127, 'There is no command "no-such-command" on the PATH.'],
+  [['./no/such/file'], 127, 'There is no file ./no/such/file.'],
+  [['npm test && true'], 127, "What a shell is to read needs one: exec -- sh -c 'npm test && true'"],
+  [['/'], 126, '/ cannot be executed (EACCES).'],
+  [[''], 127, 'There is no command "" on the PATH.'],
+] as const)('exec -- %j cannot be started: exit code %i', async ([words, code, reason]) => {
+  const outcome = await exec([], words)
+  expect([outcome.code, outcome.out, outcome.err]).toEqual([code, '', expect.stringContaining(reason)])
+})
+
+test('a script whose interpreter is missing is said to be there', async () => {
+  const script = temporaryFile('script', '#!/nowhere/interpreter\n')
+  chmodSync(script, 0o755)
+  expect(await exec([], [script])).toEqual({
+    code: 126,
+    out: '',
+    err: `${script} names an interpreter in its first line that is not there.`,
+  })
+})
+
+test('an emulator that cannot start is no run of the command', async () => {
+  const file = join(temporaryDirectory(), 'out')
+  const { code, err } = await exec(['--fixtures', '/nowhere/world.json'], ['sh', '-c', `touch ${file}`])
+  expect([code, err]).toEqual([1, expect.stringContaining('/nowhere/world.json: cannot be read')])
+  expect(() => readFileSync(file)).toThrow('ENOENT')
+})
+
+test('a world without keys leaves the variables as they are, and says so', async () => {
+  const world = temporaryFile('world.json', '{}')
+  const file = join(temporaryDirectory(), 'out')
+  const words = ['sh', '-c', `printf %s "$WORKSPACE_API_KEY" > ${file}`]
+  const { code, err } = await exec(['--fixtures', world], words, { WORKSPACE_API_KEY: 'own' })
+  expect([code, readFileSync(file, 'utf8')]).toEqual([0, 'own'])
+  expect(err).toContain(`${world} shows no key of a user: WORKSPACE_API_KEY stays as it is.`)
+})
+
+test('with --data the world is kept, and --ephemeral wins over it', async () => {
+  const data = join(temporaryDirectory(), 'state')
+  await exec(['--data', data, '--ephemeral'], ['true'])
+  expect(existsSync(data)).toBe(false)
+  await exec(['--seed', '7'], ['true'], { WORKSPACE_EMULATOR_DATA: data })
+  expect(JSON.parse(readFileSync(join(data, 'default.json'), 'utf8')).seed).toBe(7)
+  const { code, err } = await exec(['--data', data, '--seed', '8'], ['true'])
+  expect([code, err]).toEqual([0, expect.stringContaining('holds a world already: --seed will count')])
+})
+
+test('a signal before the command has begun keeps it from beginning', async () => {
+  const file = join(temporaryDirectory(), 'out')
+  const heard = process.listenerCount('SIGHUP')
+  const outcome = exec(['--log-level', 'info'], ['touch', file])
+  while (process.listenerCount('SIGHUP') === heard) await new Promise(setImmediate)
+  process.emit('SIGHUP')
+  expect(await outcome).toMatchObject({ code: 129, err: expect.stringContaining('SIGHUP: waiting for') })
+  expect([existsSync(file), process.listenerCount('SIGHUP')]).toEqual([false, heard])
+})

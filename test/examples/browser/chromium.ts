@@ -1,0 +1,20 @@
+import { existsSync } from 'node:fs'
+
+const USUAL = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/usr/bin/google-chrome-stable',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
+]
+
+/** The browser of this machine: the one that CHROMIUM_PATH or CHROME_PATH names, or one at a usual place. Throws without any. */
+export function chromiumPath(): string {
+  const { CHROMIUM_PATH, CHROME_PATH } = process.env
+  const found = [CHROMIUM_PATH, CHROME_PATH, ...USUAL].find((path) => path !== undefined && existsSync(path))
+  if (found !== undefined) return found
+  throw new Error(
+    'No Chromium found: apt-get install chromium, or name one in CHROMIUM_PATH (npx playwright install chromium prints where it puts its own).',
+  )
+}

@@ -1,0 +1,50 @@
+// A page in a browser against the emulated service. The page has an origin of its own, as a frontend has; pages on loopback
+// origins may call the service without any setting.
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { test as base, expect } from 'agent-workspace-emulator/playwright'
+
+const TYPES = new Map([
+  ['index.html', 'text/html'],
+  ['batch.js', 'text/javascript'],
+])
+
+/** The frontend, on a port of its own: the two files beside this one. */
+const test = base.extend<object, { frontend: string }>({
+  frontend: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads from the pattern what a fixture needs.
+    async ({}, use) => {
+      const server = createServer(async (req, res) => {
+        const file = req.url === '/' ? 'index.html' : (req.url ?? '').slice(1)
+        const type = TYPES.get(file)
+        if (type === undefined) return void res.writeHead(404).end()
+        res.writeHead(200, { 'Content-Type': type }).end(await readFile(join(import.meta.dirname, file)))
+      })
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+      server.close()
+    },
+    { scope: 'worker' },
+  ],
+})
+
+// Each poll shows the next state, so that the page gets there as fast as it asks.
+test.use({ worldOptions: { scenario: 'happy-path' } })
+
+test('a page has three invoices read', async ({ page, world, frontend }) => {
+  // One poll is refused, and the page has to be able to read Retry-After, which its own origin does not own.
+  await world.faults.preset('retry-after-zero', { match: { operation: 'batch-predictions.retrieve' } })
+  await page.goto(`${frontend}/#${new URLSearchParams({ base: world.baseUrl, key: world.apiKey })}`)
+  await page.getByRole('button').click()
+
+  await expect(page.getByRole('status')).toHaveText('completed, 3 of 3 read')
+  await expect(page.getByRole('row')).toHaveCount(4)
+  await expect(page.locator('#left')).toHaveText('199 of 200')
+  await expect(world).toHaveReceived(
+    { operation: 'batch-predictions.results', headers: { origin: frontend } },
+    1,
+  )
+  await expect(world).toHaveRespectedRetryAfter()
+})

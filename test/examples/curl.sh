@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# A test of a shell script, or in any language that has no library here:
+#
+#   npx workspace-emulator exec -- bash curl.sh
+#
+# exec starts an emulator on a free port, tells the script where it is, and ends with the script's exit code.
+set -euo pipefail
+
+: "${WORKSPACE_BASE_URL:?run this under: workspace-emulator exec -- bash curl.sh}"
+control=$WORKSPACE_EMULATOR_URL/__emulator
+
+api() { # METHOD PATH [curl arguments]
+  local method=$1 path=$2
+  shift 2
+  curl -sS --fail-with-body -X "$method" "$WORKSPACE_BASE_URL$path" \
+    -H "Authorization: Bearer $WORKSPACE_API_KEY" -H 'Content-Type: application/json' "$@"
+}
+
+fail() {
+  echo "not ok: $*" >&2
+  exit 1
+}
+
+# Time passes only where this script says so.
+curl -sS --fail-with-body -X PATCH "$control/clock" -H 'Content-Type: application/json' -d '{"rate": 0}' > /dev/null
+
+# The first id in an answer is that of what it shows.
+batch=$(api POST /batch-predictions -H 'Idempotency-Key: order-1' -d '{
+  "prompt": "Read the total.",
+  "output_schema": {"type": "object", "properties": {"total": {"type": "number"}}},
+  "model": "any-model",
+  "items": [
+    {"file_id": "file-invoice-1", "custom_id": "first"},
+    {"file_id": "file-invoice-2", "custom_id": "second"}
+  ]
+}' | sed -n 's/.*"id":"\([^"]*\)".*/\1/p')
+[ -n "$batch" ] || fail 'no batch was created'
+
+# Results are not there yet, and a refusal is an exit code: that is what --fail-with-body is for.
+if api GET "/batch-predictions/$batch/results" > /dev/null 2>&1; then fail 'results came too early'; fi
+
+curl -sS --fail-with-body "$control/clock/advance" -H 'Content-Type: application/json' -d '{"by": "24h"}' > /dev/null
+
+api GET "/batch-predictions/$batch" | grep '"status":"completed"' > /dev/null || fail 'the batch is not completed'
+lines=$(api GET "/batch-predictions/$batch/results" | grep -c '"status":"succeeded"' || true)
+[ "$lines" -eq 2 ] || fail "2 results were to succeed, $lines did"
+
+echo "ok: $lines results of batch $batch"

@@ -1,0 +1,10 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { defineConfig } from '@playwright/test'
+
+export default defineConfig({
+  workers: 1,
+  outputDir: join(tmpdir(), 'workspace-emulator-failing-playwright'),
+  // Without paths, so that the package is the built one.
+  tsconfig: './tsconfig.json',
+})

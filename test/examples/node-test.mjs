@@ -1,0 +1,44 @@
+// Node's own test runner, with the package as it is installed: one emulator for the file, a world for each test.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { aBatch, aPage, startEmulator } from 'agent-workspace-emulator'
+
+/** @type {import('agent-workspace-emulator').Emulator} */
+let emulator
+
+before(async () => {
+  emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
+})
+
+after(() => emulator.close())
+
+test('a batch runs to its end', async (t) => {
+  const world = await emulator.sandbox()
+  t.after(() => world.delete())
+
+  const created = await world.fetch('/batch-predictions', { json: aBatch({ items: 2 }) })
+  const { id } = await created.json()
+  await world.clock.advance({ until: { batch: id } })
+
+  const results = await world.fetch(`/batch-predictions/${id}/results`)
+  const lines = (await results.text()).trim().split('\n').map(JSON.parse)
+  assert.deepEqual(
+    lines.map(({ custom_id, status }) => [custom_id, status]),
+    [
+      ['item-1', 'succeeded'],
+      ['item-2', 'succeeded'],
+    ],
+  )
+})
+
+test('a refused page can be explained', async (t) => {
+  const world = await emulator.sandbox()
+  t.after(() => world.delete())
+  await world.faults.preset('rate-limited')
+
+  const refused = await world.fetch('/pages', { json: aPage() })
+  assert.equal(refused.status, 429)
+
+  const { summary } = await world.requests.explain(refused.headers.get('x-emulator-request-id'))
+  assert.match(summary, /refused with 429 rate_limit_exceeded/)
+})

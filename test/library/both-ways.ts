@@ -1,0 +1,60 @@
+import { afterAll, beforeAll } from 'vitest'
+import type { Emulator, EmulatorClient, World } from '../../src/doors/control/client/public.ts'
+import { connect } from '../../src/doors/testing/connect.ts'
+import { startEmulator } from '../../src/doors/testing/start-emulator.ts'
+import type { EmulatorOptions } from '../../src/options.ts'
+
+/** One of the two ways to the same emulator: its name, and a client, within tests only. */
+export type Way = readonly [name: string, client: () => EmulatorClient]
+
+/** An emulator for the tests of one file, in memory, its clock standing still, and both ways to it. */
+export function bothWays(options: EmulatorOptions = {}): {
+  readonly ways: readonly Way[]
+  readonly emulator: () => Emulator
+} {
+  let running: Emulator | undefined
+  const emulator = (): Emulator => {
+    if (running === undefined) throw new Error('the emulator runs within tests only')
+    return running
+  }
+  beforeAll(async () => {
+    running = await startEmulator({ port: 0, ephemeral: true, rate: 0, ...options })
+  })
+  afterAll(() => running?.close())
+  const { controlToken } = options
+  return {
+    emulator,
+    ways: [
+      ['in process', emulator],
+      ['over HTTP', () => connect(emulator().url, { controlToken })],
+    ],
+  }
+}
+
+/** Creates a batch of the demo world. @returns its id */
+export async function createBatch(world: World, items = 3, changes: object = {}): Promise<string> {
+  const response = await world.fetch('/batch-predictions', {
+    json: {
+      prompt: 'Read the total.',
+      output_schema: { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] },
+      model: 'model-1',
+      items: Array.from({ length: items }, (_, n) => ({
+        custom_id: `invoice-${n}`,
+        file_id: 'file-invoice-1',
+      })),
+      ...changes,
+    },
+  })
+  const { id } = (await response.json()) as { readonly id: string }
+  return id
+}
+
+/** What a call was refused with; fails where it was not. */
+export async function refusalOf(call: Promise<unknown>): Promise<unknown> {
+  try {
+    await call
+  } catch (error) {
+    return error
+  }
+  throw new Error('nothing was refused')
+}

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { bothWays, createBatch } from './both-ways.ts'
+
+const START = '2026-03-01T12:00:00.000Z'
+const { ways } = bothWays({ clock: START })
+
+test.for(ways)('%s: the clock is shown, advanced by each kind of target, and set', async ([, client]) => {
+  await using world = await client().sandbox()
+  expect(await world.clock.show()).toMatchObject({ now: START, rate: 0, skip_on_poll: false })
+  expect(await world.clock.advance('90s')).toMatchObject({ from: START, to: '2026-03-01T12:01:30.000Z' })
+  expect(await world.clock.advance({ by: '30s' })).toMatchObject({ to: '2026-03-01T12:02:00.000Z' })
+  expect(await world.clock.advance({ to: '2026-03-01T13:00:00.000Z' })).toMatchObject({
+    to: '2026-03-01T13:00:00.000Z',
+  })
+  expect((await world.clock.advance({ steps: 1 })).events).toHaveLength(1)
+  expect(await world.clock.set({ rate: 60, skip_on_poll: true })).toMatchObject({
+    rate: 60,
+    skip_on_poll: true,
+  })
+})
+
+test.for(ways)('%s: time passes until a batch is done, and the receipt tells of it', async ([, client]) => {
+  await using world = await client().sandbox()
+  const batch = await createBatch(world)
+  const { data } = await world.clock.horizon()
+  expect(data.map(({ ref }) => ref)).toContain(`batch_predictions/${batch}`)
+  const { events, parked } = await world.clock.advance({ until: { batch } })
+  const moves = events.filter(({ ref }) => ref.endsWith(batch)).map(({ from, to }) => `${from} ${to}`)
+  expect(moves).toEqual(['validating in_progress', 'in_progress finalizing', 'finalizing completed'])
+  expect(parked).toEqual([])
+})
+
+test.for(ways)('%s: a batch is shown, held, changed and ended in every way there is', async ([, client]) => {
+  await using world = await client().sandbox()
+  const { batches } = world
+  const held = await createBatch(world)
+  expect(await batches.show(held)).toMatchObject({ batch: { id: held, status: 'validating' }, ended: null })
+  const changed = await batches.change(held, {
+    hold: true,
+    pace: { in_progress: { per_item: '1h', concurrency: 2 } },
+    outcomes: [{ match: { custom_id: 'invoice-*' }, status: 'errored', detail: 'unreadable' }],
+  })
+  expect(changed).toMatchObject({ progress: { held: true }, plan: { pace: { validating: '2s' } } })
+  await batches.change(held, { hold: false })
+  expect((await batches.complete(held)).batch).toMatchObject({
+    status: 'completed',
+    request_counts: { errored: 3, succeeded: 0 },
+  })
+  expect((await batches.cleanup(held)).batch.results_url).toBeNull()
+  const failed = await createBatch(world)
+  expect((await batches.fail(failed, { detail: 'Out of ink.' })).ended).toEqual({
+    rest: 'errored',
+    cause: 'Out of ink.',
+  })
+  expect((await batches.fail(await createBatch(world))).batch.status).toBe('failed')
+  expect((await batches.expire(await createBatch(world))).batch.status).toBe('expired')
+})

@@ -1,0 +1,156 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { type EmulatorClient, EmulatorError } from '../../src/doors/control/client/public.ts'
+import { connect } from '../../src/doors/testing/connect.ts'
+import { startEmulator } from '../../src/doors/testing/start-emulator.ts'
+import { bothWays, refusalOf } from './both-ways.ts'
+
+const { ways, emulator } = bothWays({ controlToken: 'open-sesame' })
+
+/** Calls that are refused, each for another reason. */
+const REFUSED: readonly (readonly [reason: string, call: (client: EmulatorClient) => Promise<unknown>])[] = [
+  ['a member that there is not', ({ world }) => world.clock.advance({ by: '1s', bye: 1 } as never)],
+  ['several wrong members', ({ world }) => world.clock.set({ now: 'noon', rate: -1 })],
+  ['an instant that is over', ({ world }) => world.clock.set({ now: '2001-01-01T00:00:00.000Z' })],
+  [
+    'a rule that says nothing',
+    ({ world }) => world.faults.arm({ match: { operation: 'pages.creat' }, do: [] }),
+  ],
+  ['an unknown preset', ({ world }) => world.faults.preset('rate-limitd')],
+  ['an unknown rule', ({ world }) => world.faults.get('none')],
+  ['an unknown batch', ({ world }) => world.batches.fail('none')],
+  [
+    'a batch plan that is wrong',
+    ({ world }) => world.batches.change('none', { pace: { validating: 'soon' } }),
+  ],
+  ['an unknown collection', ({ world }) => world.state.list('page')],
+  ['a record that is wrong', ({ world }) => world.state.put('pages', { id: 'p', name: 7 })],
+  ['an unknown setting', ({ world }) => world.settings.change({ 'succes.create': 200 })],
+  ['an unknown operation', ({ world }) => world.limits.set('pages.creat', { limit: 1 })],
+  ['a wrong query', ({ world }) => world.requests.list({ status: 'often', limit: 0 })],
+  ['an unknown request', ({ world }) => world.requests.explain('default-000099')],
+  [
+    'an impossible count',
+    ({ world }) => world.requests.verify({ method: 'GET' }, { exactly: 1, at_most: 2 }),
+  ],
+  ['a wait that is too long', ({ world }) => world.requests.wait({ method: 'GET' }, { timeoutMs: 700_000 })],
+  ['an unknown snapshot', ({ world }) => world.snapshots.restore('none')],
+  ['a wrong document', ({ world }) => world.state.load({ format: 0 } as never)],
+  ['an unknown sandbox', ({ sandboxes }) => sandboxes.show('none')],
+  ['a wrong start', (client) => client.sandbox('x', { fixtures: { colections: {} } as never, seed: 0.5 })],
+  ['no scenario that is active', ({ world }) => world.scenarios.stop()],
+  ['an unknown error code', (client) => client.problem('not_fund')],
+  ['a URL that is none', ({ world }) => world.webhooks.create({ url: 'there' })],
+]
+
+test.for(REFUSED)('%s is refused alike in process and over HTTP', async ([, call]) => {
+  const refusals = await Promise.all(ways.map(([, client]) => refusalOf(call(client()))))
+  const [inProcess, overHttp] = refusals.map((refusal) => {
+    expect(refusal).toBeInstanceOf(EmulatorError)
+    const { status, code, message, detail, mitigation, issues } = refusal as EmulatorError
+    expect([status >= 400, code, detail]).toEqual([
+      true,
+      expect.stringMatching(/./),
+      expect.stringMatching(/./),
+    ])
+    return { status, code, message, detail, mitigation, issues }
+  })
+  expect(overHttp).toEqual(inProcess)
+})
+
+test('a message says what was asked, every place that is wrong, and the way out', async () => {
+  const refusal = await refusalOf(emulator().world.clock.set({ now: 'noon', rate: -1 }))
+  expect(refusal).toMatchObject({
+    status: 400,
+    code: 'validation_failed',
+    issues: [{ pointer: '/now' }, { pointer: '/rate' }],
+  })
+  expect(String(refusal)).toMatch(/^EmulatorError: PATCH \/clock of the sandbox default: /)
+  expect(String(refusal)).toMatch(/not valid: \/now: .+\n {2}\/rate: /)
+  const unknown = await refusalOf(emulator().world.faults.preset('rate-limitd'))
+  expect(String(unknown)).toContain('"rate-limited"')
+})
+
+test('where nothing listens, the error says so and how to start an emulator', async () => {
+  const port = await freePort()
+  const client = connect(`http://127.0.0.1:${port}`)
+  const refusal = await refusalOf(client.world.clock.show())
+  expect(refusal).toMatchObject({ status: 0, code: 'no_answer', cause: { message: 'ECONNREFUSED' } })
+  expect(String(refusal)).toMatch(/Nothing listens at http:\/\/127\.0\.0\.1:\d+\. Start an emulator/)
+  expect(await refusalOf(client.world.fetch('/pages'))).toMatchObject({ code: 'no_answer' })
+  expect(await refusalOf(first(client.world.events()))).toMatchObject({ code: 'no_answer' })
+  expect(await refusalOf(client.sandbox())).toMatchObject({ code: 'no_answer' })
+  expect(await refusalOf(client.ready({ timeoutMs: 120 }))).toMatchObject({
+    code: 'not_ready',
+    message: expect.stringContaining('Nothing listens'),
+  })
+})
+
+test('where something else answers, the error says so', async () => {
+  const server = createServer((_req, res) => void res.writeHead(404).end('<h1>Not here</h1>'))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const client = connect(`http://127.0.0.1:${port}`)
+  const refusal = await refusalOf(client.health())
+  expect(refusal).toMatchObject({ status: 404, code: 'no_emulator' })
+  expect(String(refusal)).toContain('no workspace emulator')
+  expect(await refusalOf(first(client.world.events()))).toMatchObject({ code: 'no_emulator' })
+})
+
+test('a control token that is missing or wrong is asked for, and probes need none', async () => {
+  const { url } = emulator()
+  const without = connect(url)
+  const wrong = connect(url, { controlToken: 'guess' })
+  expect((await without.health()).status).toBe('ok')
+  expect(await refusalOf(without.world.clock.show())).toMatchObject({
+    status: 401,
+    code: 'unauthorized',
+    message: expect.stringMatching(/demands a control token.+connect\(url, \{ controlToken \}\)/),
+  })
+  expect(String(await refusalOf(wrong.sandbox()))).toContain('does not know this control token')
+  expect(await refusalOf(first(wrong.world.events()))).toMatchObject({ status: 401 })
+  expect(await refusalOf(without.ready())).toMatchObject({ status: 401 })
+})
+
+test('ready waits for an emulator that starts meanwhile', async () => {
+  const port = await freePort()
+  const waiting = connect(`http://127.0.0.1:${port}`)
+  const ready = waiting.ready({ timeoutMs: 60_000 })
+  await using _emulator = await startEmulator({ port, ephemeral: true })
+  await ready
+  expect(waiting.world.apiKey).toBe('live_demo_owner')
+})
+
+test.for([
+  ['http://127.0.0.1:4010', 'default'],
+  ['http://127.0.0.1:4010/', 'default'],
+  ['http://127.0.0.1:4010/v1', 'default'],
+  ['http://127.0.0.1:4010/__emulator/', 'default'],
+  ['http://127.0.0.1:4010/@w3', 'w3'],
+  ['HTTP://127.0.0.1:4010/@w3/v1', 'w3'],
+] as const)('%s is the address of the sandbox %s', ([url, name]) => {
+  const { world, baseUrl, ...client } = connect(url)
+  expect([client.url, world.name, baseUrl]).toEqual(['http://127.0.0.1:4010', name, world.baseUrl])
+})
+
+test.for(['', '127.0.0.1:4010', 'ftp://127.0.0.1', 'http://127.0.0.1:99999', 'http://127.0.0.1/pages'])(
+  '"%s" is no address of an emulator',
+  (url) => {
+    expect(() => connect(url)).toThrow(/is not the address of an emulator\. Give the one that it printed/)
+  },
+)
+
+async function first<T>(items: AsyncIterable<T>): Promise<T | undefined> {
+  for await (const item of items) return item
+  return undefined
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

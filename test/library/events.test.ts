@@ -1,0 +1,102 @@
+import { getEventListeners } from 'node:events'
+import { expect, test } from 'vitest'
+import type { WorldEvent } from '../../src/doors/control/client/public.ts'
+import { serverSentEvents } from '../../src/doors/control/client/server-sent-events.ts'
+import { startEmulator } from '../../src/doors/testing/start-emulator.ts'
+import { bothWays, createBatch } from './both-ways.ts'
+
+const { ways } = bothWays()
+
+test.for(ways)('%s: what happens in a world is told from the first hello on', async ([, client]) => {
+  await using world = await client().sandbox()
+  const feed = world.events()[Symbol.asyncIterator]()
+  const hello = await feed.next()
+  expect(hello.value).toMatchObject({ type: 'hello', data: { sandbox: world.name, rate: 0 } })
+  const batch = await createBatch(world)
+  await world.clock.advance({ until: { batch } })
+  await world.reset()
+  const told = await upTo(feed, 'world')
+  const types = new Set(told.map(({ type }) => type))
+  expect([...types]).toEqual(expect.arrayContaining(['request', 'transition', 'event', 'clock', 'world']))
+  const moves = told.flatMap((each) => (each.type === 'transition' ? [each.data.to] : []))
+  expect(moves).toEqual(['in_progress', 'finalizing', 'completed'])
+  await feed.return?.()
+})
+
+test.for(ways)(
+  '%s: a feed tells only the types that are asked for, and ends with its signal',
+  async ([, client]) => {
+    await using world = await client().sandbox()
+    const leaving = new AbortController()
+    const told: WorldEvent[] = []
+    for await (const event of world.events({ types: ['request'], signal: leaving.signal })) {
+      told.push(event)
+      if (event.type === 'hello') await world.clock.set({ rate: 1 })
+      if (event.type === 'hello') await world.fetch('/agents')
+      if (event.type === 'request') leaving.abort()
+    }
+    expect(told.map(({ type }) => type)).toEqual(['hello', 'request'])
+    expect(getEventListeners(leaving.signal, 'abort')).toEqual([])
+    for await (const _ of world.events({ signal: leaving.signal })) throw new Error('told behind the end')
+  },
+)
+
+test.for(ways)('%s: a feed that waits is ended by its signal', async ([, client]) => {
+  await using world = await client().sandbox()
+  const leaving = new AbortController()
+  const feed = world.events({ types: ['clock'], signal: leaving.signal })[Symbol.asyncIterator]()
+  await feed.next()
+  const waiting = feed.next()
+  leaving.abort()
+  expect(await waiting).toEqual({ value: undefined, done: true })
+})
+
+test.for(ways)('%s: a type that there is not is refused', async ([, client]) => {
+  const feed = client()
+    .world.events({ types: ['requests' as 'request'] })
+    [Symbol.asyncIterator]()
+  await expect(feed.next()).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringContaining('request'),
+  })
+})
+
+test('a feed ends with a reason when its emulator closes', async () => {
+  const emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
+  const told: WorldEvent[] = []
+  for await (const event of emulator.world.events()) {
+    told.push(event)
+    if (event.type === 'hello') void emulator.close()
+  }
+  expect(told.at(-1)).toEqual({ type: 'end', data: { reason: 'the emulator is closing' } })
+  await emulator.close()
+})
+
+test('server-sent events are read however they are cut into pieces', async () => {
+  const text =
+    ':\n\nid: 1\nevent: a\ndata: {"ü":1}\n\ndata: one\r\ndata:two\r\n\r\nevent: empty\n\ndata: rest'
+  const bytes = new TextEncoder().encode(text)
+  for (let size = 1; size <= bytes.length; size += 1) {
+    const read = []
+    for await (const event of serverSentEvents(piecesOf(bytes, size))) read.push(event)
+    expect(read).toEqual([
+      { type: 'a', data: '{"ü":1}' },
+      { type: 'message', data: 'one\ntwo' },
+    ])
+  }
+})
+
+async function* piecesOf(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+
+/** What is told, up to the first of a type. */
+async function upTo(feed: AsyncIterator<WorldEvent>, last: WorldEvent['type']): Promise<WorldEvent[]> {
+  const told: WorldEvent[] = []
+  while (told.at(-1)?.type !== last) {
+    const { value, done } = await feed.next()
+    if (done === true) throw new Error(`the feed ended before ${last}`)
+    told.push(value)
+  }
+  return told
+}

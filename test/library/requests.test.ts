@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest'
+import { bothWays } from './both-ways.ts'
+
+const { ways } = bothWays()
+
+const USERS = '/organization/teamspaces/teamspace-harbor/users'
+
+test.for(ways)('%s: requests are listed, filtered and forgotten', async ([, client]) => {
+  await using world = await client().sandbox()
+  await world.fetch(USERS)
+  await world.fetch('/pages', { json: { name: 7 }, headers: { 'idempotency-key': 'once' } })
+  const { data, matched, dropped } = await world.requests.list()
+  expect(data.map(({ method, status }) => `${method} ${status}`)).toEqual(['GET 200', 'POST 400'])
+  expect([matched, dropped]).toEqual([2, 0])
+  const [first] = data
+  expect(first).toMatchObject({ operation: 'teamspace-users.list', sandbox: world.name, chosen_by: 'path' })
+  const refused = await world.requests.list({ status: '4xx', method: 'POST', path: '*/pages' })
+  expect(refused.data).toEqual([data[1]])
+  expect((await world.requests.list({ status: 200, limit: 1 })).data).toEqual([first])
+  expect((await world.requests.list({ since: first?.id })).data).toEqual([data[1]])
+  expect((await world.requests.list({ idempotency_key: 'once', operation: 'pages.create' })).matched).toBe(1)
+  await world.requests.clear()
+  expect((await world.requests.list()).data).toEqual([])
+})
+
+test.for(ways)(
+  '%s: a check that does not hold is an answer with the nearest request, not an error',
+  async ([, client]) => {
+    await using world = await client().sandbox()
+    await world.fetch(USERS)
+    const match = { operation: 'teamspace-users.list' }
+    const { data } = await world.requests.list()
+    const ids = data.map(({ id }) => id)
+    expect(await world.requests.verify(match)).toEqual({
+      passed: true,
+      actual: 1,
+      expected: { at_least: 1 },
+      matched: ids,
+    })
+    expect(await world.requests.verify({ ...match, method: 'POST' }, { exactly: 2 })).toMatchObject({
+      passed: false,
+      actual: 0,
+      expected: { exactly: 2 },
+      nearest: [{ id: ids[0], missed: [{ what: 'method', expected: 'POST', actual: 'GET' }] }],
+    })
+  },
+)
+
+test.for(ways)('%s: a request is waited for that comes later', async ([, client]) => {
+  await using world = await client().sandbox()
+  const waiting = world.requests.wait({ operation: 'teamspace-users.list' }, { count: 2, timeoutMs: 30_000 })
+  await world.fetch(USERS)
+  await world.fetch(USERS)
+  expect(await waiting).toMatchObject({ passed: true, actual: 2, expected: { at_least: 2 } })
+  expect(await world.requests.wait({ operation: 'pages.create' }, { timeoutMs: 1 })).toMatchObject({
+    passed: false,
+    timed_out: true,
+    says: 'Not enough of them came within 1 ms.',
+  })
+})
+
+test.for(ways)('%s: a wait that is given up rejects with the reason of its signal', async ([, client]) => {
+  await using world = await client().sandbox()
+  const signal = AbortSignal.abort(new Error('enough'))
+  await expect(world.requests.wait({ method: 'GET' }, { signal })).rejects.toThrow('enough')
+  const leaving = new AbortController()
+  const waiting = world.requests.wait({ method: 'GET' }, { signal: leaving.signal })
+  leaving.abort(new Error('later'))
+  await expect(waiting).rejects.toThrow('later')
+})
+
+test.for(ways)(
+  '%s: a request is explained by the id in its answer, whichever world it was about',
+  async ([, client]) => {
+    await using world = await client().sandbox()
+    const response = await world.fetch(USERS)
+    const id = response.headers.get('x-emulator-request-id') ?? ''
+    const trace = await client().world.requests.explain(id)
+    expect(trace).toMatchObject({
+      request: { id, method: 'GET' },
+      sandbox: { name: world.name },
+      route: { operation: 'teamspace-users.list' },
+      caller: { kind: 'user', user_id: 'user-mara' },
+      error: null,
+    })
+    expect(trace.steps.filter(({ outcome }) => outcome === 'decided')).toMatchObject([{ step: 'handle' }])
+  },
+)

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { bothWays } from './both-ways.ts'
+
+const { ways } = bothWays({ scenarios: 'scenarios' })
+
+test.for(ways)('%s: scenarios are listed, started, stopped and loaded anew', async ([, client]) => {
+  await using world = await client().sandbox()
+  const { scenarios } = world
+  const { data, active } = await scenarios.list()
+  expect([data.map(({ name }) => name), active]).toEqual([expect.arrayContaining(['happy-path']), null])
+  expect(await scenarios.start('happy-path', { reset: true })).toMatchObject({ name: 'happy-path' })
+  expect((await scenarios.start('flaky-network')).name).toBe('flaky-network')
+  expect((await scenarios.refresh()).active).toMatchObject({ name: 'flaky-network', problem: null })
+  expect(await scenarios.stop()).toEqual({ stopped: 'flaky-network' })
+})
+
+test.for(ways)('%s: a scenario that there is not is refused with the nearest name', async ([, client]) => {
+  await using world = await client().sandbox()
+  await expect(world.scenarios.start('happy-pat')).rejects.toMatchObject({
+    status: 404,
+    code: 'not_found',
+    message: expect.stringContaining('"happy-path"'),
+  })
+  await expect(client().sandbox(undefined, { scenario: 'none-such' })).rejects.toMatchObject({ status: 404 })
+})
+
+test.for(ways)('%s: a sandbox is made with a scenario on it', async ([, client]) => {
+  await using world = await client().sandbox(undefined, { scenario: 'happy-path' })
+  expect((await world.scenarios.list()).active).toMatchObject({ name: 'happy-path' })
+})

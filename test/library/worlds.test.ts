@@ -1,0 +1,245 @@
+import { expect, test } from 'vitest'
+import { connect } from '../../src/doors/testing/connect.ts'
+import { startEmulator } from '../../src/doors/testing/start-emulator.ts'
+import { bothWays, createBatch, refusalOf } from './both-ways.ts'
+
+const { ways, emulator } = bothWays()
+
+const USERS = '/organization/teamspaces/teamspace-harbor/users'
+
+test.for(ways)('%s: a sandbox without a name is fresh, and gone behind its block', async ([, client]) => {
+  let name = ''
+  {
+    await using world = await client().sandbox()
+    name = world.name
+    expect(world.baseUrl).toBe(`${emulator().url}/@${name}/v1`)
+    expect(world.controlUrl).toBe(`${emulator().url}/@${name}/__emulator`)
+    expect(await client().sandboxes.show(name)).toMatchObject({ name, persist: false, rate: 0 })
+  }
+  await expect(client().sandboxes.show(name)).rejects.toMatchObject({ status: 404 })
+})
+
+test.for(ways)(
+  '%s: a name that is taken gives that sandbox, which its finder does not remove',
+  async ([way, client]) => {
+    const name = way === 'in process' ? 'taken-1' : 'taken-2'
+    await using made = await client().sandbox(name)
+    await made.clock.advance('1h')
+    {
+      await using found = await client().sandbox(name)
+      expect(await found.clock.show()).toEqual(await made.clock.show())
+    }
+    expect((await client().sandboxes.list()).data.map((each) => each.name)).toContain(name)
+    await expect(client().sandbox(name, { seed: 2 })).rejects.toMatchObject({ status: 409, code: 'conflict' })
+  },
+)
+
+test.for(ways)(
+  '%s: of many who ask for a name at once nobody is refused, and its maker removes the sandbox',
+  async ([way, client]) => {
+    const name = way === 'in process' ? 'rush-1' : 'rush-2'
+    const worlds = await Promise.all(Array.from({ length: 5 }, () => client().sandbox(name)))
+    const here = async () => (await client().sandboxes.list()).data.some((each) => each.name === name)
+    const left: boolean[] = []
+    for (const world of worlds) {
+      await world[Symbol.asyncDispose]()
+      left.push(await here())
+    }
+    expect(left.at(-1)).toBe(false)
+    expect(worlds.map((world) => world.apiKey)).toEqual(Array(5).fill('live_demo_owner'))
+  },
+)
+
+test.for(ways)('%s: a sandbox starts as it is told to', async ([, client]) => {
+  const clock = '2027-05-05T05:05:05.000Z'
+  const settings = { 'success.create': 202 }
+  await using world = await client().sandbox(undefined, {
+    fixtures: 'empty',
+    seed: 9,
+    clock,
+    settings,
+    rate: 2,
+  })
+  expect(await client().sandboxes.show(world.name)).toMatchObject({ seed: 9, rate: 2 })
+  expect((await world.settings.show()).overrides).toEqual(settings)
+  expect(Date.parse((await world.clock.show()).now)).toBeGreaterThanOrEqual(Date.parse(clock))
+})
+
+test.for(ways)('%s: a sandbox starts from a snapshot of the default one', async ([way, client]) => {
+  const name = way === 'in process' ? 'origin-1' : 'origin-2'
+  await client().world.state.delete('pages', 'page-handbook')
+  await client().world.snapshots.save(name)
+  await client().world.reset()
+  await using world = await client().sandbox(undefined, { fromSnapshot: name })
+  await expect(world.state.get('pages', 'page-handbook')).rejects.toMatchObject({ status: 404 })
+  expect(world.apiKey).toBe('live_demo_owner')
+})
+
+test.for(ways)('%s: what cannot start leaves no sandbox', async ([, client]) => {
+  const refused = client().sandbox('half-made', { rate: -1 })
+  await expect(refused).rejects.toMatchObject({ status: 400, issues: [{ pointer: '/rate' }] })
+  await expect(client().sandboxes.show('half-made')).rejects.toMatchObject({ status: 404 })
+  await expect(client().sandbox('Not A Name')).rejects.toMatchObject({ issues: [{ pointer: '/name' }] })
+})
+
+test.for(ways)('%s: worlds beside each other see nothing of each other', async ([, client]) => {
+  await using one = await client().sandbox()
+  await using other = await client().sandbox()
+  const batch = await createBatch(one)
+  await using _fault = await one.faults.arm({ match: 'everything', do: [{ respond: { status: 500 } }] })
+  const [failing, working] = await Promise.all([
+    one.fetch(USERS),
+    other.fetch(USERS),
+    one.clock.advance('9h'),
+  ])
+  expect([failing.status, working.status]).toEqual([500, 200])
+  expect((await other.fetch(`/batch-predictions/${batch}`)).status).toBe(404)
+  expect((await other.requests.list()).matched).toBe(2)
+  expect((await other.clock.horizon()).data.filter(({ kind }) => kind.startsWith('batch'))).toEqual([])
+})
+
+test.for(ways)('%s: the keys of a world are those that its fixtures show', async ([, client]) => {
+  await client().ready()
+  const keys = { user: 'live_demo_owner', member: 'live_demo_member', service: 'service_demo' }
+  expect([client().world.name, emulator().world.keys]).toEqual(['default', keys])
+  const owner = { kind: 'user', organization_id: 'org-larkmoor', teamspace_id: 'teamspace-harbor' }
+  const api_keys = [{ id: 'key-mine', token: 'live_mine', user_id: 'user-mara', ...owner }]
+  await using world = await client().sandbox(undefined, {
+    fixtures: { extends: 'demo', collections: { api_keys } },
+  })
+  expect(world.apiKey).toBe('live_mine')
+  expect((await world.fetch(USERS)).status).toBe(200)
+  await world.state.delete('api_keys', 'key-mine')
+  expect(world.keys).toEqual(keys)
+  await world.state.put('api_keys', { id: 'key-new', token: 'service_new', ...owner, kind: 'service' })
+  for (const id of ['key-owner', 'key-member', 'key-outsider', 'key-service'])
+    await world.state.delete('api_keys', id)
+  expect([world.apiKey, world.keys.user]).toEqual(['service_new', null])
+  await world.reset({ fixtures: 'demo' })
+  expect(world.keys).toEqual(keys)
+})
+
+test.for(ways)('%s: a world whose keys nobody knows says so, and what to do', async ([, client]) => {
+  await using world = await client().sandbox(undefined, { fixtures: 'empty' })
+  await world.state.load({ ...(await world.state.document()), collections: {} })
+  expect(() => world.apiKey).toThrow(/keeps digests alone.+state\.put/)
+  expect(await refusalOf(world.fetch('/pages'))).toMatchObject({ code: 'no_known_key' })
+  expect((await world.fetch('/agents', { headers: { authorization: 'Bearer mine' } })).status).toBe(401)
+})
+
+test('over HTTP the keys of the default world are unknown until somebody has asked', async () => {
+  const client = connect(emulator().url)
+  expect(() => client.world.apiKey).toThrow(/Await ready\(\)/)
+  expect(() => client.world.keys).toThrow(/Await ready\(\)/)
+  expect((await client.world.fetch(USERS)).status).toBe(200)
+  expect(client.world.apiKey).toBe('live_demo_owner')
+})
+
+test('a key that is given is used where the world knows it, or no other is known', async () => {
+  const client = connect(emulator().url, { apiKey: 'live_demo_member' })
+  expect(client.world.apiKey).toBe('live_demo_member')
+  await using world = await client.sandbox()
+  expect(world.apiKey).toBe('live_demo_member')
+  const key = {
+    id: 'k',
+    kind: 'user',
+    token: 'live_other',
+    user_id: 'u',
+    organization_id: 'o',
+    teamspace_id: 't',
+  }
+  await world.state.load({ ...(await world.state.document()), collections: {} })
+  expect(world.apiKey).toBe('live_demo_member')
+  await world.state.merge({
+    organization: { id: 'o', name: 'O' },
+    collections: {
+      teamspaces: [
+        {
+          id: 't',
+          name: 'T',
+          cloud_provider: 'cloud_a',
+          access: 'open',
+          created_at: '-1d',
+          _emulator: { organization_id: 'o' },
+        },
+      ],
+      users: [
+        {
+          id: 'u',
+          first_name: 'U',
+          last_name: 'U',
+          email: 'u@example.com',
+          organization_id: 'o',
+          created_at: '-1d',
+        },
+      ],
+      memberships: [{ id: 'm', teamspace_id: 't', user_id: 'u', role: 'owner', created_at: '-1d' }],
+      api_keys: [key],
+    },
+  })
+  expect(world.apiKey).toBe('live_other')
+})
+
+test.for(ways)(
+  '%s: fetch takes paths, what the API answers as a URL, JSON, and headers of your own',
+  async ([, client]) => {
+    await using world = await client().sandbox()
+    const id = await createBatch(world)
+    await world.clock.advance({ until: { batch: id } })
+    const { batch } = await world.batches.show(id)
+    for (const path of [
+      batch.results_url ?? '',
+      `batch-predictions/${id}/results`,
+      `${world.baseUrl}/batch-predictions/${id}/results`,
+    ]) {
+      const response = await world.fetch(path)
+      expect([response.status, (await response.text()).trim().split('\n').length]).toEqual([200, 3])
+    }
+    expect((await world.fetch('/pages', { method: 'PUT', json: {} })).status).toBe(405)
+    expect((await world.fetch(USERS, { headers: { authorization: 'Bearer nobody' } })).status).toBe(401)
+    expect(await refusalOf(world.fetch('https://example.com/pages'))).toMatchObject({ code: 'foreign_url' })
+  },
+)
+
+test('an emulator closes twice, and its worlds can be left behind that', async () => {
+  const own = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
+  const remote = connect(own.url)
+  const worlds = [await own.sandbox(), await remote.sandbox()]
+  await own.close()
+  await own.close()
+  await own[Symbol.asyncDispose]()
+  for (const world of worlds) await world[Symbol.asyncDispose]()
+  expect(await refusalOf(own.world.clock.show())).toMatchObject({ status: 0, code: 'closed' })
+  expect(await refusalOf(own.ready())).toMatchObject({ code: 'closed' })
+  expect(await refusalOf(remote.world.clock.show())).toMatchObject({ status: 0, code: 'no_answer' })
+})
+
+test.for(ways)('%s: a world is deleted once, and disposing of it behind that is fine', async ([, client]) => {
+  const world = await client().sandbox()
+  await world.delete()
+  await expect(world.delete()).rejects.toMatchObject({ status: 404 })
+  await world[Symbol.asyncDispose]()
+  await client().world[Symbol.asyncDispose]()
+  await expect(client().world.delete()).rejects.toMatchObject({ status: 409, code: 'conflict' })
+})
+
+test.for(ways)('%s: a removed world is not made anew by what outlives it', async ([, client]) => {
+  const world = await client().sandbox()
+  const fault = await world.faults.arm({ match: 'everything', do: [{ respond: { status: 500 } }] })
+  await world.delete()
+  await fault.remove()
+  expect(await refusalOf(world.clock.show())).toMatchObject({ status: 404, code: 'not_found' })
+  expect(await refusalOf(world.fetch(USERS))).toMatchObject({ status: 404, code: 'not_found' })
+  expect(() => world.events()).toThrow(/has been removed/)
+  await expect(client().sandboxes.show(world.name)).rejects.toMatchObject({ status: 404 })
+})
+
+test('a start that is refused says what is wrong, and where', async () => {
+  const settings = { 'succes.create': 200 }
+  const refusal = await refusalOf(startEmulator({ port: 0, ephemeral: true, settings }))
+  expect(refusal).toMatchObject({ code: 'validation_failed', issues: [{ pointer: '/succes.create' }] })
+  expect(String(refusal)).toMatch(/startEmulator\(\): .+"success\.create"/)
+  await expect(startEmulator({ port: emulator().port, ephemeral: true })).rejects.toThrow(/in use/)
+  const fixtures = { colections: {} }
+  await expect(startEmulator({ port: 0, ephemeral: true, fixtures })).rejects.toThrow(/colections/)
+})

@@ -1,0 +1,120 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { borrow, type Consumer, consumer, startTime, write } from './consumer.ts'
+import { PATIENCE, run, succeed } from './run.ts'
+import { type Packed, pack } from './tarball.ts'
+
+let packed: Packed
+let user: Consumer
+
+beforeAll(async () => {
+  packed = await pack()
+  user = await consumer(packed.tarball)
+}, PATIENCE)
+
+afterAll(async () => {
+  await user?.remove()
+  await packed?.remove()
+})
+
+test('it installs into an empty folder without a network, alone', async () => {
+  console.log(`npm install of the tarball: ${user.installed.ms} ms`)
+  const modules = readdirSync(join(user.folder, 'node_modules')).filter((name) => !name.startsWith('.'))
+  expect(modules).toEqual(['agent-workspace-emulator'])
+})
+
+test('npx runs its command', async () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+  const said = await succeed(user.folder, 'npx', ['--offline', 'workspace-emulator', '--version'])
+  expect(said.out.trim()).toBe(version)
+})
+
+test('the first start leaves a cache behind that later starts read, and a broken one is replaced', async () => {
+  const dist = join(user.folder, 'node_modules/agent-workspace-emulator/dist')
+  const caches = (): string[] => readdirSync(dist).filter((name) => name.includes('.cache'))
+  for (const name of caches()) await writeFile(join(dist, name), 'not what V8 has written')
+  const first = await startTime(user.folder)
+  const [cache = ''] = caches()
+  expect(caches()).toEqual([expect.stringMatching(/^emulator-\w+-\d+\.cache$/)])
+  expect(readFileSync(join(dist, cache)).length).toBeGreaterThan(100_000)
+  const second = await startTime(user.folder)
+  console.log(`start of the installed command: ${first} ms without a cache, ${second} ms with it`)
+})
+
+const PROGRAM = `
+  const said = []
+  const emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
+  said.push((await fetch(emulator.controlUrl + '/ready')).status)
+  said.push((await fetch(new URL('/__emulator/ready', emulator.baseUrl))).status)
+  await emulator.close()
+  console.log(JSON.stringify([...said, typeof connect, typeof defineScenario]))
+`
+
+test('the library is there for require and for import', async () => {
+  const names = '{ startEmulator, connect, defineScenario }'
+  await write(user.folder, {
+    'program.cjs': `const ${names} = require('agent-workspace-emulator');(async () => {${PROGRAM}})()`,
+    'program.mjs': `import ${names} from 'agent-workspace-emulator'\n${PROGRAM}`,
+  })
+  for (const file of ['program.cjs', 'program.mjs']) {
+    const { out } = await succeed(user.folder, process.execPath, [file])
+    expect(JSON.parse(out), file).toEqual([200, 200, 'function', 'function'])
+  }
+})
+
+test('every entry point is found', async () => {
+  await write(user.folder, {
+    'entries.mjs': `for (const entry of ['', '/vitest', '/playwright', '/package.json'])
+      console.log(import.meta.resolve('agent-workspace-emulator' + entry))`,
+  })
+  const { out } = await succeed(user.folder, process.execPath, ['entries.mjs'])
+  const files = out.trim().split('\n')
+  expect(files.map((file) => file.replace(/^.*\/node_modules\/agent-workspace-emulator\//, ''))).toEqual([
+    'dist/index.js',
+    'dist/vitest.mjs',
+    'dist/playwright.js',
+    'package.json',
+  ])
+  for (const file of files) expect(readFileSync(new URL(file)).length).toBeGreaterThan(0)
+})
+
+test('exec hands an emulator to a command and exits as the command does; wait finds it', async () => {
+  const bin = join(user.folder, 'node_modules/.bin/workspace-emulator')
+  const script = `fetch(process.env.WORKSPACE_BASE_URL + '/data-views', {
+      headers: { authorization: 'Bearer ' + process.env.WORKSPACE_API_KEY } }).then(({ status }) => process.exit(status - 193))`
+  expect((await run(user.folder, bin, ['exec', '--', process.execPath, '-e', script])).code).toBe(7)
+  const waited = await run(user.folder, bin, ['exec', '--', bin, 'wait', '--timeout', '20s'])
+  expect(waited.out).toMatch(/Ready: http:\/\/127\.0\.0\.1:\d+/)
+  expect(waited.code).toBe(0)
+})
+
+test('scenarios run from the package, those of the user in TypeScript as well', async () => {
+  await write(user.folder, {
+    'scenarios/mine.ts': `import { defineScenario } from 'agent-workspace-emulator'
+      export default defineScenario({ timeline: [{ at: '1m', do: ({ batches }) => batches.latest()?.fail() }] })`,
+  })
+  const bin = join(user.folder, 'node_modules/.bin/workspace-emulator')
+  const shipped = 'node_modules/agent-workspace-emulator/scenarios/happy-path.ts'
+  const { out } = await succeed(user.folder, bin, ['validate', 'scenarios/mine.ts', shipped])
+  expect(out.trim().split('\n')).toEqual(['scenarios/mine.ts: ok (scenario)', `${shipped}: ok (scenario)`])
+})
+
+test('a suite with the test of the README is green', async () => {
+  await borrow(user.folder, ['vitest', '.bin/vitest'])
+  await write(user.folder, { 'first.test.ts': firstTest(readFileSync('README.md', 'utf8')) })
+  const finished = await run(user.folder, 'npx', ['--offline', 'vitest', 'run'], { NO_COLOR: '1' })
+  console.log(`npx vitest run with the first test of the README: ${finished.ms} ms`)
+  expect(finished.code, finished.out + finished.err).toBe(0)
+  expect(finished.out).toMatch(/Tests {2}\d+ passed/)
+})
+
+/** The first script below "In a test suite" that uses our Vitest. */
+function firstTest(readme: string): string {
+  const [, section = ''] = readme.split('\n## In a test suite\n')
+  const blocks = [...section.matchAll(/```ts[^\n]*\n([\s\S]*?)```/g)].map(([, code = '']) => code)
+  const block = blocks.find((code) => code.includes("from 'agent-workspace-emulator/vitest'"))
+  if (block === undefined) throw new Error('README.md has no test below "## In a test suite".')
+  return block
+}

@@ -1,0 +1,196 @@
+import { readFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { resolve } from 'node:path'
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PATIENCE, succeed } from './run.ts'
+import { type Packed, pack } from './tarball.ts'
+
+/** Bytes that the package may have: a tenth more than it had when this was written. */
+const BOUNDS = { tarball: 2_200_000, unpacked: 8_900_000 }
+
+let packed: Packed
+
+beforeAll(async () => {
+  packed = await pack()
+}, PATIENCE)
+
+afterAll(() => packed?.remove())
+
+test('the package holds its code, types, licences, worlds, scenarios and manual, and nothing else', () => {
+  const paths = packed.files.map(({ path }) => path)
+  const built = paths.filter((path) => path.startsWith('dist/'))
+  const copied = paths.filter((path) => !path.startsWith('dist/'))
+  expect(paths).toEqual(expect.arrayContaining(EXPECTED))
+  expect(copied.filter((path) => !/^(fixtures\/\w+\.json|scenarios\/[\w-]+\.ts)$/.test(path))).toEqual([
+    'LICENSE',
+    'README.md',
+    'package.json',
+  ])
+  const unknown = built.filter((path) => !EXPECTED.includes(path))
+  expect(unknown.filter((path) => !/^dist\/(lazy\/[\w-]+\.cjs|\w+\.m?js\.map)$/.test(path))).toEqual([])
+})
+
+const EXPECTED = [
+  'dist/THIRD-PARTY-LICENSES.txt',
+  'dist/cli.js',
+  'dist/emulator.cjs',
+  'dist/emulator.cjs.map',
+  'dist/index.d.ts',
+  'dist/index.js',
+  'dist/load.js',
+  'dist/package.json',
+  'dist/playwright.d.ts',
+  'dist/playwright.js',
+  'dist/scenario-worker.js',
+  'dist/vitest.d.mts',
+  'dist/vitest.mjs',
+  'fixtures/demo.json',
+  'fixtures/empty.json',
+  'fixtures/large.json',
+  'scenarios/happy-path.ts',
+]
+
+test('the package is small', () => {
+  const unpacked = packed.files.reduce((sum, { bytes }) => sum + bytes.length, 0)
+  console.log(
+    `package: ${packed.files.length} files, ${packed.size} bytes packed, ${unpacked} bytes unpacked\n${packed.files
+      .filter(({ bytes }) => bytes.length > 20_000)
+      .map(({ path, bytes }) => `  ${bytes.length} ${path}`)
+      .join('\n')}`,
+  )
+  expect(packed.size).toBeLessThan(BOUNDS.tarball)
+  expect(unpacked).toBeLessThan(BOUNDS.unpacked)
+})
+
+test('the package depends on nothing and runs nothing when it is installed', async () => {
+  const manifest = await manifestOf(packed)
+  const keys = Object.keys(manifest)
+  expect(keys.filter((key) => /dependencies$/i.test(key)).sort()).toEqual([
+    'devDependencies',
+    'peerDependencies',
+  ])
+  const peers = Object.keys(manifest.peerDependencies as object)
+  expect(manifest.peerDependenciesMeta).toEqual(
+    Object.fromEntries(peers.map((name) => [name, { optional: true }])),
+  )
+  const scripts = Object.keys(manifest.scripts as object)
+  expect(scripts.filter((script) => /^(pre|post)?(install|prepare)$/.test(script))).toEqual([])
+})
+
+test('no file of the package names this machine, a registry or a secret', async () => {
+  const { out } = await succeed('.', 'npm', ['config', 'get', 'registry'])
+  const registry = new URL(out.trim()).host
+  const forbidden = [
+    new RegExp(`(?<![\\w.])${literally(resolve('.'))}(?![\\w-])`),
+    new RegExp(`(?<![\\w.])${literally(homedir())}/`),
+    new RegExp(literally(registry)),
+    /registry\.\w+\.\w+|_authToken/,
+    /\bnpm_[A-Za-z0-9]{36}\b|\bgh[pousr]_[A-Za-z0-9]{36}\b|-----BEGIN [A-Z ]*PRIVATE KEY-----/,
+    /"resolved"|"_resolved"|"_where"/,
+  ]
+  const found = packed.files.flatMap(({ path, bytes }) => {
+    const text = bytes.toString('utf8')
+    return forbidden.flatMap((pattern) => {
+      const match = pattern.exec(text)
+      if (match === null) return []
+      return [`${path}: ${text.slice(Math.max(0, match.index - 40), match.index + 60)}`]
+    })
+  })
+  expect(found).toEqual([])
+})
+
+test('every package inside is named with its licence, once', () => {
+  const text = textOf('dist/THIRD-PARTY-LICENSES.txt')
+  const named = text.matchAll(/^((?:@[\w.-]+\/)?[\w.-]+) (\d+\.\d+\.\d+\S*)$/gm)
+  const packages = [...named].map(([line]) => line)
+  expect(packages.length).toBe(new Set(packages).size)
+  expect(packages.map((each) => each.split(' ')[0])).toEqual(
+    expect.arrayContaining(['zod', 'express', 'jiti', '@babel/core', '@faker-js/faker', 'pino', 'chokidar']),
+  )
+  expect(text.match(/Permission is hereby granted/g)?.length).toBeLessThan(10)
+  const bundled = textOf('dist/emulator.cjs').matchAll(/^\s*\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)\//gm)
+  const missing = new Set([...bundled].map(([, name]) => name))
+  for (const each of packages) missing.delete(each.split(' ')[0])
+  expect([...missing]).toEqual([])
+})
+
+test('source maps lead to our own sources, and carry them', () => {
+  for (const { path, bytes } of packed.files.filter((file) => file.path.endsWith('.map'))) {
+    const map = JSON.parse(bytes.toString('utf8')) as { sources: string[]; sourcesContent: string[] }
+    expect(
+      map.sources.filter((source) => !/^(\.\.\/)+src\/|^<stdin>|^(\.\.\/)+<stdin>/.test(source)),
+    ).toEqual([])
+    expect(map.sourcesContent.map((content) => typeof content)).toEqual(map.sources.map(() => 'string'))
+    expect(path).toMatch(/^dist\//)
+  }
+})
+
+test('the types stand alone: they import the test runners and Node, and show nothing of what is inside', () => {
+  for (const { path, bytes } of packed.files.filter((file) => /\.d\.m?ts$/.test(file.path))) {
+    const text = bytes.toString('utf8')
+    const imports = [...text.matchAll(/(?:from|import\()\s*['"]([^'"]+)['"]/g)].map(([, target]) => target)
+    const own = path === 'dist/index.d.ts' ? [] : ['./index.js']
+    const allowed = [...own, ...(RUNNERS.get(path) ?? [])]
+    expect(
+      imports.filter((target) => !target?.startsWith('node:') && !allowed.includes(target ?? '')),
+      path,
+    ).toEqual([])
+    expect(text, `${path} keeps the comments`).toContain('/**')
+  }
+})
+
+const RUNNERS = new Map([
+  ['dist/vitest.d.mts', ['vitest']],
+  ['dist/playwright.d.ts', ['@playwright/test']],
+])
+
+test('publint finds nothing wrong', async () => {
+  const manifest = await manifestOf(packed)
+  const { messages } = await publint({
+    pkgDir: packed.folder,
+    pack: false,
+    strict: true,
+    level: 'suggestion',
+  })
+  expect(messages.map((message) => formatMessage(message, manifest, { color: false }))).toEqual([])
+})
+
+/**
+ * Vitest is made of modules alone, and so is the entry point for it: a script cannot load the one or the other. The way in
+ * which TypeScript found modules before packages had `exports` is gone from TypeScript, and knows of no second entry point.
+ */
+const ACCEPTED = [
+  'CJSResolvesToESM ./vitest node16-cjs',
+  'NoResolution ./vitest node10',
+  'NoResolution ./playwright node10',
+]
+
+test('the types are right for every way to import', async () => {
+  const types = createPackageFromTarballData(await readFile(packed.tarball))
+  const result = await checkPackage(types)
+  if (result.types === false) throw new Error('There are no types in the package.')
+  const problems = result.problems.map((problem) =>
+    'entrypoint' in problem
+      ? `${problem.kind} ${problem.entrypoint} ${problem.resolutionKind}`
+      : JSON.stringify(problem),
+  )
+  expect(problems.filter((problem) => !ACCEPTED.includes(problem))).toEqual([])
+})
+
+/** A regular expression that matches the text itself. */
+function literally(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}
+
+function textOf(path: string): string {
+  const file = packed.files.find((each) => each.path === path)
+  if (file === undefined) throw new Error(`${path} is not in the package.`)
+  return file.bytes.toString('utf8')
+}
+
+async function manifestOf({ folder }: Packed): Promise<Record<string, unknown>> {
+  return JSON.parse(await readFile(`${folder}/package.json`, 'utf8')) as Record<string, unknown>
+}

@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { succeed } from './run.ts'
+
+/** One file of the package. */
+export interface PackedFile {
+  /** Below the package's folder. */
+  readonly path: string
+  readonly bytes: Buffer
+}
+
+/** The package as it would be published. */
+export interface Packed {
+  readonly tarball: string
+  /** What the tarball holds, unpacked. */
+  readonly folder: string
+  readonly size: number
+  readonly files: readonly PackedFile[]
+  remove(): Promise<void>
+}
+
+/** Packs what the last build has left in `dist`; `npm test` builds before it tests. */
+export async function pack(): Promise<Packed> {
+  if (!existsSync('dist/index.d.ts')) {
+    throw new Error('dist/index.d.ts is missing. Run "npm run build" and "npm run build:types" first.')
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'workspace-package-'))
+  await succeed('.', 'npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder])
+  const [name = ''] = await readdir(folder)
+  await succeed(folder, 'tar', ['xzf', name])
+  const tarball = join(folder, name)
+  const root = join(folder, 'package')
+  const entries = await readdir(root, { recursive: true, withFileTypes: true })
+  const files = await Promise.all(
+    entries
+      .filter((entry) => entry.isFile())
+      .map(async (entry) => {
+        const file = resolve(entry.parentPath, entry.name)
+        return { path: file.slice(root.length + 1), bytes: await readFile(file) }
+      }),
+  )
+  return {
+    tarball,
+    folder: root,
+    size: (await readFile(tarball)).length,
+    files: files.sort((a, b) => (a.path < b.path ? -1 : 1)),
+    remove: () => rm(folder, { recursive: true, force: true }),
+  }
+}

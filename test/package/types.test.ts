@@ -1,0 +1,121 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { borrow, write } from './consumer.ts'
+import { PATIENCE, run } from './run.ts'
+import { pack } from './tarball.ts'
+
+/** A project with the package in it, put there rather than installed: installed.test.ts installs it. */
+let project: string
+
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), 'workspace-types-'))
+  const packed = await pack()
+  await cp(packed.folder, join(project, 'node_modules/agent-workspace-emulator'), { recursive: true })
+  await packed.remove()
+  await borrow(project, ['@types/node', 'undici-types', 'vitest', '@playwright/test'])
+}, PATIENCE)
+
+afterAll(() => rm(project, { recursive: true, force: true }))
+
+/** What somebody writes who uses the library. */
+const LIBRARY = `
+import { connect, defineScenario, type Emulator, type EmulatorClient, EmulatorError, startEmulator, type World } from 'agent-workspace-emulator'
+
+export const scenario = defineScenario({
+  description: 'Every second item fails',
+  clock: { rate: 0 },
+  pace: { validating: 'immediate', in_progress: { per_item: '150ms', concurrency: 8 }, finalizing: { polls: 2 } },
+  outcomes: [{ match: { custom_id: 'invoice-*' }, every: 2, status: 'errored' }],
+  faults: [{ preset: 'rate-limited', when: { nth: 1 } }],
+  timeline: [{ at: '10m', do: ({ batches }) => batches.latest()?.fail() }],
+})
+
+export async function main(): Promise<number> {
+  await using emulator: Emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
+  const remote: EmulatorClient = connect(emulator.url)
+  await using world: World = await remote.sandbox('w1', { seed: 7 })
+  const receipt = await world.clock.advance('24h')
+  await world.clock.advance({ until: { batch: 'b' } }).catch((error: unknown) => {
+    if (!(error instanceof EmulatorError)) throw error
+  })
+  await using fault = await world.faults.arm({ match: { operation: 'pages.create' }, do: [{ respond: { status: 503 } }] })
+  const answer: Response = await world.fetch('/pages')
+  // @ts-expect-error a time that is no text
+  await world.clock.advance(24)
+  // @ts-expect-error no such option
+  await startEmulator({ prot: 0 })
+  return receipt.events.length + answer.status + String(fault).length
+}
+`
+
+/** What somebody writes whose tests run under Vitest. */
+const SUITE = `
+import { test, expect } from 'agent-workspace-emulator/vitest'
+
+test('creates a page', async ({ world, emulator }) => {
+  const answer = await world.fetch('/pages', { method: 'POST', body: '{}' })
+  expect(answer.status).toBe(200)
+  await expect(world).toHaveReceived({ operation: 'pages.create' })
+  await expect(world).toHaveDelivered({}, 0)
+  expect(emulator.baseUrl).toContain('/v1')
+  // @ts-expect-error an operation has a name
+  await expect(world).toHaveReceived({ operation: 7 })
+})
+`
+
+/** What somebody writes whose tests run under Playwright. */
+const PAGES = `
+import { test, expect } from 'agent-workspace-emulator/playwright'
+
+test('shows a page', async ({ world, page }) => {
+  await page.goto(world.baseUrl)
+  await expect(page).toHaveTitle('')
+  await expect(world).toHaveReceived({ operation: 'pages.create' })
+})
+`
+
+const STRICT = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noEmit: true,
+  target: 'es2022',
+  types: ['node'],
+}
+const TYPESCRIPT = resolve('node_modules/typescript')
+// An old one, which comes with a package that looks at types.
+const TYPESCRIPT_5 = resolve('node_modules/@arethetypeswrong/core/node_modules/typescript')
+
+test.each([
+  ['as Node finds modules', { module: 'nodenext' }, TYPESCRIPT],
+  ['as bundlers find modules', { module: 'esnext', moduleResolution: 'bundler' }, TYPESCRIPT],
+  ['as Node finds modules, to TypeScript 5.6', { module: 'nodenext' }, TYPESCRIPT_5],
+])('the library has its types, checked to the last file, %s', async (_, options, compiler) => {
+  const compilerOptions = { ...STRICT, ...options, skipLibCheck: false }
+  expect(await complaints({ 'library.ts': LIBRARY, 'library.mts': LIBRARY }, compilerOptions, compiler)).toBe(
+    '',
+  )
+})
+
+test.each([
+  ['as Node finds modules', { module: 'nodenext' }],
+  ['as bundlers find modules', { module: 'esnext', moduleResolution: 'bundler' }],
+])('the entry points for test runners have their types, %s', async (_, options) => {
+  // The runners' own types are not ours to check, nor do all of them stand it.
+  const compilerOptions = { ...STRICT, ...options, lib: ['es2023', 'dom'], skipLibCheck: true }
+  expect(await complaints({ 'suite.mts': SUITE, 'pages.ts': PAGES }, compilerOptions, TYPESCRIPT)).toBe('')
+})
+
+/** What the compiler has to say about files of the project. */
+async function complaints(
+  files: Readonly<Record<string, string>>,
+  compilerOptions: object,
+  compiler: string,
+): Promise<string> {
+  const config = { compilerOptions, files: Object.keys(files) }
+  await write(project, { ...files, 'tsconfig.json': JSON.stringify(config) })
+  const { code, out, err } = await run(project, process.execPath, [join(compiler, 'bin/tsc'), '-p', '.'])
+  for (const file of Object.keys(files)) await rm(join(project, file))
+  return code === 0 ? '' : `exit code ${code}: ${out}${err}`
+}

@@ -1,0 +1,24 @@
+/** Errors that nobody caught: each would end a process of the emulator. */
+export interface Crashes {
+  readonly rejections: readonly unknown[]
+  readonly exceptions: readonly unknown[]
+  stop(): void
+}
+
+/** Counts what nobody catches, from now on. The process lives on, so that a proof can tell what it was doing. */
+export function watchCrashes(): Crashes {
+  const rejections: unknown[] = []
+  const exceptions: unknown[] = []
+  const onRejection = (reason: unknown): void => void rejections.push(reason)
+  const onException = (error: unknown): void => void exceptions.push(error)
+  process.on('unhandledRejection', onRejection)
+  process.on('uncaughtException', onException)
+  return {
+    rejections,
+    exceptions,
+    stop: () => {
+      process.off('unhandledRejection', onRejection)
+      process.off('uncaughtException', onException)
+    },
+  }
+}

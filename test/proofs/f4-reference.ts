@@ -1,0 +1,45 @@
+/** What a window says of one request. Seconds of the Unix epoch, and from now. */
+export interface Verdict {
+  readonly admitted: boolean
+  readonly remaining: number
+  readonly reset: number
+  readonly retryAfter: number | undefined
+}
+
+/** A sliding window by its definition: it remembers everything and counts anew each time. */
+export class ReferenceWindow {
+  readonly admitted: number[] = []
+  readonly #limit: number
+  readonly #window: number
+
+  constructor(limit: number, window: number) {
+    this.#limit = limit
+    this.#window = window
+  }
+
+  ask(now: number): Verdict {
+    const admitted = this.#inside(now).length < this.#limit
+    if (admitted) this.admitted.push(now)
+    const inside = this.#inside(now)
+    // The first whole second at which one of them has left; there is one, the present request at the latest.
+    const reset = Math.min(...inside.map((each) => Math.ceil((each + this.#window) / 1000)))
+    const remaining = this.#limit - inside.length
+    const retryAfter = remaining > 0 ? undefined : Math.max(1, Math.ceil(reset - now / 1000))
+    return { admitted, remaining, reset, retryAfter }
+  }
+
+  #inside(now: number): readonly number[] {
+    return this.admitted.filter((each) => each > now - this.#window && each <= now)
+  }
+}
+
+/** The most requests admitted in any span that is as long as the window; instants in order. */
+export function mostInAnySpan(admitted: readonly number[], window: number): number {
+  let most = 0
+  let first = 0
+  for (const [n, at] of admitted.entries()) {
+    while ((admitted[first] ?? at) <= at - window) first += 1
+    most = Math.max(most, n - first + 1)
+  }
+  return most
+}
