@@ -5,9 +5,11 @@ import type { Document, WorldState } from '../../kernel/state/state.ts'
 import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
 import type { Later } from '../realtime.ts'
 import { parseState, StateFileSyntax, sha256, textOf } from './adapter.ts'
+import { adoption } from './adoption.ts'
 import { applyEdit, type EditOutcome, EditRefused, type Replaced } from './apply-edit.ts'
 import { create, type FileStat, type Files, reasonOf } from './files.ts'
 import { issueLines } from './issue-lines.ts'
+import type { Log } from './log.ts'
 import { keptName } from './names.ts'
 import type { OnNotice } from './notice.ts'
 import type { OwnFile } from './own-file.ts'
@@ -21,11 +23,18 @@ const UNTIL_DISK_WORKS = 1000
 export interface EditsOptions {
   readonly files: Files
   readonly own: OwnFile
+  readonly log: Log
   readonly sandbox: Sandbox
   readonly later: Later
   readonly onNotice: OnNotice
   /** The file is not what the emulator would write: it wants a checkpoint. */
   readonly wantsCheckpoint: () => void
+}
+
+/** The file as it was found, and the SHA-256 of its bytes. */
+interface Found {
+  readonly stat: FileStat
+  readonly digest: string
 }
 
 type Outcome = 'taken' | 'refused' | 'half-saved' | 'disk-fails'
@@ -63,7 +72,8 @@ export class Edits {
 
   /** Takes what editors have written into files that checkpoints had just replaced. True when there was something to take. */
   settleStrays(): boolean {
-    const strays = this.#options.own.strays().filter((bytes) => bytes.length > 0)
+    const failed = (error: unknown): void => this.#cannotLookBack(error)
+    const strays = this.#options.own.strays(failed).filter((bytes) => bytes.length > 0)
     const taken = strays.map((bytes) => this.#deal(bytes, true)).includes('taken')
     if (taken) this.#options.wantsCheckpoint()
     return taken
@@ -101,7 +111,7 @@ export class Edits {
   }
 
   // Not found in the file itself, the bytes come from one that a checkpoint has replaced.
-  #deal(bytes: Buffer, last: boolean, found?: { stat: FileStat; digest: string }): Outcome {
+  #deal(bytes: Buffer, last: boolean, found?: Found): Outcome {
     const { own, sandbox } = this.#options
     try {
       const text = textOf(bytes, own.path)
@@ -109,7 +119,7 @@ export class Edits {
       const checked = checkDocument(edited, sandbox.service, sandbox.ledger, sandbox.options.strict)
       if ('issues' in checked) return this.#refuseIssues(bytes, text, checked.issues)
       this.#take(edited as Document, checked.world)
-      if (found !== undefined) own.taken(found.stat, edited as Document, found.digest)
+      if (found !== undefined) this.#remember(edited as Document, checked.world, found)
       return 'taken'
     } catch (error) {
       if (error instanceof EditRefused) return this.#refuse(bytes, `${own.path}: ${error.message}`)
@@ -127,6 +137,21 @@ export class Edits {
     const keep = (records: readonly Replaced[]): string => this.#keepReplaced(records)
     const edit = { edited, checked, base: known.document, exact: known.exact, keep }
     this.#report(applyEdit(sandbox, edit), edited, known.exact)
+  }
+
+  // The edit is in the world by now, so that nothing that fails here may refuse it.
+  #remember(edited: Document, world: WorldState, { stat, digest }: Found): void {
+    const { log, own, sandbox } = this.#options
+    try {
+      own.taken(stat, edited, digest)
+    } catch {
+      // The next look finds the same bytes, and tries again.
+    }
+    try {
+      log.adopt(digest, adoption(world, sandbox))
+    } catch {
+      // The next checkpoint makes up for it; a crash before that is told of as an edit that was made while nothing ran.
+    }
   }
 
   #report(
@@ -167,8 +192,9 @@ export class Edits {
 
   #refuse(bytes: Buffer, reason: string, line?: number): Outcome {
     const { files, own } = this.#options
-    const kept = keptName(files, own.path, 'rejected')
+    let kept: string
     try {
+      kept = keptName(files, own.path, 'rejected')
       create(files, kept, bytes)
     } catch (error) {
       this.#cannotKeep(error)
@@ -183,6 +209,16 @@ export class Edits {
       kept,
     })
     return 'refused'
+  }
+
+  #cannotLookBack(error: unknown): void {
+    const { own, onNotice } = this.#options
+    onNotice({
+      level: 'warn',
+      event: 'watch_failed',
+      message: `A file that a checkpoint of ${own.path} has replaced cannot be looked at any more: ${reasonOf(error)}. If you saved the file at that moment, see whether your edit is in it.`,
+      file: own.path,
+    })
   }
 
   // Said once until something could be kept: while the disk fails this comes every second.

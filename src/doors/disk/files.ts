@@ -19,6 +19,7 @@ export interface FileStat {
 export interface Files {
   /** `r` to read; `wx` to make a file that must not exist yet, to write and read. */
   open(path: string, how: 'r' | 'wx'): number
+  /** Never fails for the disk: what has to be on it has been synced before, and said if it could not be. */
   close(file: number): void
   /** One write, which may be short; the number of bytes that it took. */
   write(file: number, bytes: Uint8Array, at: number): number
@@ -56,7 +57,7 @@ const [writeSoon, sync, datasync] = [promisify(fs.write), promisify(fs.fsync), p
 /** The real file system. */
 export const nodeFiles: Files = {
   open: (path, how) => fs.openSync(path, how === 'r' ? 'r' : 'wx+', 0o600),
-  close: (file) => fs.closeSync(file),
+  close,
   write: (file, bytes, at) => fs.writeSync(file, bytes, 0, bytes.length, at),
   writeSoon: async (file, bytes, at) => (await writeSoon(file, bytes, 0, bytes.length, at)).bytesWritten,
   truncate: (file, length) => fs.ftruncateSync(file, length),
@@ -148,6 +149,15 @@ function present<T>(work: () => T): { readonly result: T } | undefined {
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined
     throw error
+  }
+}
+
+// The system lets go of the descriptor also where it reports an error. One that is not open is a defect of ours.
+function close(file: number): void {
+  try {
+    fs.closeSync(file)
+  } catch (error) {
+    if (hasCode(error, 'EBADF')) throw error
   }
 }
 

@@ -27,7 +27,17 @@ export interface Mark {
   readonly base: Base
 }
 
-export type Line = Header | Mark | LoggedCommit
+/**
+ * The line after an edit of the state file that has been taken: what turns the world of the edited file into that of the
+ * moment. The lines before it are differences to the file that the edit has overwritten.
+ */
+export interface Adoption {
+  /** SHA-256 of the edited file. */
+  readonly adopts: string
+  readonly commit: LoggedCommit
+}
+
+export type Line = Header | Mark | Adoption | LoggedCommit
 
 const CRC_DIGITS = 8
 const BEFORE = CRC_DIGITS + 1
@@ -66,6 +76,10 @@ export function decodeLine(bytes: Buffer): Line | undefined {
 
 export function isHeader(line: Line): line is Header {
   return 'log' in line
+}
+
+export function isAdoption(line: Line): line is Adoption {
+  return 'adopts' in line
 }
 
 export function isCommit(line: Line): line is LoggedCommit {

@@ -1,6 +1,14 @@
 import type { LoggedCommit } from '../../kernel/state/commit.ts'
 import type { Files } from './files.ts'
-import { decodeLine, type Header, isCommit, isHeader, type Line, LOG_FORMAT } from './log-format.ts'
+import {
+  decodeLine,
+  type Header,
+  isAdoption,
+  isCommit,
+  isHeader,
+  type Line,
+  LOG_FORMAT,
+} from './log-format.ts'
 
 /** A log that cannot be followed any further, with the place. What stands before the place is whole. */
 export class LogCorrupt extends Error {
@@ -33,6 +41,12 @@ export interface PlacedCommit {
   readonly offset: number
 }
 
+/** The same for the commit that stands on an edited file. */
+export interface PlacedAdoption extends PlacedCommit {
+  /** SHA-256 of the edited file. */
+  readonly adopts: string
+}
+
 /** What one file of a log says. */
 export interface GenerationContents {
   readonly path: string
@@ -40,6 +54,8 @@ export interface GenerationContents {
   /** Digests of the state files that it knows to be the emulator's own. */
   readonly digests: readonly string[]
   readonly commits: readonly PlacedCommit[]
+  /** What turns edited files into the world as it was when they were taken. */
+  readonly adoptions: readonly PlacedAdoption[]
   /** Where the bytes of a write that was cut off begin; they have never been acknowledged. */
   readonly torn?: number
   readonly corrupt?: LogCorrupt
@@ -57,8 +73,8 @@ interface RawLine {
  * corruption, and nothing after it is used. Throws {@link NewerFormat}.
  */
 export function readGeneration(files: Files, path: string): GenerationContents {
-  const [digests, commits]: [string[], PlacedCommit[]] = [[], []]
-  const contents = { path, digests, commits }
+  const [digests, commits, adoptions]: [string[], PlacedCommit[], PlacedAdoption[]] = [[], [], []]
+  const contents = { path, digests, commits, adoptions }
   let header: Header | undefined
   for (const { offset, line, ended } of readLines(files, path)) {
     if (!ended) return { ...contents, header, torn: offset }
@@ -70,6 +86,7 @@ export function readGeneration(files: Files, path: string): GenerationContents {
     if (header === undefined) return corrupt('the log has no header')
     if (header.log > LOG_FORMAT) throw new NewerFormat(path, header.log, LOG_FORMAT)
     if (isCommit(line)) commits.push({ commit: line, path, offset })
+    else if (isAdoption(line)) adoptions.push({ ...line, path, offset })
     else if (line.base !== null) digests.push(line.base.sha256)
   }
   return { ...contents, header }

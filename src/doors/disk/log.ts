@@ -59,6 +59,16 @@ export class Log implements Journal {
   }
 
   /**
+   * Says what turns the state file with this digest, an edit that has just been taken, into the world. Throws when it cannot
+   * be written; then only the next checkpoint says so.
+   */
+  adopt(sha256: string, commit: Commit): void {
+    this.#write(encodeLine({ adopts: sha256, commit: commitLine(commit) }))
+    // It has to go with this generation, also where the edit has changed no record.
+    this.#commits += 1
+  }
+
+  /**
    * Begins a generation that follows this revision and stands on this state file. One that nothing has been committed to is
    * gone on with, and so is one that follows a failed checkpoint, lest every further failure leave a file.
    */

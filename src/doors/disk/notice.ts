@@ -11,6 +11,7 @@ export type NoticeEvent =
   | 'checkpoint_failed'
   | 'checkpoint_recovered'
   | 'watch_failed'
+  | 'lock_left'
   | 'snapshot_damaged'
   | 'snapshots_orphaned'
 

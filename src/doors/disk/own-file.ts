@@ -63,8 +63,8 @@ export class OwnFile {
   /** An edit of the file has been taken: from now on this is what the file is known to say. */
   taken(stat: FileStat, document: Document, sha256: string): void {
     this.#says = sha256
-    this.seen(stat)
     this.#remember(document, stat.size)
+    this.seen(stat)
   }
 
   /** A checkpoint has taken the file's place. */
@@ -81,8 +81,9 @@ export class OwnFile {
 
   /** An edit has been dealt with, or the same bytes have been written again: this look of the file is no news any more. */
   seen(stat: FileStat): void {
-    this.#stat = stat
     if (this.#file === undefined || this.#files.statOf(this.#file).inode !== stat.inode) this.#hold()
+    // Last: where that fails, the file is news again, and known by what it says.
+    this.#stat = stat
   }
 
   /** How the file looks now when that is news; `missing` when there is none although there was. */
@@ -98,17 +99,31 @@ export class OwnFile {
     this.#release()
   }
 
-  /** The contents that editors have written into files after ours replaced them. Each is told once; the files are let go. */
-  strays(): Buffer[] {
+  /**
+   * The contents that editors have written into files after ours replaced them. Each is told once; the files are let go.
+   * @param failed hears of one that cannot be looked at
+   */
+  strays(failed: (error: unknown) => void): Buffer[] {
     const formers = this.#formers
     this.#formers = []
-    return formers.flatMap(({ file, stat }) => {
+    return formers.flatMap((former) => {
+      try {
+        return this.#writtenInto(former)
+      } catch (error) {
+        failed(error)
+        return []
+      }
+    })
+  }
+
+  #writtenInto({ file, stat }: Former): Buffer[] {
+    try {
       const now = this.#files.statOf(file)
       const written = now.size !== stat.size || now.modified !== stat.modified
-      const bytes = written ? wholeOf(this.#files, file, now.size) : undefined
+      return written ? [wholeOf(this.#files, file, now.size)] : []
+    } finally {
       this.#files.close(file)
-      return bytes === undefined ? [] : [bytes]
-    })
+    }
   }
 
   get hasFormers(): boolean {

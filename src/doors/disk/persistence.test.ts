@@ -143,6 +143,24 @@ test('closing writes a checkpoint, and leaves no lock', async () => {
   expect(() => put(sandbox, 'b', 'too late')).toThrow('the state file is closed')
 })
 
+test('D3 a lock that cannot be removed is said, and closing ends in order', async () => {
+  let fails = false
+  const files: Files = {
+    ...nodeFiles,
+    remove: (path) => {
+      if (fails && path.endsWith('.lock')) throw Object.assign(new Error('EIO: remove'), { code: 'EIO' })
+      return nodeFiles.remove(path)
+    },
+  }
+  const file = stateFile()
+  const world = await opened(file, { files })
+  fails = true
+  await world.persistence.close()
+  expect(said(world)).toEqual(['lock_left'])
+  expect(world.notices[0]?.message).toContain(`EIO: remove. It opens when this process ends; to use the file`)
+  fails = false
+})
+
 test('a second process is refused while the first one runs', async () => {
   const file = stateFile()
   await opened(file)

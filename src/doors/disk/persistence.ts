@@ -7,7 +7,7 @@ import type { Later } from '../realtime.ts'
 import { Checkpointer } from './checkpoint.ts'
 import { CheckpointWriter } from './checkpoint-writer.ts'
 import { Edits } from './edits.ts'
-import { type Files, hasCode, nodeFiles } from './files.ts'
+import { type Files, hasCode, nodeFiles, reasonOf } from './files.ts'
 import { Lock } from './lock.ts'
 import { type Durability, earlierGenerations, Log } from './log.ts'
 import { siblings } from './names.ts'
@@ -95,7 +95,7 @@ export class Persistence {
     const [files, own, log, lock] = [this.#files, this.#own, this.#log, this.#lock]
     const { later, onNotice } = this.#options
     const wantsCheckpoint = (): void => this.#checkpointer?.urge()
-    const edits = new Edits({ files, own, sandbox, later, onNotice, wantsCheckpoint })
+    const edits = new Edits({ files, own, log, sandbox, later, onNotice, wantsCheckpoint })
     const writer = new CheckpointWriter({ files, own, log, lock, sandbox, edits })
     this.#edits = edits
     this.#checkpointer = new Checkpointer({
@@ -155,7 +155,20 @@ export class Persistence {
     try {
       last()
     } finally {
+      this.#release()
+    }
+  }
+
+  #release(): void {
+    try {
       this.#lock.release()
+    } catch (error) {
+      this.#options.onNotice({
+        level: 'warn',
+        event: 'lock_left',
+        message: `The lock of ${this.file} could not be removed: ${reasonOf(error)}. It opens when this process ends; to use the file sooner, delete ${this.file}.lock.`,
+        file: this.file,
+      })
     }
   }
 

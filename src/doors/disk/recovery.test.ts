@@ -41,6 +41,24 @@ test('an edited file under a log that it lacks is in force, and the log is kept'
   expect(readFileSync(`${copy}.log.orphaned-1`, 'utf8')).toContain('only in the log')
 })
 
+test.each([
+  ['whose first line is damaged', 20, 'byte 0: a damaged line begins here. So it cannot'],
+  ['that is empty', 0, 'byte 0: the log has no header. So it cannot'],
+])('D6 a log %s is kept, the place is named, and no edit is blamed for it', async (_, size, expected) => {
+  const file = stateFile()
+  const { sandbox } = await opened(file, { start: { a: 'one' } })
+  put(sandbox, 'b', 'only in the log')
+  const copy = killed(file)
+  const log = readFileSync(`${copy}.log`)
+  const damaged = size === 0 ? Buffer.alloc(0) : Buffer.concat([Buffer.alloc(size), log.subarray(size)])
+  writeFileSync(`${copy}.log`, damaged)
+  const again = await opened(copy)
+  expect(texts(again.sandbox)).toEqual({ a: 'one' })
+  expect(again.notices).toMatchObject([{ event: 'log_orphaned', kept: `${copy}.log.orphaned-1` }])
+  expect(again.notices[0]?.message).toContain(`${copy}.log, ${expected}`)
+  expect(readFileSync(`${copy}.log.orphaned-1`)).toEqual(damaged)
+})
+
 test('a missing file starts the world anew, and its log is kept', async () => {
   const file = stateFile()
   const { sandbox } = await opened(file, { start: { a: 'one' } })

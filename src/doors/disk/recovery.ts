@@ -105,14 +105,25 @@ class Recovery {
     }
     const document = raw as Document
     const own = this.#generations.some(({ digests }) => digests.includes(sha256))
-    const commits = own ? this.#follow(document) : this.#afterEdit(document)
+    const adopted = this.#adopted(sha256)
+    const commits =
+      adopted !== undefined
+        ? [adopted, ...this.#follow(adopted.commit.revision)]
+        : own
+          ? this.#follow(document.revision)
+          : this.#afterEdit(document)
     const loaded = this.#replayed(checked.world, document, commits)
     const needsLog = commits.length > 0
     const base = { revision: document.revision, sha256 }
     return { loaded, document, stat, base, needsLog, wantsCheckpoint: needsLog || !own }
   }
 
-  #follow({ revision }: Document): readonly PlacedCommit[] {
+  // Before anything else: a log that was begun on an edited file knows that file's digest, too.
+  #adopted(sha256: string): PlacedCommit | undefined {
+    return this.#generations.flatMap(({ adoptions }) => adoptions).findLast(({ adopts }) => adopts === sha256)
+  }
+
+  #follow(revision: number): readonly PlacedCommit[] {
     const { commits, corrupt } = follow(this.#generations, revision)
     if (corrupt !== undefined) this.#aside.corruptLog(corrupt, this.#generations, revision + commits.length)
     return commits
@@ -123,10 +134,9 @@ class Recovery {
     const unmerged = this.#generations.flatMap(({ commits }) =>
       commits.filter(({ commit }) => commit.revision > revision),
     )
-    const damaged = this.#generations.some(({ corrupt }) => corrupt !== undefined)
-    if (unmerged.length > 0 || damaged) {
-      const reason = `${this.#path} was edited while the emulator was not running, and its log holds ${unmerged.length} changes that the file lacks. The file as edited is in force, without them.`
-      this.#aside.orphanedLog(reason, this.#generations)
+    const damage = this.#damage(revision)
+    if (unmerged.length > 0 || damage !== undefined) {
+      this.#aside.orphanedLog(this.#whyOrphaned(unmerged.length, damage), this.#generations)
     } else if (this.#generations.length > 0) {
       this.#say({
         level: 'info',
@@ -135,6 +145,20 @@ class Recovery {
       })
     }
     return []
+  }
+
+  #damage(revision: number): LogCorrupt | undefined {
+    const [first] = this.#generations
+    const { corrupt } = follow(this.#generations, first?.header?.revision ?? revision)
+    const headless = this.#generations.find(({ header }) => header === undefined)
+    return corrupt ?? (headless && new LogCorrupt(headless.path, 0, 'the log has no header'))
+  }
+
+  // The digest of the file as the emulator wrote it may stand behind the damage.
+  #whyOrphaned(unmerged: number, damage: LogCorrupt | undefined): string {
+    return damage === undefined
+      ? `${this.#path} was edited while the emulator was not running, and its log holds ${unmerged} changes that the file lacks. The file as edited is in force, without them.`
+      : `${damage.message}. So it cannot be told whether ${this.#path} is as the emulator wrote it. It is in force as it is, without the ${unmerged} later changes of the log that can still be read.`
   }
 
   #withoutFile(): undefined {
@@ -151,7 +175,11 @@ class Recovery {
         world.store.replay(commit)
       } catch (error) {
         const corrupt = new LogCorrupt(path, offset, reasonOf(error))
-        this.#aside.corruptLog(corrupt, this.#generations, document.revision + n)
+        this.#aside.corruptLog(
+          corrupt,
+          this.#generations,
+          commits[n - 1]?.commit.revision ?? document.revision,
+        )
         const again = this.#check(document)
         if ('issues' in again) throw error
         return this.#replayed(again.world, document, commits.slice(0, n))
@@ -171,7 +199,7 @@ class Recovery {
       this.#say({
         level: 'warn',
         event: 'log_torn',
-        message: `${path} ended in half a line, from a write that was cut off before it was acknowledged. The half has been removed.`,
+        message: `${path}, byte ${torn}: the log ends in half a line, from a write that was cut off before it was acknowledged. The half has been removed.`,
       })
     }
   }
