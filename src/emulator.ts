@@ -25,7 +25,7 @@ import { ledger, workspaceService } from './resources/index.ts'
 import { EmulatorSandboxes, type SandboxDoors, savedSandboxes } from './sandbox-maker.ts'
 import { scenarioVocabulary } from './scenario-checks.ts'
 
-export type { HouseOptions as EmulatorOptions, Logger } from './options.ts'
+export type { HouseOptions, Logger } from './options.ts'
 export { type CheckedScenario, checkScenarios } from './scenario-checks.ts'
 
 /** A running emulator, as the house itself knows it. */
@@ -68,8 +68,6 @@ export async function openEmulator(options: HouseOptions = {}): Promise<RunningE
     throw error
   }
 }
-
-export { openEmulator as startEmulator, type RunningEmulator as Emulator }
 
 /** The scripts of the scenarios, and what runs them. */
 interface Scenarios {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { startEmulator } from '../src/emulator.ts'
+import { openEmulator } from '../src/emulator.ts'
 import { skillCategories } from '../src/resources/skills.ts'
 import { START } from './support/base-world.ts'
 import { type AnyRecord, type Ask, records, serve, shipped, shippedWorld } from './support/starting-worlds.ts'
@@ -12,7 +12,7 @@ const SERVICE = 'service_demo'
 const demo = async (collection: string) => records(await shippedWorld('demo'), collection)
 
 test('demo is the world of an emulator that is told nothing', async () => {
-  const emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0, clock: START })
+  const emulator = await openEmulator({ port: 0, ephemeral: true, rate: 0, clock: START })
   await emulator.close()
   expect(emulator.sandbox.document().collections).toEqual((await shippedWorld('demo')).collections)
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { FixturesError, readFixtures } from '../src/doors/fixtures.ts'
-import { startEmulator } from '../src/emulator.ts'
+import { openEmulator } from '../src/emulator.ts'
 import type { JsonObject } from '../src/kernel/json.ts'
 import { skillCategories } from '../src/resources/skills.ts'
 import { type AnyRecord, demoWith, documentOf, issuesOf, records } from './support/starting-worlds.ts'
@@ -21,7 +21,7 @@ test.for(['not-an-email', '', 'a@', '@example.com', 'a b@example.com', 'a@b@exam
 
 test('R029 an emulator does not start on a bad e-mail address, and says which', async () => {
   const fixtures = demoWith('users', 'user-ines', () => ({ email: 'ines at example.com' }))
-  const starting = startEmulator({ port: 0, ephemeral: true, rate: 0, fixtures })
+  const starting = openEmulator({ port: 0, ephemeral: true, rate: 0, fixtures })
   await expect(starting).rejects.toThrow(/\/collections\/users\/2\/email: must be an e-mail address/)
   await expect(starting).rejects.toBeInstanceOf(FixturesError)
 })

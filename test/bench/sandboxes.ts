@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { chooseForApi, type Signs } from '../../src/doors/selection.ts'
-import { startEmulator } from '../../src/emulator.ts'
+import { openEmulator } from '../../src/emulator.ts'
 import { load, type Shot } from './load.ts'
 
 /**
@@ -26,7 +26,7 @@ function heap(): number {
   return process.memoryUsage().heapUsed
 }
 
-const emulator = await startEmulator({ port: 0, ephemeral: true, limits: false })
+const emulator = await openEmulator({ port: 0, ephemeral: true, limits: false })
 const ways: readonly [way: string, path: string, key: string][] = [
   ['none', '/v1/pages', KEY],
   ['path', '/@bench-1/v1/pages', KEY],

@@ -1,6 +1,6 @@
 import { Agent } from 'node:http'
 import { join } from 'node:path'
-import { startEmulator } from '../../src/emulator.ts'
+import { openEmulator } from '../../src/emulator.ts'
 import type { JsonObject } from '../../src/kernel/json.ts'
 import { shoot } from './load.ts'
 import { benchFixtures, KEY, scratch } from './servers.ts'
@@ -45,7 +45,7 @@ async function bench(where: 'in memory' | 'on the disk'): Promise<void> {
     fixtures: JSON.parse(benchFixtures(0)) as JsonObject,
     ...(where === 'in memory' ? { ephemeral: true } : { data: join(scratch(), 'data') }),
   }
-  let emulator = await startEmulator(options)
+  let emulator = await openEmulator(options)
   const post = (path: string, body: string) => {
     const { port } = emulator
     return shoot(new Agent(), { port, method: 'POST', path: `/v1${path}`, key: KEY, body }, true)
@@ -69,7 +69,7 @@ async function bench(where: 'in memory' | 'on the disk'): Promise<void> {
   await time(`reset, ${where}`, page, () => emulator.sandboxes.reset(sandbox))
   if (persist) {
     await emulator.close()
-    emulator = await startEmulator(options)
+    emulator = await openEmulator(options)
     const again = emulator.sandboxes.snapshots(emulator.sandbox)
     await time('restore from a file that has not been read yet', number, (n) => again.restore(`s${n}`))
   }

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { dataDirectory, hostClock, lock, nodeVersion, port } from '../../src/doors/cli/doctor-checks.ts'
-import { startEmulator } from '../../src/emulator.ts'
+import { openEmulator } from '../../src/emulator.ts'
 import { command, temporaryDirectory } from './in-process.ts'
 
 test('where nothing is in the way, every line is ok', async () => {
@@ -43,7 +43,7 @@ test('a lock that its process has left behind is no problem', async () => {
 })
 
 test('an emulator on the port is told from another program', async () => {
-  const emulator = await startEmulator({ port: 0, ephemeral: true, fixtures: {} })
+  const emulator = await openEmulator({ port: 0, ephemeral: true, fixtures: {} })
   onTestFinished(() => emulator.close())
   const finding = await port('127.0.0.1', emulator.port)
   expect(finding.ok).toBe(false)

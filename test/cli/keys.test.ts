@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { plainKeys, readyKeys } from '../../src/doors/plain-keys.ts'
-import { startEmulator } from '../../src/emulator.ts'
+import { openEmulator } from '../../src/emulator.ts'
 
 async function store(fixtures: string | object) {
-  const emulator = await startEmulator({ port: 0, ephemeral: true, fixtures: fixtures as string })
+  const emulator = await openEmulator({ port: 0, ephemeral: true, fixtures: fixtures as string })
   onTestFinished(() => emulator.close())
   return emulator.sandbox.store
 }

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator.ts'
+import { type HouseOptions, openEmulator, type RunningEmulator } from '../../src/emulator.ts'
 import { command, type Outcome } from './in-process.ts'
 
 /** The instant at which the worlds of these tests start, and where their clocks stand still. */
@@ -7,7 +7,7 @@ export const START = '2026-03-01T12:00:00.000Z'
 
 /** An emulator for one test, with nothing in its world, and the command line of a client of it. */
 export interface Running {
-  readonly emulator: Emulator
+  readonly emulator: RunningEmulator
   readonly url: string
   /** Runs a command against it. */
   run(...argv: readonly string[]): Promise<Outcome>
@@ -16,8 +16,8 @@ export interface Running {
   data(...argv: readonly string[]): Promise<any>
 }
 
-export async function running(options: EmulatorOptions = {}): Promise<Running> {
-  const emulator = await startEmulator({
+export async function running(options: HouseOptions = {}): Promise<Running> {
+  const emulator = await openEmulator({
     port: 0,
     ephemeral: true,
     fixtures: {},

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { startEmulator } from '../../src/emulator.ts'
+import { openEmulator } from '../../src/emulator.ts'
 import { withReferences } from './reference.ts'
 
 const readme = readFileSync('README.md', 'utf8')
@@ -73,7 +73,7 @@ async function runBlocks(blocks: readonly string[]): Promise<string[]> {
       'this test runs the curl commands of the README: install curl (on Debian: apt-get install curl)',
     )
   }
-  const emulator = await startEmulator({ port: 0, rate: 1, ephemeral: true, scenarios: 'scenarios' })
+  const emulator = await openEmulator({ port: 0, rate: 1, ephemeral: true, scenarios: 'scenarios' })
   const folder = mkdtempSync(join(tmpdir(), 'workspace-readme-'))
   onTestFinished(async () => {
     rmSync(folder, { recursive: true })

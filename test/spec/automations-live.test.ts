@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { startEmulator } from '../../src/emulator.ts'
+import { openEmulator } from '../../src/emulator.ts'
 import { agentsRoom } from '../../src/resources/agents/index.ts'
 import { type TestWorld, type TestWorldOptions, testWorld } from '../support/world.ts'
 
@@ -137,7 +137,7 @@ test('T35 the same world fires the same runs, ids included', async () => {
 
 test('T35 automations of the demo world are to fire as their schedules say, except the deleted one', async () => {
   const clock = '2026-03-01T12:00:00.000Z'
-  const emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0, clock, fixtures: 'demo' })
+  const emulator = await openEmulator({ port: 0, ephemeral: true, rate: 0, clock, fixtures: 'demo' })
   onTestFinished(() => emulator.close())
   expect(emulator.sandbox.scheduler.horizon().map(({ ref, due_at }) => `${ref} ${due_at}`)).toEqual([
     'automations/automation-night-trains 2026-03-01T20:00:00.000Z',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Emulator } from '../../src/emulator.ts'
+import type { RunningEmulator } from '../../src/emulator.ts'
 import type { Trace } from '../../src/kernel/explain/trace.ts'
 import type { JsonObject } from '../../src/kernel/json.ts'
 import { applyPatch } from '../support/apply-patch.ts'
@@ -237,7 +237,7 @@ test('the log keeps neither raw bytes nor errors, which hold on to the whole req
 
 test('the numbers of requests go on after a restart; those of before are told apart from those that never were', async () => {
   const data = dataFolder()
-  const ask = (emulator: Emulator) => fetch(`${emulator.baseUrl}/data-views`)
+  const ask = (emulator: RunningEmulator) => fetch(`${emulator.baseUrl}/data-views`)
   const first = await alive(data)
   for (let n = 0; n < 3; n++) await ask(first.emulator)
   await first.emulator.close()

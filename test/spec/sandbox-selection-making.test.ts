@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { startEmulator } from '../../src/emulator.ts'
+import { openEmulator } from '../../src/emulator.ts'
 import type { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
 import { MOST_SANDBOXES } from '../../src/kernel/worlds/sandboxes.ts'
 import { baseCollections, KEYS } from '../support/base-world.ts'
@@ -145,7 +145,7 @@ test('fixtures that have been broken meanwhile are an answer that says so, until
   const whole = JSON.stringify({ collections: baseCollections })
   write(whole)
   let now = Date.parse('2026-03-01T12:00:00Z')
-  const emulator = await startEmulator({ port: 0, ephemeral: true, fixtures: file, hostTime: () => now })
+  const emulator = await openEmulator({ port: 0, ephemeral: true, fixtures: file, hostTime: () => now })
   onTestFinished(() => emulator.close())
   const world = { emulator }
   write('{')

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { startEmulator } from '../../src/emulator.ts'
+import { openEmulator } from '../../src/emulator.ts'
 import type { ScenarioCommand } from '../../src/kernel/scenario/commands.ts'
 import { START } from '../support/base-world.ts'
 import { dataFolder } from '../support/data-folder.ts'
@@ -101,7 +101,7 @@ test('the scenario and its pending call survive the end of the process; the call
   const data = dataFolder()
   const hanging: TestScenario = { ...scenario, timeline: [{ at: '0s', do: () => new Promise(() => {}) }] }
   const options = { port: 0, data, clock: START, rate: 0 }
-  const before = await startEmulator({
+  const before = await openEmulator({
     ...options,
     scenarioSource: new MemoryScenarios({ s: hanging }),
     scenario: 's',
@@ -116,7 +116,7 @@ test('the scenario and its pending call survive the end of the process; the call
   }
   const scenarioSource = new MemoryScenarios({ s: answering })
   // Asked for again, as by the same command line: it goes on and does not begin anew.
-  const after = await startEmulator({ ...options, scenarioSource, scenario: 's' })
+  const after = await openEmulator({ ...options, scenarioSource, scenario: 's' })
   onTestFinished(() => after.close())
   await after.sandbox.outbox?.settled()
   const { scenario_calls, faults, scenario: active, parked } = after.sandbox.document()

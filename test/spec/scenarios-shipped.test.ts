@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Emulator, startEmulator } from '../../src/emulator.ts'
+import { openEmulator, type RunningEmulator } from '../../src/emulator.ts'
 import type { JsonObject } from '../../src/kernel/json.ts'
 import { baseCollections, KEYS, START } from '../support/base-world.ts'
 import { aBatch, someItems } from '../support/batches.ts'
@@ -10,11 +10,11 @@ import { bearer, type ClientView, viaFetch } from '../support/wire-client.ts'
 import { parse } from './presets/views.ts'
 
 // One emulator for all: its scripts are loaded once, and each test has a sandbox of its own.
-let emulator: Emulator
+let emulator: RunningEmulator
 
 beforeAll(async () => {
   const files = [{ id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }]
-  emulator = await startEmulator({
+  emulator = await openEmulator({
     port: 0,
     clock: START,
     rate: 0,

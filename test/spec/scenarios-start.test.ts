@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { startEmulator } from '../../src/emulator.ts'
+import { openEmulator } from '../../src/emulator.ts'
 import { START } from '../support/base-world.ts'
 import { createBatch, retrieve } from '../support/batches.ts'
 import { MemoryScenarios, type TestScenario } from '../support/memory-scenarios.ts'
@@ -338,14 +338,14 @@ test('an emulator can be started with a scenario, and does not start when that c
   const plain: TestScenario = { stubs: [{ method: 'GET', path: '/search', body: 'stubbed' }] }
   const scenarioSource = new MemoryScenarios({ plain, bad: { faults: [{ preset: 'x' }] } })
   const options = { port: 0, ephemeral: true, clock: START, rate: 0, scenarioSource }
-  const emulator = await startEmulator({ ...options, scenario: 'plain' })
+  const emulator = await openEmulator({ ...options, scenario: 'plain' })
   onTestFinished(() => emulator.close())
   const answer = await fetch(`${emulator.baseUrl}/search`, {
     headers: { authorization: 'Bearer live_demo_owner' },
   })
   expect(await answer.json()).toBe('stubbed')
-  await expect(startEmulator({ ...options, scenario: 'bad' })).rejects.toThrow('/faults/0/preset')
-  await expect(startEmulator({ ...options, scenario: 'plan' })).rejects.toThrow('Did you mean "plain"?')
+  await expect(openEmulator({ ...options, scenario: 'bad' })).rejects.toThrow('/faults/0/preset')
+  await expect(openEmulator({ ...options, scenario: 'plan' })).rejects.toThrow('Did you mean "plain"?')
 })
 
 test('the routes ask for the control token where there is one', async () => {

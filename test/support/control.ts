@@ -1,4 +1,4 @@
-import type { Emulator } from '../../src/emulator.ts'
+import type { RunningEmulator } from '../../src/emulator.ts'
 
 /** An answer of the control interface. */
 export interface Called {
@@ -10,7 +10,10 @@ export interface Called {
 export type CallControl = (method: string, path: string, json?: unknown) => Promise<Called>
 
 /** The control interface of one sandbox of a running emulator. */
-export function controlOf({ controlUrl }: Pick<Emulator, 'controlUrl'>, name = 'default'): CallControl {
+export function controlOf(
+  { controlUrl }: Pick<RunningEmulator, 'controlUrl'>,
+  name = 'default',
+): CallControl {
   const prefix = name === 'default' ? '' : `/@${name}`
   return async (method, path, json) => {
     const response = await fetch(controlUrl.replace('/__emulator', `${prefix}/__emulator`) + path, {

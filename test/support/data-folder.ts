@@ -1,7 +1,7 @@
 import { cpSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator.ts'
+import { type HouseOptions, openEmulator, type RunningEmulator } from '../../src/emulator.ts'
 import type { Document } from '../../src/kernel/state/state.ts'
 import { START } from './base-world.ts'
 import { type CallControl, type Called, controlOf } from './control.ts'
@@ -9,7 +9,7 @@ import { folder } from './disk-world.ts'
 
 /** A process on a data folder. */
 export interface Life {
-  readonly emulator: Emulator
+  readonly emulator: RunningEmulator
   readonly control: CallControl
   /** What the logger was told as a warning or an error. */
   readonly said: readonly string[]
@@ -22,9 +22,9 @@ export function dataFolder(): string {
 }
 
 /** Starts an emulator on a data folder, on a world without records, its clock standing at {@link START}. */
-export async function alive(data: string, options: EmulatorOptions = {}): Promise<Life> {
+export async function alive(data: string, options: HouseOptions = {}): Promise<Life> {
   const said: string[] = []
-  const emulator = await startEmulator({
+  const emulator = await openEmulator({
     port: 0,
     clock: START,
     rate: 0,

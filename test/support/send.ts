@@ -1,5 +1,5 @@
 import { request } from 'node:http'
-import type { Emulator } from '../../src/emulator.ts'
+import type { RunningEmulator } from '../../src/emulator.ts'
 import type { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
 import { KEYS } from './base-world.ts'
 
@@ -25,7 +25,7 @@ export interface Sent {
 
 /** Sends a request with Node's own client: unlike fetch it takes any Host, any target and repeated headers. */
 export function send(
-  { emulator }: { readonly emulator: Pick<Emulator, 'port'> },
+  { emulator }: { readonly emulator: Pick<RunningEmulator, 'port'> },
   method: string,
   path: string,
   said: Said = {},
@@ -70,14 +70,14 @@ export function send(
 }
 
 /** The names of all sandboxes but the default one. */
-export function made({ emulator }: { readonly emulator: Emulator }): string[] {
+export function made({ emulator }: { readonly emulator: RunningEmulator }): string[] {
   return emulator.sandboxes
     .list()
     .flatMap(({ sandbox }) => (sandbox.name === 'default' ? [] : [sandbox.name]))
 }
 
 /** The sandbox with a name, which must be there. */
-export function sandboxOf({ emulator }: { readonly emulator: Emulator }, name: string): Sandbox {
+export function sandboxOf({ emulator }: { readonly emulator: RunningEmulator }, name: string): Sandbox {
   const sandbox = emulator.sandboxes.get(name)
   if (sandbox === undefined) throw new Error(`there is no sandbox ${name}`)
   return sandbox

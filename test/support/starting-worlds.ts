@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { onTestFinished } from 'vitest'
 import { readFixtures, shippedFile } from '../../src/doors/fixtures.ts'
-import { type EmulatorOptions, startEmulator } from '../../src/emulator.ts'
+import { type HouseOptions, openEmulator } from '../../src/emulator.ts'
 import type { Issue, JsonObject } from '../../src/kernel/json.ts'
 import { type Built, buildWorld } from '../../src/kernel/state/starting-world.ts'
 import { CLOCK, type Document, toDocument, WORLD } from '../../src/kernel/state/state.ts'
@@ -89,8 +89,8 @@ export interface Reply {
 export type Ask = (token: string, method: string, path: string, json?: unknown) => Promise<Reply>
 
 /** Starts a world behind a real server until the end of the test. */
-export async function serve(fixtures: string, options: EmulatorOptions = {}): Promise<Ask> {
-  const emulator = await startEmulator({
+export async function serve(fixtures: string, options: HouseOptions = {}): Promise<Ask> {
+  const emulator = await openEmulator({
     port: 0,
     ephemeral: true,
     clock: START,

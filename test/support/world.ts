@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { onTestFinished } from 'vitest'
-import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator.ts'
+import { type HouseOptions, openEmulator, type RunningEmulator } from '../../src/emulator.ts'
 import type { JsonObject } from '../../src/kernel/json.ts'
 import { parseDuration } from '../../src/kernel/time/duration.ts'
 import type { Receipt } from '../../src/kernel/time/receipt.ts'
@@ -37,7 +37,7 @@ export interface RequestOptions {
 
 /** A fresh world behind a real server, gone at the end of the test. */
 export interface TestWorld {
-  readonly emulator: Emulator
+  readonly emulator: RunningEmulator
   readonly sandbox: Sandbox
   readonly baseUrl: string
   request(method: string, path: string, options?: RequestOptions): Promise<TestAnswer>
@@ -62,7 +62,7 @@ export interface TestWorld {
   restart(): Promise<TestWorld>
 }
 
-export interface TestWorldOptions extends Omit<EmulatorOptions, 'fixtures'> {
+export interface TestWorldOptions extends Omit<HouseOptions, 'fixtures'> {
   /** Records beside those of the base world, by collection. */
   readonly collections?: Readonly<Record<string, readonly object[]>>
 }
@@ -70,7 +70,7 @@ export interface TestWorldOptions extends Omit<EmulatorOptions, 'fixtures'> {
 /** Starts a world for one test: clock at {@link START} and standing still, seed 1, base records plus the given ones. */
 export async function testWorld({ collections = {}, ...options }: TestWorldOptions = {}): Promise<TestWorld> {
   const surprises: unknown[] = []
-  const emulator = await startEmulator({
+  const emulator = await openEmulator({
     port: 0,
     clock: START,
     rate: 0,
@@ -93,7 +93,7 @@ function join(extra: Readonly<Record<string, readonly object[]>>) {
   return joined
 }
 
-function around(emulator: Emulator, options: TestWorldOptions): TestWorld {
+function around(emulator: RunningEmulator, options: TestWorldOptions): TestWorld {
   const { sandbox, baseUrl } = emulator
   const request: TestWorld['request'] = async (method, path, how = {}) => {
     const response = await fetch(baseUrl + path, { method, redirect: 'manual', ...toFetch(how) })

@@ -14,6 +14,7 @@ import {
   resolveOptions,
   shownDefault,
 } from './options.ts'
+import { harmless } from './print.ts'
 import { CommandFailed, FAILED, MISUSED, OK, UsageError } from './usage.ts'
 
 const NAME = 'workspace-emulator'
@@ -25,7 +26,9 @@ Every flag is an environment variable too: --skip-on-poll is WORKSPACE_EMULATOR_
  * Obeys a command line and resolves with the exit code: 0, 1 when the command failed, 2 when it was misused.
  * @param argv what follows the name of the program
  */
-export async function run(argv: readonly string[], env: Environment, terminal: Terminal): Promise<number> {
+export async function run(argv: readonly string[], env: Environment, raw: Terminal): Promise<number> {
+  // Data of others comes out here. What is logged has colours of its own; its texts are made harmless where they are set.
+  const terminal: Terminal = { ...raw, out: (text) => raw.out(harmless(text)) }
   let code = OK
   const dashes = argv.indexOf('--')
   const behindDashes = dashes === -1 ? [] : argv.slice(dashes + 1)
@@ -51,7 +54,7 @@ function explained(error: unknown, terminal: Terminal): number {
   // What is left of commander's errors is how it ends after a help text.
   if (error instanceof CommanderError) return error.exitCode === 0 ? OK : MISUSED
   if (!(error instanceof UsageError || error instanceof CommandFailed)) throw error
-  terminal.err(error.message)
+  terminal.err(harmless(error.message))
   return error instanceof UsageError ? MISUSED : FAILED
 }
 

@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs'
-import { type Emulator, startEmulator } from '../../emulator.ts'
+import { openEmulator, type RunningEmulator } from '../../emulator.ts'
 import { hostTime } from '../../kernel/time/clock.ts'
 import { plainKeys, readyKeys } from '../plain-keys.ts'
 import { Child, type Ended } from './exec-child.ts'
@@ -34,7 +34,7 @@ export async function exec(invocation: ExecInvocation): Promise<number> {
   const stopHearing = onSignals((signal) => interruption.hear(signal), isNpmScript(env))
   try {
     const oldWorld = oldWorldWarning(options, given)
-    const emulator = await startEmulator(await launchOptions(options, given, logger)).catch(
+    const emulator = await openEmulator(await launchOptions(options, given, logger)).catch(
       async (error: unknown) => {
         throw new CommandFailed(await startFailure(error, options))
       },
@@ -80,7 +80,7 @@ function withOwnDefaults({ options, given }: ExecInvocation): StartOptions {
 
 /** What the command finds in its environment; a key that the world does not have leaves the variable as it is. */
 async function variablesOf(
-  { baseUrl, sandbox }: Emulator,
+  { baseUrl, sandbox }: RunningEmulator,
   { fixtures, controlToken, host }: StartOptions,
   logger: Logger,
 ): Promise<Environment> {

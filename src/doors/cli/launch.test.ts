@@ -20,9 +20,15 @@ test('receivers of webhooks beyond this machine come from the flag, repeated or 
 test('scenarios and what answers reveal are handed on', async () => {
   const flags = new Map<OptionName, readonly string[]>([['scenario', ['partial-failure']]])
   const env = { WORKSPACE_EMULATOR_SCENARIOS: 'mine', WORKSPACE_EMULATOR_REVEAL_FAULTS: '1' }
-  const options = await launchOptions(resolveOptions(START_OPTIONS, flags, env), new Set(), logger)
+  const options = await launchOptions(
+    resolveOptions(START_OPTIONS, flags, env),
+    new Set<OptionName>(['scenarios']),
+    logger,
+  )
   expect(options).toMatchObject({ scenarios: 'mine', scenario: 'partial-failure', revealFaults: true })
   const usual = await launchOptions(resolveOptions(START_OPTIONS, new Map(), {}), new Set(), logger)
-  expect(usual).toMatchObject({ scenarios: 'scenarios', revealFaults: false })
+  expect(usual).toMatchObject({ revealFaults: false })
+  // Where nobody has named a folder, the emulator looks for one itself.
   expect(usual).not.toHaveProperty('scenario')
+  expect(usual).not.toHaveProperty('scenarios')
 })

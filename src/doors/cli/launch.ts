@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { Emulator, EmulatorOptions } from '../../emulator.ts'
+import type { HouseOptions, RunningEmulator } from '../../emulator.ts'
 import type { START_OPTIONS, Terminal } from './invocation.ts'
 import { isDirectory, readJsonObject } from './json-files.ts'
 import { type FlushableLogger, lazyLogger } from './lazy-logger.ts'
@@ -19,7 +19,7 @@ export async function launchOptions(
   options: StartOptions,
   given: ReadonlySet<OptionName>,
   logger: Logger,
-): Promise<EmulatorOptions> {
+): Promise<HouseOptions> {
   const { port, host, data, ephemeral, fixtures, seed, auth, limits, strict, durability } = options
   const { settings, clock, controlToken, rate, skipOnPoll, allowHost, allowWebhook, corsOrigin } = options
   const { revealFaults, scenarios, scenario } = options
@@ -79,7 +79,7 @@ export function loggerOf(
 }
 
 /** Closes an emulator, if there is one, and tells of the fault rules that have never fired. */
-export async function closeAndTell(emulator: Emulator | undefined, logger: Logger): Promise<void> {
+export async function closeAndTell(emulator: RunningEmulator | undefined, logger: Logger): Promise<void> {
   if (emulator === undefined) return
   const sandboxes = emulator.sandboxes.list().map(({ sandbox }) => sandbox)
   await emulator.close()

@@ -1,4 +1,5 @@
 import type { LogFields, Logger, LogOptions } from './logger.ts'
+import { harmless } from './print.ts'
 
 // Members that carry a secret wherever they stand; `code` and `state` are too common to be hidden by name.
 const SECRETS = [
@@ -17,7 +18,7 @@ const SECRETS = [
  */
 export async function pinoLogger({ level, format, colours, write }: LogOptions): Promise<Logger> {
   const { pino } = await import('pino')
-  const line = format === 'json' ? write : await prettied(colours, write)
+  const line = format === 'json' ? (text: string) => write(harmless(text)) : await prettied(colours, write)
   const logger = pino(
     {
       level,
@@ -45,7 +46,12 @@ async function prettied(colours: boolean, write: (line: string) => void): Promis
     errorLikeObjectKeys: ['error'],
     translateTime: 'HH:MM:ss.l',
   })
-  return (line) => write(pretty(line) ?? '')
+  // Here, since the colours that are added are what the texts must not hold.
+  return (line) => write(pretty(JSON.parse(line, (_, value) => shown(value))) ?? '')
+}
+
+function shown(value: unknown): unknown {
+  return typeof value === 'string' ? harmless(value) : value
 }
 
 // At the top, and up to two levels down: { authorization }, { headers: { authorization } }, { request: { headers: ... } }.

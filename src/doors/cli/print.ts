@@ -26,9 +26,21 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
   )
 }
 
+// Beside the characters that terminals obey, those that turn the direction of the text behind them.
+const OBEYED = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
+
 /** One line without what a terminal would obey: a path or a name may hold any character. */
 export function printable(line: string): string {
-  return line.replaceAll(/\p{Cc}/gu, (character) => JSON.stringify(character).slice(1, -1))
+  return line.replaceAll(OBEYED, (character) => {
+    const quoted = JSON.stringify(character).slice(1, -1)
+    // JSON escapes the first 32 characters alone.
+    return quoted === character ? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}` : quoted
+  })
+}
+
+/** A text of several lines without what a terminal would obey. JSON stays the same JSON. */
+export function harmless(text: string): string {
+  return text.split('\n').map(printable).join('\n')
 }
 
 /** The objects in a list that came as JSON; what is no list has none. */

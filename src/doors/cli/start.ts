@@ -1,4 +1,4 @@
-import { type Emulator, startEmulator } from '../../emulator.ts'
+import { openEmulator, type RunningEmulator } from '../../emulator.ts'
 import { activeOn } from '../../kernel/scenario/force.ts'
 import { formatInstant } from '../../kernel/time/instant.ts'
 import { plainKeys, readyKeys } from '../plain-keys.ts'
@@ -30,7 +30,7 @@ export async function start({ options, given, terminal }: Invocation<keyof Start
     logger,
   )
   const oldWorld = oldWorldWarning(options, given)
-  const starting = startEmulator(launch)
+  const starting = openEmulator(launch)
   const stopped = untilStopped({
     logger,
     // A signal that comes before the start is done has to wait for it; when it fails, nothing is left to close.
@@ -58,7 +58,7 @@ function tokenWarning(host: string, token: string): string {
 }
 
 async function announce(
-  { baseUrl, controlUrl, port, sandbox }: Emulator,
+  { baseUrl, controlUrl, port, sandbox }: RunningEmulator,
   options: StartOptions,
   madeToken: string | undefined,
   { terminal, logger }: { readonly terminal: Terminal; readonly logger: FlushableLogger },

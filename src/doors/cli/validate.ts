@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
-import { type CheckedScenario, checkScenarios, type EmulatorOptions, startEmulator } from '../../emulator.ts'
+import { type CheckedScenario, checkScenarios, type HouseOptions, openEmulator } from '../../emulator.ts'
 import { Refusal } from '../../kernel/errors.ts'
 import { checkDraft } from '../../kernel/faults/arm.ts'
 import type { Issue, JsonObject } from '../../kernel/json.ts'
@@ -84,7 +84,7 @@ async function verdictOn(file: string, under: Under): Promise<Verdict | 'scenari
 }
 
 async function ruleIssues(rule: JsonObject, { settings }: Under): Promise<readonly Issue[]> {
-  const emulator = await startEmulator({ ...SILENT, fixtures: {}, settings })
+  const emulator = await openEmulator({ ...SILENT, fixtures: {}, settings })
   const { service, settings: inForce } = emulator.sandbox
   await emulator.close()
   const checked = checkDraft(rule, service, inForce)
@@ -102,7 +102,7 @@ async function scenarioVerdicts(
   { fixtures, settings }: Under,
 ): Promise<readonly Verdict[]> {
   const usual = await started({ fixtures, settings })
-  const emulator = 'sandbox' in usual ? usual : await startEmulator({ ...SILENT, fixtures: {} })
+  const emulator = 'sandbox' in usual ? usual : await openEmulator({ ...SILENT, fixtures: {} })
   try {
     const folders = sources.filter(isDirectory)
     const files = sources.filter((source) => !folders.includes(source))
@@ -146,16 +146,16 @@ async function fixturesIssues(error: unknown): Promise<readonly FixturesIssue[]>
 const SILENT = { port: 0, ephemeral: true, rate: 0 } as const
 
 /** What a start with these options fails for. */
-async function failureOf(options: EmulatorOptions): Promise<unknown> {
+async function failureOf(options: HouseOptions): Promise<unknown> {
   const result = await started(options)
   if (!('sandbox' in result)) return result
   await result.close()
   return undefined
 }
 
-async function started(options: EmulatorOptions) {
+async function started(options: HouseOptions) {
   try {
-    return await startEmulator({ ...SILENT, ...options })
+    return await openEmulator({ ...SILENT, ...options })
   } catch (error) {
     if (error instanceof FixturesError || error instanceof Refusal) return error
     throw error

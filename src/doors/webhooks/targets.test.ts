@@ -1,141 +1,37 @@
 import { expect, test } from 'vitest'
+import {
+  ALLOWED_ENTRIES,
+  ALLOWED_TARGETS,
+  asAddress,
+  OWN_PORT,
+  REFUSED_TARGETS,
+  resolveTarget,
+  USELESS_ENTRIES,
+} from '../../../test/support/webhook-targets.ts'
 import { reachOf } from './addresses.ts'
-import { type Address, allowTargets, Targets } from './targets.ts'
-
-/** What the names of these tests lead to. */
-const NAMES: Readonly<Record<string, readonly string[]>> = {
-  localhost: ['::1', '127.0.0.1'],
-  'hook.localhost': ['127.0.0.1'],
-  'mine.example': ['127.0.0.5'],
-  'mixed.example': ['127.0.0.1', '93.184.216.34'],
-  'receiver.example': ['172.18.0.5'],
-  'metadata.example': ['169.254.169.254'],
-  'half.example': ['172.18.0.5', '169.254.169.254'],
-  'none.example': [],
-  'everywhere.example': ['0.0.0.0'],
-}
-
-const OWN_PORT = 4010
+import { allowTargets, Targets } from './targets.ts'
 
 function targets(allowed: readonly string[] = [], resolved: string[] = []): Targets {
   return new Targets({
     allowed: allowTargets(allowed),
     forbiddenPorts: () => [OWN_PORT],
-    resolve: async (name) => {
+    resolve: (name) => {
       resolved.push(name)
-      const found = NAMES[name]
-      if (found === undefined) throw Object.assign(new Error('unknown'), { code: 'ENOTFOUND' })
-      return found.map(asAddress)
+      return resolveTarget(name)
     },
   })
 }
 
-function asAddress(address: string): Address {
-  return { address, family: address.includes(':') ? 6 : 4 }
-}
+test.for(ALLOWED_TARGETS)(
+  'X3 %j is allowed, and leads to what was judged',
+  async ([url, addresses, port]) => {
+    const verdict = await targets(ALLOWED_ENTRIES).judge(url)
+    expect(verdict).toMatchObject({ port, addresses: addresses.map(asAddress) })
+  },
+)
 
-test.for<[url: string, addresses: readonly string[], port: number]>([
-  ['http://127.0.0.1/', ['127.0.0.1'], 80],
-  ['http://127.0.0.1:9000/hook?a=b', ['127.0.0.1'], 9000],
-  ['https://127.0.0.1/', ['127.0.0.1'], 443],
-  ['http://127.255.255.254:1/', ['127.255.255.254'], 1],
-  ['http://127.1:9000/', ['127.0.0.1'], 9000],
-  ['http://127.0.1:9000/', ['127.0.0.1'], 9000],
-  ['http://2130706433:9000/', ['127.0.0.1'], 9000],
-  ['http://0177.0.0.1:9000/', ['127.0.0.1'], 9000],
-  ['http://0x7f.0x0.0x0.0x1:9000/', ['127.0.0.1'], 9000],
-  ['http://0x7f000001:9000/', ['127.0.0.1'], 9000],
-  ['http://017700000001:9000/', ['127.0.0.1'], 9000],
-  ['http://127.0.0.1.:9000/', ['127.0.0.1'], 9000],
-  ['http://①②⑦.0.0.1:9000/', ['127.0.0.1'], 9000],
-  ['http://[::1]:9000/', ['::1'], 9000],
-  ['http://[0:0:0:0:0:0:0:1]:9000/', ['::1'], 9000],
-  ['http://[::ffff:127.0.0.1]:9000/', ['::ffff:7f00:1'], 9000],
-  ['http://[::ffff:7f00:1]:9000/', ['::ffff:7f00:1'], 9000],
-  ['http://localhost:9000/', ['::1', '127.0.0.1'], 9000],
-  ['http://LocalHost:9000/', ['::1', '127.0.0.1'], 9000],
-  ['http://hook.localhost:9000/', ['127.0.0.1'], 9000],
-  ['http://mine.example:9000/', ['127.0.0.5'], 9000],
-  ['http://10.0.0.5:8080/', ['10.0.0.5'], 8080],
-  ['http://receiver.example:8080/', ['172.18.0.5'], 8080],
-  ['http://[fd00::5]:8080/', ['fd00::5'], 8080],
-])('X3 %j is allowed, and leads to what was judged', async ([url, addresses, port]) => {
-  const allowed = ['10.0.0.5:8080', 'receiver.example:8080', '[fd00::5]:8080']
-  const verdict = await targets(allowed).judge(url)
-  expect(verdict).toMatchObject({ port, addresses: addresses.map(asAddress) })
-})
-
-const LISTED = 'start the emulator with --allow-webhook'
-const NEVER = 'nothing is ever sent there'
-const OWN = "port 4010 is the emulator's own"
-
-test.for<[url: string, reason: string]>([
-  ['http://10.0.0.5/', LISTED],
-  ['http://10.0.0.5:8081/', LISTED],
-  ['http://172.16.0.1/', LISTED],
-  ['http://192.168.1.1/', LISTED],
-  ['http://3232235777/', LISTED],
-  ['http://100.64.0.1/', LISTED],
-  ['http://93.184.216.34/', LISTED],
-  ['http://128.0.0.1/', LISTED],
-  ['http://126.255.255.255/', LISTED],
-  ['http://[fc00::1]/', LISTED],
-  ['http://[2001:db8::1]/', LISTED],
-  ['http://[1::2]/', LISTED],
-  ['http://[::ffff:10.0.0.1]/', LISTED],
-  ['http://[::ffff:c0a8:101]/', LISTED],
-  ['http://[64:ff9b::127.0.0.1]/', LISTED],
-  ['http://[2002:7f00:1::]/', LISTED],
-  ['http://mixed.example:9000/', LISTED],
-  ['http://receiver.example:8081/', LISTED],
-  ['https://receiver.example/', LISTED],
-  ['http://0/', NEVER],
-  ['http://0.0.0.0:9000/', NEVER],
-  ['http://0.0.0.1/', NEVER],
-  ['http://[::]:9000/', NEVER],
-  ['http://[::2]/', NEVER],
-  ['http://everywhere.example:9000/', NEVER],
-  ['http://169.254.169.254/latest', NEVER],
-  ['http://169.254.0.1/', NEVER],
-  ['http://2852039166/', NEVER],
-  ['http://0xa9fea9fe/', NEVER],
-  ['http://0251.0376.0251.0376/', NEVER],
-  ['http://[::ffff:169.254.169.254]/', NEVER],
-  ['http://[::ffff:a9fe:a9fe]/', NEVER],
-  ['http://[::169.254.169.254]/', NEVER],
-  ['http://[64:ff9b::169.254.169.254]/', NEVER],
-  ['http://[2002:a9fe:a9fe::]/', NEVER],
-  ['http://[fe80::1]/', NEVER],
-  ['http://[febf::1]/', NEVER],
-  ['http://[fd00:ec2::254]/', NEVER],
-  ['http://[::ffff:0.0.0.0]/', NEVER],
-  ['http://100.100.100.200/', NEVER],
-  ['http://metadata.example/', NEVER],
-  ['http://half.example:8080/', NEVER],
-  ['http://127.0.0.1:4010/__emulator/reset', OWN],
-  ['http://127.9.9.9:4010/', OWN],
-  ['http://localhost:4010/', OWN],
-  ['http://[::1]:4010/', OWN],
-  ['http://[::ffff:127.0.0.1]:4010/', OWN],
-  ['http://mine.example:4010/', OWN],
-  ['http://user@127.0.0.1:9000/', 'must not carry a user name'],
-  ['http://user:secret@127.0.0.1:9000/', 'must not carry a user name'],
-  ['http://127.0.0.1:80@evil.example/', 'must not carry a user name'],
-  ['http://127.0.0.1:9000\\@evil.example/', 'must be an absolute http or https URL'],
-  ['http:///user@127.0.0.1/', 'must be an absolute http or https URL'],
-  ['ftp://127.0.0.1/', 'must be an absolute http or https URL'],
-  ['file:///etc/passwd', 'must be an absolute http or https URL'],
-  ['//127.0.0.1/', 'must be an absolute http or https URL'],
-  ['http://127.0.0.1:9000/\r\nX-Evil: 1', 'must be an absolute http or https URL'],
-])('X3 %j is refused', async ([url, reason]) => {
-  const allowed = [
-    '10.0.0.5:8080',
-    'receiver.example:8080',
-    'half.example:8080',
-    '127.0.0.1:4010',
-    '169.254.169.254:80',
-  ]
-  const verdict = await targets(allowed).judge(url)
+test.for(REFUSED_TARGETS)('X3 %j is refused', async ([url, reason]) => {
+  const verdict = await targets([...ALLOWED_ENTRIES, ...USELESS_ENTRIES]).judge(url)
   expect(verdict).toEqual({ refused: expect.stringContaining(reason) })
 })
 

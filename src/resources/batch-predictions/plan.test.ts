@@ -109,3 +109,36 @@ test('without outcome rules no item is looked at', () => {
   expect(countsAt(watched, START + 1_000)).toMatchObject({ total: 5_000, succeeded: 250 })
   expect(finishedAt(watched, 5_000)).toBe(START + 20_000)
 })
+
+const SLOWLY = { pace: { validating: '1s', in_progress: { per_item: '1s' }, finalizing: '1s' } }
+
+/** A batch of ten that ended after four items, of which item-1 is errored. */
+function ended(rest: 'errored' | 'canceled' | 'expired'): Batch {
+  const plan = { stages: [{ from: 0, outcomes: [{ match: { index: 1 }, status: 'errored' }] }] }
+  const status = rest === 'canceled' ? 'cancelled' : rest === 'expired' ? 'expired' : 'failed'
+  const record = running(10, plan, { done: 4 })
+  return { ...record, status, _emulator: { ...record._emulator, ended: { rest, cause: '' } } }
+}
+
+test.for([
+  ['errored', { succeeded: 3, errored: 7, canceled: 0, expired: 0 }],
+  ['canceled', { succeeded: 3, errored: 1, canceled: 6, expired: 0 }],
+  ['expired', { succeeded: 3, errored: 1, canceled: 0, expired: 6 }],
+] as const)('R089 of a batch that ended early the unfinished items have become %s', ([rest, counts]) => {
+  expect(countsAt(ended(rest), START + 1e9)).toEqual({ total: 10, processing: 0, ...counts })
+})
+
+test('R104 while cancelling, only so many items still finish as were being worked on', () => {
+  const record = running(10, SLOWLY, { most: 3 })
+  const cancelling: Batch = { ...record, status: 'cancelling', cancelling_at: at(2_500) }
+  expect([0, 1_999, 2_000, 3_000, 9_000].map((ms) => finishedItems(cancelling, START + ms))).toEqual([
+    0, 1, 2, 3, 3,
+  ])
+  expect([3, 4].map((n) => finishedAt(cancelling, n))).toEqual([START + 3_000, undefined])
+})
+
+test('the instant of items that are finished already is that since which the present phase counts, whatever the state', () => {
+  const record: Batch = { ...running(10, SLOWLY, { done: 10, since: at(7_000) }), status: 'finalizing' }
+  expect([0, 10, 11].map((n) => finishedAt(record, n))).toEqual([START + 7_000, START + 7_000, undefined])
+  expect(finishedAt(running(10, SLOWLY), 11)).toBeUndefined()
+})

@@ -68,3 +68,71 @@ test('other seeds give other outputs', () => {
   const other = { ...batch, _emulator: { ...batch._emulator, plan } }
   expect([...resultLines(other, settings)]).not.toEqual([...resultLines(batch, settings)])
 })
+
+/** The lines of a batch of four that ended when item-0 and item-1 were finished. */
+function linesOf(rest: 'errored' | 'canceled' | 'expired', plan: object = {}, own: Settings = settings) {
+  const batch = completed(4)
+  const { _emulator: facts } = batch
+  const _emulator = {
+    ...facts,
+    plan: { ...facts.plan, ...plan },
+    progress: { ...facts.progress, done: 2 },
+    ended: { rest, cause: `It was ${rest}.` },
+  }
+  return [...resultLines({ ...batch, _emulator }, own)].map((line) => JSON.parse(line))
+}
+
+test('R096 R098 R099 a line has exactly its members, and either an output or an error', () => {
+  const [done, , open] = linesOf('expired')
+  expect(Object.keys(done)).toEqual(['object', 'batch_id', 'custom_id', 'status', 'output', 'error'])
+  expect(done).toMatchObject({ object: 'batch_prediction.result', custom_id: 'item-0', status: 'succeeded' })
+  expect([Number.isInteger(done.output.n), done.error]).toEqual([true, null])
+  expect(open).toMatchObject({ custom_id: 'item-2', status: 'expired', output: null })
+  expect(Object.keys(open.error).sort()).toEqual(['detail', 'status', 'title', 'type'])
+})
+
+test.for([
+  ['errored', 'prediction_failed'],
+  ['canceled', 'canceled'],
+  ['expired', 'expired'],
+] as const)('R097 an unfinished item is %s with the cause of the end', ([rest, code]) => {
+  const lines = linesOf(rest)
+  expect(lines.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', rest, rest])
+  expect(lines[3].error.detail).toBe(`It was ${rest}.`)
+  expect(lines[3].error.type).toMatch(new RegExp(`/[a-z_]*${code}$`))
+})
+
+test('R103 of a batch that failed in validation each rejected item says its own reason, the others the cause', () => {
+  const rejected = [{ index: 3, detail: 'There is no such file.' }]
+  const details = linesOf('errored', { rejected }).map(({ error }) => error?.detail ?? null)
+  expect(details).toEqual([null, null, 'It was errored.', 'There is no such file.'])
+  const canceled = linesOf('canceled', { rejected })
+  expect([canceled[3].status, canceled[3].error.detail]).toEqual(['canceled', 'It was canceled.'])
+})
+
+test('R251 an item that finished with an error says so although the batch went on', () => {
+  const outcomes = [
+    { match: { index: 0 }, status: 'errored', detail: 'Unreadable.' },
+    { match: { index: 1 }, status: 'succeeded', output: { n: 7 } },
+  ]
+  const [first, second] = linesOf('canceled', { stages: [{ from: 0, outcomes }] })
+  expect(first).toMatchObject({
+    status: 'errored',
+    output: null,
+    error: { status: 422, detail: 'Unreadable.' },
+  })
+  expect(second).toMatchObject({ status: 'succeeded', output: { n: 7 }, error: null })
+})
+
+test('U048 in another order, which the seed decides, each line is the same and there once', () => {
+  const shuffled = new Settings({ 'batch.results.order': 'shuffled' })
+  const batch = completed(40)
+  const [plain, mixed] = [[...resultLines(batch, settings)], [...resultLines(batch, shuffled)]]
+  expect(mixed).not.toEqual(plain)
+  expect([...mixed].sort()).toEqual([...plain].sort())
+  expect([...resultLines(batch, shuffled)]).toEqual(mixed)
+  const other = { ...batch._emulator, plan: { ...batch._emulator.plan, seed: 2 } }
+  const ids = (lines: Iterable<string>) => [...lines].map((line) => JSON.parse(line).custom_id)
+  expect(ids(resultLines({ ...batch, _emulator: other }, shuffled))).not.toEqual(ids(mixed))
+  expect([...resultLines(completed(1), shuffled)]).toEqual([...resultLines(completed(1), settings)])
+})

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { type Emulator, startEmulator } from '../../../src/emulator.ts'
+import { openEmulator, type RunningEmulator } from '../../../src/emulator.ts'
 import type { JsonObject } from '../../../src/kernel/json.ts'
 import type { Sandbox } from '../../../src/kernel/worlds/sandbox.ts'
 import { baseCollections, KEYS, START } from '../../support/base-world.ts'
@@ -52,9 +52,12 @@ const views = [1, 2, 3, 4].map((n) => ({
 }))
 
 /** An emulator on whose sandboxes presets are looked at, gone at the end of the test. */
-export async function theatre(): Promise<{ stage(client: Client): Promise<Stage>; emulator: Emulator }> {
+export async function theatre(): Promise<{
+  stage(client: Client): Promise<Stage>
+  emulator: RunningEmulator
+}> {
   const collections = { ...baseCollections, files, data_views: views }
-  const emulator = await startEmulator({
+  const emulator = await openEmulator({
     port: 0,
     clock: START,
     rate: 0,
@@ -73,7 +76,7 @@ export async function theatre(): Promise<{ stage(client: Client): Promise<Stage>
   }
 }
 
-function onStage(emulator: Emulator, sandbox: Sandbox, client: Client): Stage {
+function onStage(emulator: RunningEmulator, sandbox: Sandbox, client: Client): Stage {
   const prefix = `/@${sandbox.name}/v1`
   const origin = `http://127.0.0.1:${emulator.port}`
   const headers = bearer(KEYS.KU)

@@ -33,7 +33,7 @@ export const worldRoutes = [
     name: 'world.show',
     method: 'GET',
     path: '/state',
-    summary: 'Show the whole state, secrets as digests',
+    summary: 'Show the whole state, secrets as digests but for those that sign webhooks',
     answers: 'The state document, as the JSON file holds it.',
     handle: ({ sandbox }) => ({ body: sandbox.document() }),
   }),

@@ -1,0 +1,129 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { isObject, type JsonObject } from '../../../src/kernel/json.ts'
+
+/** One operation as the OpenAPI document of the emulated API describes it. */
+export interface Described {
+  readonly name: string
+  readonly method: string
+  /** Path template below `/v1`. */
+  readonly path: string
+  readonly segments: readonly string[]
+  readonly query: readonly { readonly name: string; readonly schema: JsonObject }[]
+  readonly idempotent: boolean
+  readonly contract: boolean
+  /** Schema of the request body; undefined for an operation that has none. */
+  readonly body: JsonObject | undefined
+  readonly bodyRequired: boolean
+  /** Whether errors are problem details. */
+  readonly isProblem: boolean
+  readonly success: number
+  /** Content type of a success; undefined when it has no body. */
+  readonly media: string | undefined
+  /** Whether a body is one that the document allows. */
+  readonly accepts: (body: unknown) => boolean
+  /** What is wrong with the body of a success, or with one line of it; undefined when nothing is. */
+  readonly judge: (body: unknown) => string | undefined
+}
+
+/** The document, ready to make requests from and to hold answers against. */
+export interface ApiDocument {
+  readonly operations: readonly Described[]
+  /** The operation that a request leads to; undefined for none. HEAD leads where GET does. */
+  readonly match: (method: string, path: string) => Described | undefined
+  readonly standardError: (body: unknown) => string | undefined
+  readonly problem: (body: unknown) => string | undefined
+}
+
+/** Reads the OpenAPI document. Throws when it is not of the form that the emulator gives it. */
+export function readDocument(document: unknown): ApiDocument {
+  const ajv = new Ajv2020({ strict: false, allErrors: false, ownProperties: true })
+  formats.default(ajv)
+  const root = must(document)
+  ajv.addSchema({ $id: 'api', components: must(root.components) })
+  const judgeOf = (schema: JsonObject): ((value: unknown) => string | undefined) => {
+    const valid = ajv.compile(schema)
+    return (value) => (valid(value) ? undefined : ajv.errorsText(valid.errors))
+  }
+  const errorJudge = (name: string) => {
+    const judge = judgeOf({ $ref: `api#/components/schemas/${name}` })
+    const known = Object.keys(must(must(must(must(root.components).schemas)[name]).properties))
+    return (body: unknown): string | undefined => {
+      const strange = isObject(body) ? Object.keys(body).filter((key) => !known.includes(key)) : []
+      return strange.length > 0 ? `has the members ${strange.join(', ')}` : judge(body)
+    }
+  }
+  const operations = Object.entries(must(root.paths)).flatMap(([path, methods]) =>
+    Object.entries(must(methods)).map(([method, item]) => describe(path, method, must(item), judgeOf)),
+  )
+  return {
+    operations,
+    match: (method, path) => matching(operations, method === 'HEAD' ? 'GET' : method, path.split('/')),
+    standardError: errorJudge('StandardError'),
+    problem: errorJudge('Problem'),
+  }
+}
+
+function describe(
+  path: string,
+  method: string,
+  item: JsonObject,
+  judgeOf: (schema: JsonObject) => (value: unknown) => string | undefined,
+): Described {
+  const parameters = list(item.parameters)
+  const query = parameters.filter((each) => each.in === 'query')
+  const [status = '', answer] = Object.entries(must(item.responses)).find(([code]) => code < '300') ?? []
+  const [media, content] =
+    Object.entries(isObject(answer) && isObject(answer.content) ? answer.content : {})[0] ?? []
+  const body = isObject(item.requestBody) ? item.requestBody : undefined
+  const schema = body && must(must(must(body.content)['application/json']).schema)
+  const refuses = schema === undefined ? () => undefined : judgeOf(schema)
+  const errors = must(must(must(item.responses).default).content)
+  return {
+    name: String(item.operationId),
+    method: method.toUpperCase(),
+    path,
+    segments: path.split('/'),
+    query: query.map((each) => ({ name: String(each.name), schema: must(each.schema) })),
+    idempotent: parameters.some((each) => each.in === 'header' && each.name === 'Idempotency-Key'),
+    contract: item['x-contract'] !== false,
+    body: schema,
+    bodyRequired: body?.required === true,
+    isProblem: 'application/problem+json' in errors,
+    success: Number(status),
+    media,
+    accepts: (value) => refuses(value) === undefined,
+    judge: content === undefined ? () => 'there should be none' : judgeOf(must(must(content).schema)),
+  }
+}
+
+function matching(
+  operations: readonly Described[],
+  method: string,
+  segments: readonly string[],
+): Described | undefined {
+  const fitting = operations.filter(
+    (each) =>
+      each.method === method &&
+      each.segments.length === segments.length &&
+      each.segments.every((part, n) => (isParameter(part) ? segments[n] !== '' : part === segments[n])),
+  )
+  return fitting.sort(
+    (a, b) => a.segments.filter(isParameter).length - b.segments.filter(isParameter).length,
+  )[0]
+}
+
+/** Whether a segment of a template stands for a parameter. */
+export function isParameter(segment: string): boolean {
+  return segment.startsWith('{')
+}
+
+function must(value: unknown): JsonObject {
+  if (!isObject(value))
+    throw new Error(`the OpenAPI document has ${JSON.stringify(value)} where an object should be`)
+  return value
+}
+
+function list(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.map(must) : []
+}

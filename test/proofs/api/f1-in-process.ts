@@ -1,0 +1,133 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { Api } from '../../../src/doors/http/api.ts'
+import { allowHosts } from '../../../src/doors/http/guard.ts'
+import type { RunningEmulator } from '../../../src/emulator.ts'
+import { workspaceService } from '../../../src/resources/index.ts'
+import type { RawAnswer } from './connection.ts'
+import type { Sent } from './f1-wire.ts'
+
+/** Headers that count once; Node drops the others of the same name. */
+const SINGLE = new Set(['authorization', 'content-type', 'content-length', 'host', 'origin', 'if-none-match'])
+
+/** As much of an IncomingMessage as the API looks at, without a socket. */
+class Request extends Readable {
+  readonly method: string
+  readonly url: string
+  readonly rawHeaders: readonly string[]
+  readonly headers: IncomingHttpHeaders
+  readonly headersDistinct: Record<string, string[]>
+  readonly httpVersion = '1.1'
+  readonly socket = { destroy: () => {} }
+
+  constructor({ method, target, headers }: Sent) {
+    super()
+    this.method = method
+    this.url = target
+    this.rawHeaders = headers.flat()
+    const joined: Record<string, string> = Object.create(null)
+    const distinct: Record<string, string[]> = Object.create(null)
+    for (const [name, value] of headers) {
+      const key = name.toLowerCase()
+      const earlier = joined[key]
+      if (earlier === undefined) joined[key] = value
+      else if (!SINGLE.has(key)) joined[key] = `${earlier}${key === 'cookie' ? ';' : ','} ${value}`
+      distinct[key] = [...(distinct[key] ?? []), value]
+    }
+    this.headers = joined
+    this.headersDistinct = distinct
+  }
+
+  // What there is to read is pushed when it arrives.
+  override _read(): void {}
+}
+
+/** As much of a ServerResponse as the API writes to. */
+class Response {
+  readonly destroyed = false
+  readonly #isHead: boolean
+  readonly #headers = new Map<string, string>()
+  readonly #done: (answer: RawAnswer | 'closed') => void
+  #status = 0
+  #text = ''
+
+  constructor(isHead: boolean, done: (answer: RawAnswer | 'closed') => void) {
+    this.#isHead = isHead
+    this.#done = done
+  }
+
+  writeHead(status: number, flat: readonly string[]): this {
+    this.#status = status
+    for (let at = 0; at < flat.length; at += 2) {
+      const name = (flat[at] ?? '').toLowerCase()
+      const earlier = this.#headers.get(name)
+      this.#headers.set(name, earlier === undefined ? (flat[at + 1] ?? '') : `${earlier}, ${flat[at + 1]}`)
+    }
+    return this
+  }
+
+  write(piece: string): boolean {
+    this.#text += piece
+    return true
+  }
+
+  end(text = ''): this {
+    const whole = this.#isHead ? '' : this.#text + text
+    this.#done({ status: this.#status, headers: this.#headers, text: whole })
+    return this
+  }
+
+  destroy(): this {
+    this.#done('closed')
+    return this
+  }
+
+  on(): this {
+    return this
+  }
+
+  once(): this {
+    return this
+  }
+
+  off(): this {
+    return this
+  }
+}
+
+/** A request whose head has arrived. */
+export interface Arriving {
+  /** The next piece of its body arrives; null: there is no more. */
+  readonly feed: (piece: Buffer | null) => void
+  readonly answer: Promise<RawAnswer | 'closed'>
+}
+
+/** Hands the head of a request to the API; the body comes when it is fed. */
+export function beginInProcess(api: Api, sent: Sent): Arriving {
+  const request = new Request(sent)
+  const answer = new Promise<RawAnswer | 'closed'>((resolve) => {
+    const response = new Response(sent.method === 'HEAD', resolve)
+    void api.answer(request as unknown as IncomingMessage, response as unknown as ServerResponse)
+  })
+  return { feed: (piece) => void request.push(piece), answer }
+}
+
+/** Has a request answered without a socket: everything but Node's parser and the bytes on the wire. */
+export function answerInProcess(api: Api, sent: Sent): Promise<RawAnswer | 'closed'> {
+  const { feed, answer } = beginInProcess(api, sent)
+  if (sent.body !== undefined && sent.body.length > 0) feed(sent.body)
+  feed(null)
+  return answer
+}
+
+/** The API of a running emulator, over the same sandboxes, without its server. */
+export function apiInProcess({ port, sandboxes }: Pick<RunningEmulator, 'port' | 'sandboxes'>): Api {
+  const hosts = allowHosts({ port, bound: '127.0.0.1', hosts: [] })
+  return new Api({
+    operations: workspaceService.operations.values(),
+    sandboxes,
+    hosts: () => hosts,
+    corsOrigins: [],
+    closing: new AbortController().signal,
+  })
+}

@@ -1,0 +1,167 @@
+import { isObject } from '../../../src/kernel/json.ts'
+import type { RawAnswer } from './connection.ts'
+import type { ApiDocument, Described } from './f1-document.ts'
+import type { Sent } from './f1-wire.ts'
+
+/** The promise that an answer breaks. */
+export type Broken = 'unsolicited 5xx' | 'answer schema' | 'error form' | 'headers' | 'accepted'
+
+/** A broken promise, and how. */
+export interface Violation {
+  readonly broken: Broken
+  readonly detail: string
+}
+
+/** Codes with which a request is told that it is malformed; a valid one must never hear any of them. */
+const MALFORMED = [
+  'validation_failed',
+  'malformed_json',
+  'bad_request',
+  'unauthorized',
+  'route_not_found',
+  'method_not_allowed',
+  'unsupported_media_type',
+  'payload_too_large',
+]
+
+/** Holds one answer against the document and against what every answer has. */
+export function judge(
+  document: ApiDocument,
+  sent: Sent,
+  answer: RawAnswer,
+  isValid: boolean,
+): readonly Violation[] {
+  const violations: Violation[] = []
+  const say = (broken: Broken, detail: string | undefined): void => {
+    if (detail !== undefined) violations.push({ broken, detail })
+  }
+  const isPreflight =
+    sent.method === 'OPTIONS' && has(sent, 'Origin') && has(sent, 'Access-Control-Request-Method')
+  for (const problem of headerProblems(answer, isPreflight)) say('headers', problem)
+  if (isPreflight) {
+    if (answer.status !== 204 && answer.status < 400)
+      say('headers', `a preflight is answered ${answer.status}`)
+    return violations
+  }
+  const path = /^(?:\/@[^/?]*)?\/v1([^?]*)/.exec(sent.target)?.[1]
+  const operation = path === undefined ? undefined : document.match(sent.method, path)
+  if (answer.status >= 500) {
+    const isKnown = answer.status === 501 && operation?.contract === false
+    if (!isKnown) say('unsolicited 5xx', `${answer.status} ${answer.text}`)
+  }
+  if (answer.status >= 400) {
+    say('error form', errorProblem(document, sent, answer, operation))
+    if (isValid) say('error form', refusedThoughValid(answer))
+  } else if (operation === undefined) say('accepted', `${answer.status} without an operation`)
+  else {
+    say('answer schema', successProblem(sent, answer, operation))
+    say('accepted', acceptedThoughInvalid(sent, operation))
+  }
+  return violations
+}
+
+function has({ headers }: Pick<Sent, 'headers'>, wanted: string): boolean {
+  return headers.some(([name]) => name === wanted)
+}
+
+function headerProblems({ status, headers }: RawAnswer, isPreflight: boolean): string[] {
+  const problems: string[] = []
+  for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'])
+    if (!/^\d+$/.test(headers.get(name) ?? '')) problems.push(`${name} is ${headers.get(name)}`)
+  const isUsedUp = headers.get('x-ratelimit-remaining') === '0'
+  const wait = headers.get('retry-after')
+  if (isUsedUp !== (wait !== undefined)) problems.push(`remaining 0 is ${isUsedUp}, Retry-After is ${wait}`)
+  if (wait !== undefined && !/^[1-9]\d*$/.test(wait)) problems.push(`Retry-After is ${wait}`)
+  if (status === 429 && wait === undefined) problems.push('a 429 has no Retry-After')
+  const id = headers.get('x-emulator-request-id')
+  if (!isPreflight && !/^[a-z0-9-]+-\d{6,}$/.test(id ?? '')) problems.push(`X-Emulator-Request-Id is ${id}`)
+  if (!isPreflight && Number.isNaN(Date.parse(headers.get('date') ?? ''))) problems.push('Date is missing')
+  const assumed = headers.get('x-emulator-assumed')
+  if (assumed !== undefined && !/^[UT]\d+(?:,[UT]\d+)*$/.test(assumed)) problems.push(`assumed is ${assumed}`)
+  if (headers.get('vary') === undefined) problems.push('Vary is missing')
+  return problems
+}
+
+function errorProblem(
+  document: ApiDocument,
+  sent: Sent,
+  answer: RawAnswer,
+  operation: Described | undefined,
+): string | undefined {
+  const type = answer.headers.get('content-type') ?? ''
+  const isProblem = type.startsWith('application/problem+json')
+  if (!isProblem && !type.startsWith('application/json')) return `the Content-Type of an error is "${type}"`
+  if (operation !== undefined && operation.isProblem !== isProblem) return `${operation.name} errs as ${type}`
+  if (sent.method === 'HEAD') return undefined
+  const body = parsed(answer.text)
+  if (!isObject(body)) return `the error is ${answer.text}`
+  const issue = (isProblem ? document.problem : document.standardError)(body)
+  if (issue !== undefined) return `${issue}: ${answer.text}`
+  if ((isProblem ? body.status : body.status_code) !== answer.status)
+    return `another status in ${answer.text}`
+  if (!isProblem && body.statusCode !== answer.status) return `another statusCode in ${answer.text}`
+  if (isProblem && body.instance !== asReference(sent.target.split('?')[0] ?? ''))
+    return `another instance in ${answer.text}`
+  if (/node_modules| at .*\.[jt]s:\d|<html/i.test(answer.text)) return `it shows the inside: ${answer.text}`
+  return undefined
+}
+
+// What RFC 3986 allows in a path stays as it was sent.
+function asReference(path: string): string {
+  return [...path]
+    .map((each, at) => {
+      const isEscape = each === '%' && /^%[\da-f]{2}/i.test(path.slice(at))
+      return isEscape || /[\w.~!$&'()*+,;=:@/-]/.test(each) ? each : encodeURIComponent(each)
+    })
+    .join('')
+}
+
+function refusedThoughValid({ text }: RawAnswer): string | undefined {
+  const body = parsed(text)
+  const code = isObject(body) ? String(body.error ?? String(body.type).split('/').at(-1)) : ''
+  return MALFORMED.includes(code) ? `a valid request is refused: ${text}` : undefined
+}
+
+function successProblem({ method }: Sent, answer: RawAnswer, operation: Described): string | undefined {
+  const { success, media, name } = operation
+  if (answer.status !== success) return `${name} is answered ${answer.status} and not ${success}`
+  const type = answer.headers.get('content-type')
+  if (media === undefined) return type === undefined && answer.text === '' ? undefined : `${name} has a body`
+  if (type?.startsWith(media) !== true) return `${name} is answered as ${type}`
+  if (method === 'HEAD') return answer.text === '' ? undefined : 'the answer to HEAD has a body'
+  const bodies = media === 'application/x-ndjson' ? answer.text.split('\n').slice(0, -1) : [answer.text]
+  for (const text of bodies) {
+    const body = parsed(text)
+    const issue = body === undefined ? 'is no JSON' : operation.judge(body)
+    if (issue !== undefined) return `${name}: ${issue}: ${text}`
+  }
+  return undefined
+}
+
+// What the document forbids must not be taken, and what it bounds must not be exceeded.
+function acceptedThoughInvalid({ target, body, headers }: Sent, operation: Described): string | undefined {
+  if (operation.body !== undefined && body !== undefined && !has({ headers }, 'Content-Encoding')) {
+    const json = parsed(body.toString().replace(/^\uFEFF/, ''))
+    if (json === undefined) return body.length === 0 ? undefined : `${operation.name} took what is no JSON`
+    if (!operation.accepts(json)) return `${operation.name} took a body that the document forbids`
+  }
+  const query = new URLSearchParams(target.split('?')[1] ?? '')
+  for (const { name, schema } of operation.query) {
+    if (schema.type !== 'integer') continue
+    for (const value of query.getAll(name)) {
+      const number = Number(value)
+      const isIn = number >= Number(schema.minimum) && number <= Number(schema.maximum)
+      if (!/^\d+$/.test(value) || !isIn) return `${operation.name} took ${name}=${value}`
+    }
+    if (query.getAll(name).length > 1) return `${operation.name} took ${name} twice`
+  }
+  return undefined
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,245 @@
+import { createHash } from 'node:crypto'
+import { performance } from 'node:perf_hooks'
+import type { Api } from '../../../src/doors/http/api.ts'
+import type { RunningEmulator } from '../../../src/emulator.ts'
+import { Chance } from '../../../src/kernel/random.ts'
+import { advanceTo } from '../../../src/kernel/time/settle.ts'
+import { workspaceService } from '../../../src/resources/index.ts'
+import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
+import { Connection, type NoAnswer, type RawAnswer } from './connection.ts'
+import { watchCrashes } from './crashes.ts'
+import { type ApiDocument, readDocument } from './f1-document.ts'
+import { type Generated, generate, learn } from './f1-generate.ts'
+import { answerInProcess, apiInProcess } from './f1-in-process.ts'
+import { type Broken, judge } from './f1-judge.ts'
+import { Memory, type Source } from './f1-valid.ts'
+import { inWords, toBytes } from './f1-wire.ts'
+import { proofWorld } from './world.ts'
+
+/** Requests between two resets of the world, so that it stays small and a failure can be had again from its segment. */
+const SEGMENT = 500
+
+/** How many requests are made; every how many of them goes over a socket, and has the whole world compared around it. */
+const SIZES = {
+  short: { requests: 5_000, httpEvery: 5, digestEvery: 20 },
+  long: { requests: 1_000_000, httpEvery: 10, digestEvery: 200 },
+} as const satisfies Record<Scale, object>
+
+/** Violations that are told one by one; the others are only counted. */
+const MOST_COMPLAINTS = 20
+
+const SEED = 20_260_301
+
+interface Run {
+  readonly emulator: RunningEmulator
+  readonly api: Api
+  readonly document: ApiDocument
+  readonly connection: Connection
+  readonly say: (line: string) => void
+  readonly counts: Counts
+}
+
+/** What is counted over a whole run. */
+class Counts {
+  http = 0
+  inProcess = 0
+  valid = 0
+  mutated = 0
+  succeeded = 0
+  limited = 0
+  unanswered = 0
+  changed = 0
+  digests = 0
+  complaints = 0
+  readonly statuses = new Map<number, number>()
+  readonly broken = new Map<Broken, number>()
+  readonly operations = new Map<string, number>()
+}
+
+/** F1: generated requests over all routes. */
+export const f1: Proof = {
+  id: 'F1',
+  promise:
+    'No generated request, valid or mutated, ends the emulator, gets an unsolicited 5xx or an answer that its description forbids, or changes anything when it is refused.',
+  run: (scale, say) => runRequests(SIZES[scale], say),
+}
+
+/** Makes so many requests: over HTTP, or to the API in process. */
+export async function runRequests(
+  size: { readonly requests: number; readonly httpEvery: number; readonly digestEvery: number },
+  say: (line: string) => void,
+  seed = SEED,
+): Promise<readonly Figure[]> {
+  const crashes = watchCrashes()
+  const { emulator, surprises } = await proofWorld({
+    settings: { 'limits.overrides': [{ operation: 'data-views.list', limit: 3, window_s: 60 }] },
+  })
+  const started = performance.now()
+  const run = await prepare(emulator, say)
+  try {
+    await emulator.sandboxes.open('other')
+    const starts = emulator.sandboxes.list().map(({ sandbox }) => ({ sandbox, state: sandbox.capture() }))
+    for (let segment = 0; segment * SEGMENT < size.requests; segment++) {
+      for (const { sandbox, state } of starts) sandbox.become(state)
+      const count = Math.min(SEGMENT, size.requests - segment * SEGMENT)
+      await runSegment(run, { seed, segment, count, ...size })
+      if (segment % 100 === 99) say(`F1: ${(segment + 1) * SEGMENT} requests`)
+    }
+    const seconds = (performance.now() - started) / 1000
+    if (surprises.length > 0) say(`F1: the emulator was surprised: ${String(surprises[0])}`)
+    return figures(run.counts, {
+      seed,
+      seconds,
+      exceptions: crashes.exceptions.length,
+      rejections: crashes.rejections.length,
+      surprises: surprises.length,
+    })
+  } finally {
+    run.connection.close()
+    await emulator.close()
+    crashes.stop()
+  }
+}
+
+async function prepare(emulator: RunningEmulator, say: (line: string) => void): Promise<Run> {
+  const response = await fetch(`${emulator.controlUrl}/openapi.json?api=workspace`)
+  const connection = new Connection(emulator.port)
+  return {
+    emulator,
+    api: apiInProcess(emulator),
+    document: readDocument(await response.json()),
+    connection,
+    say,
+    counts: new Counts(),
+  }
+}
+
+interface Segment {
+  readonly seed: number
+  readonly segment: number
+  readonly count: number
+  readonly httpEvery: number
+  readonly digestEvery: number
+}
+
+async function runSegment(
+  run: Run,
+  { seed, segment, count, httpEvery, digestEvery }: Segment,
+): Promise<void> {
+  const { sandbox, port } = run.emulator
+  const chance = new Chance(seed, 'requests', segment)
+  const source: Source = { sandbox, memory: new Memory(), chance }
+  for (let n = 0; n < count; n++) {
+    const generated = generate(run.document, source, port)
+    advanceTo(sandbox, sandbox.clock.now + generated.ms)
+    await one(run, generated, {
+      viaHttp: n % httpEvery === 0 || !run.api.owns(generated.sent.target),
+      digest: chance.int(1, digestEvery) === 1,
+      source,
+      where: `seed ${seed}, segment ${segment}, request ${n}, ${generated.mutations}`,
+    })
+  }
+}
+
+interface Manner {
+  readonly viaHttp: boolean
+  /** Whether the whole world is compared, and not only how often it was written to. */
+  readonly digest: boolean
+  readonly source: Source
+  readonly where: string
+}
+
+async function one(
+  run: Run,
+  { sent, isValid, operation }: Generated,
+  { viaHttp, digest, source, where }: Manner,
+): Promise<void> {
+  const { emulator, api, document, connection, counts } = run
+  const before = digest ? digestOf(emulator) : undefined
+  const revision = revisionOf(emulator)
+  const answer: RawAnswer | NoAnswer = viaHttp
+    ? await connection.exchange(toBytes(sent), sent.method === 'HEAD')
+    : await answerInProcess(api, sent)
+  counts[viaHttp ? 'http' : 'inProcess'] += 1
+  counts[isValid ? 'valid' : 'mutated'] += 1
+  counts.operations.set(operation, (counts.operations.get(operation) ?? 0) + 1)
+  const complain = (what: string): void => {
+    counts.complaints += 1
+    if (counts.complaints > MOST_COMPLAINTS) return
+    run.say(`F1: ${what}\n  ${where}${viaHttp ? ', HTTP' : ''}\n  ${inWords(sent)}`)
+  }
+  if (typeof answer === 'string') {
+    counts.unanswered += 1
+    complain(`no answer: ${answer}`)
+    return
+  }
+  counts.statuses.set(answer.status, (counts.statuses.get(answer.status) ?? 0) + 1)
+  if (answer.status < 300 && isValid) counts.succeeded += 1
+  if (answer.status === 429) counts.limited += 1
+  for (const { broken, detail } of judge(document, sent, answer, isValid)) {
+    counts.broken.set(broken, (counts.broken.get(broken) ?? 0) + 1)
+    complain(`${broken}: ${detail}`)
+  }
+  if (answer.status >= 400) {
+    if (before !== undefined) counts.digests += 1
+    if (revisionOf(emulator) !== revision || (before !== undefined && before !== digestOf(emulator))) {
+      counts.changed += 1
+      complain(`a ${answer.status} changed the world`)
+    }
+  }
+  learn(source, operation, answer.status, answer.text)
+}
+
+/** Grows with every commit of any sandbox, and when one is made. */
+function revisionOf({ sandboxes }: RunningEmulator): number {
+  return sandboxes.list().reduce((sum, { sandbox }) => sum + sandbox.store.revision + 1, 0)
+}
+
+function digestOf({ sandboxes }: RunningEmulator): string {
+  const hash = createHash('sha256')
+  for (const { sandbox } of sandboxes.list()) {
+    const { limits: _, counters, ...rest } = sandbox.document()
+    hash.update(JSON.stringify({ ...rest, counters: { ...counters, requests: 0 } }))
+  }
+  return hash.digest('hex')
+}
+
+interface Outcome {
+  readonly seed: number
+  readonly seconds: number
+  readonly exceptions: number
+  readonly rejections: number
+  readonly surprises: number
+}
+
+function figures(counts: Counts, { seed, seconds, exceptions, rejections, surprises }: Outcome): Figure[] {
+  const statuses = [...counts.statuses].sort(([a], [b]) => a - b).map(([status, n]) => `${status}: ${n}`)
+  const total = counts.http + counts.inProcess
+  return [
+    tried('seed', seed),
+    tried('requests over HTTP', counts.http),
+    tried('requests in process', counts.inProcess),
+    tried('valid', counts.valid),
+    tried('mutated', counts.mutated),
+    tried('statuses', statuses.join(', ')),
+    tried('world digests compared around refusals', counts.digests),
+    tried('requests per second', Math.round(total / seconds)),
+    atLeast('operations called', counts.operations.size, workspaceService.operations.size),
+    atLeast(
+      'percent of valid requests that succeeded',
+      Math.round((100 * counts.succeeded) / counts.valid),
+      60,
+    ),
+    atLeast('answers 429', counts.limited, 1),
+    none('exits (errors that nobody caught)', exceptions),
+    none('unhandled rejections', rejections),
+    none('defects that the emulator noticed itself', surprises),
+    none('requests without an answer', counts.unanswered),
+    none('unsolicited 5xx', counts.broken.get('unsolicited 5xx') ?? 0),
+    none('answers that their schema forbids', counts.broken.get('answer schema') ?? 0),
+    none('errors of another form, or of valid requests', counts.broken.get('error form') ?? 0),
+    none('answers with missing or wrong headers', counts.broken.get('headers') ?? 0),
+    none('requests taken that the document forbids', counts.broken.get('accepted') ?? 0),
+    none('refused requests that changed the world', counts.changed),
+  ]
+}

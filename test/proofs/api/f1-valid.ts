@@ -1,0 +1,187 @@
+import type { Json, JsonObject } from '../../../src/kernel/json.ts'
+import type { Chance } from '../../../src/kernel/random.ts'
+import type { Sandbox } from '../../../src/kernel/worlds/sandbox.ts'
+import { KEYS } from '../../support/base-world.ts'
+import { type Described, isParameter } from './f1-document.ts'
+import { objectOf, pick, sampleOf } from './f1-values.ts'
+import { flowOf, MANY, messageOf } from './world.ts'
+
+/** A request before it is bytes, so that it can still be mutated. */
+export interface Draft {
+  method: string
+  /** Segments of the path below the base URL, percent-encoded. */
+  segments: string[]
+  query: [string, string][]
+  /** Stands behind the query, as it is. */
+  tail: string
+  headers: [string, string][]
+  /** Stands in front of `/v1`. */
+  prefix: string
+  base: string
+  /** JSON to send; undefined for none. */
+  json: Json | undefined
+  /** Bytes to send instead of the JSON. */
+  raw: Buffer | undefined
+  /** What was done to it; none for a request that is valid. */
+  readonly mutations: string[]
+}
+
+/** What a generator remembers of the world while it works through it: what is used up, and cursors that it has seen. */
+export class Memory {
+  readonly cursors: string[] = []
+  readonly #next = new Map<string, number>()
+
+  /** The number of a record that the operation has not used up. */
+  fresh(operation: string): number {
+    const next = ((this.#next.get(operation) ?? -1) + 1) % MANY
+    this.#next.set(operation, next)
+    return next
+  }
+}
+
+/** What a request is made from. */
+export interface Source {
+  readonly sandbox: Sandbox
+  readonly memory: Memory
+  readonly chance: Chance
+}
+
+/** A request that the document allows, about records that are there, by a caller who may make it. */
+export function validRequest(operation: Described, source: Source): Draft {
+  const { chance, memory } = source
+  const n = memory.fresh(operation.name)
+  const params = paramsOf(operation, source, n)
+  const headers: [string, string][] = [['Authorization', `Bearer ${KEYS.KU}`]]
+  if (operation.idempotent && chance.int(0, 2) === 0)
+    headers.push(['Idempotency-Key', `key-${chance.int(0, 1e6)}`])
+  if (chance.int(0, 9) === 0) headers.push(['Origin', 'http://localhost:3000'])
+  return {
+    method: operation.method,
+    segments: operation.segments.map((part) => (isParameter(part) ? encodeURIComponent(params(part)) : part)),
+    query: queryOf(operation, source),
+    tail: '',
+    headers,
+    prefix: '',
+    base: '/v1',
+    json: bodyOf(operation, source, n),
+    raw: undefined,
+    mutations: [],
+  }
+}
+
+const COLLECTION_OF: Readonly<Record<string, string>> = {
+  '{skill_id}': 'skills',
+  '{conversation_id}': 'conversations',
+  '{automation_id}': 'automations',
+  '{trigger_id}': 'event_triggers',
+  '{batch_prediction_id}': 'batch_predictions',
+}
+
+const FIXED: Readonly<Record<string, string>> = {
+  '{teamspace_id}': 'ts-a',
+  '{server_id}': 'server-1',
+  '{agent_id}': 'agent-1',
+}
+
+function paramsOf({ name }: Described, { sandbox, chance }: Source, n: number): (part: string) => string {
+  const message = messageOf(n)
+  return (part) => {
+    if (name === 'messages.feedback' && part === '{conversation_id}') return message.conversation_id
+    if (part === '{message_id}') return message.message_id + pick(chance, ['', '-agent'])
+    if (part === '{user_id}') return `user-${n}`
+    if (name === 'skills.promote') return `skill-${n + 10}`
+    const fixed = FIXED[part]
+    if (fixed !== undefined) return fixed
+    return someId(sandbox, COLLECTION_OF[part] ?? '', chance)
+  }
+}
+
+/** The id of one of the last records of a collection; a placeholder where there is none. */
+export function someId(sandbox: Sandbox, collection: string, chance: Chance): string {
+  const rows = sandbox.store.rows(collection)
+  if (rows.size === 0) return 'none-there'
+  let left = chance.int(0, rows.size - 1)
+  for (const id of rows.keys()) if (left-- === 0) return id
+  return 'none-there'
+}
+
+const DATES = ['2026-02-01', '2026-02-28', '2026-01-15T10:00:00Z', '2026-02-20T23:59:59.999Z', '2026-03-01']
+
+function queryOf(operation: Described, { chance, memory }: Source): [string, string][] {
+  const query: [string, string][] = []
+  let hasCursor = false
+  for (const { name, schema } of operation.query) {
+    if (chance.int(0, 2) > 0) continue
+    if (name === 'after' || name === 'before') {
+      const cursor = memory.cursors.at(-1)
+      if (cursor === undefined || operation.name !== 'consumption.list' || hasCursor) continue
+      hasCursor = true
+      query.push([name, cursor])
+    } else if (name === 'start_date' || name === 'end_date') query.push([name, pick(chance, DATES)])
+    else if (name === 'has_messages') query.push([name, pick(chance, ['true', 'false'])])
+    else query.push([name, String(sampleOf(schema, chance))])
+  }
+  return query
+}
+
+function bodyOf(operation: Described, source: Source, n: number): Json | undefined {
+  const { body, bodyRequired } = operation
+  const { chance } = source
+  if (body === undefined || (!bodyRequired && chance.int(0, 1) === 0)) return undefined
+  const drawn = objectOf(body, chance)
+  switch (operation.name) {
+    case 'agents.claim':
+      return { claim_token: `claim-${n + 10}` }
+    case 'mcp-servers.oauth-callback':
+      return { ...drawn, ...flowOf(n) }
+    case 'pages.create':
+      return pageBody(drawn, source)
+    case 'automations.update':
+    case 'automations.create':
+      return { name: sampleOf({ type: 'string' }, chance) }
+    case 'teamspaces.update':
+    case 'event-triggers.update':
+      return Object.keys(drawn).length === 0 ? { name: 'Renamed' } : drawn
+    case 'batch-predictions.create':
+      return batchBody(drawn, chance)
+    default:
+      return drawn
+  }
+}
+
+function pageBody({ parent: _, ...drawn }: JsonObject, { sandbox, chance }: Source): JsonObject {
+  const own = [...sandbox.store.rows('pages').values()].filter(
+    (page) => 'teamspace_id' in page && page.teamspace_id === 'ts-a',
+  )
+  if (own.length === 0 || chance.int(0, 1) === 0) return drawn
+  return { ...drawn, parent: { type: 'page', page_id: pick(chance, own).id } }
+}
+
+const OUTPUTS: readonly JsonObject[] = [
+  { type: 'object' },
+  { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] },
+  { type: 'object', properties: { names: { type: 'array', items: { type: 'string' }, maxItems: 3 } } },
+  {
+    type: 'object',
+    properties: {
+      kind: { enum: ['a', 'b'] },
+      when: { type: 'string', format: 'date' },
+      deep: { type: 'object' },
+    },
+    required: ['kind', 'when'],
+    additionalProperties: false,
+  },
+]
+
+function batchBody(drawn: JsonObject, chance: Chance): JsonObject {
+  const ids = Array.from(
+    { length: chance.int(1, 12) },
+    (_, n) => `${n}-${String(sampleOf({ type: 'string', maxLength: 100 }, chance))}`,
+  )
+  const items = ids.map((custom_id) => ({
+    custom_id,
+    file_id: 'file-1',
+    ...(chance.int(0, 2) === 0 ? { page: chance.int(1, 10) } : {}),
+  }))
+  return { ...drawn, model: 'model-1', output_schema: pick(chance, OUTPUTS), items }
+}

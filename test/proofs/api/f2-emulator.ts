@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isObject } from '../../../src/kernel/json.ts'
+import { busyCollections } from './world.ts'
+
+const CLI = 'dist/cli.js'
+
+/** The built emulator in a process of its own, in memory, its clock standing still. */
+export interface OwnProcess {
+  readonly port: number
+  /** Whether it still runs. */
+  readonly isAlive: () => boolean
+  /** What it has said on stderr. */
+  readonly said: () => string
+  /** Ends it, and resolves when it is gone. */
+  stop(): Promise<void>
+}
+
+/** Starts the built command with the busy world. Rejects with what it said when it ends instead. */
+export async function ownProcess(): Promise<OwnProcess> {
+  if (!existsSync(CLI)) throw new Error(`${CLI} is missing. Run "npm run build" first.`)
+  const folder = mkdtempSync(join(tmpdir(), 'proof-'))
+  const fixtures = join(folder, 'fixtures.json')
+  writeFileSync(fixtures, JSON.stringify({ collections: busyCollections() }))
+  const flags = ['--port', '0', '--json', '--ephemeral', '--limits', 'off', '--rate', '0', '--quiet']
+  const child = spawn(process.execPath, [CLI, 'start', ...flags, '--fixtures', fixtures], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let errors = ''
+  child.stderr.on('data', (piece) => {
+    errors += piece
+  })
+  const gone = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  try {
+    return {
+      port: await portOf(child, () => errors),
+      isAlive: () => isAlive(child),
+      said: () => errors,
+      stop,
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+
+  async function stop(): Promise<void> {
+    if (isAlive(child)) child.kill('SIGKILL')
+    await gone
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function isAlive(child: ChildProcess): boolean {
+  return child.exitCode === null && child.signalCode === null
+}
+
+function portOf(child: ChildProcess, said: () => string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    child.stdout?.on('data', (piece) => {
+      text += piece
+      if (!text.includes('\n')) return
+      const ready: unknown = JSON.parse(text.slice(0, text.indexOf('\n')))
+      if (isObject(ready)) resolve(Number(ready.port))
+    })
+    child.once('close', (code) => reject(new Error(`the emulator ended with ${code}: ${said()}`)))
+  })
+}

@@ -1,0 +1,132 @@
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { openPersistence, type Persistence } from '../../../src/doors/disk/persistence.ts'
+import { later } from '../../../src/doors/realtime.ts'
+import { Sandbox } from '../../../src/kernel/worlds/sandbox.ts'
+import { ledger, workspaceService } from '../../../src/resources/index.ts'
+import { unsynced } from '../../support/mortal-files.ts'
+import type { Real, Step } from './f3-commands.ts'
+import type { Model } from './f3-model.ts'
+import type { Origin } from './f3-world.ts'
+
+const FILE = 'default.json'
+
+/** An emulator whose world is on a disk. */
+export class DiskReal implements Real {
+  readonly origin: Origin
+  sandbox: Sandbox
+  saved: Real['saved']
+  ran = 0
+  readonly #root = mkdtempSync(join(tmpdir(), 'proof-'))
+  #folder = 0
+  #persistence: Persistence | undefined
+
+  private constructor(origin: Origin) {
+    this.origin = origin
+    this.sandbox = new Sandbox(origin.options, origin.start)
+  }
+
+  /** A new world in a folder of its own; the caller disposes of it. */
+  static async make(origin: Origin): Promise<DiskReal> {
+    const real = new DiskReal(origin)
+    await real.#open()
+    return real
+  }
+
+  /** Ends in order and begins again. */
+  async reopen(): Promise<void> {
+    await this.#persistence?.close()
+    await this.#open()
+  }
+
+  /** Begins again from the files as they are at this moment, as after a SIGKILL. */
+  async die(): Promise<void> {
+    const dead = this.#persistence
+    const from = this.#path()
+    this.#folder += 1
+    mkdirSync(this.#path())
+    // The lock goes with the process that held it.
+    for (const name of readdirSync(from))
+      if (name === FILE || name.startsWith(`${FILE}.log`)) cpSync(join(from, name), join(this.#path(), name))
+    await this.#open()
+    await dead?.close()
+  }
+
+  async dispose(): Promise<void> {
+    await this.#persistence?.close()
+    rmSync(this.#root, { recursive: true, force: true })
+  }
+
+  #path(): string {
+    return join(this.#root, String(this.#folder))
+  }
+
+  async #open(): Promise<void> {
+    mkdirSync(this.#path(), { recursive: true })
+    const problems: string[] = []
+    const persistence = openPersistence({
+      file: join(this.#path(), FILE),
+      durability: 'process',
+      later,
+      files: unsynced,
+      onNotice: ({ level, message }) => {
+        if (level !== 'info') problems.push(message)
+      },
+    })
+    const loaded = await persistence.load(workspaceService, ledger, false)
+    this.sandbox = new Sandbox(this.origin.options, loaded?.world ?? this.origin.start, loaded?.floor)
+    await persistence.attach(this.sandbox)
+    this.#persistence = persistence
+    if (problems.length > 0) throw new Error(problems.join('\n'))
+  }
+}
+
+/** A step of the model, taken where a world is on a disk. */
+export class OnDisk implements fc.AsyncCommand<Model, DiskReal> {
+  readonly #step: Step
+
+  constructor(step: Step) {
+    this.#step = step
+  }
+
+  check(model: Readonly<Model>): boolean {
+    return this.#step.check(model)
+  }
+
+  async run(model: Model, real: DiskReal): Promise<void> {
+    this.#step.run(model, real)
+  }
+
+  toString(): string {
+    return String(this.#step)
+  }
+}
+
+/** A new start from the disk, after which everything is as the model says. */
+export class Reopen implements fc.AsyncCommand<Model, DiskReal> {
+  readonly #isKilled: boolean
+
+  constructor(isKilled: boolean) {
+    this.#isKilled = isKilled
+  }
+
+  check(): boolean {
+    return true
+  }
+
+  async run({ now }: Model, real: DiskReal): Promise<void> {
+    real.ran += 1
+    await (this.#isKilled ? real.die() : real.reopen())
+    if (real.sandbox.clock.now !== now)
+      throw new Error(`the clock stands at ${real.sandbox.clock.now}, not ${now}`)
+  }
+
+  toString(): string {
+    return this.#isKilled ? 'kill and reopen' : 'close and reopen'
+  }
+}
+
+/** Both ways of a new start. */
+export const REOPENS = fc.boolean().map((isKilled) => new Reopen(isKilled))

@@ -1,0 +1,57 @@
+import type { Api } from '../../../src/doors/http/api.ts'
+import { Chance } from '../../../src/kernel/random.ts'
+import type { RawAnswer } from './connection.ts'
+import { beginInProcess } from './f1-in-process.ts'
+import type { Sent } from './f1-wire.ts'
+
+/** One thing after the other that one participant of a race does. */
+export type Strand = readonly (() => void)[]
+
+/** A request as a strand: its head, the pieces of its body, its end. The answer comes when all of it has arrived. */
+export function requestStrand(
+  api: Api,
+  sent: Sent,
+  pieces: number,
+): { readonly strand: Strand; readonly answer: Promise<RawAnswer | 'closed'> } {
+  let feed: (piece: Buffer | null) => void = () => {}
+  let give: (answer: Promise<RawAnswer | 'closed'>) => void = () => {}
+  const answer = new Promise<RawAnswer | 'closed'>((resolve) => {
+    give = resolve
+  })
+  const begin = (): void => {
+    const arriving = beginInProcess(api, sent)
+    feed = arriving.feed
+    give(arriving.answer)
+  }
+  const { body } = sent
+  const parts = body === undefined ? [] : cut(body, pieces)
+  return { strand: [begin, ...parts.map((part) => () => feed(part)), () => feed(null)], answer }
+}
+
+function cut(body: Buffer, pieces: number): Buffer[] {
+  const size = Math.ceil(body.length / pieces)
+  return Array.from({ length: pieces }, (_, n) => body.subarray(n * size, (n + 1) * size)).filter(
+    (part) => part.length > 0,
+  )
+}
+
+/**
+ * Runs the steps of all strands, each strand in its order, mixed as the seed draws it; between two steps the emulator has
+ * none, one or two turns of the event loop.
+ * @returns the mixture in words, to tell how many different ones there were
+ */
+export async function interleave(strands: readonly Strand[], seed: number): Promise<string> {
+  const chance = new Chance(seed, 'interleave')
+  const left = strands.map((strand, n) => ({ n, steps: [...strand] }))
+  let word = ''
+  for (;;) {
+    const waiting = left.filter(({ steps }) => steps.length > 0)
+    const [first, ...others] = waiting
+    if (first === undefined) return word
+    const { n, steps } = chance.pick([first, ...others])
+    steps.shift()?.()
+    const turns = chance.int(0, 2)
+    for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
+    word += `${n}${'.'.repeat(turns)}`
+  }
+}

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import type { Api } from '../../../src/doors/http/api.ts'
+import type { JsonObject } from '../../../src/kernel/json.ts'
+import { Chance } from '../../../src/kernel/random.ts'
+import { advanceTo } from '../../../src/kernel/time/settle.ts'
+import type { Sandbox } from '../../../src/kernel/worlds/sandbox.ts'
+import { KEYS } from '../../support/base-world.ts'
+import { callBatches } from '../../support/batch-calls.ts'
+import { batchBody } from '../../support/sample-calls.ts'
+import { atLeast, type Figure, none } from '../proof.ts'
+import type { RawAnswer } from './connection.ts'
+import { apiInProcess } from './f1-in-process.ts'
+import type { Sent } from './f1-wire.ts'
+import { interleave, requestStrand, type Strand } from './f3-interleave.ts'
+import { proofWorld } from './world.ts'
+
+const DAY = 86_400_000
+
+interface Stage {
+  readonly api: Api
+  readonly port: number
+  readonly sandbox: Sandbox
+}
+
+interface Race {
+  readonly name: string
+  /** Runs one interleaving and throws when it has not exactly one outcome. @returns the mixture, and the outcome */
+  readonly run: (stage: Stage, seed: number) => Promise<readonly [mixture: string, outcome: string]>
+  /** Outcomes that have to come up, for the draws to be worth anything. */
+  readonly outcomes: number
+}
+
+const RACES: readonly Race[] = [
+  { name: 'claim', run: claims, outcomes: 3 },
+  { name: 'idempotency', run: sameKeys, outcomes: 2 },
+  { name: 'cancel against expiry', run: cancels, outcomes: 2 },
+  { name: 'PATCH against PATCH', run: patches, outcomes: 6 },
+]
+
+/** Runs so many interleavings of each race. */
+export async function runRaces(count: number, seed: number, say: (line: string) => void): Promise<Figure[]> {
+  const { emulator, surprises } = await proofWorld({
+    limits: false,
+    settings: { 'batch.cancel_delay': '1s' },
+  })
+  const { sandbox, port } = emulator
+  const stage: Stage = { api: apiInProcess(emulator), port, sandbox }
+  const start = sandbox.capture()
+  const figures: Figure[] = []
+  try {
+    for (const { name, run, outcomes } of RACES) {
+      const mixtures = new Set<string>()
+      const seen = new Set<string>()
+      let wrong = 0
+      for (let n = 0; n < count; n++) {
+        sandbox.become(start)
+        try {
+          const [mixture, outcome] = await run(stage, seed + n)
+          mixtures.add(mixture)
+          seen.add(outcome)
+        } catch (error) {
+          wrong += 1
+          if (wrong <= 5) say(`F3: race ${name}, seed ${seed + n}: ${String(error)}`)
+        }
+      }
+      figures.push(
+        atLeast(`${name}: different interleavings`, mixtures.size, Math.floor(count / 4)),
+        atLeast(`${name}: outcomes that came up`, seen.size, outcomes),
+        none(`${name}: interleavings without exactly one outcome`, wrong),
+      )
+    }
+    figures.push(none('races: defects that the emulator noticed itself', surprises.length))
+    return figures
+  } finally {
+    await emulator.close()
+  }
+}
+
+function sentOf(
+  port: number,
+  method: string,
+  path: string,
+  json?: object,
+  headers: readonly (readonly [string, string])[] = [],
+): Sent {
+  const body = json === undefined ? undefined : Buffer.from(JSON.stringify(json))
+  const about =
+    body === undefined
+      ? []
+      : ([
+          ['Content-Type', 'application/json'],
+          ['Content-Length', String(body.length)],
+        ] as const)
+  const all = [
+    ['Host', `127.0.0.1:${port}`],
+    ['Authorization', `Bearer ${KEYS.KU}`],
+    ...about,
+    ...headers,
+  ] as const
+  return { method, target: `/v1${path}`, headers: all, body }
+}
+
+async function race(
+  { api }: Stage,
+  seed: number,
+  requests: readonly Sent[],
+  others: readonly Strand[] = [],
+): Promise<{ readonly mixture: string; readonly answers: readonly RawAnswer[] }> {
+  const running = requests.map((sent) => requestStrand(api, sent, 3))
+  const mixture = await interleave([...running.map(({ strand }) => strand), ...others], seed)
+  const answers = await Promise.all(running.map(({ answer }) => answer))
+  return { mixture, answers: answers.filter((answer) => answer !== 'closed') }
+}
+
+/** Three callers present one claim token: it is redeemed exactly once. */
+async function claims(stage: Stage, seed: number) {
+  const sent = sentOf(stage.port, 'POST', '/agents/claim', { claim_token: 'claim-10' })
+  const { mixture, answers } = await race(stage, seed, [sent, sent, sent])
+  const statuses = answers.map(({ status }) => status)
+  const winner = statuses.indexOf(200)
+  assert.equal(statuses.filter((status) => status === 200).length, 1, statuses.join(' '))
+  assert.equal(statuses.filter((status) => status >= 400 && status < 500).length, 2, statuses.join(' '))
+  return [mixture, String(winner)] as const
+}
+
+/** Four creations under one key, one with another body: one batch, and every caller learns of the same one or of the conflict. */
+async function sameKeys(stage: Stage, seed: number) {
+  const key = [['Idempotency-Key', 'race']] as const
+  const same = sentOf(stage.port, 'POST', '/batch-predictions', batchBody(2), key)
+  const other = sentOf(stage.port, 'POST', '/batch-predictions', batchBody(3), key)
+  const { mixture, answers } = await race(stage, seed, [same, other, same, same])
+  const accepted = answers.filter(({ status }) => status === 200)
+  const isOther = answers[1]?.status === 200
+  assert.equal(stage.sandbox.store.rows('batch_predictions').size, 1, 'one batch')
+  assert.equal(accepted.length, isOther ? 1 : 3)
+  assert.equal(new Set(accepted.map(({ text }) => text)).size, 1, 'one answer')
+  const others = answers.filter(({ status }) => status !== 200)
+  assert.ok(others.every(({ status, text }) => status === 409 && text.includes('idempotency_key_reused')))
+  return [mixture, isOther ? 'other' : 'same'] as const
+}
+
+/** Two cancels while the completion window ends: the batch is cancelled or expired, and every answer agrees with that. */
+async function cancels(stage: Stage, seed: number) {
+  const { sandbox, port } = stage
+  const chance = new Chance(seed, 'cancel')
+  const { id } = callBatches(sandbox, 'create', { body: batchBody(2) }).body
+  const room = sandbox.service.resources.flatMap(({ controls }) => controls ?? [])
+  const change = room.find(({ path, method }) => path === '/batches/{id}' && method === 'PATCH')
+  const pace = { validating: '2s', in_progress: '40h', finalizing: 'immediate' }
+  sandbox.change((scope) => change?.handle(scope, { params: { id }, body: { pace } }))
+  const end = sandbox.clock.now + DAY
+  const ticks = [end - 2, end - 1, end, end + 1].slice(chance.int(0, 2))
+  const time: Strand = ticks.map((instant) => () => void advanceTo(sandbox, instant))
+  const cancel = sentOf(port, 'POST', `/batch-predictions/${id}/cancel`)
+  const retrieve = sentOf(port, 'GET', `/batch-predictions/${id}`)
+  const { mixture, answers } = await race(stage, seed, [cancel, cancel, retrieve], [time])
+  advanceTo(sandbox, end + DAY)
+  const last = callBatches(sandbox, 'retrieve', { id }).body
+  const taken = answers.slice(0, 2).filter(({ status }) => status === 200)
+  const refused = answers.slice(0, 2).filter(({ status }) => status === 409)
+  assert.equal(taken.length + refused.length, 2, answers.map(({ status }) => status).join(' '))
+  assert.equal(last.status, taken.length > 0 ? 'cancelled' : 'expired')
+  assert.ok(taken.length === 0 || refused.length === 0, 'a cancel was taken and another refused')
+  assert.equal(last.expired_at === null, last.status === 'cancelled')
+  assert.equal(last.cancelled_at === null, last.status === 'expired')
+  assert.equal(callBatches(sandbox, 'results', { id }).lines.length, 2)
+  return [mixture, String(last.status)] as const
+}
+
+/** Three changes of one teamspace: each answer is the record after it, and none takes back what another has set. */
+async function patches(stage: Stage, seed: number) {
+  const changes: readonly JsonObject[] = [
+    { name: 'first' },
+    { access: 'open' },
+    { name: 'third', access: 'closed' },
+  ]
+  const path = '/organization/teamspaces/ts-a'
+  const sent = changes.map((change) => sentOf(stage.port, 'PATCH', path, change))
+  const { mixture, answers } = await race(stage, seed, sent)
+  const order = answers
+    .map((answer, n) => ({
+      answer,
+      change: changes[n],
+      id: answer.headers.get('x-emulator-request-id') ?? '',
+      n,
+    }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+  let expected: JsonObject | undefined
+  for (const { answer, change } of order) {
+    assert.equal(answer.status, 200)
+    const shown = JSON.parse(answer.text) as JsonObject
+    // The first one changes what was there before; its own members are checked all the same.
+    expected = { ...(expected ?? shown), ...change }
+    assert.deepEqual(shown, expected)
+  }
+  const { name, access } = stage.sandbox.store.get('teamspaces', 'ts-a') as unknown as JsonObject
+  assert.deepEqual([name, access], [expected?.name, expected?.access])
+  return [mixture, order.map(({ n }) => n).join('')] as const
+}

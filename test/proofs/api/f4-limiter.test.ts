@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest'
+import { broken } from '../proof.ts'
+import { f4 } from './f4-limiter.ts'
+
+// A machine that is busy with something else may take ten times as long.
+test('F4 the rate limiter agrees with its definition, however requests arrive', {
+  timeout: 300_000,
+}, async () => {
+  const told: string[] = []
+  const figures = await f4.run('short', (line) => told.push(line))
+  expect(broken(figures), told.join('\n')).toEqual([])
+})

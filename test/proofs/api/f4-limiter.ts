@@ -1,0 +1,107 @@
+import { Chance } from '../../../src/kernel/random.ts'
+import { type Admitted, RateLimiter } from '../../../src/kernel/request/rate-limiter.ts'
+import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
+import { gap } from './f4-gaps.ts'
+import { overHttp } from './f4-http.ts'
+import { mostInAnySpan, ReferenceWindow, type Verdict } from './f4-reference.ts'
+
+const SIZES = {
+  short: { patterns: 500, overHttp: 20 },
+  long: { patterns: 10_000, overHttp: 500 },
+} as const satisfies Record<Scale, object>
+
+const SEED = 20_260_304
+
+/** Windows of one limiter that are asked in turn, so that one could be taken for another. */
+const KEYS = ['a', 'b', '__proto__']
+
+/** F4: the rate limiter. */
+export const f4: Proof = {
+  id: 'F4',
+  promise:
+    'However requests arrive, the limiter agrees with its definition, no span of the window has more than the limit, and waiting Retry-After is enough.',
+  run: (scale, say) => runArrivals(SIZES[scale], say),
+}
+
+/** Runs so many patterns through the limiter itself, and so many through the headers of answers. */
+export async function runArrivals(
+  size: { readonly patterns: number; readonly overHttp: number },
+  say: (line: string) => void,
+  seed = SEED,
+): Promise<readonly Figure[]> {
+  const tally: Tally = { arrivals: 0, refused: 0, differences: 0, crowded: 0, insufficient: 0 }
+  for (let n = 0; n < size.patterns; n++) {
+    const before = tally.differences + tally.crowded + tally.insufficient
+    pattern(new Chance(seed, 'arrivals', n), tally)
+    const after = tally.differences + tally.crowded + tally.insufficient
+    if (after > before) say(`F4: seed ${seed}, pattern ${n}: ${after - before} differences`)
+  }
+  const http = await overHttp(size.overHttp, seed, say)
+  return [
+    tried('seed', seed),
+    tried('patterns', size.patterns),
+    tried('arrivals', tally.arrivals),
+    atLeast('refused', tally.refused, size.patterns),
+    none('differences from the reference', tally.differences),
+    none('patterns with more than the limit in some span', tally.crowded),
+    none('times that waiting Retry-After was not enough', tally.insufficient),
+    tried('patterns through HTTP', size.overHttp),
+    tried('requests through HTTP', http.requests),
+    atLeast('answers 429 through HTTP', http.refused, size.overHttp),
+    none('headers that differ from the reference', http.differences),
+  ]
+}
+
+interface Tally {
+  arrivals: number
+  refused: number
+  differences: number
+  crowded: number
+  insufficient: number
+}
+
+function pattern(chance: Chance, tally: Tally): void {
+  const limit = chance.int(0, 19) === 0 ? 200 : chance.int(1, 10)
+  const window = chance.pick([1_000, 10_000, 60_000, 60_000, 60_000, 3_600_000])
+  const rule = { limit, window }
+  const limiter = new RateLimiter()
+  const references = KEYS.map(() => new ReferenceWindow(limit, window))
+  let now = 1_772_366_400_000 + chance.int(0, 999_999)
+  const arrivals = limit * chance.int(2, 4) + chance.int(0, 40)
+  for (let n = 0; n < arrivals; n++) {
+    const at = chance.int(0, KEYS.length - 1)
+    const key = KEYS[at] ?? ''
+    const answer = limiter.admit(key, rule, now)
+    const wanted = references[at]?.ask(now)
+    tally.arrivals += 1
+    if (!answer.admitted) tally.refused += 1
+    if (wanted === undefined || !agrees(answer, wanted, limit)) tally.differences += 1
+    if (answer.retryAfter !== undefined && !isEnough(limiter, key, rule, now + answer.retryAfter * 1000))
+      tally.insufficient += 1
+    now += gap(chance, rule, answer.retryAfter)
+  }
+  if (references.some(({ admitted }) => mostInAnySpan(admitted, window) > limit)) tally.crowded += 1
+}
+
+function agrees(answer: Admitted, wanted: Verdict, limit: number): boolean {
+  const { admitted, remaining, reset, retryAfter } = answer
+  return (
+    answer.limit === limit &&
+    admitted === wanted.admitted &&
+    remaining === wanted.remaining &&
+    reset === wanted.reset &&
+    retryAfter === wanted.retryAfter
+  )
+}
+
+// Asked of a copy that is saved and loaded: the pattern itself may wait less.
+function isEnough(
+  limiter: RateLimiter,
+  key: string,
+  rule: { limit: number; window: number },
+  at: number,
+): boolean {
+  const copy = new RateLimiter()
+  copy.load(limiter.save())
+  return copy.peek(key, rule, at).admitted
+}

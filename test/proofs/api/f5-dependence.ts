@@ -1,0 +1,92 @@
+import { isObject } from '../../../src/kernel/json.ts'
+import { START } from '../../support/base-world.ts'
+import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
+import { inWords } from './f1-wire.ts'
+import { runNode, ZONES } from './f5-processes.ts'
+import { digestOf, type Exchange, record, replay, whole } from './f5-replay.ts'
+import { runSuite } from './f5-suite.ts'
+import { type Variant, variants } from './f5-variants.ts'
+
+const SIZES = {
+  short: { requests: 300, withSuite: false },
+  long: { requests: 10_000, withSuite: true },
+} as const satisfies Record<Scale, object>
+
+const SEED = 20_260_305
+
+/** Differences that are told one by one. */
+const MOST_TOLD = 5
+
+/** F5: hidden dependence. */
+export const f5: Proof = {
+  id: 'F5',
+  promise:
+    'Nothing depends on the order in which records, lists, result lines or members stand, on the instant at which a world starts, or on the time zone.',
+  run: (scale, say) => runVariants(SIZES[scale], say),
+}
+
+/** Plays a generated script to worlds that differ in what must not matter, and runs the suite under three zones. */
+export async function runVariants(
+  { requests, withSuite }: { readonly requests: number; readonly withSuite: boolean },
+  say: (line: string) => void,
+  seed = SEED,
+): Promise<readonly Figure[]> {
+  const script = await record(requests, seed)
+  const figures: Figure[] = [tried('seed', seed), tried('requests of the script', requests)]
+  for (const variant of variants(seed)) {
+    say(`F5: ${variant.name}`)
+    figures.push(...(await compare(script, variant, say)))
+  }
+  figures.push(none('time zones with other answers', await otherZones(script, seed, say)))
+  if (!withSuite) return figures
+  for (const [n, zone] of ['UTC', ...ZONES].entries()) figures.push(...(await runSuite(zone, seed + n, say)))
+  return figures
+}
+
+async function compare(
+  script: readonly Exchange[],
+  { name, setting, leavesOut = () => false, normal = whole, start = Date.parse(START) }: Variant,
+  say: (line: string) => void,
+): Promise<readonly Figure[]> {
+  const answers = await replay(script, setting)
+  let different = 0
+  let shown = 0
+  for (const [n, exchange] of script.entries()) {
+    const answer = answers[n]
+    if (answer === undefined) continue
+    if (whole(exchange.answer) !== whole(answer)) shown += 1
+    if (leavesOut(exchange)) continue
+    const [first, second] = [normal(exchange.answer, Date.parse(START)), normal(answer, start)]
+    if (first === second) continue
+    different += 1
+    if (different <= MOST_TOLD)
+      say(`F5: ${name}, request ${n}: ${inWords(exchange.sent)}\n  was ${first}\n  is  ${second}`)
+  }
+  const figure = none(`${name}: answers that differ`, different)
+  // A world in which nothing looks different would show nothing.
+  return normal === whole ? [figure] : [atLeast(`${name}: answers in which it is seen`, shown, 1), figure]
+}
+
+async function otherZones(
+  script: readonly Exchange[],
+  seed: number,
+  say: (line: string) => void,
+): Promise<number> {
+  const file = new URL('./f5-zone.ts', import.meta.url).pathname
+  const here = digestOf(script)
+  const offsets = new Set<unknown>()
+  let different = 0
+  for (const zone of ZONES) {
+    const args = ['--import', 'tsx', file, String(script.length), String(seed)]
+    const { code, out, err } = await runNode(args, zone)
+    if (code !== 0) throw new Error(`the script under TZ=${zone} ended with ${code}: ${err}`)
+    const told: unknown = JSON.parse(out)
+    if (!isObject(told)) throw new Error(`the script said ${out}`)
+    offsets.add(told.offset)
+    if (told.digest !== here) different += 1
+    say(`F5: TZ=${zone} ${told.digest === here ? 'gives the same answers' : 'gives other answers'}`)
+  }
+  // A zone that the machine does not know would be UTC, and show nothing.
+  if (offsets.size !== ZONES.length) throw new Error('the machine lacks the time zones that this proof needs')
+  return different
+}

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto'
+import type { HouseOptions } from '../../../src/emulator.ts'
+import type { JsonObject } from '../../../src/kernel/json.ts'
+import { Chance } from '../../../src/kernel/random.ts'
+import { advanceTo } from '../../../src/kernel/time/settle.ts'
+import type { RawAnswer } from './connection.ts'
+import { readDocument } from './f1-document.ts'
+import { type Generated, generate, learn } from './f1-generate.ts'
+import { answerInProcess, apiInProcess } from './f1-in-process.ts'
+import { Memory, type Source } from './f1-valid.ts'
+import type { Sent } from './f1-wire.ts'
+import { busyCollections, proofWorld } from './world.ts'
+
+/** The port that Host headers name: the same in every world, so that nothing else differs. */
+const PORT = 4010
+
+/** A request of a script and what came of it. */
+export interface Exchange extends Generated {
+  readonly answer: RawAnswer
+}
+
+export type Collections = Readonly<Record<string, readonly object[]>>
+
+/** How a world is made that a script is played to. */
+export interface Setting {
+  readonly collections?: Collections
+  readonly options?: HouseOptions
+  /** What is done to each request before it is sent. */
+  readonly change?: (sent: Sent) => Sent
+}
+
+/** Generates a script against a new world, and keeps every answer. */
+export async function record(
+  requests: number,
+  seed: number,
+  setting: Setting = {},
+): Promise<readonly Exchange[]> {
+  const { emulator } = await worldOf(setting)
+  try {
+    const { sandbox } = emulator
+    const response = await fetch(`${emulator.controlUrl}/openapi.json?api=workspace`)
+    const document = readDocument(await response.json())
+    const api = apiInProcess({ port: PORT, sandboxes: emulator.sandboxes })
+    const source: Source = { sandbox, memory: new Memory(), chance: new Chance(seed, 'script') }
+    const script: Exchange[] = []
+    while (script.length < requests) {
+      const next = generate(document, source, PORT)
+      // What is not the API's goes through the server, whose port differs.
+      if (!api.owns(next.sent.target)) continue
+      advanceTo(sandbox, sandbox.clock.now + next.ms)
+      const answer = await answerInProcess(api, next.sent)
+      if (answer === 'closed') throw new Error('a request was not answered')
+      learn(source, next.operation, answer.status, answer.text)
+      script.push({ ...next, answer })
+    }
+    return script
+  } finally {
+    await emulator.close()
+  }
+}
+
+/** Every answer to a script in one word. */
+export function digestOf(script: readonly Exchange[]): string {
+  const hash = createHash('sha256')
+  for (const { answer } of script) hash.update(whole(answer))
+  return hash.digest('hex')
+}
+
+/** An answer as it is. */
+export function whole({ status, headers, text }: RawAnswer): string {
+  return JSON.stringify([status, [...headers], text])
+}
+
+/** Plays a script to another world. @returns the answers, in order */
+export async function replay(script: readonly Generated[], setting: Setting): Promise<readonly RawAnswer[]> {
+  const { emulator } = await worldOf(setting)
+  const { change = (sent: Sent) => sent } = setting
+  try {
+    const { sandbox } = emulator
+    const api = apiInProcess({ port: PORT, sandboxes: emulator.sandboxes })
+    const answers: RawAnswer[] = []
+    for (const { ms, sent } of script) {
+      advanceTo(sandbox, sandbox.clock.now + ms)
+      const answer = await answerInProcess(api, change(sent))
+      if (answer === 'closed') throw new Error('a request was not answered')
+      answers.push(answer)
+    }
+    return answers
+  } finally {
+    await emulator.close()
+  }
+}
+
+function worldOf({ collections = busyCollections(), options = {} }: Setting) {
+  return proofWorld({ ...options, fixtures: { collections } as unknown as JsonObject })
+}

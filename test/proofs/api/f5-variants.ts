@@ -1,0 +1,164 @@
+import { isObject, type Json } from '../../../src/kernel/json.ts'
+import { Chance } from '../../../src/kernel/random.ts'
+import { START } from '../../support/base-world.ts'
+import type { RawAnswer } from './connection.ts'
+import type { Sent } from './f1-wire.ts'
+import { type Collections, type Exchange, type Setting, whole } from './f5-replay.ts'
+import { busyCollections } from './world.ts'
+
+/** A world that differs in something that nothing may depend on, and what of an answer may differ there. */
+export interface Variant {
+  readonly name: string
+  readonly setting: Setting
+  /** Requests whose answers rest on what differs. */
+  readonly leavesOut?: (exchange: Exchange) => boolean
+  /** An answer of the first world, and one of this, without what may differ. */
+  readonly normal?: (answer: RawAnswer, start: number) => string
+  /** The instant at which this world starts, where it is another. */
+  readonly start?: number
+}
+
+const BEGIN = Date.parse(START)
+
+/** Whole seconds on other calendar days: a leap day, the ends of a year and of summer time, the last day of 32 bits. */
+const CLOCKS = [
+  '2028-02-29T12:00:00Z',
+  '2026-12-31T23:59:59Z',
+  '2026-10-25T00:59:30Z',
+  '2038-01-19T03:14:07Z',
+]
+
+/** Everything that answers must not depend on. */
+export function variants(seed: number): readonly Variant[] {
+  return [
+    { name: 'the same world again', setting: {} },
+    { name: 'records in reverse', setting: { collections: reordered((records) => records.toReversed()) } },
+    { name: 'records shuffled', setting: { collections: reordered((records) => shuffled(records, seed)) } },
+    {
+      name: 'lists in another order',
+      setting: { options: { settings: { 'lists.order': 'shuffled' } } },
+      leavesOut: isPage,
+      normal: withoutOrder,
+    },
+    {
+      name: 'result lines in another order',
+      setting: { options: { settings: { 'batch.results.order': 'shuffled' } } },
+      normal: withoutOrder,
+    },
+    {
+      name: 'members in another order',
+      setting: { change: withMembersReversed },
+      // What a model makes up is drawn in the order in which the schema asks for it.
+      leavesOut: ({ sent }) => /\/results(?:\?|$)/.test(sent.target),
+      normal: withoutMemberOrder,
+    },
+    ...CLOCKS.map((clock) => atClock(clock)),
+  ]
+}
+
+function reordered(order: (records: readonly object[]) => readonly object[]): Collections {
+  return Object.fromEntries(
+    Object.entries(busyCollections()).map(([name, records]) => [name, order(records)]),
+  )
+}
+
+function shuffled(records: readonly object[], seed: number): readonly object[] {
+  const chance = new Chance(seed, 'shuffle')
+  return records
+    .map((record) => ({ record, at: chance.next() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ record }) => record)
+}
+
+// Which records a page has depends on the order, as it should.
+function isPage({ sent }: Exchange): boolean {
+  return /\?|\/users$|\/data-views|consumption/.test(sent.target)
+}
+
+function withoutOrder(answer: RawAnswer): string {
+  const { status, headers, text } = answer
+  const type = headers.get('content-type') ?? ''
+  if (type === 'application/x-ndjson')
+    return whole({ status, headers, text: text.split('\n').sort().join('\n') })
+  const body = parsed(text)
+  if (!isObject(body) || !Array.isArray(body.data)) return whole(answer)
+  const data = body.data.map((each) => JSON.stringify(each)).sort()
+  // What a list rests on is another item of the ledger when its order does.
+  return JSON.stringify([status, { ...body, data }])
+}
+
+function withMembersReversed({ body, headers, ...sent }: Sent): Sent {
+  const json = body === undefined ? undefined : parsed(body.toString())
+  if (!isObject(json)) return { ...sent, headers, body }
+  const text = JSON.stringify(reversed(json), null, 1)
+  // JSON that says something twice, or in numbers that change, would not be the same request.
+  if (JSON.stringify(json) !== body?.toString()) return { ...sent, headers, body }
+  const next = Buffer.from(text)
+  const renamed = headers.map(
+    ([name, value]) => [name.toLowerCase(), name === 'Content-Length' ? String(next.length) : value] as const,
+  )
+  return { ...sent, headers: renamed, body: next }
+}
+
+function reversed(value: Json): Json {
+  if (Array.isArray(value)) return value.map((each) => reversed(each as Json))
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .toReversed()
+      .map(([key, each]) => [key, reversed(each)]),
+  )
+}
+
+// Opaque records come back in the order in which they came, and the first of several faults may be another.
+function withoutMemberOrder({ status, headers, text }: RawAnswer): string {
+  if (status >= 400) return JSON.stringify([status, [...headers.keys()]])
+  return JSON.stringify([status, [...headers], sorted(parsed(text) ?? text)])
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, sorted(value[key])]),
+  )
+}
+
+function atClock(clock: string): Variant {
+  const start = Date.parse(clock)
+  return {
+    name: `started at ${clock}`,
+    start,
+    setting: { options: { clock }, collections: moved(start - BEGIN) },
+    // A report is about calendar days, and so are the dates in its query.
+    leavesOut: ({ sent }) => /consumption/i.test(sent.target),
+    normal: withoutTime,
+  }
+}
+
+const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z/g
+
+function moved(by: number): Collections {
+  const text = JSON.stringify(busyCollections())
+  const later = text.replaceAll(INSTANT, (instant) => new Date(Date.parse(instant) + by).toISOString())
+  return JSON.parse(later) as Collections
+}
+
+// Every instant as its distance from the start.
+function withoutTime({ status, headers, text }: RawAnswer, start: number): string {
+  const relative = new Map(headers)
+  relative.set('date', String(Date.parse(headers.get('date') ?? '') - start))
+  relative.set('x-ratelimit-reset', String(Number(headers.get('x-ratelimit-reset')) - start / 1000))
+  const distant = text.replaceAll(INSTANT, (instant) => `T${Date.parse(instant) - start}`)
+  return JSON.stringify([status, [...relative], distant])
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,220 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Refusal } from '../../../src/kernel/errors.ts'
+import { Snapshots } from '../../../src/kernel/worlds/snapshots.ts'
+import { type Opened, open, put, texts } from '../../support/disk-world.ts'
+import { unsynced } from '../../support/mortal-files.ts'
+import { FaultyFiles, type How } from './d3-faulty-files.ts'
+import { BY_HAND, EDITED, type Model, type Notes, shelfIn, survivors } from './d3-survivors.ts'
+import { crashedWorld } from './d6-world.ts'
+
+/** What each life begins with: what a killed process has left, half a line and half a checkpoint included. */
+export interface Beginning {
+  readonly files: ReadonlyMap<string, Buffer>
+  readonly notes: Notes
+}
+
+/** Whatever is wrong with a life: none where all is well. */
+export interface Verdict {
+  readonly lost: readonly string[]
+  readonly crashes: readonly string[]
+  readonly unreadable: readonly string[]
+  readonly operations: readonly string[]
+  readonly struck: boolean
+}
+
+const COMMITS = 140
+const EVERY = 20
+/** Milliseconds. */
+const UNTIL_CLOSED = 10_000
+/** The number of the commit that comes while an edit is being taken. */
+const AFTER_EDIT = 49
+const INVALID = '{'
+
+/** @param folder an empty one */
+export async function beginning(folder: string): Promise<Beginning> {
+  const file = join(folder, 'world.json')
+  const { files } = await crashedWorld(file, 'a failed checkpoint')
+  const again = await open(file, { files: unsynced })
+  const notes = texts(again.sandbox)
+  await again.persistence.close()
+  const log = files.get('world.json.log') ?? Buffer.alloc(0)
+  const left: [string, Buffer][] = [
+    ['world.json.log', Buffer.concat([log, log.subarray(0, 50)])],
+    ['world.json.left-over.tmp', Buffer.from('{')],
+    ['world.json.lock', Buffer.from(JSON.stringify({ pid: 2 ** 22 + 1, started: '1', id: 'gone' }))],
+  ]
+  return { files: new Map([...files, ...left]), notes }
+}
+
+/** Lives once with a fault at one operation, starts again, and compares. @param parent a folder for the folder of this life */
+export async function liveWith(at: number, how: How, parent: string, begin: Beginning): Promise<Verdict> {
+  const folder = mkdtempSync(join(parent, 'life-'))
+  for (const [name, content] of begin.files) writeFileSync(join(folder, name), content)
+  const faulty = new FaultyFiles(at, how)
+  const model: Model = {
+    notes: begin.notes,
+    possible: begin.notes,
+    snapshots: new Map(),
+    unsure: [],
+    edited: false,
+    refused: false,
+  }
+  try {
+    const life = new Life(join(folder, 'world.json'), faulty, how, model)
+    await life.run()
+    const after = await survivors(folder, model)
+    const { done: operations, hasStruck: struck } = faulty
+    return { ...after, crashes: life.crashes, operations, struck }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** A world that is opened, written to, checkpointed, saved to snapshots, edited by hand, and closed. */
+class Life {
+  readonly crashes: string[] = []
+  readonly #file: string
+  readonly #faulty: FaultyFiles
+  readonly #how: How
+  readonly #model: Model
+
+  constructor(file: string, faulty: FaultyFiles, how: How, model: Model) {
+    this.#file = file
+    this.#faulty = faulty
+    this.#how = how
+    this.#model = model
+  }
+
+  /** Returns when it is over, by its own end or by that of its process. */
+  async run(): Promise<void> {
+    const { files } = this.#faulty
+    const world = await open(this.#file, { files }).catch((error: unknown) => this.#failed(error))
+    if (world === undefined) return
+    const snapshots = new Snapshots(world.sandbox, shelfIn(dirname(this.#file), files))
+    for (let n = 0; n < COMMITS && !this.#faulty.isDead; n++) await this.#step(n, world, snapshots)
+    const closed = await turning(
+      world,
+      world.persistence.close().then(() => 'in order', String),
+      UNTIL_CLOSED,
+    )
+    if (this.#faulty.isDead) return
+    if (closed !== 'in order') this.crashes.push(`the end failed: ${closed ?? 'it never came'}`)
+    if (this.#model.refused && !this.#hasKept(INVALID)) this.crashes.push('an invalid edit was not kept')
+  }
+
+  async #step(n: number, world: Opened, snapshots: Snapshots): Promise<void> {
+    const checkpoint = n % EVERY === EVERY - 1 ? this.#checkpoint(world) : undefined
+    this.#commit(world, n)
+    if (n % 3 === 0) await new Promise((next) => setImmediate(next))
+    await turning(world, checkpoint)
+    if (n % 35 === 10) await this.#save(world, snapshots, `s-${n % 2}`)
+    if (n === 100) await this.#forget(snapshots, 's-1')
+    if (n === 60) await this.#edit(world)
+  }
+
+  /** True when it stands. */
+  #checkpoint({ persistence }: Opened): Promise<boolean> {
+    return persistence.checkpointNow().then(
+      () => true,
+      (error: unknown) => {
+        this.#failed(error)
+        return false
+      },
+    )
+  }
+
+  #commit({ sandbox }: Opened, n: number): void {
+    const id = `n-${n % 50}`
+    const text = n % 7 === 6 ? undefined : `text ${n}`
+    const { [id]: _, ...others } = texts(sandbox)
+    this.#model.possible = text === undefined ? others : { ...texts(sandbox), [id]: text }
+    try {
+      put(sandbox, id, text)
+    } catch (error) {
+      this.#failed(error)
+    }
+    if (!this.#faulty.isDead) this.#model.notes = texts(sandbox)
+  }
+
+  async #save({ sandbox }: Opened, snapshots: Snapshots, name: string): Promise<void> {
+    const notes = texts(sandbox)
+    const saved = await this.#attempt(name, notes, () => snapshots.save(name))
+    if (saved) this.#model.snapshots.set(name, notes)
+  }
+
+  async #forget(snapshots: Snapshots, name: string): Promise<void> {
+    if (!this.#model.snapshots.has(name)) return
+    const deleted = await this.#attempt(name, undefined, () => snapshots.delete(name))
+    if (deleted) this.#model.snapshots.delete(name)
+  }
+
+  async #attempt(name: string, notes: Notes | undefined, work: () => Promise<unknown>): Promise<boolean> {
+    this.#model.unsure.push({ name, notes })
+    try {
+      await work()
+    } catch (error) {
+      this.#failed(error)
+      return false
+    }
+    this.#model.unsure = this.#model.unsure.filter((each) => each.name !== name)
+    return true
+  }
+
+  // The log is empty before: a file that is edited in the moment of a kill is in force without it, and that is said.
+  async #edit(world: Opened): Promise<void> {
+    if ((await turning(world, this.#checkpoint(world))) !== true) return
+    const document = JSON.parse(readFileSync(this.#file, 'utf8'))
+    document.collections.notes.push({ id: BY_HAND, text: EDITED })
+    writeFileSync(this.#file, JSON.stringify(document))
+    this.#model.edited = true
+    const checkpoint = this.#checkpoint(world)
+    await new Promise((next) => setImmediate(next))
+    if (!this.#faulty.isDead) this.#commit(world, AFTER_EDIT)
+    await turning(world, checkpoint)
+    if (!this.#faulty.isDead) await this.#refusedEdit(world)
+  }
+
+  async #refusedEdit(world: Opened): Promise<void> {
+    this.#model.notes = texts(world.sandbox)
+    // One that still waits for the disk must not be written over; a full disk has no room to keep what is refused; and of a
+    // file that says nothing any more, a kill leaves nothing.
+    const isRisky = ['full', 'before', 'after', 'half'].includes(this.#how)
+    if (isRisky || this.#model.notes[BY_HAND] !== EDITED) return
+    writeFileSync(this.#file, INVALID)
+    this.#model.refused = true
+    await turning(world, this.#checkpoint(world))
+  }
+
+  #hasKept(text: string): boolean {
+    const folder = dirname(this.#file)
+    const kept = readdirSync(folder).filter((name) => name.includes('.rejected-'))
+    return kept.some((name) => readFileSync(join(folder, name), 'utf8') === text)
+  }
+
+  // What the system refuses is told as that, and nothing else may go wrong.
+  #failed(error: unknown): undefined {
+    const { isDead } = this.#faulty
+    const isRefusal = error instanceof Refusal && error.code === 'storage_unavailable'
+    const isSystem = error instanceof Error && ('syscall' in error || 'code' in error)
+    if (!isDead && !isRefusal && !isSystem) this.crashes.push(String(error))
+  }
+}
+
+/** Lets timers fire until a promise is kept. One that waits for a disk that stays full is given up after some milliseconds. */
+async function turning<T>(
+  { timers }: Opened,
+  promise: Promise<T> | undefined,
+  patience = 100,
+): Promise<T | undefined> {
+  let over = promise === undefined
+  const done = promise?.finally(() => {
+    over = true
+  })
+  const begun = performance.now()
+  for (let turn = 1; !over && (turn < 1_000 || performance.now() - begun < patience); turn++) {
+    await new Promise((next) => setImmediate(next))
+    if (turn % 20 === 0) timers.fire()
+  }
+  return over ? done : undefined
+}

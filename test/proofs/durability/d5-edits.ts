@@ -1,0 +1,250 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Client } from '../client.ts'
+import { type Figure, none, type Proof, tried } from '../proof.ts'
+import { comesTrue, pause, Stage, type Started } from '../stage.ts'
+import { byRenaming, emptiedFirst, inHalves, inPlace, type Save, tooSlowly } from './d5-saves.ts'
+
+const EDITS = { short: 10, long: 100 }
+
+// biome-ignore lint/suspicious/noExplicitAny: documents are edited into every shape, also wrong ones.
+type Loose = any
+
+/** What may become of an edit: it is in the world, or it is refused, said, and kept beside byte for byte. */
+type Outcome = 'taken' | 'refused' | 'said'
+
+/** A kind of edit. */
+interface Kind {
+  readonly name: string
+  readonly save: Save
+  /** `said`: taken, or refused and said. */
+  readonly expected: Outcome
+  /** Makes the text to save. @param id of the page that the edit adds, or is about */
+  readonly text: (document: Loose, id: string) => string
+  /** Whether the API changes the same record after the file was read and before it is saved. */
+  readonly conflicts?: boolean
+}
+
+const adding = (document: Loose, id: string): string => {
+  document.collections.pages.push({ ...PAGE, id })
+  return JSON.stringify(document, null, 2)
+}
+const wrong = (document: Loose, id: string): string => {
+  document.collections.pages.push({ ...PAGE, id, name: 7 })
+  return JSON.stringify(document, null, 2)
+}
+const changing = (document: Loose, id: string): string => {
+  const page = document.collections.pages.find((each: { id: string }) => each.id === id)
+  page.name = EDITED
+  return JSON.stringify(document, null, 2)
+}
+const half = (document: Loose, id: string): string => {
+  const text = adding(document, id)
+  return text.slice(0, text.length >> 1)
+}
+
+const [MADE, BY_THE_API, EDITED] = ['made', 'changed by the API', 'edited']
+const PAGE = { name: MADE, teamspace_id: 'ts-a', scope: 'teamspace', created_at: '2026-01-01T00:00:00.000Z' }
+
+/** By turns. */
+const KINDS: readonly Kind[] = [
+  { name: 'in place', save: inPlace, expected: 'taken', text: adding },
+  { name: 'by renaming', save: byRenaming, expected: 'taken', text: adding },
+  { name: 'no JSON, in place', save: inPlace, expected: 'refused', text: half },
+  { name: 'in halves', save: inHalves, expected: 'taken', text: adding },
+  { name: 'wrong, by renaming', save: byRenaming, expected: 'refused', text: wrong },
+  { name: 'emptied first', save: emptiedFirst, expected: 'taken', text: adding },
+  {
+    name: 'against the API, by renaming',
+    save: byRenaming,
+    expected: 'taken',
+    text: changing,
+    conflicts: true,
+  },
+  { name: 'wrong, in place', save: inPlace, expected: 'refused', text: wrong },
+  { name: 'no JSON, by renaming', save: byRenaming, expected: 'refused', text: half },
+  { name: 'too slowly', save: tooSlowly, expected: 'said', text: adding },
+]
+
+interface Seen {
+  lost: number
+  unkept: number
+  wrong: number
+  readonly taken: Set<string>
+}
+
+/** D5: people edit the state file while clients write. */
+export const d5: Proof = {
+  id: 'D5',
+  promise:
+    'Of hand edits of the state file while the emulator runs none is lost in silence, and none stops it.',
+  run: async (scale, say) => {
+    const edits = EDITS[scale]
+    await using stage = new Stage()
+    const file = join(stage.folder, 'data', 'default.json')
+    const server = stage.start()
+    const port = await server.port
+    const traffic = new Traffic(port)
+    const client = new Client(port)
+    const seen: Seen = { lost: 0, unkept: 0, wrong: 0, taken: new Set() }
+    for (let n = 0; n < edits; n++) {
+      const kind = KINDS[n % KINDS.length] as Kind
+      await new Attempt({ server, client, file, say }, kind, `edit-${n}`).run(seen)
+      if ((n + 1) % 20 === 0) say(`D5: ${n + 1} of ${edits} edits`)
+    }
+    const made = await traffic.end()
+    client.close()
+    const crashed = server.child.exitCode !== null || server.child.signalCode !== null
+    await server.stop()
+    const traces = server.log.filter(({ level, message }) => level === 'raw' || /defect/.test(message))
+    for (const { message } of traces) say(`D5: it said: ${message}`)
+    const missing = await missingAfterRestart(stage, [...seen.taken, ...made])
+    return figures(edits, made.length, seen, { crashes: Number(crashed), traces: traces.length, missing })
+  },
+}
+
+function figures(
+  edits: number,
+  made: number,
+  seen: Seen,
+  after: { crashes: number; traces: number; missing: number },
+): Figure[] {
+  return [
+    tried('edits while running', `${edits}: ${KINDS.map(({ name }) => name).join('; ')}`),
+    tried('edits taken', seen.taken.size),
+    tried('pages made by the API meanwhile', made),
+    none('edits lost in silence', seen.lost),
+    none('refused edits, or records that an edit replaced, that were not kept', seen.unkept),
+    none('edits refused although right, or taken although wrong', seen.wrong),
+    none('crashes', after.crashes),
+    none('lines on stderr that are no log entry, or say that there is a defect', after.traces),
+    none('taken edits and pages of the API missing after a restart', after.missing),
+  ]
+}
+
+interface Scene {
+  readonly server: Started
+  readonly client: Client
+  readonly file: string
+  readonly say: (line: string) => void
+}
+
+/** One edit, from reading the file to what becomes of it. */
+class Attempt {
+  readonly #scene: Scene
+  readonly #kind: Kind
+  readonly #id: string
+  readonly #said: number
+
+  constructor(scene: Scene, kind: Kind, id: string) {
+    this.#scene = scene
+    this.#kind = kind
+    this.#id = id
+    this.#said = scene.server.log.length
+  }
+
+  async run(seen: Seen): Promise<void> {
+    const { client, file, say } = this.#scene
+    const { name, save, text, expected, conflicts } = this.#kind
+    if (conflicts === true) await this.#prepareConflict()
+    const edit = text(JSON.parse(readFileSync(file, 'utf8')), this.#id)
+    if (conflicts === true) await client.put(this.#path, { ...PAGE, name: BY_THE_API })
+    await save(file, edit)
+    const outcome = await this.#outcome()
+    if (outcome === 'taken') seen.taken.add(this.#id)
+    // The next edit is made on a file that the emulator has written again.
+    await comesTrue(() => ![edit, ''].includes(read(file)))
+    if (outcome === undefined) seen.lost += 1
+    else if (expected !== 'said' && outcome !== expected) seen.wrong += 1
+    const kept = await this.#isKept(outcome, edit)
+    if (!kept) seen.unkept += 1
+    if (outcome === undefined || !kept || (expected !== 'said' && outcome !== expected))
+      say(`D5: ${this.#id}, ${name}: expected ${expected}, was ${outcome}, ${kept ? '' : 'not '}kept`)
+  }
+
+  get #path(): string {
+    return `/__emulator/state/pages/${this.#id}`
+  }
+
+  /** The record is there and in the file, which is not edited before it has been written. */
+  async #prepareConflict(): Promise<void> {
+    await this.#scene.client.put(this.#path, PAGE)
+    await comesTrue(() => readFileSync(this.#scene.file, 'utf8').includes(`"${this.#id}"`))
+  }
+
+  async #outcome(): Promise<'taken' | 'refused' | undefined> {
+    let outcome: 'taken' | 'refused' | undefined
+    await comesTrue(async () => {
+      if (await this.#isThere()) outcome = 'taken'
+      else if (this.#notices('edit_refused').length > 0) outcome = 'refused'
+      return outcome !== undefined
+    })
+    return outcome
+  }
+
+  async #isThere(): Promise<boolean> {
+    const page = (await this.#scene.client.get(this.#path).catch(() => undefined)) as
+      | { name: string }
+      | undefined
+    return page?.name === (this.#kind.conflicts === true ? EDITED : MADE)
+  }
+
+  async #isKept(outcome: Outcome | undefined, edit: string): Promise<boolean> {
+    if (outcome === 'refused') {
+      const texts = this.#notices('edit_refused').map(({ kept = '' }) => read(kept))
+      // Of one that is saved too slowly, what has been looked at is its first half.
+      return texts.some((text) => text !== '' && (text === edit || this.#kind.expected === 'said'))
+    }
+    if (this.#kind.conflicts !== true) return true
+    return comesTrue(() =>
+      this.#notices('edit_taken').some(({ kept = '' }) => read(kept).includes(BY_THE_API)),
+    )
+  }
+
+  #notices(event: string) {
+    return this.#scene.server.log.slice(this.#said).filter((each) => each.event === event)
+  }
+}
+
+function read(file: string): string {
+  return existsSync(file) ? readFileSync(file, 'utf8') : ''
+}
+
+/** A client that makes pages all the time. */
+class Traffic {
+  readonly #client: Client
+  readonly #made: string[] = []
+  readonly #running: Promise<void>
+  #goesOn = true
+
+  constructor(port: number) {
+    this.#client = new Client(port)
+    this.#running = this.#run()
+    this.#running.catch(() => {})
+  }
+
+  /** Ends it; the ids that were acknowledged. */
+  async end(): Promise<readonly string[]> {
+    this.#goesOn = false
+    // A crash is counted by who looks at the process.
+    await this.#running.catch(() => {})
+    this.#client.close()
+    return this.#made
+  }
+
+  async #run(): Promise<void> {
+    while (this.#goesOn) {
+      this.#made.push((await this.#client.post('/v1/pages', { name: 'by the API' })).id)
+      await pause(10)
+    }
+  }
+}
+
+async function missingAfterRestart(stage: Stage, expected: readonly string[]): Promise<number> {
+  const server = stage.start()
+  const client = new Client(await server.port)
+  const there = new Set(await client.ids('pages'))
+  client.close()
+  await server.stop()
+  return expected.filter((id) => !there.has(id)).length
+}

@@ -1,0 +1,184 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { NewerFormat } from '../../../src/doors/disk/log-reader.ts'
+import type { Notice } from '../../../src/doors/disk/notice.ts'
+import { type Recovered, recover } from '../../../src/doors/disk/recovery.ts'
+import { open, put, testLedger, testService, texts } from '../../support/disk-world.ts'
+import { unsynced } from '../../support/mortal-files.ts'
+import { type Figure, none, type Proof, tried } from '../proof.ts'
+import { type Damage, damaged, damagesOf, inWords } from './d6-damage.ts'
+import { type Crashed, crashedWorld, HALF_WAY, stateOf } from './d6-world.ts'
+import { MemoryFiles } from './memory-files.ts'
+
+/** Each so-manieth cut and flip; and of these each so-manieth is also lived with, on the real disk. */
+const STRIDES = {
+  short: { tried: 149, livedWith: 60 },
+  long: { tried: 1, livedWith: 400 },
+}
+
+/** In memory, so that every path in a message is known. */
+const FILE = '/data/world.json'
+const CONTEXT = { service: testService, ledger: testLedger, strict: false }
+
+/** So many of each fault are shown. */
+const SHOWN = 5
+
+/** What may not be. */
+type Fault = 'crash' | 'silent' | 'no prefix' | 'no place' | 'destroyed'
+
+/** D6: a state file and its log, of worlds with three pasts, damaged in every way that a cut or one bit can do. */
+export const d6: Proof = {
+  id: 'D6',
+  promise:
+    'A damaged log or state file gives an exact prefix of what was, or a refusal that names the place; never a silent gap.',
+  run: async (scale, say) => {
+    const folder = mkdtempSync(join(tmpdir(), 'workspace-proof-'))
+    const tally = new Tally(say)
+    try {
+      for (const halfWay of HALF_WAY) {
+        mkdirSync(join(folder, halfWay))
+        const crashed = await crashedWorld(join(folder, halfWay, 'world.json'), halfWay)
+        for (const [name, content] of crashed.files) {
+          tally.files.push(`${name} ${content.length} bytes`)
+          for (const damage of damagesOf(name, content.length, STRIDES[scale].tried)) {
+            tally.add(damage, await load(crashed, damage))
+            if (tally.tried % STRIDES[scale].livedWith === 0)
+              tally.live(await goesOn(crashed, damage, folder, say))
+          }
+          say(`D6: ${name}, half way ${halfWay}: done, ${tally.tried} damages so far`)
+        }
+      }
+      return tally.figures()
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+}
+
+class Tally {
+  readonly files: string[] = []
+  tried = 0
+  readonly #say: (line: string) => void
+  readonly #faults = new Map<Fault, number>()
+  #said = 0
+  #lived = 0
+  #stuck = 0
+
+  constructor(say: (line: string) => void) {
+    this.#say = say
+  }
+
+  add(damage: Damage, { fault, said }: Loaded): void {
+    this.tried += 1
+    if (said) this.#said += 1
+    if (fault === undefined) return
+    const times = (this.#faults.get(fault) ?? 0) + 1
+    this.#faults.set(fault, times)
+    if (times <= SHOWN) this.#say(`D6: ${fault}: ${inWords(damage)}`)
+  }
+
+  live(goesOn: boolean): void {
+    this.#lived += 1
+    if (!goesOn) this.#stuck += 1
+  }
+
+  figures(): Figure[] {
+    const count = (fault: Fault): number => this.#faults.get(fault) ?? 0
+    return [
+      tried('cuts and flipped bits', `${this.tried} in ${this.files.join(', ')}`),
+      tried('of these said to the owner', this.#said),
+      tried('of these lived with on the real disk', this.#lived),
+      none('loads that threw', count('crash')),
+      none('worlds that are no prefix of what was', count('no prefix')),
+      none('worlds that lack something in silence', count('silent')),
+      none('messages that name no file and place', count('no place')),
+      none('contents that are not there any more', count('destroyed')),
+      none('worlds that could not go on', this.#stuck),
+    ]
+  }
+}
+
+interface Loaded {
+  readonly fault?: Fault
+  readonly said: boolean
+}
+
+/** Loads the files with one of them damaged, in memory. */
+async function load({ files, states }: Crashed, damage: Damage): Promise<Loaded> {
+  const memory = new MemoryFiles([...files].map(([name, content]) => [`/data/${name}`, content]))
+  const path = `/data/${damage.file}`
+  const broken = damaged(memory.read(path) as Buffer, damage)
+  memory.contents.set(path, broken)
+  const notices: Notice[] = []
+  let found: Recovered | undefined
+  try {
+    found = await recover(memory, FILE, CONTEXT, (notice) => notices.push(notice))
+  } catch (error) {
+    // A flipped bit can make a higher version of the format; that is refused, with everything left in its place.
+    if (error instanceof NewerFormat && error.message.startsWith(`${path} has the format`))
+      return { said: true }
+    return { fault: 'crash', said: false }
+  }
+  const said = notices.length > 0
+  const fault =
+    faultOf(damage, states, found, notices) ?? (isThere(memory, broken, notices) ? undefined : 'destroyed')
+  return { said, ...(fault && { fault }) }
+}
+
+function faultOf(
+  damage: Damage,
+  states: readonly string[],
+  found: Recovered | undefined,
+  notices: readonly Notice[],
+): Fault | undefined {
+  const isSilent = notices.length === 0
+  const isOfFile = damage.file === basename(FILE)
+  if (found === undefined) return isSilent ? 'silent' : placeFault(damage, notices)
+  // A state file that is still one after the damage cannot be told from an edited one: that is said, and it is in force.
+  if (isOfFile) return isSilent ? 'silent' : undefined
+  const at = states.indexOf(stateOf(found.loaded.world.store))
+  if (at === -1) return 'no prefix'
+  if (!isSilent) return placeFault(damage, notices)
+  // Where the last line ends nobody can see that there were more.
+  const isTail = damage.bit === undefined && damage.file === `${basename(FILE)}.log`
+  return at === states.length - 1 || isTail ? undefined : 'silent'
+}
+
+/** Some message names the file, and a byte or a line of it; or the next file of the log, where it finds that there is a gap. */
+function placeFault({ file }: Damage, notices: readonly Notice[]): Fault | undefined {
+  const own = file.replaceAll('.', '\\.')
+  const place = new RegExp(`/data/${own}(?:, byte \\d+: |:\\d+:)|/data/.*\\.log, byte \\d+: `)
+  return notices.some(({ message }) => place.test(message)) ? undefined : 'no place'
+}
+
+/** Whether what the file said lies somewhere: in place, or beside. Of half a line at the end, what stands before it. */
+function isThere(memory: MemoryFiles, broken: Buffer, notices: readonly Notice[]): boolean {
+  const torn = notices.some(({ event }) => event === 'log_torn')
+  const content = torn ? broken.subarray(0, broken.lastIndexOf(0x0a) + 1) : broken
+  return [...memory.contents.values()].some((each) => each.equals(content) || each.equals(broken))
+}
+
+/** Starts on the damaged files, writes, ends, and starts again: what was written is there. */
+async function goesOn({ files }: Crashed, damage: Damage, parent: string, say: (line: string) => void) {
+  const folder = mkdtempSync(join(parent, 'damaged-'))
+  for (const [name, content] of files)
+    writeFileSync(join(folder, name), name === damage.file ? damaged(content, damage) : content)
+  const file = join(folder, 'world.json')
+  try {
+    const first = await open(file, { files: unsynced })
+    put(first.sandbox, 'later', 'life goes on')
+    const before = texts(first.sandbox)
+    await first.persistence.close()
+    const second = await open(file, { files: unsynced })
+    const after = texts(second.sandbox)
+    await second.persistence.close()
+    return JSON.stringify(before) === JSON.stringify(after) && second.notices.length === 0
+  } catch (error) {
+    if (error instanceof NewerFormat) return true
+    say(`D6: cannot go on after ${inWords(damage)}: ${error}`)
+    return false
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,148 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Chance } from '../../../src/kernel/random.ts'
+import { Client, Refused } from '../client.ts'
+import { below, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
+import { pause, Stage, type Started, within } from '../stage.ts'
+import { timing } from '../timing.ts'
+
+const TRIALS = { short: 5, long: 100 }
+
+/** Milliseconds that the end may take. */
+const UNTIL_GONE = 2_000
+
+/** Milliseconds between two signals of one pair, at most. */
+const PAIR = 50
+
+/** A way to tell the emulator to stop. */
+interface Way {
+  readonly name: string
+  readonly signals: readonly NodeJS.Signals[]
+  readonly throughNpm?: boolean
+}
+
+/** The default sandbox, and one that persists beside it. */
+const SANDBOXES = ['', '/@kept']
+
+/** By turns. */
+const WAYS: readonly Way[] = [
+  { name: 'SIGINT', signals: ['SIGINT'] },
+  { name: 'SIGINT twice', signals: ['SIGINT', 'SIGINT'] },
+  { name: 'SIGINT to npm start', signals: ['SIGINT'], throughNpm: true },
+  { name: 'SIGTERM', signals: ['SIGTERM'] },
+  { name: 'SIGHUP', signals: ['SIGHUP'] },
+]
+
+/** What every end has to leave as it is: files of the emulator's own, and one that a user has put beside them. */
+const KEPT = [
+  'default.json',
+  'notes.txt',
+  join('sandboxes', 'kept.json'),
+  join('snapshots', 'default', 's-1.json'),
+  join('snapshots', 'kept', 's-1.json'),
+]
+
+interface Tally {
+  acknowledged: number
+  refused: number
+  deleted: number
+  wrongCodes: number
+  slowest: number
+}
+
+/** D7: signals come while clients write. */
+export const d7: Proof = {
+  id: 'D7',
+  promise:
+    'A signal ends the emulator in order: nothing acknowledged is lost, nothing is deleted, and it does not take long.',
+  run: async (scale, say) => {
+    const trials = TRIALS[scale]
+    const chance = new Chance(7, 'signals')
+    await using stage = new Stage()
+    const data = join(stage.folder, 'data')
+    const known = new Set<string>()
+    const tally: Tally = { acknowledged: 0, refused: 0, deleted: 0, wrongCodes: 0, slowest: 0 }
+    await prepare(stage, data)
+    for (let trial = 0; trial < trials; trial++) {
+      const way = WAYS[trial % WAYS.length] as Way
+      const { ms, code } = await end(stage, way, chance, known, tally)
+      const missing = KEPT.filter((name) => !existsSync(join(data, name)))
+      tally.deleted += missing.length
+      tally.slowest = Math.max(tally.slowest, ms)
+      // The end in order, or what shells say of a process that the second signal has ended.
+      if (way.throughNpm !== true && code !== 0 && !(way.signals.length > 1 && code === 130))
+        tally.wrongCodes += 1
+      if (missing.length > 0) say(`D7: ${way.name} has deleted ${missing.join(', ')}`)
+      if ((trial + 1) % 20 === 0) say(`D7: ${trial + 1} of ${trials} ends, ${known.size} writes acknowledged`)
+    }
+    tally.acknowledged = known.size
+    return figures(scale, trials, tally, await lost(stage, known))
+  },
+}
+
+function figures(scale: Scale, trials: number, tally: Tally, missing: number): Figure[] {
+  return [
+    tried('ends by a signal', `${trials}: ${WAYS.map(({ name }) => name).join(', ')}`),
+    tried('writes acknowledged meanwhile', tally.acknowledged),
+    none('acknowledged writes lost', missing),
+    none('writes answered with an error', tally.refused),
+    none('files or folders deleted', tally.deleted),
+    none('wrong exit codes', tally.wrongCodes),
+    timing(scale, below('slowest end', Math.round(tally.slowest), UNTIL_GONE, 'ms')),
+  ]
+}
+
+/** A sandbox that persists, snapshots, and a file that is nobody's business. */
+async function prepare(stage: Stage, data: string): Promise<void> {
+  const server = stage.start()
+  const port = await server.port
+  const client = new Client(port)
+  await client.post('/__emulator/sandboxes', { name: 'kept', persist: true })
+  for (const prefix of SANDBOXES) await client.post(`${prefix}/__emulator/snapshots`, { name: 's-1' })
+  client.close()
+  await server.stop()
+  mkdirSync(data, { recursive: true })
+  writeFileSync(join(data, 'notes.txt'), 'of the user')
+}
+
+/** Starts it, lets two clients write, sends the signals at a random moment; how long the end took, and its exit code. */
+async function end(stage: Stage, way: Way, chance: Chance, known: Set<string>, tally: Tally) {
+  const server = stage.start(way.throughNpm === true ? { throughNpm: true } : {})
+  const port = await server.port
+  const writing = Promise.all(SANDBOXES.map((prefix) => write(port, prefix, known, tally)))
+  await pause(chance.int(20, 150))
+  const begun = performance.now()
+  for (const [n, signal] of way.signals.entries()) {
+    if (n > 0) await pause(chance.int(0, PAIR))
+    server.signal(signal)
+  }
+  const { at, code } = await within('the end after a signal', server.ended)
+  await writing
+  return { ms: at - begun, code }
+}
+
+/** Writes until the server is gone. */
+async function write(port: number, prefix: string, known: Set<string>, tally: Tally): Promise<void> {
+  const client = new Client(port)
+  try {
+    for (let n = 0; ; n++)
+      known.add(`${prefix} ${(await client.post(`${prefix}/v1/pages`, { name: `${n}` })).id}`)
+  } catch (error) {
+    if (error instanceof Refused) tally.refused += 1
+  } finally {
+    client.close()
+  }
+}
+
+async function lost(stage: Stage, known: ReadonlySet<string>): Promise<number> {
+  const server: Started = stage.start()
+  const port = await server.port
+  const client = new Client(port)
+  const there = new Set<string>()
+  for (const prefix of SANDBOXES) {
+    for (const id of await client.ids('pages', prefix)) there.add(`${prefix} ${id}`)
+  }
+  client.close()
+  await server.stop()
+  return [...known].filter((page) => !there.has(page)).length
+}

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { broken, type Proof } from '../proof.ts'
+import { d1 } from './d1-kill.ts'
+import { d3 } from './d3-io.ts'
+import { d4 } from './d4-lock.ts'
+import { d5 } from './d5-edits.ts'
+import { d6 } from './d6-loader.ts'
+import { d7 } from './d7-signals.ts'
+
+/** What a short run has shown to be otherwise than promised, and what it has said of that. */
+async function wrongIn(proof: Proof): Promise<readonly string[]> {
+  const said: string[] = []
+  const wrong = broken(await proof.run('short', (line) => said.push(line)))
+  return wrong.length === 0 ? [] : [...wrong, ...said]
+}
+
+test('R280 R233 D1 nothing acknowledged is lost, doubled or untold when the process is killed while writing', async () => {
+  expect(await wrongIn(d1)).toEqual([])
+})
+
+test('D3 no file operation in which the process dies, or that the system refuses, loses or crashes anything', async () => {
+  expect(await wrongIn(d3)).toEqual([])
+})
+
+test('D4 of simultaneous starts on one directory exactly one wins, also over the lock of a killed process', async () => {
+  expect(await wrongIn(d4)).toEqual([])
+})
+
+test('D5 hand edits of every kind are taken, or refused and kept, and stop nothing', async () => {
+  expect(await wrongIn(d5)).toEqual([])
+})
+
+test('D6 a log or a state file that is cut or has a bit flipped gives a prefix or a refusal that names the place', async () => {
+  expect(await wrongIn(d6)).toEqual([])
+})
+
+test('D7 a signal ends the process in order and in time, and deletes nothing', async () => {
+  expect(await wrongIn(d7)).toEqual([])
+})

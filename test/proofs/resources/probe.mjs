@@ -1,0 +1,42 @@
+import { renameSync, writeFileSync } from 'node:fs'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { isMainThread } from 'node:worker_threads'
+
+// Runs before the emulator in its process, so that a proof can look inside without a word of the product about it: at
+// SIGUSR2 it collects garbage and writes what is in use into the file that PROBE_FILE names.
+
+/** Milliseconds between two looks at the event loop. */
+const RESOLUTION = 10
+const MEGABYTE = 1_048_576
+
+// Threads of the emulator are started with the same flags.
+if (isMainThread && process.env.PROBE_FILE !== undefined) watch(process.env.PROBE_FILE)
+
+function watch(file) {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc')
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION })
+  delay.enable()
+  let reports = 0
+  process.on('SIGUSR2', () => {
+    reports += 1
+    const late = (nanoseconds) => Math.max(0, nanoseconds / 1e6 - RESOLUTION)
+    const loop = { p99: late(delay.percentile(99)), longest: late(delay.max) }
+    collect()
+    // What has been let go of by the first is only gone with the second.
+    setImmediate(() => report(loop))
+  })
+
+  function report(loop) {
+    collect()
+    const { rss, heapUsed, external } = process.memoryUsage()
+    const memory = { rss: rss / MEGABYTE, live: (heapUsed + external) / MEGABYTE }
+    const timers = process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+    writeFileSync(`${file}.part`, JSON.stringify({ reports, loop, memory, timers }))
+    renameSync(`${file}.part`, file)
+    // What the look itself has cost is not the emulator's.
+    delay.reset()
+  }
+}

@@ -1,0 +1,7 @@
+import { expect, test } from 'vitest'
+import { broken } from '../proof.ts'
+import { s2 } from './s2-bodies.ts'
+
+test('S2 large bodies are taken within bounds', async () => {
+  expect(broken(await s2.run('short', () => {}))).toEqual([])
+})

@@ -1,0 +1,167 @@
+import { request } from 'node:http'
+import { KEY } from '../../bench/servers.ts'
+import { creationOf, crowdedWith, nestedTo } from '../../support/large-bodies.ts'
+import { below, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
+import { pause, Stage } from '../stage.ts'
+import { timing } from '../timing.ts'
+import { type Probed, startProbed } from './probe.ts'
+
+const MIB = 1024 * 1024
+
+interface Plan {
+  /** Bytes of a legitimate body. */
+  readonly large: number
+  /** Items of a body that has too many tokens. */
+  readonly items: number
+  /** Bytes of each of eight that come at once; more than 8 MiB, from where on they take turns. */
+  readonly atOnce: number
+}
+
+const PLANS: Readonly<Record<Scale, Plan>> = {
+  short: { large: 5 * MIB, items: 500_000, atOnce: 9 * MIB },
+  long: { large: 100 * MIB, items: 30_000_000, atOnce: 100 * MIB },
+}
+
+const AT_ONCE = 8
+/** A body that holds the only place for large ones, half of it sent. */
+const HELD = 10 * MIB
+
+/** What the guard says of bodies that are never parsed. */
+const REASON = /nests more than \d+ levels|has more than \d+ tokens/
+
+/** How a body was answered. Times in milliseconds. */
+interface Answer {
+  readonly status: number
+  readonly text: string
+  /** From the connection on. */
+  readonly total: number
+  /** From when the last byte had left this process. */
+  readonly afterwards: number
+}
+
+/** An upload under way. `end` sends what was held back. */
+interface Upload {
+  readonly answer: Promise<Answer>
+  end(): void
+}
+
+function upload({ port }: Probed, body: Buffer, heldBack = 0): Upload {
+  const begun = performance.now()
+  const path = '/v1/batch-predictions'
+  const headers = {
+    authorization: `Bearer ${KEY}`,
+    'content-type': 'application/json',
+    'content-length': String(body.length),
+  }
+  const req = request({ host: '127.0.0.1', port, method: 'POST', path, headers, agent: false })
+  let sent = begun
+  req.on('finish', () => {
+    sent = performance.now()
+  })
+  const answer = new Promise<Answer>((resolve, reject) => {
+    req.on('error', reject)
+    req.on('response', (res) => {
+      let text = ''
+      res.setEncoding('utf8').on('data', (chunk) => {
+        text += chunk
+      })
+      res.on('end', () => {
+        const now = performance.now()
+        // An answer may come before the last byte is out.
+        const afterwards = sent === begun ? 0 : now - sent
+        resolve({ status: res.statusCode ?? 0, text, total: now - begun, afterwards })
+      })
+    })
+  })
+  req.write(body.subarray(0, body.length - heldBack))
+  const end = () => void req.end(heldBack === 0 ? undefined : body.subarray(body.length - heldBack))
+  if (heldBack === 0) end()
+  return { answer, end }
+}
+
+const send = (probed: Probed, body: Buffer) => upload(probed, body).answer
+const ms = (value: number) => Math.round(value)
+
+async function legitimate(probed: Probed, scale: Scale, { large }: Plan): Promise<readonly Figure[]> {
+  const body = creationOf(large)
+  await probed.look()
+  const { status, total } = await send(probed, body)
+  const { loop } = await probed.look()
+  const size = `${large / MIB} MiB`
+  return [
+    none(`${size} not accepted`, status === 200 ? 0 : 1),
+    timing(scale, below(`${size} accepted in`, ms(total), 2_000, 'ms')),
+    timing(scale, below(`stall by ${size}`, ms(loop.longest), 300, 'ms')),
+  ]
+}
+
+async function refused(probed: Probed, scale: Scale, { items, large }: Plan): Promise<readonly Figure[]> {
+  const figures: Figure[] = []
+  const levels = 50_000
+  for (const [what, body] of [
+    [`${items * 3} tokens`, crowdedWith(items)],
+    [`${levels} levels`, nestedTo(levels)],
+    [`${levels} levels behind ${large / MIB} MiB`, nestedTo(levels, large - 12 * levels)],
+  ] as const) {
+    await probed.look()
+    const { status, text, afterwards } = await send(probed, body)
+    const { loop } = await probed.look()
+    figures.push(
+      none(`${what} not refused for that`, status === 400 && REASON.test(text) ? 0 : 1),
+      timing(scale, below(`${what} refused after`, ms(afterwards), 250, 'ms')),
+      timing(scale, below(`stall by ${what}`, ms(loop.longest), 300, 'ms')),
+    )
+  }
+  return figures
+}
+
+/** While one large body is under way no other is read, and everybody else is served. */
+async function oneByOne(probed: Probed): Promise<readonly Figure[]> {
+  const first = upload(probed, creationOf(HELD), HELD / 2)
+  await pause(200)
+  let answered = false
+  const second = upload(probed, creationOf(HELD))
+  const done = second.answer.then((answer) => {
+    answered = true
+    return answer
+  })
+  const small = await send(probed, creationOf(1_000))
+  await pause(300)
+  const early = answered ? 1 : 0
+  first.end()
+  const [one, two] = await Promise.all([first.answer, done])
+  return [
+    none('large bodies read beside another', early),
+    none('lost behind another', [one, two, small].filter(({ status }) => status !== 200).length),
+  ]
+}
+
+async function atOnce(probed: Probed, scale: Scale, plan: Plan): Promise<readonly Figure[]> {
+  const body = creationOf(plan.atOnce)
+  const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => send(probed, body)))
+  return [
+    tried('bodies at once', `${AT_ONCE} of ${plan.atOnce / MIB} MiB`),
+    none('of them not accepted', answers.filter(({ status }) => status !== 200).length),
+    timing(scale, below('most resident memory', ms(probed.resident().most), 1_024, 'MiB')),
+  ]
+}
+
+async function run(scale: Scale, say: (line: string) => void): Promise<readonly Figure[]> {
+  await using stage = new Stage()
+  const probed = await startProbed(stage)
+  const plan = PLANS[scale]
+  const figures: Figure[] = []
+  for (const part of [legitimate, refused, oneByOne, atOnce]) {
+    figures.push(...(await part(probed, scale, plan)))
+    say(`${part.name}: ${ms(probed.resident().now)} MiB resident`)
+  }
+  const { code } = await probed.started.stop()
+  return [...figures, none('exit code', code ?? -1)]
+}
+
+export const s2: Proof = {
+  id: 'S2',
+  promise:
+    'Large bodies are taken one at a time and within bounds of time and memory, and malicious ones are refused at once.',
+  run,
+}

@@ -1,0 +1,262 @@
+import type { RunningEmulator } from '../../../src/emulator.ts'
+import { workspaceService } from '../../../src/resources/index.ts'
+import { KEYS } from '../../support/base-world.ts'
+import { type Said, type Sent, send } from '../../support/send.ts'
+import { type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
+import { against, digestOf } from './world.ts'
+
+/** Origins whose pages may read answers wherever the emulator runs. */
+const LOOPBACK_ORIGINS = [
+  'http://localhost',
+  'http://localhost:5173',
+  'https://localhost:5173',
+  'http://127.0.0.1:3000',
+  'http://[::1]:3000',
+  'http://app.localhost:5173',
+  'http://a.b-c.localhost',
+  'http://localhost:65535',
+] as const
+
+const FOREIGN_ORIGINS = [
+  'https://example.com',
+  'null',
+  'file://',
+  'http://localhost.example.com',
+  'http://127.0.0.1.example.com',
+  'http://example.com@localhost',
+  'http://localhost@example.com',
+  'http://localhost:5173@example.com',
+  'http://notlocalhost:5173',
+  'http://.localhost',
+  'http://127.0.0.2:3000',
+  'http://127.1:3000',
+  'http://2130706433:3000',
+  'http://0.0.0.0:3000',
+  'http://[::]:3000',
+  'http://[::ffff:127.0.0.1]:3000',
+  'http://192.168.0.1:3000',
+  'http://localhost:0',
+  'http://localhost:99999',
+  'http://localhost:5173/',
+  'http://localhost:5173/x',
+  'http://LOCALHOST:5173',
+  'http://localhost.:5173',
+  'http://localhost, http://example.com',
+  'ftp://localhost',
+  'ws://localhost:5173',
+  'chrome-extension://localhost',
+] as const
+
+/** A request of the API, and what it is answered. */
+interface Case {
+  readonly method: string
+  readonly path: string
+  readonly said?: Said
+  readonly status: number
+}
+
+const OVERSIZED = '"'.padEnd(1_100_000, 'x')
+
+/** One answer of every kind that the API gives, errors of the wire's own making aside: those know no origin. */
+const CASES: readonly Case[] = [
+  { method: 'GET', path: '/v1/data-views', status: 200 },
+  { method: 'HEAD', path: '/v1/data-views', status: 200 },
+  { method: 'GET', path: '/@absent/v1/data-views', status: 200 },
+  { method: 'GET', path: '/v1/data-views', said: { authorization: undefined }, status: 401 },
+  { method: 'GET', path: '/v1/data-views', said: { authorization: 'Bearer live_nobody' }, status: 401 },
+  { method: 'GET', path: '/v1/nowhere', status: 404 },
+  { method: 'GET', path: '/nowhere', status: 404 },
+  { method: 'GET', path: '/v1/batch-predictions/none', status: 404 },
+  { method: 'PUT', path: '/v1/pages', status: 405 },
+  { method: 'GET', path: '/v1/data-views?nonsense=1', status: 200 },
+  { method: 'GET', path: '/v1/data-views', said: { headers: { 'x-emulator-sandbox': 'No' } }, status: 400 },
+  { method: 'GET', path: '/v1/data-views', said: { headers: { host: 'example.com' } }, status: 403 },
+  { method: 'POST', path: '/v1/pages', said: { raw: '{' }, status: 400 },
+  { method: 'POST', path: '/v1/pages', said: { raw: OVERSIZED }, status: 413 },
+  {
+    method: 'POST',
+    path: '/v1/pages',
+    said: { raw: 'x', headers: { 'content-type': 'text/plain' } },
+    status: 415,
+  },
+  { method: 'GET', path: '/v1/data-views', said: { headers: { expect: 'nonsense' } }, status: 417 },
+  { method: 'GET', path: '/v1/organization/mcp-servers', status: 429 },
+  { method: 'POST', path: '/v1/batch-predictions', said: { json: {} }, status: 400 },
+  { method: 'GET', path: '/v1/search', status: 501 },
+]
+
+/** The headers of an answer that a page could want to read. */
+const TOLD = /^(x-ratelimit-|ratelimit|retry-after$|x-emulator-)/
+const GRANTS = /^access-control-/
+
+const grantsOf = ({ headers }: Sent) => Object.keys(headers).filter((name) => GRANTS.test(name))
+
+/** Why an answer is not what a page of an allowed origin needs. */
+function lacking({ headers }: Sent, origin: string): string[] {
+  const exposed = String(headers['access-control-expose-headers'] ?? '')
+    .toLowerCase()
+    .split(', ')
+  const hidden = Object.keys(headers).filter((name) => TOLD.test(name) && !exposed.includes(name))
+  return [
+    ...(headers['access-control-allow-origin'] === origin ? [] : ['its origin is not allowed']),
+    ...(headers['access-control-allow-credentials'] === undefined ? [] : ['credentials are allowed']),
+    ...hidden.map((name) => `${name} cannot be read`),
+    ...variesBy(headers),
+  ]
+}
+
+// Otherwise a cache could hand the answer for one origin to another.
+function variesBy(headers: Sent['headers']): string[] {
+  return /\borigin\b/i.test(String(headers.vary ?? '')) ? [] : ['it does not vary by origin']
+}
+
+/** What of a table of origins was not as it should be. */
+async function judge(
+  emulator: RunningEmulator,
+  origins: Readonly<Record<'allowed' | 'foreign', readonly string[]>>,
+  found: string[],
+  scale: Scale,
+): Promise<number> {
+  let answers = 0
+  for (const [n, { method, path, said = {}, status }] of CASES.entries()) {
+    for (const origin of [...origins.allowed, ...some(origins.foreign, n, scale)]) {
+      const isAllowed = origins.allowed.includes(origin)
+      const headers = { ...said.headers, origin }
+      const answer = await send({ emulator }, method, path, { ...said, headers })
+      const wrong = isAllowed
+        ? lacking(answer, origin)
+        : [...grantsOf(answer).map((name) => `has ${name}`), ...variesBy(answer.headers)]
+      // A page that may not read answers may not make worlds either.
+      const expected = !isAllowed && path.startsWith('/@absent') && status === 200 ? [200, 403] : [status]
+      if (!expected.includes(answer.status)) wrong.push(`is answered ${answer.status}`)
+      found.push(...wrong.map((each) => `${method} ${path} from ${origin}: ${each}`))
+      answers += 1
+    }
+  }
+  return answers
+}
+
+/** Preflights of every operation: granted to allowed origins, nothing to the rest, and nothing is used up by any. */
+async function preflights(emulator: RunningEmulator, found: string[], scale: Scale): Promise<number> {
+  const operations = [...workspaceService.operations.values()]
+  const targets = [...operations.map(({ method, path }) => ({ method, path: `/v1${path}` }))]
+  targets.push({ method: 'POST', path: '/@never-made/v1/pages' }, { method: 'GET', path: '/v1/nowhere' })
+  const before = digestOf(emulator)
+  let count = 0
+  for (const [n, { method, path }] of targets.entries()) {
+    for (const origin of [
+      LOOPBACK_ORIGINS[count % LOOPBACK_ORIGINS.length] ?? '',
+      ...some(FOREIGN_ORIGINS, n, scale),
+    ]) {
+      const headers = {
+        origin,
+        'access-control-request-method': method,
+        'access-control-request-headers': 'authorization,content-type,idempotency-key,x-any-of-ours',
+      }
+      const answer = await send({ emulator }, 'OPTIONS', path.replaceAll(/\{\w+\}/g, 'x'), {
+        headers,
+        authorization: undefined,
+      })
+      const isAllowed = (LOOPBACK_ORIGINS as readonly string[]).includes(origin)
+      const wrong = isAllowed ? ungranted(answer, method, headers) : grantsOf(answer)
+      if (answer.status !== 204 || answer.text !== '') wrong.push(`answered ${answer.status}`)
+      found.push(...wrong.map((each) => `preflight of ${method} ${path} from ${origin}: ${each}`))
+      count += 1
+    }
+  }
+  if (digestOf(emulator) !== before) found.push('preflights have changed the state')
+  return count
+}
+
+// Everything meets all of them in the long run, and a few each time in the short one.
+function some(origins: readonly string[], turn: number, scale: Scale): readonly string[] {
+  return origins.filter((_, at) => scale === 'long' || (at + turn) % 4 === 0)
+}
+
+function ungranted({ headers }: Sent, method: string, asked: Readonly<Record<string, string>>): string[] {
+  const granted = (name: string) => String(headers[name] ?? '').split(/, ?/)
+  const names = granted('access-control-allow-headers')
+  const wanted = String(asked['access-control-request-headers']).split(',')
+  return [
+    ...(headers['access-control-allow-origin'] === asked.origin ? [] : ['origin']),
+    ...(granted('access-control-allow-methods').includes(method) ? [] : ['method']),
+    ...wanted.filter((name) => !names.includes(name)),
+    ...(headers['access-control-allow-credentials'] === undefined ? [] : ['credentials are allowed']),
+  ]
+}
+
+/** No answer of the control interface may be read by a page of another origin, that of an API client included. */
+async function control(emulator: RunningEmulator, found: string[]): Promise<number> {
+  const { body } = await send({ emulator }, 'GET', '/__emulator/', { authorization: undefined })
+  const routes = body.routes as { method: string; path: string }[]
+  const origins = [
+    `http://127.0.0.1:${emulator.port}`,
+    'http://localhost:5173',
+    'https://example.com',
+    'null',
+  ]
+  let count = 0
+  for (const { method, path } of [...routes, { method: 'GET', path: '/__emulator/nowhere' }]) {
+    // Whatever else a route may do, it is to do it to nobody: only reading routes get as far as their answers.
+    for (const verb of method === 'GET' ? ['GET', 'OPTIONS'] : ['OPTIONS']) {
+      for (const origin of origins) {
+        const headers = { origin, 'access-control-request-method': method }
+        const target = path.replaceAll(/\{\w+\}/g, 'x')
+        const answer = await send({ emulator }, verb, target, { headers, authorization: undefined })
+        found.push(...grantsOf(answer).map((name) => `${verb} ${target} from ${origin} has ${name}`))
+        count += 1
+      }
+    }
+  }
+  return count
+}
+
+/** Lets one operation be refused for its quota, and no other. */
+async function exhaust({ emulator }: { readonly emulator: RunningEmulator }): Promise<void> {
+  const put = (name: string, limit: number) =>
+    send({ emulator }, 'PUT', `/__emulator/limits/${name}`, { json: { limit }, authorization: undefined })
+  for (const name of workspaceService.operations.keys()) await put(name, 100_000)
+  await put('mcp-servers.list', 1)
+  await send({ emulator }, 'GET', '/v1/organization/mcp-servers', { authorization: `Bearer ${KEYS.KU}` })
+}
+
+async function run(scale: Scale): Promise<readonly Figure[]> {
+  const found: string[] = []
+  let [answers, asked, controlled] = [0, 0, 0]
+  await against({}, async ({ emulator }) => {
+    await exhaust({ emulator })
+    const origins = { allowed: LOOPBACK_ORIGINS, foreign: FOREIGN_ORIGINS }
+    answers += await judge(emulator, origins, found, scale)
+    asked = await preflights(emulator, found, scale)
+    controlled = await control(emulator, found)
+  })
+  const all = FOREIGN_ORIGINS.filter((origin) => origin !== 'null')
+  for (const [given, allowed, foreign] of [
+    [
+      'https://app.example',
+      ['https://app.example'],
+      ['http://app.example', 'https://app.example:8443', 'null'],
+    ],
+    ['*', all, ['null']],
+    ['null', ['null', 'http://localhost:5173'], ['https://example.com']],
+  ] as const) {
+    await against({ corsOrigins: [given] }, async ({ emulator }) => {
+      await exhaust({ emulator })
+      answers += await judge(emulator, { allowed, foreign }, found, scale)
+    })
+  }
+  return [
+    tried('origins', LOOPBACK_ORIGINS.length + FOREIGN_ORIGINS.length),
+    tried('answers looked at', answers),
+    tried('preflights', asked),
+    tried('control answers', controlled),
+    none(`wrong${found.length === 0 ? '' : `, first ${found[0]}`}`, found.length),
+  ]
+}
+
+export const x2: Proof = {
+  id: 'X2',
+  promise:
+    'Pages of this machine can read every answer of the API with its quota headers, those of other origins none, and nobody the control interface.',
+  run,
+}

@@ -1,0 +1,72 @@
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
+import type { HouseOptions, RunningEmulator } from '../../../src/emulator.ts'
+import type { JsonObject } from '../../../src/kernel/json.ts'
+import { baseCollections } from '../../support/base-world.ts'
+import { atLeast, type Figure, none, type Proof, tried } from '../proof.ts'
+import { against, withFolder } from './world.ts'
+import { asIds, asMembers, asWorlds, inPaths } from './x4-places.ts'
+import { NAMES, trialOn } from './x4-trial.ts'
+import { asIdempotencyKeys, asValues } from './x4-values.ts'
+
+const COLLECTIONS = {
+  ...baseCollections,
+  agents: [{ id: 'agent-1', _emulator: { teamspace_id: 'ts-a' } }],
+}
+const OPTIONS: HouseOptions = {
+  settings: { 'batch.unknown_files': 'accept' },
+  fixtures: { collections: COLLECTIONS } as unknown as JsonObject,
+}
+
+/** What every object and every list inherits, in words. */
+function inherited(): string {
+  const names = [Object.prototype, Array.prototype, Function.prototype, String.prototype, Map.prototype]
+  return JSON.stringify(names.map((each) => Reflect.ownKeys(each).map(String)))
+}
+
+function worldsOf({ sandboxes }: RunningEmulator): string {
+  const all = sandboxes.list().map(({ sandbox }) => {
+    // Rate windows and the count of requests are not worth a line of the log.
+    const { revision: _, limits: __, counters, ...rest } = sandbox.document()
+    return [sandbox.name, { ...rest, counters: { ...counters, requests: 0 } }] as const
+  })
+  return JSON.stringify(all.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+async function run(): Promise<readonly Figure[]> {
+  const found: string[] = []
+  const before = inherited()
+  let [kept, refused] = [0, 0]
+  await withFolder(async (folder) => {
+    const data = join(folder, 'data')
+    const killed = join(folder, 'killed')
+    const worlds = await against({ ...OPTIONS, limits: false, data }, async ({ emulator, defects }) => {
+      const trial = trialOn(emulator, found)
+      for (const part of [asValues, asIds, asIdempotencyKeys, asMembers, inPaths, asWorlds]) await part(trial)
+      kept = trial.kept
+      refused = trial.refused
+      found.push(...defects.map((defect) => `defect: ${defect}`))
+      cpSync(data, killed, { recursive: true, filter: (path) => !path.endsWith('.lock') })
+      return worldsOf(emulator)
+    })
+    for (const each of [data, killed]) {
+      await against({ ...OPTIONS, limits: false, data: each }, async ({ emulator }) => {
+        if (worldsOf(emulator) !== worlds) found.push(`the worlds differ after a restart from ${each}`)
+      })
+    }
+  })
+  if (inherited() !== before || 'polluted' in {} || 'x4' in {}) found.push('a prototype has changed')
+  return [
+    tried('names', NAMES.length),
+    atLeast('kept as they came', kept, 300),
+    atLeast('refused without a trace', refused, 800),
+    none(`lost, mistaken, or failed${found.length === 0 ? '' : `: ${found[0]}`}`, found.length),
+  ]
+}
+
+export const x4: Proof = {
+  id: 'X4',
+  promise:
+    'No name is taken for anything but a name: it comes back as it was, after a restart too, or is refused.',
+  run,
+}

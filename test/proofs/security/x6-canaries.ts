@@ -1,0 +1,169 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { run as runCommand } from '../../../src/doors/cli/command-line.ts'
+import { controlRoutes } from '../../../src/doors/control/routes/index.ts'
+import type { RunningEmulator } from '../../../src/emulator.ts'
+import { workspaceService } from '../../../src/resources/index.ts'
+import { atLeast, type Figure, none, type Proof, tried } from '../proof.ts'
+import { against, withFolder } from './world.ts'
+import { CANARY, controlled, guarded, leaks, REQUESTS, SIGNING, send, WRITES } from './x6-secrets.ts'
+
+/** Notes what a text gives away. */
+type Look = (where: string, text: string, allowed?: ReadonlySet<string>) => void
+
+/** Everything that can be read through the control interface, of two sandboxes. @returns how many answers were looked at */
+async function readAll({ port, sandboxes }: RunningEmulator, look: Look): Promise<number> {
+  const ids = sandboxes.list().flatMap(({ sandbox }) => sandbox.log.entries().map(({ id }) => id))
+  const collections = [...workspaceService.collections.keys()]
+  const names = { request_id: ids, collection: collections, name: ['base', 'default'] }
+  let answers = 0
+  for (const { method, path } of controlRoutes(workspaceService)) {
+    if (method !== 'GET' || path === '/events') continue
+    for (const prefix of ['', '/@w1']) {
+      for (const target of expand(String(path), names)) {
+        const isState = /^\/(state|snapshots)\b/.test(target)
+        const text = await send(port, 'GET', `${prefix}/__emulator${target}`, controlled)
+        look(`${prefix}${target}`, text, isState ? SIGNING : undefined)
+        answers += 1
+      }
+    }
+  }
+  return answers
+}
+
+async function command(argv: readonly string[]): Promise<string> {
+  const said: string[] = []
+  const terminal = {
+    out: (text: string) => void said.push(text),
+    err: (text: string) => void said.push(text),
+  }
+  await runCommand(argv, {}, { ...terminal, colours: false })
+  return said.join('\n')
+}
+
+async function commands({ port, sandbox }: RunningEmulator, look: Look): Promise<number> {
+  const at = ['--url', `http://127.0.0.1:${port}`, '--control-token', CANARY.control]
+  const ids = sandbox.log.entries().map(({ id }) => id)
+  const all = [
+    ['requests'],
+    ...ids.map((id) => ['explain', id]),
+    ['status'],
+    ['clock'],
+    ['faults'],
+    ['scenario'],
+    ['sandbox', 'list'],
+    ['snapshot', 'list'],
+  ]
+  for (const argv of all) look(`command ${argv.join(' ')}`, await command([...argv, ...at]))
+  for (const argv of all.slice(0, 2))
+    look(`command ${argv} --json`, await command([...argv, ...at, '--json']))
+  const wrong = [...at.slice(0, 2), '--control-token', `${CANARY.control}-wrong`]
+  look('command with a wrong token', await command(['status', ...wrong]))
+  return all.length + 3
+}
+
+/** What the built command prints and logs when secrets are given to it, in both forms of its log. */
+async function started(look: Look): Promise<void> {
+  for (const format of ['pretty', 'json']) {
+    const argv = ['start', '--port', '0', '--ephemeral', '--log-level', 'debug', '--log-format', format]
+    const child = spawn(process.execPath, ['dist/cli.js', ...argv, '--control-token', CANARY.control])
+    let said = ''
+    const heard = new Promise<number>((resolve, reject) => {
+      const hear = (chunk: Buffer): void => {
+        said += chunk
+        const [, port] = /http:\/\/127\.0\.0\.1:(\d+)\/v1/.exec(said) ?? []
+        if (port !== undefined) resolve(Number(port))
+      }
+      child.stdout.on('data', hear)
+      child.stderr.on('data', hear)
+      child.once('exit', () => reject(new Error(`the emulator has ended: ${said}`)))
+    })
+    const ended = once(child, 'close')
+    try {
+      const port = await heard
+      for (const [method, path, sending] of REQUESTS)
+        look(`${method} ${path}`, await send(port, method, path, sending))
+    } finally {
+      child.kill('SIGTERM')
+      await ended
+    }
+    look(`the ${format} output of start`, said)
+  }
+}
+
+/** What the disk holds, and who may read it. */
+function onDisk(data: string, look: Look): string[] {
+  const open: string[] = []
+  for (const entry of readdirSync(data, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name)
+    if ((statSync(path).mode & 0o077) !== 0) open.push(path)
+    if (entry.isFile()) look(`file ${entry.name}`, readFileSync(path, 'utf8'), SIGNING)
+  }
+  return open
+}
+
+async function run(): Promise<readonly Figure[]> {
+  const found: string[] = []
+  const look: Look = (where, text, allowed) => {
+    found.push(...leaks(text, allowed).map((secret) => `${secret} in ${where}`))
+  }
+  const logged: string[] = []
+  const note = (...said: unknown[]) => void logged.push(inspect(said, { depth: 20 }))
+  const figures = await withFolder(async (folder) => {
+    const data = join(folder, 'data')
+    const options = { ...guarded, data, logger: { info: note, warn: note, error: note } }
+    const { figures, feed } = await against(options, ({ emulator }) => inside(emulator, look))
+    // It ends with the emulator.
+    const told = await feed
+    look('the feed', told)
+    look('the logger', logged.join('\n'))
+    const open = onDisk(data, look)
+    await started(look)
+    return [
+      ...figures,
+      atLeast('requests told of by the feed', told.split('event: request').length - 1, 20),
+      none(`files that others can read${open.length === 0 ? '' : `: ${open[0]}`}`, open.length),
+    ]
+  })
+  return [...figures, none(`secrets shown${found.length === 0 ? '' : `: ${found[0]}`}`, found.length)]
+}
+
+/** What a running emulator tells. */
+async function inside(emulator: RunningEmulator, look: Look) {
+  const { port, sandbox } = emulator
+  const feed = send(port, 'GET', '/__emulator/events', { ...controlled, follows: true })
+  for (const [n, [method, path, sending]] of REQUESTS.entries())
+    look(`answer ${n} to ${method} ${path}`, await send(port, method, path, sending))
+  for (const [method, path, json] of WRITES)
+    look(`${method} ${path}`, await send(port, method, `/__emulator${path}`, { ...controlled, json }))
+  // Once more, under rules that look at the secrets of requests.
+  for (const [n, [method, path, sending]] of REQUESTS.entries())
+    look(`answer ${n} under a rule`, await send(port, method, path, sending))
+  const logSize = sandbox.log.size
+  await send(port, 'POST', '/__emulator/snapshots', { ...controlled, json: { name: 'base' } })
+  const answers = await readAll(emulator, look)
+  const printed = await commands(emulator, look)
+  const figures = [
+    tried('requests with secrets', 2 * REQUESTS.length + WRITES.length),
+    tried('control answers read', answers),
+    tried('commands', printed),
+    atLeast('requests in the log', logSize, 20),
+  ]
+  return { figures, feed }
+}
+
+function expand(path: string, values: Readonly<Record<string, readonly string[]>>): string[] {
+  const [, name] = /\{(\w+)\}/.exec(path) ?? []
+  if (name === undefined) return [path]
+  return (values[name] ?? ['x']).flatMap((value) => expand(path.replace(`{${name}}`, value), values))
+}
+
+export const x6: Proof = {
+  id: 'X6',
+  promise:
+    'No secret shows in an answer, in what the control interface tells, in logs, in what commands print, or on the disk; those that sign webhooks in state documents alone.',
+  run,
+}
