@@ -9,7 +9,7 @@ import { createServer } from './doors/http/front.ts'
 import { type AllowedHosts, allowHosts, checkHost, isCrossSiteOrigin } from './doors/http/guard.ts'
 import { headerValues } from './doors/http/headers.ts'
 import { listen } from './doors/http/listen.ts'
-import { readJson } from './doors/http/request.ts'
+import { parseBody, readJson } from './doors/http/request.ts'
 import { close } from './doors/http/server.ts'
 import { later } from './doors/realtime.ts'
 import type { OnScenarioNotice } from './doors/scenarios/notice.ts'
@@ -208,6 +208,7 @@ function controlHost(options: HouseOptions, { sandboxes, scenarios, closing, hos
     closing,
     guard: (rawHeaders) => guard(rawHeaders, hosts()),
     readJson,
+    parseJson: parseBody,
     onSurprise: (error) => defect(options, error),
   }
 }

@@ -24,7 +24,7 @@ const DOOR_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   control: ['express', 'zod'],
   disk: ['lowdb', 'chokidar'],
   cli: ['commander', 'pino', 'pino-pretty', 'zod'],
-  testing: ['vitest', '@playwright/test'],
+  testing: ['vitest', '@playwright/test', 'zod'],
 }
 
 /** Calls that have exactly one home. */

@@ -54,7 +54,7 @@ function recorder() {
   const transport: Transport = async ({ route }) => {
     asked.add(route)
     const isList = route.startsWith('GET /state/{collection}')
-    return { status: 200, body: isList ? { data: [] } : { id: 'x', passed: true } }
+    return { status: 200, body: isList ? { data: [] } : { id: 'x', passed: true, status: 'ready' } }
   }
   return { asked, transport }
 }

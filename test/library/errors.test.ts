@@ -8,6 +8,16 @@ import { bothWays, refusalOf } from './both-ways.ts'
 
 const { ways, emulator } = bothWays({ controlToken: 'open-sesame' })
 
+const CIRCLE: { readonly id: string; self?: unknown } = { id: 'p' }
+CIRCLE.self = CIRCLE
+
+/** An array that is so many levels deep. */
+function nested(levels: number): unknown {
+  let value: unknown = []
+  for (let level = 1; level < levels; level += 1) value = [value]
+  return value
+}
+
 /** Calls that are refused, each for another reason. */
 const REFUSED: readonly (readonly [reason: string, call: (client: EmulatorClient) => Promise<unknown>])[] = [
   ['a member that there is not', ({ world }) => world.clock.advance({ by: '1s', bye: 1 } as never)],
@@ -41,6 +51,16 @@ const REFUSED: readonly (readonly [reason: string, call: (client: EmulatorClient
   ['a wrong start', (client) => client.sandbox('x', { fixtures: { colections: {} } as never, seed: 0.5 })],
   ['no scenario that is active', ({ world }) => world.scenarios.stop()],
   ['an unknown error code', (client) => client.problem('not_fund')],
+  ['a value with a circle', ({ world }) => world.state.put('pages', CIRCLE)],
+  ['a number that JSON has not', ({ world }) => world.settings.change({ models: 1n })],
+  ['a value that is none', ({ world }) => world.stubs.create((() => {}) as never)],
+  ['a body that nests too deep', ({ world }) => world.settings.change({ models: nested(65) })],
+  ['a body that nests beyond any stack', ({ world }) => world.settings.change({ models: nested(50_000) })],
+  [
+    'a body that is too large',
+    ({ world }) => world.settings.change({ 'names.warehouse': 'x'.repeat(1_048_577) }),
+  ],
+  ['half a character as an id', ({ world }) => world.state.get('pages', '\ud800')],
   ['a URL that is none', ({ world }) => world.webhooks.create({ url: 'there' })],
 ]
 
@@ -97,6 +117,24 @@ test('where something else answers, the error says so', async () => {
   expect(refusal).toMatchObject({ status: 404, code: 'no_emulator' })
   expect(String(refusal)).toContain('no workspace emulator')
   expect(await refusalOf(first(client.world.events()))).toMatchObject({ code: 'no_emulator' })
+})
+
+test.for([
+  ['a page', 'text/html', '<h1>Welcome</h1>'],
+  ['another service', 'application/json', '{"status": "fine"}'],
+] as const)('where %s answers 200, the error says that it is no emulator', async ([, type, text]) => {
+  const server = createServer((_req, res) => void res.setHeader('Content-Type', type).end(text))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const client = connect(`http://127.0.0.1:${port}`)
+  expect(await refusalOf(client.ready())).toMatchObject({ status: 200, code: 'no_emulator' })
+  expect(await refusalOf(first(client.world.events()))).toMatchObject({ code: 'no_emulator' })
+  for (const call of [() => client.sandbox(), () => client.world.fetch('/pages')]) {
+    const refusal = await refusalOf(call())
+    expect(refusal).toMatchObject({ status: 200, code: 'no_emulator' })
+    expect(String(refusal)).toContain('Give the address that the emulator printed when it started.')
+  }
 })
 
 test('a control token that is missing or wrong is asked for, and probes need none', async () => {

@@ -61,6 +61,14 @@ test.for(ways)('%s: a type that there is not is refused', async ([, client]) => 
   })
 })
 
+test.for(ways)('%s: a feed that is begun late does not make its removed world anew', async ([, client]) => {
+  const world = await client().sandbox()
+  const feed = world.events()[Symbol.asyncIterator]()
+  await world.delete()
+  await expect(feed.next()).rejects.toMatchObject({ status: 404 })
+  await expect(client().sandboxes.show(world.name)).rejects.toMatchObject({ status: 404 })
+})
+
 test('a feed ends with a reason when its emulator closes', async () => {
   const emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
   const told: WorldEvent[] = []

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { connect } from '../../src/doors/testing/connect.ts'
+import { startEmulator } from '../../src/doors/testing/start-emulator.ts'
 import { bothWays } from './both-ways.ts'
 
 const { ways } = bothWays()
@@ -15,6 +17,16 @@ test.for(ways)('%s: an armed fault is there until its block ends', async ([, cli
   }
   expect((await world.fetch(USERS)).status).toBe(200)
   expect((await world.faults.list()).data).toEqual([])
+})
+
+test('a fault that is disposed of behind its emulator is gone with it', async () => {
+  const emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
+  const fault = await emulator.world.faults.arm(OUTAGE)
+  const same = await connect(emulator.url).world.faults.get(fault.id)
+  await emulator.close()
+  await fault[Symbol.asyncDispose]()
+  await same[Symbol.asyncDispose]()
+  await expect(fault.remove()).rejects.toMatchObject({ code: 'closed' })
 })
 
 test.for(ways)(

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { bothWays } from './both-ways.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { bothWays, type Way } from './both-ways.ts'
 
 const { ways } = bothWays()
 
@@ -86,3 +86,18 @@ test.for(ways)(
     expect(trace.steps.filter(({ outcome }) => outcome === 'decided')).toMatchObject([{ step: 'handle' }])
   },
 )
+
+test('in process: many wait at once, and Node warns of nothing', async () => {
+  const warnings: Error[] = []
+  const hear = (warning: Error) => void warnings.push(warning)
+  process.on('warning', hear)
+  onTestFinished(() => void process.off('warning', hear))
+  const [[, client]] = ways as [Way]
+  await using world = await client().sandbox()
+  const waits = Array.from({ length: 20 }, () =>
+    world.requests.wait({ operation: 'teamspace-users.list' }, { timeoutMs: 30_000 }),
+  )
+  await world.fetch(USERS)
+  expect((await Promise.all(waits)).every(({ passed }) => passed)).toBe(true)
+  expect(warnings).toEqual([])
+})

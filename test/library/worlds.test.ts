@@ -190,6 +190,7 @@ test.for(ways)(
     for (const path of [
       batch.results_url ?? '',
       `batch-predictions/${id}/results`,
+      `/v1/batch-predictions/${id}/results`,
       `${world.baseUrl}/batch-predictions/${id}/results`,
     ]) {
       const response = await world.fetch(path)

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -42,6 +42,34 @@ test('the first start leaves a cache behind that later starts read, and a broken
   const second = await startTime(user.folder)
   console.log(`start of the installed command: ${first} ms without a cache, ${second} ms with it`)
 })
+
+test.for([
+  ['has a wrong bit', (bytes: Buffer) => Buffer.from(bytes).fill(0xff, 300_000, 300_100)],
+  ['ends too early', (bytes: Buffer) => bytes.subarray(0, 200_000)],
+  ['is empty', () => Buffer.alloc(0)],
+] as const)('a cache that %s is not given to V8, which would not survive it', async ([, damaged]) => {
+  const cache = cacheOf(user)
+  const good = readFileSync(cache)
+  writeFileSync(cache, damaged(good))
+  await succeed(user.folder, 'npx', ['--offline', 'workspace-emulator', '--version'])
+  expect(readFileSync(cache).length).toBeGreaterThan(200_000)
+  writeFileSync(cache, good)
+})
+
+test('a cache that cannot be read is in the way of nobody', async () => {
+  const cache = cacheOf(user)
+  const good = readFileSync(cache)
+  rmSync(cache)
+  mkdirSync(cache)
+  await succeed(user.folder, 'npx', ['--offline', 'workspace-emulator', '--version'])
+  rmdirSync(cache)
+  writeFileSync(cache, good)
+})
+
+function cacheOf({ folder }: Consumer): string {
+  const dist = join(folder, 'node_modules/agent-workspace-emulator/dist')
+  return join(dist, readdirSync(dist).find((name) => name.endsWith('.cache')) ?? '')
+}
 
 const PROGRAM = `
   const said = []

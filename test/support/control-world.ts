@@ -7,7 +7,7 @@ import { controlRouter } from '../../src/doors/control/router.ts'
 import { readFixtures } from '../../src/doors/fixtures.ts'
 import { allowHosts, checkHost, isCrossSiteOrigin } from '../../src/doors/http/guard.ts'
 import { headerValues } from '../../src/doors/http/headers.ts'
-import { readJson } from '../../src/doors/http/request.ts'
+import { parseBody, readJson } from '../../src/doors/http/request.ts'
 import { close, createHttpServer } from '../../src/doors/http/server.ts'
 import { ScenarioRunner } from '../../src/doors/scenarios/runner.ts'
 import { Ledger } from '../../src/kernel/assumptions.ts'
@@ -90,6 +90,7 @@ export async function controlWorld(options: ControlWorldOptions = {}): Promise<C
     closing: new AbortController().signal,
     guard: (rawHeaders) => guard(rawHeaders, hosts),
     readJson,
+    parseJson: parseBody,
     onSurprise,
   }
   const app = express().use('/__emulator', controlRouter(host))

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { HouseOptions, RunningEmulator } from '../../emulator.ts'
+import { isLoopback } from '../loopback.ts'
 import type { START_OPTIONS, Terminal } from './invocation.ts'
 import { isDirectory, readJsonObject } from './json-files.ts'
 import { type FlushableLogger, lazyLogger } from './lazy-logger.ts'
@@ -43,8 +44,7 @@ export async function launchOptions(
 
 /** A token for the control interface, where other machines can reach it and none is given. */
 export function madeToken({ controlToken, host }: StartOptions): string | undefined {
-  const isLoopback = host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
-  if (controlToken !== undefined || isLoopback) return undefined
+  if (controlToken !== undefined || isLoopback(host)) return undefined
   // The one true secret of the emulator: what comes from the seed, anybody can compute.
   return randomBytes(16).toString('base64url')
 }

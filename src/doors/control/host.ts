@@ -56,6 +56,8 @@ export interface ControlHost {
   guard(rawHeaders: readonly string[]): GuardVerdict | undefined
   /** Reads and parses a JSON body; never rejects. Undefined when the client went away. */
   readJson(req: IncomingMessage, bounds: BodyBounds): Promise<CallBody | undefined>
+  /** Parses the bytes of a JSON body that came without a request, under the same bounds. */
+  parseJson(bytes: Buffer, bounds: BodyBounds): CallBody
   /** Told of errors that are our own fault; the client only sees a plain 500. */
   onSurprise(error: unknown): void
 }

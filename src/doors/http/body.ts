@@ -191,7 +191,8 @@ function wireLimit(limit: number, coded: boolean): number {
   return coded ? encodedBound(limit) : limit
 }
 
-function tooLarge(limit: number): BodyRefusal {
+/** That a body has more bytes than are accepted. */
+export function tooLarge(limit: number): BodyRefusal {
   const detail =
     `The request body is larger than ${limit} bytes, the most that this operation accepts (counted after ` +
     'content decoding). Send less at once, or split the work over several requests.'

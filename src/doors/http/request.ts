@@ -4,7 +4,7 @@ import { bodyLimit } from '../../kernel/open-items.ts'
 import type { AnyOperation } from '../../kernel/operation.ts'
 import type { CallBody } from '../../kernel/request/exchange.ts'
 import type { World } from '../../kernel/worlds/world.ts'
-import { type Body, type BodyRefusal, readBody } from './body.ts'
+import { type BodyRefusal, readBody, tooLarge } from './body.ts'
 import { announcesBody } from './discard.ts'
 import {
   describeViolation,
@@ -90,11 +90,20 @@ export async function readJson(
   if (body.kind === 'aborted') return undefined
   if (body.kind !== 'bytes') return refused(bodyRefusal(body))
   try {
-    return parsed(body, { ...JSON_BOUNDS, maxTokens: bounds.tokens })
+    return parsed(body.bytes, { ...JSON_BOUNDS, maxTokens: bounds.tokens })
   } finally {
     body.release()
     if (body.bytes.length > LARGE_BODY_BYTES) reclaimSoon()
   }
+}
+
+/** Parses the bytes of a JSON body within bounds, as if a request had brought them. */
+export function parseBody(
+  bytes: Buffer,
+  bounds: { readonly bytes: number; readonly tokens: number },
+): CallBody {
+  if (bytes.length > bounds.bytes) return refused(bodyRefusal(tooLarge(bounds.bytes)))
+  return parsed(bytes, { ...JSON_BOUNDS, maxTokens: bounds.tokens })
 }
 
 const NO_BODY: CallBody = { kind: 'none' }
@@ -105,7 +114,7 @@ function mayBeLarge(req: IncomingMessage): boolean {
 }
 
 // A text with fewer bytes than there may be tokens is parsed first and looked at then: that costs a quarter of the guard.
-function parsed({ bytes }: Extract<Body, { kind: 'bytes' }>, bounds: JsonBounds): CallBody {
+function parsed(bytes: Buffer, bounds: JsonBounds): CallBody {
   const isSmall = bytes.length <= Math.min(bounds.maxTokens, LARGEST_UNGUARDED)
   if (!isSmall) {
     const violation = guardJson(bytes, bounds)

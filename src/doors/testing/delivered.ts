@@ -7,6 +7,7 @@ import {
   fitsCount,
   type MatcherResult,
   missedLine,
+  refuseMembers,
 } from './matcher-result.ts'
 
 /** What webhook deliveries one is looking for. All that is given must hold; texts are globs. */
@@ -24,6 +25,8 @@ export interface DeliveryMatch {
   readonly attempts?: number | undefined
 }
 
+const CRITERIA: readonly (keyof DeliveryMatch)[] = ['type', 'url', 'status', 'ref', 'answered', 'attempts']
+
 /** Deliveries that a failure shows. */
 const MOST_SHOWN = 5
 
@@ -33,6 +36,7 @@ export async function delivered(
   match: DeliveryMatch = {},
   count?: ExpectedCount,
 ): Promise<MatcherResult> {
+  refuseMembers('match', match, CRITERIA)
   const rule = countRule(count)
   const { data } = await world.webhooks.deliveries()
   const compared = data.map((delivery) => ({ delivery, missed: missedBy(delivery, match) }))

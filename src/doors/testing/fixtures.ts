@@ -12,6 +12,6 @@ export interface WorkspaceFixtures {
 export interface WorkspaceSharedFixtures {
   /** The emulator that the worlds are on. */
   readonly emulator: EmulatorClient
-  /** How it is started. Default: a free port, everything in memory, a clock that stands still, scenarios from `scenarios/`. */
+  /** How it is started. Default: a free port, everything in memory, a clock that stands still; else as `startEmulator` has it. */
   readonly emulatorOptions: EmulatorOptions
 }

@@ -15,8 +15,26 @@ export interface CountRule {
 /** A number stands for exactly so many; nothing for at least one. */
 export type ExpectedCount = number | CountRule
 
+/** Throws a TypeError for a count that would hold of whatever comes. */
 export function countRule(count: ExpectedCount = { at_least: 1 }): CountRule {
-  return typeof count === 'number' ? { exactly: count } : count
+  const rule = typeof count === 'number' ? { exactly: count } : count
+  refuseMembers('count', rule, COUNTS)
+  const given = Object.entries(rule).filter(([, value]) => value !== undefined)
+  if (given.length > 0 && given.every(([, value]) => Number.isSafeInteger(value) && value >= 0)) return rule
+  throw new TypeError(
+    `count is ${JSON.stringify(count)}. Give a whole number, or { ${COUNTS.join(', ')} } of which at least one is a whole number.`,
+  )
+}
+
+const COUNTS = ['at_least', 'at_most', 'exactly']
+
+/** Throws a TypeError for what is no object of these members: one that nobody reads is a criterion that always holds. */
+export function refuseMembers(what: string, value: unknown, known: readonly string[]): void {
+  if (typeof value !== 'object' || value === null)
+    throw new TypeError(`${what} is ${JSON.stringify(value)}. Give an object with ${known.join(', ')}.`)
+  const odd = Object.keys(value).filter((name) => !known.includes(name))
+  if (odd.length === 0) return
+  throw new TypeError(`${what} has ${odd.join(', ')}, which nothing reads. There are ${known.join(', ')}.`)
 }
 
 export function fitsCount({ exactly, at_least = 0, at_most = Infinity }: CountRule, actual: number): boolean {

@@ -202,3 +202,18 @@ test('over HTTP the matchers say the same', async () => {
   expect(await toHaveDelivered(world, {}, 0)).toMatchObject({ pass: true })
   expect(await toHaveRespectedRetryAfter(world)).toMatchObject({ pass: true })
 })
+
+test.for<[match: object, count: unknown, says: string]>([
+  [{ event: 'x' }, undefined, 'match has event, which nothing reads. There are type, url, status, ref'],
+  [
+    'batch_prediction.completed' as never,
+    undefined,
+    'match is "batch_prediction.completed". Give an object with',
+  ],
+  [{}, { atLeast: 2 }, 'count has atLeast, which nothing reads. There are at_least, at_most, exactly.'],
+  [{}, {}, 'count is {}. Give a whole number, or'],
+  [{}, -1, 'count is -1. Give a whole number, or'],
+])('deliveries by %j, %j are no question that can be answered', async ([match, count, says]) => {
+  const world = await aFreshWorld()
+  await expect(toHaveDelivered(world, match, count as number)).rejects.toThrow(says)
+})

@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Emulator, startEmulator } from '../../index.ts'
 import { openEmulator, startOfWorlds } from './running.ts'
@@ -45,4 +46,18 @@ test('without a given one each has an emulator of its own, on which time stands 
   expect(startOfWorlds({ rate: 1 })).toEqual({})
   await close()
   await expect(client.health()).rejects.toThrow()
+})
+
+test('in a project without a folder of scenarios, worlds run the shipped ones', async () => {
+  vi.stubEnv('WORKSPACE_EMULATOR_URL', '')
+  const here = process.cwd()
+  process.chdir(tmpdir())
+  try {
+    const { client, close } = await openEmulator({})
+    const world = await client.sandbox(undefined, { scenario: 'flaky-network' })
+    expect((await world.scenarios.list()).active?.name).toBe('flaky-network')
+    await close()
+  } finally {
+    process.chdir(here)
+  }
 })

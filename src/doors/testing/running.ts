@@ -14,7 +14,7 @@ export interface RunningEmulator {
 }
 
 /** What tests start with: nothing is kept, and no time passes unless a test says so. */
-const USUAL: EmulatorOptions = { port: 0, ephemeral: true, rate: 0, scenarios: 'scenarios' }
+const USUAL: EmulatorOptions = { port: 0, ephemeral: true, rate: 0 }
 
 /** What can also be said of a world that is made on an emulator which runs already. */
 const OF_A_WORLD: ReadonlySet<string> = new Set(['fixtures', 'seed', 'clock', 'rate', 'settings', 'scenario'])

@@ -6,16 +6,18 @@ import type { Emulator } from '../control/client/emulator-client.ts'
 import { EmulatorError } from '../control/client/emulator-error.ts'
 import { KnownKeys } from '../control/client/known-keys.ts'
 import type { Transport } from '../control/client/transport.ts'
+import { checkStartOptions } from './start-options.ts'
 
 /**
- * Starts an emulator in this process and resolves when it answers. Rejects when the fixtures (`FixturesError`), the settings or
- * the scenario (`EmulatorError`) are wrong, or the port or the state file is taken.
+ * Starts an emulator in this process and resolves when it answers. Rejects when the fixtures (`FixturesError`), another option
+ * or the scenario (`EmulatorError`) is wrong, or the port or the state file is taken. At an address that other machines reach it
+ * takes a `controlToken`.
  * @example
  * await using emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
  * const response = await emulator.world.fetch('/organization/mcp-servers')
  */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
-  const running = await openEmulator(options).catch(refuseStart)
+  const running = await start(options).catch(refuseStart)
   const { controlToken, fixtures = 'demo' } = options
   const keys = new KnownKeys(undefined, fixtures)
   await keys.look(tokensOf(running))
@@ -31,6 +33,11 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   const address = { url: running.url, controlToken }
   const client = emulatorClient({ address, transport, fixtures, keys })
   return { ...client, port: running.port, close, [Symbol.asyncDispose]: close }
+}
+
+async function start(options: EmulatorOptions): Promise<RunningEmulator> {
+  checkStartOptions(options)
+  return openEmulator(options)
 }
 
 function tokensOf({ sandbox }: RunningEmulator): unknown[] {

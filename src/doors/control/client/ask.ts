@@ -1,3 +1,4 @@
+import { isObject } from '../../../kernel/json.ts'
 import type { Calls } from './calls.ts'
 import { EmulatorError, notAnEmulator, refusalIn } from './emulator-error.ts'
 import type { Interventions } from './interventions.ts'
@@ -50,15 +51,16 @@ interface Untyped {
 function answerOf({ status, body }: ControlAnswer, asked: string): unknown {
   const refusal = refusalIn(status, body, asked)
   if (refusal !== undefined) throw refusal
-  // A check that has not passed is an answer, too, although its status is 409.
-  if (status < 300 || isCheck(body)) return body
+  // A check that has not passed is an answer, too, although its status is 409. Anybody answers 200, but with something else.
+  if (status === 204 || (status < 300 && isObject(body)) || isCheck(body)) return body
   throw notAnEmulator(status, asked)
 }
 
-// A path would lead elsewhere with them: URL parsers take these segments out, percent-encoded ones too.
+// A path would lead elsewhere with them: URL parsers take these segments out, percent-encoded ones too. Half a character has
+// no percent-encoding at all.
 function refuseUnaddressable(params: Readonly<Record<string, string>> = {}, asked: string): void {
   const issues = Object.entries(params)
-    .filter(([, value]) => /^\.{0,2}$/.test(value))
+    .filter(([, value]) => /^\.{0,2}$/.test(value) || /\p{Surrogate}/u.test(value))
     .map(([name, value]) => ({ pointer: `/path/${name}`, detail: `is "${value}", which no path can carry` }))
   if (issues.length === 0) return
   throw new EmulatorError({
@@ -72,7 +74,7 @@ function refuseUnaddressable(params: Readonly<Record<string, string>> = {}, aske
 }
 
 function isCheck(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && 'passed' in body
+  return isObject(body) && Object.hasOwn(body, 'passed')
 }
 
 function present(

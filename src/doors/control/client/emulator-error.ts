@@ -54,7 +54,7 @@ export function notAnEmulator(status: number, asked: string): EmulatorError {
   return new EmulatorError({
     status,
     code: 'no_emulator',
-    detail: `What answers is no workspace emulator: it gave ${status} and no error that one would give.`,
+    detail: `What answers is no workspace emulator: it gave ${status} and ${status < 400 ? 'nothing' : 'no error'} that one would give.`,
     mitigation: 'Give the address that the emulator printed when it started.',
     asked,
   })
@@ -82,4 +82,9 @@ function messageOf({ asked, detail, mitigation, issues = [] }: EmulatorErrorFact
 /** Whether an error says that what was to be removed is not there (any more). */
 export function isGone(error: unknown): boolean {
   return error instanceof EmulatorError && error.status === 404
+}
+
+/** Whether an error says that there is no emulator (any more) of which something could be removed. */
+export function isOver(error: unknown): boolean {
+  return error instanceof EmulatorError && ['closed', 'no_answer'].includes(error.code)
 }

@@ -13,14 +13,19 @@ export interface EventOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Follows what happens in a world. Nothing is sent before the first item is asked for. */
+/**
+ * Follows what happens in a world. Nothing is sent before the first item is asked for.
+ * @param beforeOpening throws where nothing may be sent any more
+ */
 export async function* follow(
   address: EmulatorAddress,
   sandbox: string,
   { types, signal }: EventOptions = {},
+  beforeOpening: () => void = () => {},
 ): AsyncGenerator<WorldEvent, void, undefined> {
   const isOver = () => signal?.aborted === true
   if (isOver()) return
+  beforeOpening()
   const leaving = new AbortController()
   const leave = () => leaving.abort()
   signal?.addEventListener('abort', leave)
@@ -50,9 +55,14 @@ async function open(
     headers: headersOf({ controlToken }),
     signal,
   })
-  if (response.ok && response.body !== null) return response.body as AsyncIterable<Uint8Array>
+  if (isFeed(response)) return response.body as AsyncIterable<Uint8Array>
   if (isLocked(response)) throw lockedOut(address)
-  const answer: unknown = await response.json().catch(() => undefined)
+  const answer: unknown = response.ok ? undefined : await response.json().catch(() => undefined)
   const asked = `GET /events of the sandbox ${sandbox}`
   throw refusalIn(response.status, answer, asked) ?? notAnEmulator(response.status, asked)
+}
+
+// Anybody answers 200. A page of something else would look like a feed in which nothing happens.
+function isFeed({ ok, headers, body }: Response): boolean {
+  return ok && body !== null && headers.get('content-type')?.startsWith('text/event-stream') === true
 }

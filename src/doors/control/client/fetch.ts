@@ -31,9 +31,11 @@ export async function fetchApi(
   return fetch(target, { method: 'POST', ...init, headers, body: JSON.stringify(json) })
 }
 
-// What the API answers as a URL begins with its version, or the name of the sandbox; no path below the base URL does.
+// What the API answers as a URL begins with its version, or the name of a sandbox; no path below the base URL does. One with
+// the version alone is about this world all the same: without its name it would lead to the default one.
 function targetOf(path: string, url: string, baseUrl: string): string {
-  if (path.startsWith('/v1/') || path.startsWith('/@')) return url + path
+  if (path.startsWith('/@')) return url + path
+  if (path.startsWith('/v1/')) return baseUrl + path.slice('/v1'.length)
   if (!/^[a-z][a-z0-9+.-]*:/i.test(path)) return `${baseUrl}${path.startsWith('/') ? '' : '/'}${path}`
   if (URL.canParse(path) && new URL(path).origin === new URL(url).origin) return path
   throw new EmulatorError({

@@ -1,3 +1,5 @@
+import { jsonText } from './json-text.ts'
+
 /** One request to a control interface. */
 export interface HttpRequest {
   readonly method: string
@@ -24,14 +26,15 @@ export class NoAnswer extends Error {
   override readonly name = 'NoAnswer'
 }
 
-/** Sends one request and reads the answer. Throws {@link NoAnswer}. */
+/** Sends one request and reads the answer. Throws {@link NoAnswer}, and an `EmulatorError` for a body that is no JSON. */
 export async function sendJson(request: HttpRequest): Promise<HttpAnswer> {
-  const { method, url, body, signal, fetch = globalThis.fetch } = request
+  const { method, url, controlToken, signal, fetch = globalThis.fetch } = request
+  const body = jsonText(request.body)
   try {
     const response = await fetch(url, {
       method,
-      headers: headersOf(request),
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      headers: headersOf({ controlToken, body }),
+      ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
     })
     return { status: response.status, body: parsed(await response.text()), locked: isLocked(response) }

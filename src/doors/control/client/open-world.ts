@@ -2,7 +2,7 @@ import { agentsOver } from './agents.ts'
 import { type Ask, askOver } from './ask.ts'
 import { batchesOver } from './batches.ts'
 import { clockOver } from './clock.ts'
-import { EmulatorError } from './emulator-error.ts'
+import { EmulatorError, notAnEmulator } from './emulator-error.ts'
 import { follow } from './events.ts'
 import { faultsOver } from './faults.ts'
 import { fetchApi } from './fetch.ts'
@@ -84,7 +84,7 @@ export function openWorld({ name, address, transport, keys, isOwn }: WorldDoor):
     ...keyKeepers(ask, keys, lookUpKeys),
     events: (options) => {
       refuseRemoved()
-      return follow(address, name, options)
+      return follow(address, name, options, refuseRemoved)
     },
     fetch: async (path, init) => {
       refuseRemoved()
@@ -97,6 +97,8 @@ export function openWorld({ name, address, transport, keys, isOwn }: WorldDoor):
 
 async function tokensOf(ask: Ask): Promise<unknown[]> {
   const { data } = await ask('GET /state/{collection}', { params: { collection: 'api_keys' } })
+  // The first call of many clients, so that this is where another server shows that it is none of ours.
+  if (!Array.isArray(data)) throw notAnEmulator(200, 'GET /state/api_keys')
   return data.map((record) => (record as { token?: unknown }).token)
 }
 

@@ -1,6 +1,6 @@
 import { later } from '../../realtime.ts'
 import { askOver } from './ask.ts'
-import { EmulatorError } from './emulator-error.ts'
+import { EmulatorError, notAnEmulator } from './emulator-error.ts'
 import type { Transport } from './transport.ts'
 
 /** How long to wait for an emulator that is being started elsewhere, in real milliseconds, where nothing else is said. */
@@ -18,7 +18,8 @@ export async function untilReady(transport: Transport, timeoutMs = PATIENCE): Pr
   try {
     while (!over.signal.aborted) {
       try {
-        await ask('GET /ready', { signal: over.signal })
+        const { status } = await ask('GET /ready', { signal: over.signal })
+        if (status !== 'ready') throw notAnEmulator(200, 'GET /ready')
         return
       } catch (error) {
         if (error instanceof EmulatorError && !canPass(error)) throw error
