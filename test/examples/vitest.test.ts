@@ -3,8 +3,8 @@
 import { aFileRecord, aPage, aWorld } from 'agent-workspace-emulator'
 import { test } from 'agent-workspace-emulator/vitest'
 import { describe, expect } from 'vitest'
-import { webhookReceiver } from '../support/webhook-receiver.ts'
 import { Invoices } from './invoices.ts'
+import { webhookReceiver } from './receiver.ts'
 
 const INVOICES = ['file-invoice-1', 'file-invoice-2']
 
@@ -58,7 +58,7 @@ describe.concurrent('invoices', () => {
     const batch = await new Invoices(world).submit('order-1', INVOICES)
     await world.clock.advance({ until: { batch } })
 
-    expect(receiver.received[0]?.body).toMatchObject({ id: batch, status: 'completed' })
+    expect(receiver.received[0]).toMatchObject({ id: batch, status: 'completed' })
     await expect(world).toHaveDelivered({ type: 'batch_prediction.completed', url: receiver.url }, 1)
     await expect(world).not.toHaveDelivered({ status: 'failed' })
   })

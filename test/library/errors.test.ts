@@ -86,7 +86,7 @@ test('a message says what was asked, every place that is wrong, and the way out'
     code: 'validation_failed',
     issues: [{ pointer: '/now' }, { pointer: '/rate' }],
   })
-  expect(String(refusal)).toMatch(/^EmulatorError: PATCH \/clock of the sandbox default: /)
+  expect(String(refusal)).toMatch(/^EmulatorError: PATCH \/clock: /)
   expect(String(refusal)).toMatch(/not valid: \/now: .+\n {2}\/rate: /)
   const unknown = await refusalOf(emulator().world.faults.preset('rate-limitd'))
   expect(String(unknown)).toContain('"rate-limited"')
@@ -192,3 +192,11 @@ async function freePort(): Promise<number> {
   await new Promise((resolve) => server.close(resolve))
   return port
 }
+
+test('a message names the sandbox that was asked where it is not the default one', async () => {
+  const world = await emulator().sandbox('harbor')
+  expect(String(await refusalOf(world.scenarios.stop()))).toContain(
+    'POST /scenarios/stop of the sandbox harbor: ',
+  )
+  expect(String(await refusalOf(emulator().sandbox('Harbor')))).toContain('POST /sandboxes: ')
+})

@@ -75,7 +75,7 @@ test('what others have named cannot leave its place: ends of lines, of cells, of
     faults: [{ id: '`|\n', armed: 1, fired: 0, never_fired: 1 }],
   })
   const [title = ''] = text.split('\n')
-  expect(title).toMatch(/^### ``` sh -c a \\\| b\\n# c `d` ``e`` x+\.\.\. ``` ended with 0$/)
+  expect(title).toMatch(/^### ``` sh -c a \| b\\n# c `d` ``e`` x+\.\.\. ``` ended with 0$/)
   expect(title.length).toBeLessThan(260)
   expect(text).toContain('| `` `\\|\\n `` | 1 | 0 | 1 |\n')
 })

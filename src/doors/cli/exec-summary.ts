@@ -67,7 +67,7 @@ export function markdownOf(summary: Summary): string {
   const some = `${counted(requests, 'request')} to the emulator in ${time}.`
   const none = `No request came to the emulator in ${time}. Does the command read \`WORKSPACE_BASE_URL\`?`
   return [
-    `### ${code(command.join(' '))} ${end}`,
+    `### ${span(command.join(' '))} ${end}`,
     requests === 0 ? none : some,
     operationTable(summary.operations),
     section(
@@ -122,13 +122,18 @@ function section(
   return [...(title === '' ? [] : [`**${title}**\n`]), ...lines, ...more].join('\n')
 }
 
-// What users have named may hold anything, also what ends a table or a code span.
+// In a cell a bar ends it, also within a code span, unless a backslash stands before it; elsewhere that would be shown.
 function code(text: string): string {
+  return span(text).replaceAll('|', '\\|')
+}
+
+// What users have named may hold anything, also what ends a code span.
+function span(text: string): string {
   const plain = printable(text.length > LONGEST ? `${text.slice(0, LONGEST)}...` : text)
   if (plain === '') return ''
   const fence = '`'.repeat(1 + Math.max(0, ...[...plain.matchAll(/`+/g)].map(([run]) => run.length)))
   const room = fence.length > 1 ? ' ' : ''
-  return `${fence}${room}${plain.replaceAll('|', '\\|')}${room}${fence}`
+  return `${fence}${room}${plain}${room}${fence}`
 }
 
 function escaped(text: string): string {

@@ -37,6 +37,13 @@ export function refuseMembers(what: string, value: unknown, known: readonly stri
   throw new TypeError(`${what} has ${odd.join(', ')}, which nothing reads. There are ${known.join(', ')}.`)
 }
 
+/** Whether a count might fit otherwise, had so many more been there. */
+export function isOpen(rule: CountRule, actual: number, more: number): boolean {
+  const { exactly, at_least = 0, at_most = Infinity } = rule
+  const [least, most] = [exactly ?? at_least, exactly ?? at_most]
+  return actual < least ? actual + more >= least : actual <= most && actual + more > most
+}
+
 export function fitsCount({ exactly, at_least = 0, at_most = Infinity }: CountRule, actual: number): boolean {
   return exactly === undefined ? actual >= at_least && actual <= at_most : actual === exactly
 }

@@ -46,6 +46,30 @@ test.for<[count: Parameters<typeof toHaveReceived>[2], pass: boolean, says: stri
   expect(result.message()).toContain(says)
 })
 
+test('what the log has dropped is not taken for what has not come', async () => {
+  const world = await aFreshWorld()
+  await send(world)
+  await send(world)
+  // A log of one: the real one keeps a thousand.
+  const list = world.requests.list
+  const verify = world.requests.verify
+  const short: World = {
+    ...world,
+    requests: {
+      ...world.requests,
+      list: async (filter) => ({ ...(await list(filter)), dropped: 1, capacity: 1 }),
+      verify: async (match, count) => ({ ...(await verify(match, count)), actual: 1, passed: true }),
+    },
+  }
+  const match = { operation: 'pages.create' }
+  for (const count of [1, 2, { at_least: 2 }, { at_most: 1 }]) {
+    await expect(toHaveReceived(short, match, count)).rejects.toThrow('the newest 1 and has dropped 1')
+  }
+  for (const count of [undefined, 0, { at_most: 2 }, { at_least: 3 }]) {
+    expect(await toHaveReceived(short, match, count)).toMatchObject({ pass: expect.any(Boolean) })
+  }
+})
+
 test('a request that was missed is told with what came nearest, and what that misses', async () => {
   const world = await aFreshWorld()
   await send(world, 'Roof')

@@ -1,11 +1,21 @@
-import type { RequestEntry, RequestMatch, World } from '../../index.ts'
+import type { RequestEntry, RequestList, RequestMatch, World } from '../../index.ts'
 import { inWorld } from './in-world.ts'
-import { countRule, countText, type ExpectedCount, type MatcherResult, missedLine } from './matcher-result.ts'
+import {
+  countRule,
+  countText,
+  type ExpectedCount,
+  isOpen,
+  type MatcherResult,
+  missedLine,
+} from './matcher-result.ts'
 
 /** Matches that a failure shows. */
 const MOST_SHOWN = 5
 
-/** Whether requests that match have come: at least one, unless `count` says otherwise. */
+/**
+ * Whether requests that match have come: at least one, unless `count` says otherwise. Rejects where that depends on requests that
+ * the log has dropped.
+ */
 export async function received(
   world: World,
   match: RequestMatch,
@@ -13,7 +23,9 @@ export async function received(
 ): Promise<MatcherResult> {
   const rule = countRule(count)
   const { passed, actual, matched, nearest = [] } = await world.requests.verify(match, rule)
-  const { data } = await world.requests.list({ limit: 100_000 })
+  const { data, dropped, capacity } = await world.requests.list({ limit: 100_000 })
+  // Both ways, since whoever expects that none has come must not be told so by a log that has forgotten.
+  if (isOpen(rule, actual, dropped)) throw new Error(forgotten(world, { dropped, capacity }))
   const what = `${countText(rule, 'request')} with ${JSON.stringify(match)}`
   return {
     pass: passed,
@@ -26,6 +38,13 @@ export async function received(
       return inWorld(world, lines.join('\n'))
     },
   }
+}
+
+function forgotten(
+  { name }: World,
+  { dropped, capacity }: Pick<RequestList, 'dropped' | 'capacity'>,
+): string {
+  return `Nobody can tell how many requests ${name} has received: its log keeps the newest ${capacity} and has dropped ${dropped}. Check before so many have come, or empty the log where what counts begins (world.requests.clear).`
 }
 
 function shown(log: readonly RequestEntry[], ids: readonly string[]): string[] {

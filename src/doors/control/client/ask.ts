@@ -2,6 +2,7 @@ import { isObject } from '../../../kernel/json.ts'
 import type { Calls } from './calls.ts'
 import { EmulatorError, notAnEmulator, refusalIn } from './emulator-error.ts'
 import type { Interventions } from './interventions.ts'
+import { prefixOf } from './paths.ts'
 import type { ControlAnswer, Transport } from './transport.ts'
 
 /** Every call of the control interface, with what it takes and answers. */
@@ -32,7 +33,7 @@ export type Ask = <K extends RouteName>(route: K, ...rest: Rest<K>) => Promise<R
 export function askOver(transport: Transport, sandbox?: string): Ask {
   return async <K extends RouteName>(route: K, ...[given]: Rest<K>) => {
     const { params, query, body, signal } = (given ?? {}) as Untyped
-    const asked = sandbox === undefined ? route : `${route} of the sandbox ${sandbox}`
+    const asked = prefixOf(sandbox) === '' ? route : `${route} of the sandbox ${sandbox}`
     refuseUnaddressable(params, asked)
     const answer = await transport({ route, params, query: present(query), body, sandbox, signal })
     signal?.throwIfAborted()

@@ -1,7 +1,7 @@
 import { notAnEmulator, refusalIn } from './emulator-error.ts'
 import { headersOf, isLocked, reasonOf } from './http.ts'
 import { type EmulatorAddress, lockedOut, silence } from './over-http.ts'
-import { controlPath } from './paths.ts'
+import { controlPath, prefixOf } from './paths.ts'
 import { serverSentEvents } from './server-sent-events.ts'
 import type { HappeningType, WorldEvent } from './views/events.ts'
 
@@ -58,7 +58,7 @@ async function open(
   if (isFeed(response)) return response.body as AsyncIterable<Uint8Array>
   if (isLocked(response)) throw lockedOut(address)
   const answer: unknown = response.ok ? undefined : await response.json().catch(() => undefined)
-  const asked = `GET /events of the sandbox ${sandbox}`
+  const asked = prefixOf(sandbox) === '' ? 'GET /events' : `GET /events of the sandbox ${sandbox}`
   throw refusalIn(response.status, answer, asked) ?? notAnEmulator(response.status, asked)
 }
 
