@@ -81,3 +81,57 @@ test('keys that callers choose stay apart, and short', () => {
   expect(keyOf('a b', 'c')).not.toBe(keyOf('a', 'b c'))
   expect(keyOf('t'.repeat(16_000), 'k')?.length).toBeLessThan(100)
 })
+
+test.for<[match: FaultMatch, subject: Subject]>([
+  [{ url: 'http://a*' }, webhook],
+  [{ webhook: 'thing.ended' }, webhook],
+  [{}, connection],
+  [{}, request],
+])('a match with %j fits %j', ([match, subject]) => {
+  expect(mismatch(match, subject)).toBeUndefined()
+})
+
+test('a request without a caller is of no kind', () => {
+  expect(mismatch({ principal_kind: 'user' }, subject())).toBe('The principal_kind is absent, not "user".')
+})
+
+test('R231 of what a client fills in, only what the log keeps is told; where it keeps the same, a word stands for it', () => {
+  const kept = () => ({ ...secret, headers: { 'x-secret': '(redacted)' } })
+  const secret = subject({
+    query: { token: 'q-secret' },
+    headers: { 'x-secret': 'h-secret' },
+    body: { kind: 'json', value: { password: 'b-secret' }, bytes: 20 },
+  })
+  const told = (match: FaultMatch, over: Partial<typeof secret> = { kept }) =>
+    mismatch(match, { ...secret, ...over })
+  expect(told({ headers: { 'X-Secret': 'x' } })).toBe('The header X-Secret is "(redacted)", not "x".')
+  expect(told({ headers: { 'X-Secret': 'x' } }, {})).toBe('The header X-Secret is "h-secret", not "x".')
+  // Kept as it came, it would fit: it is not told what it was.
+  const fitting = { kept: () => ({ ...secret, headers: { 'x-secret': 'x' } }) }
+  expect(told({ headers: { 'X-Secret': 'x' } }, fitting)).toBe(
+    'The header X-Secret is "(redacted)", not "x".',
+  )
+  const empty = { kept: () => ({ query: {}, headers: {}, body: { kind: 'none' as const } }) }
+  expect(told({ query: { token: 'x' } }, empty)).toBe('The query token is absent, not "x".')
+  expect(told({ body: { '/password': { equals: 'x' } } }, empty)).toContain('The body /password is absent')
+  expect(told({ method: 'POST' }, empty)).toBe('The method is "GET", not "POST".')
+})
+
+test.for<[by: CountedBy[], subject: Subject, key: string]>([
+  [['resource_id'], connection, '-'],
+  [['resource_id'], subject(), '-'],
+  [['connection'], webhook, '-'],
+  [['connection'], subject(), '-'],
+  [['operation'], webhook, '-'],
+  [['tag'], connection, '-'],
+  [['rule'], request, '-'],
+])('what %j says nothing of is counted as one: %j', ([by, subject, key]) => {
+  expect(counterKey(by, subject)).toBe(key)
+})
+
+test('a value of two hundred characters is its own key, a longer one a digest; blanks are written out', () => {
+  const keyOf = (tag: string) => counterKey(['tag'], { ...request, headers: { 'x-emulator-tag': tag } })
+  expect(keyOf('t'.repeat(200))).toBe('t'.repeat(200))
+  expect(keyOf('t'.repeat(201))).toMatch(/^sha256:/)
+  expect(keyOf('a b c')).toBe('a%20b%20c')
+})

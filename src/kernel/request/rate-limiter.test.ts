@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { DEFAULT_LIMIT, noWindow, RateLimiter } from './rate-limiter.ts'
+import { DEFAULT_LIMIT, noWindow, policyFields, RateLimiter } from './rate-limiter.ts'
 
 const T0 = 1_772_366_400_000
 
@@ -134,4 +134,63 @@ test('a request is told how many places were free before it, the last one and no
     [0, false],
   ])
   expect(limiter.admit('w', rule, T0, false)).toMatchObject({ free: 0, admitted: true, remaining: 0 })
+})
+
+test('with enforcement off a window keeps only as many requests as it admits', () => {
+  const limiter = new RateLimiter()
+  for (let n = 0; n < 250; n++) limiter.admit('w', DEFAULT_LIMIT, T0 + n, false)
+  const [window] = limiter.save()
+  expect([window?.hits.length, window?.hits[0], window?.hits.at(-1)]).toEqual([200, T0 + 50, T0 + 249])
+})
+
+test('fill takes back the oldest requests first, and adds new ones at this instant', () => {
+  const rule = { limit: 4, window: 60_000 }
+  const limiter = new RateLimiter()
+  for (const at of [T0, T0 + 1, T0 + 2]) limiter.admit('w', rule, at)
+  limiter.fill('w', rule, T0 + 5, 2)
+  expect(limiter.save()).toEqual([{ id: 'w', hits: [T0 + 1, T0 + 2] }])
+  limiter.fill('w', rule, T0 + 5, 1)
+  expect(limiter.save()).toEqual([{ id: 'w', hits: [T0 + 1, T0 + 2, T0 + 5] }])
+})
+
+test('R261 under a limit that was lowered a place frees when so many are gone that the new limit admits one', () => {
+  const limiter = new RateLimiter()
+  for (const at of [T0, T0 + 10_000, T0 + 20_000]) limiter.admit('w', { limit: 3, window: 60_000 }, at)
+  const lowered = { limit: 2, window: 60_000 }
+  const refused = limiter.peek('w', lowered, T0 + 30_000)
+  expect(refused).toMatchObject({ admitted: false, reset: T0 / 1000 + 70, retryAfter: 40 })
+  expect(limiter.peek('w', lowered, T0 + 69_999).admitted).toBe(false)
+  expect(limiter.peek('w', lowered, T0 + 70_000).admitted).toBe(true)
+})
+
+test('a window that was only looked at is not saved', () => {
+  const limiter = new RateLimiter()
+  limiter.peek('looked at', DEFAULT_LIMIT, T0)
+  limiter.admit('asked', DEFAULT_LIMIT, T0)
+  expect(limiter.save()).toEqual([{ id: 'asked', hits: [T0] }])
+})
+
+test('ten thousand windows are kept; before one more is made, those that are over are dropped', () => {
+  const limiter = new RateLimiter()
+  const rule = { limit: 5, window: 60_000 }
+  for (let n = 0; n < 9_999; n++) limiter.admit(`w${n}`, rule, n < 5_000 ? T0 : T0 + 1)
+  limiter.admit('the last one', rule, T0 + 60_000)
+  expect(limiter.save()).toHaveLength(10_000)
+  limiter.admit('one more', rule, T0 + 60_000)
+  expect(limiter.save()).toHaveLength(10_000 - 5_000 + 1)
+  expect(limiter.save()[0]?.id).toBe('w5000')
+})
+
+test('U064 a policy is told in structured fields: whole numbers from 0 to 15 digits, and its name quoted', () => {
+  const policy = { policy: 'create', limit: 5, remaining: 0, wait: 0.2, window: 60 }
+  expect(policyFields(policy)).toEqual([
+    ['RateLimit-Policy', '"create";q=5;w=60'],
+    ['RateLimit', '"create";r=0;t=1'],
+  ])
+  expect(
+    policyFields({ ...policy, policy: 'a "b" \\c', window: undefined, remaining: -3, limit: 1e18 }),
+  ).toEqual([
+    ['RateLimit-Policy', '"a \\"b\\" \\\\c";q=999999999999999'],
+    ['RateLimit', '"a \\"b\\" \\\\c";r=0;t=1'],
+  ])
 })

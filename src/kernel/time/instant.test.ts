@@ -11,6 +11,9 @@ test.for([
   ['2024-03-01T00:00:00', '2024-03-01T00:00:00.000Z'],
   ['2024-03-01T23:59:59.9999Z', '2024-03-01T23:59:59.999Z'],
   ['2024-03-01T05:00:00-05:30', '2024-03-01T10:30:00.000Z'],
+  ['2024-03-01T05:00:00.1z', '2024-03-01T05:00:00.100Z'],
+  ['2024-03-01t05:00:00Z', '2024-03-01T05:00:00.000Z'],
+  ['2024-03-01T23:59:00+23:59', '2024-03-01T00:00:00.000Z'],
 ])('R166 T24 %s is %s', ([text, instant]) => {
   expect(formatInstant(parseInstant(text as string)?.ms ?? Number.NaN)).toBe(instant)
 })
@@ -29,8 +32,17 @@ test.for([
   '2024-03-01T00:00:00+2:00',
   '20240301',
   ' 2024-03-01',
+  '2024-03-01T00:60:00Z',
+  '2024-03-01T00:00:60Z',
+  '2024-03-01T00:00:00+24:00',
+  '2024-03-01T00:00:00-00:60',
 ])('R166 %j is refused', (text) => {
   expect(parseInstant(text)).toBeUndefined()
+})
+
+test('R166 whether a whole day was named is told', () => {
+  const named = ['2024-03-01', '2024-03-01T00:00:00Z'].map((text) => parseInstant(text)?.dateOnly)
+  expect(named).toEqual([true, false])
 })
 
 test('R003 every instant survives being written and read', () => {

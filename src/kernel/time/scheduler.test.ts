@@ -13,3 +13,47 @@ test('events that were moved leave nothing behind for good, and the order stays 
   const order = Array.from({ length: 50 }, (_, n) => n).sort((a, b) => (a % 7) - (b % 7) || a - b)
   expect(events.map(({ ref }) => ref)).toEqual(order.map((n) => `r/${n}`))
 })
+
+test('a moved event runs at its new place alone, be it earlier or later, and a cancelled one does not run', async () => {
+  const world = await clockwork()
+  world.change(({ schedule }) => {
+    for (const [n, ref] of ['r/a', 'r/b', 'r/c', 'r/d'].entries())
+      schedule(event('tick', ref, START + 1_000 * (n + 1)))
+  })
+  world.change(({ schedule }) => schedule(event('tick', 'r/a', START + 9_000)))
+  world.change(({ schedule }) => schedule(event('tick', 'r/d', START + 500)))
+  world.change(({ unschedule }) => unschedule('r/b', ['chain', 'tick']))
+  const order = [
+    ['r/d', START + 500],
+    ['r/c', START + 3_000],
+    ['r/a', START + 9_000],
+  ]
+  expect(world.scheduler.horizon().map(({ ref, due_at }) => [ref, Date.parse(due_at)])).toEqual(order)
+  expect(world.scheduler.peek()?.ref).toBe('r/d')
+  const { events } = await world.advance({ to: () => START + 60_000 })
+  expect(events.map(({ ref, at }) => [ref, Date.parse(at)])).toEqual(order)
+  expect([world.scheduler.peek(), world.scheduler.horizon()]).toEqual([undefined, []])
+})
+
+test('an event that is scheduled anew for the same instant goes behind the others of that instant', async () => {
+  const world = await clockwork()
+  for (const ref of ['r/a', 'r/b', 'r/a'])
+    world.change(({ schedule }) => schedule(event('tick', ref, START + 1_000)))
+  expect(world.scheduler.horizon().map(({ ref }) => ref)).toEqual(['r/b', 'r/a'])
+  const { events } = await world.advance({ steps: 2 })
+  expect(events.map(({ ref }) => ref)).toEqual(['r/b', 'r/a'])
+})
+
+test('a record has an event of each kind ahead, and unscheduling takes those that are named', async () => {
+  const world = await clockwork()
+  const kinds = () => world.scheduler.horizon().map(({ id, kind }) => [id, kind])
+  world.change(({ schedule }) => {
+    for (const kind of ['tick', 'chain', 'broken']) schedule(event(kind, 'r/a', START + 1_000))
+  })
+  expect(kinds().map(([id]) => id)).toEqual(['tick:r/a', 'chain:r/a', 'broken:r/a'])
+  const before = world.store.revision
+  world.change(({ unschedule }) => unschedule('r/a', ['tick', 'broken', 'stuck']))
+  world.change(({ unschedule }) => unschedule('r/b', ['chain']))
+  expect(kinds()).toEqual([['chain:r/a', 'chain']])
+  expect(world.store.revision).toBe(before + 1)
+})
