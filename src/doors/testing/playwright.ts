@@ -2,7 +2,7 @@ import { test as base, expect as plain } from '@playwright/test'
 import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './fixtures.ts'
 import { matchers } from './matchers.ts'
 import { reportOn } from './report.ts'
-import { openEmulator, startOfWorlds } from './running.ts'
+import { emulatorForTests, startOfWorlds } from './running.ts'
 
 /**
  * Playwright's `test` with a world of the emulated service for each test that asks for one, on an emulator that the tests of a
@@ -13,7 +13,7 @@ export const test = base.extend<WorkspaceFixtures, WorkspaceSharedFixtures>({
   emulatorOptions: [{}, { scope: 'worker', option: true }],
   emulator: [
     async ({ emulatorOptions }, use) => {
-      const { client, close } = await openEmulator(emulatorOptions)
+      const { client, close } = await emulatorForTests(emulatorOptions)
       await use(client)
       await close()
     },

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Emulator, startEmulator } from '../../index.ts'
-import { openEmulator, startOfWorlds } from './running.ts'
+import { emulatorForTests, startOfWorlds } from './running.ts'
 
 let given: Emulator
 
@@ -17,14 +17,14 @@ afterEach(async () => {
 })
 
 test('the emulator that the environment names is used, and left running', async () => {
-  const { client, close } = await openEmulator({})
+  const { client, close } = await emulatorForTests({})
   await close()
   expect(client.url).toBe(given.url)
   await given.health()
 })
 
 test('worlds on a given emulator stand still like those on one of our own, and are called with the given key', async () => {
-  const { client } = await openEmulator({ seed: 7 })
+  const { client } = await emulatorForTests({ seed: 7 })
   await using world = await client.sandbox(undefined, startOfWorlds({ seed: 7 }))
   expect(await world.clock.show()).toMatchObject({ rate: 0 })
   expect((await client.sandboxes.show(world.name)).seed).toBe(7)
@@ -32,14 +32,14 @@ test('worlds on a given emulator stand still like those on one of our own, and a
 })
 
 test('options that only a start can follow are refused where the emulator runs already', async () => {
-  await expect(openEmulator({ limits: false, seed: 7 })).rejects.toThrow(
+  await expect(emulatorForTests({ limits: false, seed: 7 })).rejects.toThrow(
     `emulatorOptions has limits, which an emulator takes at its start, but the tests were given one that runs already: ${given.url}`,
   )
 })
 
 test('without a given one each has an emulator of its own, on which time stands still', async () => {
   vi.stubEnv('WORKSPACE_EMULATOR_URL', '')
-  const { client, close } = await openEmulator({})
+  const { client, close } = await emulatorForTests({})
   expect(client.url).not.toBe(given.url)
   expect(await client.world.clock.show()).toMatchObject({ rate: 0 })
   expect(client.world.apiKey).toBe('live_demo_owner')
@@ -53,7 +53,7 @@ test('in a project without a folder of scenarios, worlds run the shipped ones', 
   const here = process.cwd()
   process.chdir(tmpdir())
   try {
-    const { client, close } = await openEmulator({})
+    const { client, close } = await emulatorForTests({})
     const world = await client.sandbox(undefined, { scenario: 'flaky-network' })
     expect((await world.scenarios.list()).active?.name).toBe('flaky-network')
     await close()

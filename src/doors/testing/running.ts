@@ -8,7 +8,7 @@ import {
 import { givenEmulator } from './environment.ts'
 
 /** An emulator for tests, and how to let go of it. */
-export interface RunningEmulator {
+export interface EmulatorForTests {
   readonly client: EmulatorClient
   close(): Promise<void>
 }
@@ -33,7 +33,7 @@ const OF_A_PROCESS: ReadonlySet<string> = new Set([
  * The emulator that the environment names (`workspace-emulator exec` does), or one of its own in this process. Rejects when the
  * former is to have options that only a start can follow.
  */
-export async function openEmulator(options: EmulatorOptions): Promise<RunningEmulator> {
+export async function emulatorForTests(options: EmulatorOptions): Promise<EmulatorForTests> {
   const given = givenEmulator()
   if (given === undefined) {
     const emulator = await startEmulator({ ...USUAL, ...options })

@@ -6,7 +6,7 @@ import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './fixtures.ts'
 import type { ExpectedCount } from './matcher-result.ts'
 import { matchers } from './matchers.ts'
 import { reportOn } from './report.ts'
-import { openEmulator, startOfWorlds } from './running.ts'
+import { emulatorForTests, startOfWorlds } from './running.ts'
 
 /**
  * Vitest's `test` with a world of the emulated service for each test that asks for one, on an emulator that the tests of a file
@@ -30,7 +30,7 @@ export const test: TestAPI<WorkspaceFixtures & WorkspaceSharedFixtures> = base.e
   emulatorOptions: [({}, use) => use({}), { scope: 'file' }],
   emulator: [
     async ({ emulatorOptions }, use) => {
-      const { client, close } = await openEmulator(emulatorOptions)
+      const { client, close } = await emulatorForTests(emulatorOptions)
       await use(client)
       await close()
     },
