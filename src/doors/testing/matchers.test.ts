@@ -167,6 +167,21 @@ test('T07 where time stands still waiting does not help, and the message says so
   expect(message()).toContain('The virtual clock stands still (rate 0)')
 })
 
+test('a log that has forgotten requests proves no wait, but a breach that it has kept is one', async () => {
+  const world = await aFreshWorld()
+  const list = world.requests.list
+  const dropped: World = {
+    ...world,
+    requests: { ...world.requests, list: async (filter) => ({ ...(await list(filter)), dropped: 1 }) },
+  }
+  await world.faults.preset('rate-limited')
+  await send(world)
+  await expect(toHaveRespectedRetryAfter(dropped)).rejects.toThrow('has dropped 1')
+  expect(await toHaveRespectedRetryAfter(world)).toMatchObject({ pass: true })
+  await send(world)
+  expect(await toHaveRespectedRetryAfter(dropped)).toMatchObject({ pass: false })
+})
+
 test('a wait is about one key, path and method', async () => {
   const world = await aFreshWorld()
   await world.faults.preset('rate-limited')
