@@ -25,6 +25,7 @@ import { ledger, workspaceService } from './resources/index.ts'
 import { EmulatorSandboxes, type SandboxDoors, savedSandboxes } from './sandbox-maker.ts'
 import { scenarioVocabulary } from './scenario-checks.ts'
 
+export { ListenError } from './doors/http/listen.ts'
 export type { HouseOptions, Logger } from './options.ts'
 export { type CheckedScenario, checkScenarios } from './scenario-checks.ts'
 

@@ -65,7 +65,9 @@ async function callAll(part: object): Promise<void> {
     // Its keys are looked up over the transport, and cannot be read before.
     if (['apiKey', 'keys', 'events', 'fetch'].includes(name)) continue
     const member: unknown = part[name as keyof typeof part]
-    if (typeof member === 'function') await member('name', ARGUMENT, ARGUMENT)
+    // These two look at their options, which may be left out.
+    const rest = ['ready', 'wait'].includes(name) ? [] : ['name', ARGUMENT, ARGUMENT]
+    if (typeof member === 'function') await member(...rest)
     else if (typeof member === 'object' && member !== null) await callAll(member)
   }
 }

@@ -200,3 +200,13 @@ test('a message names the sandbox that was asked where it is not the default one
   )
   expect(String(await refusalOf(emulator().sandbox('Harbor')))).toContain('POST /sandboxes: ')
 })
+
+test('an option that nothing reads is refused, with the nearest that there is', async () => {
+  const { url, world, ready } = emulator()
+  expect(() => connect(url, { token: 'open-sesame' } as object)).toThrow(
+    'connect() knows no option "token". There are controlToken, apiKey, fetch.',
+  )
+  await expect(ready({ timeoutMS: 10 } as object)).rejects.toThrow('Did you mean "timeoutMs"?')
+  const wait = world.requests.wait({ method: 'GET' }, { timeout: 10 } as object)
+  await expect(wait).rejects.toThrow('requests.wait() knows no option "timeout". Did you mean "timeoutMs"?')
+})

@@ -240,7 +240,12 @@ test('a start that is refused says what is wrong, and where', async () => {
   const refusal = await refusalOf(startEmulator({ port: 0, ephemeral: true, settings }))
   expect(refusal).toMatchObject({ code: 'validation_failed', issues: [{ pointer: '/succes.create' }] })
   expect(String(refusal)).toMatch(/startEmulator\(\): .+"success\.create"/)
-  await expect(startEmulator({ port: emulator().port, ephemeral: true })).rejects.toThrow(/in use/)
+  const { port } = emulator()
+  await expect(startEmulator({ port, ephemeral: true })).rejects.toMatchObject({
+    name: 'EmulatorError',
+    code: 'cannot_listen',
+    message: `startEmulator(): Port ${port} on 127.0.0.1 is in use. Give another port or host, or port 0 for a free one.`,
+  })
   const fixtures = { colections: {} }
   await expect(startEmulator({ port: 0, ephemeral: true, fixtures })).rejects.toThrow(/colections/)
 })

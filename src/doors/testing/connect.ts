@@ -1,5 +1,6 @@
 import { emulatorClient } from '../control/client/client.ts'
 import type { EmulatorClient } from '../control/client/emulator-client.ts'
+import { refuseUnknownOptions } from '../control/client/known-options.ts'
 import { overHttp } from '../control/client/over-http.ts'
 
 /** How to get into an emulator that runs elsewhere. */
@@ -16,13 +17,14 @@ export interface ConnectOptions {
  * A client of an emulator that runs elsewhere: in another process, or in a container. Nothing is sent before it is used.
  * @param url of the emulator, as it prints it: its origin, its base URL or its control URL. One that names a sandbox
  *   (`http://127.0.0.1:4010/@w1`) makes that one the `world` of the client.
- * @throws TypeError when it is no such URL
+ * @throws TypeError when it is no such URL, or an option is not one of these
  * @example
  * const emulator = connect('http://127.0.0.1:4010')
  * await emulator.ready()
  * await emulator.world.clock.advance('24h')
  */
 export function connect(url: string, options: ConnectOptions = {}): EmulatorClient {
+  refuseUnknownOptions('connect()', options, ['controlToken', 'apiKey', 'fetch'])
   const { controlToken, apiKey, fetch } = options
   const [, origin = '', name] = EMULATOR_URL.exec(url) ?? refuseUrl(url)
   if (!URL.canParse(origin)) refuseUrl(url)

@@ -23,6 +23,15 @@ test('the emulator that the environment names is used, and left running', async 
   await given.health()
 })
 
+test('options that are undefined are left out: tests write nothing to the disk', async () => {
+  vi.stubEnv('WORKSPACE_EMULATOR_URL', '')
+  const { client, close } = await emulatorForTests({ port: undefined, ephemeral: undefined })
+  const world = client.sandbox('kept', { persist: true })
+  await expect(world).rejects.toThrow('keeps everything in memory')
+  expect(client.url).not.toContain(':4010')
+  await close()
+})
+
 test('worlds on a given emulator stand still like those on one of our own, and are called with the given key', async () => {
   const { client } = await emulatorForTests({ seed: 7 })
   await using world = await client.sandbox(undefined, startOfWorlds({ seed: 7 }))

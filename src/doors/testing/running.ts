@@ -36,7 +36,8 @@ const OF_A_PROCESS: ReadonlySet<string> = new Set([
 export async function emulatorForTests(options: EmulatorOptions): Promise<EmulatorForTests> {
   const given = givenEmulator()
   if (given === undefined) {
-    const emulator = await startEmulator({ ...USUAL, ...options })
+    const said = Object.entries(options).filter(([, value]) => value !== undefined)
+    const emulator = await startEmulator({ ...USUAL, ...Object.fromEntries(said) })
     return { client: emulator, close: () => emulator.close() }
   }
   const { url, controlToken, apiKey } = given

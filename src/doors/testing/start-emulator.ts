@@ -1,4 +1,4 @@
-import { openEmulator, type RunningEmulator } from '../../emulator.ts'
+import { ListenError, openEmulator, type RunningEmulator } from '../../emulator.ts'
 import { Refusal } from '../../kernel/errors.ts'
 import type { EmulatorOptions } from '../../options.ts'
 import { emulatorClient } from '../control/client/client.ts'
@@ -45,11 +45,22 @@ function tokensOf({ sandbox }: RunningEmulator): unknown[] {
 }
 
 function refuseStart(error: unknown): never {
+  if (error instanceof ListenError) throw cannotListen(error)
   if (!(error instanceof Refusal)) throw error
   const { code, message, options } = error
   const { issues, mitigation } = options
   const asked = 'startEmulator()'
   throw new EmulatorError({ status: 0, code, detail: message, mitigation, issues, asked }, { cause: error })
+}
+
+// The way out stands behind the first sentence, in the words of the command line.
+function cannotListen(error: ListenError): EmulatorError {
+  const [detail = error.message] = /^.*?\.(?= [A-Z])/.exec(error.message) ?? []
+  const mitigation = 'Give another port or host, or port 0 for a free one.'
+  return new EmulatorError(
+    { status: 0, code: 'cannot_listen', detail, mitigation, asked: 'startEmulator()' },
+    { cause: error },
+  )
 }
 
 function hasBeenClosed(): EmulatorError {

@@ -2,6 +2,7 @@ import { DEFAULT_SANDBOX } from '../../../kernel/worlds/sandboxes.ts'
 import { askOver } from './ask.ts'
 import type { EmulatorClient, SandboxStart } from './emulator-client.ts'
 import { type FixturesSource, KnownKeys } from './known-keys.ts'
+import { refuseUnknownOptions } from './known-options.ts'
 import { freshName, makeSandbox, makeUnlessThere, saysAnything } from './make-sandbox.ts'
 import { openWorld } from './open-world.ts'
 import type { EmulatorAddress } from './over-http.ts'
@@ -56,8 +57,9 @@ export function emulatorClient(parts: ClientParts): EmulatorClient {
     openapi: (api = 'control') => ask('GET /openapi.json', { query: { api } }),
     routes: () => ask('GET /'),
     health: () => ask('GET /health'),
-    ready: async ({ timeoutMs } = {}) => {
-      await untilReady(transport, timeoutMs)
+    ready: async (options = {}) => {
+      refuseUnknownOptions('ready()', options, ['timeoutMs'])
+      await untilReady(transport, options.timeoutMs)
       await world.lookUpKeys()
     },
   }

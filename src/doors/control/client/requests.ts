@@ -1,4 +1,5 @@
 import type { Ask } from './ask.ts'
+import { refuseUnknownOptions } from './known-options.ts'
 import type { RequestTrace } from './views/request-trace.ts'
 import type {
   RequestCheck,
@@ -49,11 +50,9 @@ const LONGEST_PIECE = 120_000
 /** The longest that the emulator accepts. */
 const LONGEST_WAIT = 600_000
 
-async function wait(
-  ask: Ask,
-  match: RequestSearch,
-  { count, timeoutMs, signal }: WaitOptions = {},
-): Promise<RequestCheck> {
+async function wait(ask: Ask, match: RequestSearch, options: WaitOptions = {}): Promise<RequestCheck> {
+  refuseUnknownOptions('requests.wait()', options, ['count', 'timeoutMs', 'signal'])
+  const { count, timeoutMs, signal } = options
   const once = (timeout_ms?: number): Promise<RequestCheck> =>
     ask('POST /requests/wait', { body: { match, count, timeout_ms }, signal })
   // What is too long has to reach the emulator, so that it says so.
