@@ -139,7 +139,8 @@ function faultOf(
   if (isOfFile) return isSilent ? 'silent' : undefined
   const at = states.indexOf(stateOf(found.loaded.world.store))
   if (at === -1) return 'no prefix'
-  if (!isSilent) return placeFault(damage, notices)
+  // A log that ends behind its header has lost nothing that it tells of, and does not know the state file beside it either.
+  if (notices.some(({ level }) => level !== 'info')) return placeFault(damage, notices)
   // Where the last line ends nobody can see that there were more.
   const isTail = damage.bit === undefined && damage.file === `${basename(FILE)}.log`
   return at === states.length - 1 || isTail ? undefined : 'silent'
