@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { ruleOf } from '../../../test/support/fault-book.ts'
+import type { Action } from './actions.ts'
+import type { Phase } from './decision.ts'
+import { phaseOf } from './phase.ts'
+import type { FaultRule } from './rule.ts'
+
+test.for<[does: Action[], phase: Phase]>([
+  [[], 'call'],
+  [[{ respond: { status: 500 } }], 'call'],
+  [[{ cut: { at: 'accept', how: 'rst' } }], 'accept'],
+  [[{ cut: { at: 'before-read', how: 'rst' } }], 'head'],
+  [[{ cut: { at: 'after-request-head', how: 'pause' } }], 'head'],
+  [[{ cut: { at: { request_bytes: 5 }, how: 'rst' } }], 'head'],
+  [[{ cut: { at: 'before-handler', how: 'rst' } }], 'call'],
+  [[{ cut: { at: { bytes: 5 }, how: 'rst' } }], 'call'],
+  [[{ pace: { no_continue: true } }], 'head'],
+  [[{ pace: { no_continue: false, before_head_ms: 5 } }], 'call'],
+  [[{ pace: { stall_at: 'before-read' } }], 'head'],
+  [[{ cut: { at: 'end', how: 'rst' } }, { cut: { at: 'accept', how: 'rst' } }], 'accept'],
+])('a rule that does %j is decided in the phase %s', ([does, phase]) => {
+  expect(phaseOf(ruleOf('r', { do: does }))).toBe(phase)
+})
+
+test.for<[rule: Partial<FaultRule>, phase: Phase]>([
+  [{ match: { webhook: '*' } }, 'webhook'],
+  [{ match: { method: 'GET' } }, 'call'],
+  [{ match: { webhook: '*' }, do: [{ cut: { at: 'accept', how: 'rst' } }] }, 'webhook'],
+  [{ do: [], actions: { late: [], early: [{ cut: { at: 'before-read', how: 'rst' } }] } }, 'head'],
+])('what is matched comes first, and the actions of a sequence count: %j', ([rule, phase]) => {
+  expect(phaseOf(ruleOf('r', rule))).toBe(phase)
+})

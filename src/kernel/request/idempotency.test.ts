@@ -1,0 +1,120 @@
+import { expect, test } from 'vitest'
+import { Refusal } from '../errors.ts'
+import type { Json } from '../json.ts'
+import { Store } from '../state/store.ts'
+import {
+  fingerprint,
+  fingerprintBytes,
+  IDEMPOTENCY,
+  idempotencyId,
+  recallAnswer,
+  rememberAnswer,
+} from './idempotency.ts'
+
+const T0 = Date.parse('2026-03-01T12:00:00.000Z')
+const DAY = 86_400_000
+
+function remember(store: Store, id: string, at: number, body: Json = { id }): void {
+  const record = { id, fingerprint: `print of ${id}`, status: 200, body }
+  store.transaction(new Date(at).toISOString(), (tx) => rememberAnswer(tx, record, at))
+}
+
+function conflictOf(store: Store, mismatch?: number): Refusal {
+  try {
+    recallAnswer(store.begin(), 'k', 'another print', T0, mismatch)
+  } catch (error) {
+    return error as Refusal
+  }
+  throw new Error('it was not refused')
+}
+
+test('R276 R278 an answer is recalled until, and not at, the instant 24 hours after it was given', () => {
+  const store = new Store()
+  remember(store, 'k', T0, { name: 'first' })
+  const at = (now: number) => recallAnswer(store.begin(), 'k', 'print of k', now)
+  expect(at(T0)).toEqual({
+    id: 'k',
+    fingerprint: 'print of k',
+    status: 200,
+    body: { name: 'first' },
+    created_at: '2026-03-01T12:00:00.000Z',
+    expires_at: '2026-03-02T12:00:00.000Z',
+  })
+  expect(at(T0 + DAY - 1)?.body).toEqual({ name: 'first' })
+  expect(at(T0 + DAY)).toBeUndefined()
+  expect(recallAnswer(store.begin(), 'unknown', 'print of k', T0)).toBeUndefined()
+})
+
+test('R277 another body under a key is refused, and the refusal says when the key was first used', () => {
+  const store = new Store()
+  remember(store, 'k', T0)
+  const refusal = conflictOf(store)
+  expect(refusal).toBeInstanceOf(Refusal)
+  expect([refusal.code, refusal.options.status]).toEqual(['idempotency_key_reused', undefined])
+  expect(refusal.options).not.toHaveProperty('status')
+  expect(refusal.message).toContain('first used at 2026-03-01T12:00:00.000Z')
+  expect(conflictOf(store, 422).options.status).toBe(422)
+})
+
+test('R278 a key whose record has expired is free for any body', () => {
+  const store = new Store()
+  remember(store, 'k', T0)
+  expect(recallAnswer(store.begin(), 'k', 'another print', T0 + DAY)).toBeUndefined()
+})
+
+test('R278 records that have expired go when another one is made, to the millisecond, and no others', () => {
+  const store = new Store()
+  for (const [n, id] of ['a', 'b', 'c'].entries()) remember(store, id, T0 + n)
+  remember(store, 'd', T0 + DAY + 1)
+  expect([...store.rows(IDEMPOTENCY).keys()]).toEqual(['c', 'd'])
+})
+
+test('U059 a key is that of one teamspace and one operation', () => {
+  const ids = [
+    idempotencyId('ts-a', 'batches.create', 'k'),
+    idempotencyId('ts-b', 'batches.create', 'k'),
+    idempotencyId('ts-a', 'batches.cancel', 'k'),
+    idempotencyId('ts-a', 'batches.create', 'other'),
+  ]
+  expect(new Set(ids).size).toBe(4)
+})
+
+test.for<[one: Json, other: Json]>([
+  [
+    { a: 1, b: 2 },
+    { b: 2, a: 1 },
+  ],
+  [{ list: [{ a: 1, b: 2 }] }, { list: [{ b: 2, a: 1 }] }],
+  [[[{ a: null, b: [] }]], [[{ b: [], a: null }]]],
+])('T10 %j and %j are one body', ([one, other]) => {
+  expect(fingerprint(one)).toBe(fingerprint(other))
+  expect(fingerprint(one)).toMatch(/^[0-9a-f]{64}$/)
+})
+
+test.for<[one: Json, other: Json]>([
+  [
+    [1, 2],
+    [2, 1],
+  ],
+  [[], {}],
+  [[[1], 2], [[1, 2]]],
+  [
+    [1, [2]],
+    [[1], 2],
+  ],
+  ['1', 1],
+  ['null', null],
+  [{ a: '' }, { a: null }],
+  [{ a: { b: 1 } }, { a: 1, b: 1 }],
+  [['a', 'b'], ['a,b']],
+  [{ 0: 'a' }, ['a']],
+])('T10 %j and %j are two', ([one, other]) => {
+  expect(fingerprint(one)).not.toBe(fingerprint(other))
+})
+
+test('T10 compared byte for byte, white space makes another body', () => {
+  const bytes = (text: string) => fingerprintBytes(new TextEncoder().encode(text))
+  expect(bytes('{"a":1}')).toBe(bytes('{"a":1}'))
+  expect(bytes('{"a":1}')).not.toBe(bytes('{"a": 1}'))
+  expect(bytes('{"a":1}')).toMatch(/^[0-9a-f]{64}$/)
+})

@@ -1,0 +1,55 @@
+import { defineConfig } from 'vitest/config'
+import { warmPool } from './warm-pool.ts'
+
+// Seconds of real time, processes, files on a disk, or hundreds of random worlds: too dear for thousands of mutants.
+const DEAR = [
+  'batch-model',
+  'batch-races',
+  'control-guards',
+  'control-openapi',
+  'control-openapi-routes',
+  'determinism',
+  'determinism-property',
+  'events-feed',
+  'faults-deliver-crash',
+  'faults-persist',
+  'faults-state-property',
+  'faults-wire-stages',
+  'lost-response',
+  'presets/presets',
+  'refusals',
+  'requests-wait',
+  'requirements',
+  'sandbox-selection-property',
+  'sandboxes-parallel',
+  'sandboxes-persist',
+  'sandboxes-retired',
+  'scenarios-files',
+  'scenarios-hot-reload',
+  'scenarios-persist',
+  'scenarios-shipped',
+  'snapshots-persist',
+  'transport',
+  'webhooks-crash',
+]
+
+export default defineConfig({
+  plugins: [warmPool()],
+  test: {
+    include: [
+      'src/{kernel,resources}/**/*.test.ts',
+      'test/spec/**/*.test.ts',
+      'test/fixtures-{rules,bounds}.test.ts',
+      'test/ledger.test.ts',
+    ],
+    exclude: [
+      ...DEAR.map((name) => `test/spec/${name}.test.ts`),
+      // Its properties count how many of their random schemas were of use, and here they run for an instant only.
+      'src/resources/batch-predictions/generate-output.test.ts',
+    ],
+    setupFiles: ['test/mutation/setup.ts'],
+    isolate: false,
+    // A promise that a mutant has left open is found out by this, not by the bound of a whole run.
+    testTimeout: 10_000,
+  },
+})
