@@ -6,8 +6,9 @@ import { formatInstant } from '../../kernel/time/instant.ts'
 import type { Sandbox } from '../../kernel/worlds/sandbox.ts'
 
 /**
- * What turns the world of an edited state file into the present one, as one commit with the number of the last. The log
- * before it is made of differences to the file that the edit has overwritten; with it, a crash finds the way all the same.
+ * What turns the world of an edited state file into the present one, before the edit is taken, as one commit with the number
+ * of the last. The log before it is made of differences to the file that the edit has overwritten; with it, a crash finds the
+ * way all the same, and the commits behind it follow.
  */
 export function adoption(edited: WorldState, sandbox: Sandbox): Commit {
   const { store, clock } = sandbox

@@ -118,8 +118,9 @@ export class Edits {
       const edited = parseState(text, own.path)
       const checked = checkDocument(edited, sandbox.service, sandbox.ledger, sandbox.options.strict)
       if ('issues' in checked) return this.#refuseIssues(bytes, text, checked.issues)
-      this.#take(edited as Document, checked.world)
-      if (found !== undefined) this.#remember(edited as Document, checked.world, found)
+      const take = () => this.#take(edited as Document, checked.world)
+      if (found === undefined) take()
+      else this.#adopt(edited as Document, checked.world, found, take)
       return 'taken'
     } catch (error) {
       if (error instanceof EditRefused) return this.#refuse(bytes, `${own.path}: ${error.message}`)
@@ -139,18 +140,13 @@ export class Edits {
     this.#report(applyEdit(sandbox, edit), edited, known.exact)
   }
 
-  // The edit is in the world by now, so that nothing that fails here may refuse it.
-  #remember(edited: Document, world: WorldState, { stat, digest }: Found): void {
+  #adopt(edited: Document, world: WorldState, { stat, digest }: Found, take: () => void): void {
     const { log, own, sandbox } = this.#options
+    log.adopt(digest, adoption(world, sandbox), take)
     try {
       own.taken(stat, edited, digest)
     } catch {
-      // The next look finds the same bytes, and tries again.
-    }
-    try {
-      log.adopt(digest, adoption(world, sandbox))
-    } catch {
-      // The next checkpoint makes up for it; a crash before that is told of as an edit that was made while nothing ran.
+      // It is in the world by now, and must not be refused: the next look finds the same bytes, and tries again.
     }
   }
 

@@ -28,8 +28,8 @@ export interface Mark {
 }
 
 /**
- * The line after an edit of the state file that has been taken: what turns the world of the edited file into that of the
- * moment. The lines before it are differences to the file that the edit has overwritten.
+ * The line behind the commit of an edit of the state file: what turns the world of the edited file into the one before that
+ * commit. The lines before are differences to the file that the edit has overwritten.
  */
 export interface Adoption {
   /** SHA-256 of the edited file. */

@@ -22,6 +22,8 @@ export class Log implements Journal {
   #present: Generation | undefined
   #earlier: Generation[] = []
   #commits = 0
+  /** The line that goes with the next commit. */
+  #adoption: Uint8Array | undefined
   #blocked: string | undefined
 
   /** `rescue` makes everything durable by other means, a checkpoint, when syncing the log has failed. */
@@ -37,10 +39,11 @@ export class Log implements Journal {
     // Outside of the write: what cannot be written as JSON is no failure of the disk.
     const line = encodeLine(commitLine(commit))
     try {
-      this.#write(line)
+      this.#write(this.#adoption === undefined ? line : Buffer.concat([line, this.#adoption]))
     } catch (error) {
       refuse('storage_unavailable', { detail: `${this.path} could not be written: ${reasonOf(error)}.` })
     }
+    this.#adoption = undefined
     this.#commits += 1
   }
 
@@ -59,13 +62,19 @@ export class Log implements Journal {
   }
 
   /**
-   * Says what turns the state file with this digest, an edit that has just been taken, into the world. Throws when it cannot
-   * be written; then only the next checkpoint says so.
+   * Takes an edit of the state file, whose digest from then on is this one. What turns that file into the world as it was
+   * before the edit is written together with the edit's own commit, so that no crash finds the one without the other.
    */
-  adopt(sha256: string, commit: Commit): void {
-    this.#write(encodeLine({ adopts: sha256, commit: commitLine(commit) }))
-    // It has to go with this generation, also where the edit has changed no record.
-    this.#commits += 1
+  adopt(sha256: string, commit: Commit, take: () => void): void {
+    this.#adoption = Buffer.from(encodeLine({ adopts: sha256, commit: commitLine(commit) }))
+    try {
+      take()
+      if (this.#adoption !== undefined) this.#tryToWrite(this.#adoption)
+      // It has to go with this generation, whatever the edit has changed.
+      this.#commits += 1
+    } finally {
+      this.#adoption = undefined
+    }
   }
 
   /**
@@ -100,6 +109,13 @@ export class Log implements Journal {
     for (const generation of [...this.#earlier, this.#present]) generation?.close()
     this.#present = undefined
     this.#earlier = []
+  }
+
+  // Of an edit that has changed no record, and so has no commit. Where this fails, the next checkpoint makes up for it.
+  #tryToWrite(line: Uint8Array): void {
+    try {
+      this.#write(line)
+    } catch {}
   }
 
   #write(line: Uint8Array): void {

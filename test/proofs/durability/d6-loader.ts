@@ -122,12 +122,13 @@ async function load({ files, states }: Crashed, damage: Damage): Promise<Loaded>
   }
   const said = notices.length > 0
   const fault =
-    faultOf(damage, states, found, notices) ?? (isThere(memory, broken, notices) ? undefined : 'destroyed')
+    faultOf({ damage, broken }, states, found, notices) ??
+    (isThere(memory, broken, notices) ? undefined : 'destroyed')
   return { said, ...(fault && { fault }) }
 }
 
 function faultOf(
-  damage: Damage,
+  { damage, broken }: { readonly damage: Damage; readonly broken: Buffer },
   states: readonly string[],
   found: Recovered | undefined,
   notices: readonly Notice[],
@@ -139,8 +140,9 @@ function faultOf(
   if (isOfFile) return isSilent ? 'silent' : undefined
   const at = states.indexOf(stateOf(found.loaded.world.store))
   if (at === -1) return 'no prefix'
-  // A log that ends behind its header has lost nothing that it tells of, and does not know the state file beside it either.
-  if (notices.some(({ level }) => level !== 'info')) return placeFault(damage, notices)
+  // A log that ends behind a line that knows nothing of the state file beside it tells of an edit: it cannot know better.
+  const endsWithLine = damage.bit === undefined && broken.at(-1) === 0x0a
+  if (!isSilent) return endsWithLine ? undefined : placeFault(damage, notices)
   // Where the last line ends nobody can see that there were more.
   const isTail = damage.bit === undefined && damage.file === `${basename(FILE)}.log`
   return at === states.length - 1 || isTail ? undefined : 'silent'
