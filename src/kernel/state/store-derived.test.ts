@@ -1,23 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Row } from './commit.ts'
+import { contents, NOW, storeWith, type Thing, things } from '../../../test/support/things.ts'
 import { Store } from './store.ts'
-
-interface Thing extends Row {
-  readonly value: number
-}
-
-const things = { name: 'things', label: 'thing' } as { name: string; label: string; record?: Thing }
-const NOW = '2026-03-01T12:00:00.000Z'
-
-function storeWith(...rows: Thing[]): Store {
-  const store = new Store()
-  store.load('things', rows)
-  return store
-}
-
-function contents(store: Store): Row[] {
-  return [...store.rows('things').values()]
-}
 
 test('where nothing has the key an index finds an empty list, in a transaction that has written too', () => {
   const byValue = { keyOf: ({ value }: Thing) => String(value) }

@@ -1,24 +1,8 @@
 import { expect, test } from 'vitest'
-import type { Commit, Row } from './commit.ts'
+import { contents, NOW, storeWith, type Thing, things } from '../../../test/support/things.ts'
+import type { Commit } from './commit.ts'
 import { logged } from './commit.ts'
 import { Store } from './store.ts'
-
-interface Thing extends Row {
-  readonly value: number
-}
-
-const things = { name: 'things', label: 'thing' } as { name: string; label: string; record?: Thing }
-const NOW = '2026-03-01T12:00:00.000Z'
-
-function storeWith(...rows: Thing[]): Store {
-  const store = new Store()
-  store.load('things', rows)
-  return store
-}
-
-function contents(store: Store): Row[] {
-  return [...store.rows('things').values()]
-}
 
 test('a transaction sees its own writes, the world does not until it is committed', () => {
   const store = storeWith({ id: 'a', value: 1 }, { id: 'b', value: 2 })

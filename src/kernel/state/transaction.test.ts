@@ -1,19 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Row } from './commit.ts'
-import { Store } from './store.ts'
-
-interface Thing extends Row {
-  readonly value: number
-}
-
-const things = { name: 'things', label: 'thing' } as { name: string; label: string; record?: Thing }
-const NOW = '2026-03-01T12:00:00.000Z'
-
-function storeWith(...rows: Thing[]): Store {
-  const store = new Store()
-  store.load('things', rows)
-  return store
-}
+import { NOW, storeWith, things } from '../../../test/support/things.ts'
 
 test('a listener that has left hears of nothing more', () => {
   const store = storeWith({ id: 'a', value: 1 })

@@ -1,4 +1,7 @@
-import type { Json, JsonObject } from '../../../../kernel/json.ts'
+import type { JsonObject } from '../../../../kernel/json.ts'
+import type { Attempt, DeliveryFaults } from '../../../../kernel/outbox/records.ts'
+
+export type { Attempt as WebhookAttempt, DeliveryFaults } from '../../../../kernel/outbox/records.ts'
 
 /** A receiver that wants to be told. */
 export interface WebhookDraft {
@@ -32,42 +35,13 @@ export interface WebhookDelivery {
   readonly ref: string
   readonly body: JsonObject
   readonly status: 'pending' | 'sending' | 'waiting' | 'delivered' | 'failed' | 'dropped'
-  readonly attempts: readonly WebhookAttempt[]
+  readonly attempts: readonly Attempt[]
   /** Retries of the schedule that have been used up. */
   readonly retries: number
   /** When the next attempt is due, while the status is `waiting`. */
   readonly retry_at: string | null
   /** What fault rules have made of it; null where no rule was about it. */
-  readonly faults: DeliveryFaultsView | null
+  readonly faults: DeliveryFaults | null
   readonly caused_by: string
   readonly created_at: string
-}
-
-/** One request to a receiver. */
-export interface WebhookAttempt {
-  /** Counted from 1. */
-  readonly attempt: number
-  /** Virtual instant. */
-  readonly at: string
-  /** Null while it is under way. */
-  readonly outcome: 'delivered' | 'failed' | 'timeout' | 'refused' | 'interrupted' | null
-  /** The status that the receiver answered; null when it gave none. */
-  readonly status: number | null
-  /** In words; null for success. */
-  readonly error: string | null
-}
-
-/** What fault rules have made of a delivery. */
-export interface DeliveryFaultsView {
-  /** Ids of the rules that fired, in order. */
-  readonly rules: readonly string[]
-  /** The delivery that it repeats. */
-  readonly copy_of?: string | undefined
-  readonly drop?: true | undefined
-  readonly order?: 'after-next' | undefined
-  readonly delay?: string | undefined
-  readonly retries?: readonly string[] | undefined
-  readonly timeout_ms?: number | undefined
-  readonly sign?: 'wrong' | 'missing' | undefined
-  readonly body?: readonly Json[] | undefined
 }
