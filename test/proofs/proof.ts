@@ -31,8 +31,9 @@ export function none(what: string, value: number): Figure {
 }
 
 /** A figure that must stay below a bound. */
-export function below(what: string, value: number, bound: number, unit: string): Figure {
-  return { what, value: `${value} ${unit}`, promised: `< ${bound} ${unit}`, holds: value < bound }
+export function below(what: string, value: number, bound: number, unit = ''): Figure {
+  const measured = (number: number) => `${number} ${unit}`.trimEnd()
+  return { what, value: measured(value), promised: `< ${measured(bound)}`, holds: value < bound }
 }
 
 /** A figure that must reach a bound. */

@@ -132,8 +132,8 @@ export async function soak(
       slope(({ memory }) => memory.rss),
       100,
     ),
-    below('more open handles', Math.abs((last?.handles ?? 0) - (first?.handles ?? 0)), MOST_HANDLES + 1, ''),
-    below('more timers', (last?.timers ?? 0) - (first?.timers ?? 0), 3, ''),
+    below('more open handles', Math.abs((last?.handles ?? 0) - (first?.handles ?? 0)), MOST_HANDLES + 1),
+    below('more timers', (last?.timers ?? 0) - (first?.timers ?? 0), 3),
     timing(
       scale,
       below(
