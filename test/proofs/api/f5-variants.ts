@@ -91,8 +91,8 @@ function withMembersReversed({ body, headers, ...sent }: Sent): Sent {
   const json = body === undefined ? undefined : parsed(body.toString())
   if (!isObject(json)) return { ...sent, headers, body }
   const text = JSON.stringify(reversed(json), null, 1)
-  // JSON that says something twice, or in numbers that change, would not be the same request.
-  if (JSON.stringify(json) !== body?.toString()) return { ...sent, headers, body }
+  // JSON that says something twice, in numbers that change, or in bytes that are no UTF-8 would not be the same request.
+  if (body?.equals(Buffer.from(JSON.stringify(json))) !== true) return { ...sent, headers, body }
   const next = Buffer.from(text)
   const renamed = headers.map(
     ([name, value]) => [name.toLowerCase(), name === 'Content-Length' ? String(next.length) : value] as const,
