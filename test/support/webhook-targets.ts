@@ -1,7 +1,7 @@
 import type { Address } from '../../src/doors/webhooks/targets.ts'
 
 /** What the names of these targets lead to. */
-export const TARGET_NAMES: Readonly<Record<string, readonly string[]>> = {
+const TARGET_NAMES: Readonly<Record<string, readonly string[]>> = {
   localhost: ['::1', '127.0.0.1'],
   'hook.localhost': ['127.0.0.1'],
   'mine.example': ['127.0.0.5'],

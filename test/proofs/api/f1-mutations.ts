@@ -183,6 +183,17 @@ function places(value: Json, put: (next: Json) => void): ((next: Json) => void)[
   return own
 }
 
+/** Puts one of these values into some place of the body. */
+const somewhere =
+  (values: readonly Json[]) =>
+  (draft: Draft, { chance }: Source) => {
+    if (draft.json === undefined) return
+    const put = (next: Json) => {
+      draft.json = next
+    }
+    pick(chance, places(draft.json, put))(pick(chance, values))
+  }
+
 const onObject =
   (work: (entries: [string, Json][], chance: Chance) => void) =>
   (draft: Draft, { chance }: Source) => {
@@ -196,27 +207,11 @@ const onObject =
 export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'wrong type',
-    apply: (draft, { chance }) => {
-      if (draft.json === undefined) return
-      pick(
-        chance,
-        places(draft.json, (next) => {
-          draft.json = next
-        }),
-      )(pick(chance, WRONG))
-    },
+    apply: somewhere(WRONG),
   },
   {
     name: 'odd text',
-    apply: (draft, { chance }) => {
-      if (draft.json === undefined) return
-      pick(
-        chance,
-        places(draft.json, (next) => {
-          draft.json = next
-        }),
-      )(pick(chance, TEXTS))
-    },
+    apply: somewhere(TEXTS),
   },
   {
     name: 'missing member',

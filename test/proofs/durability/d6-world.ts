@@ -85,7 +85,7 @@ export function stateOf(store: Store): string {
 }
 
 /** Contents by name, locks aside: as the next process finds them. */
-export function filesBeside(file: string): Map<string, Buffer> {
+function filesBeside(file: string): Map<string, Buffer> {
   const names = readdirSync(dirname(file)).filter(
     (name) => name.startsWith(basename(file)) && !name.includes('.lock'),
   )

@@ -69,7 +69,7 @@ async function round(probed: Probed, plan: Plan, heard: Heard, renew: (client: R
 }
 
 /** Slope of a straight line through the points, per hour. */
-export function perHour(points: readonly (readonly [ms: number, value: number])[]): number {
+function perHour(points: readonly (readonly [ms: number, value: number])[]): number {
   const mean = (values: readonly number[]) => values.reduce((sum, each) => sum + each, 0) / values.length
   const [at, value] = [mean(points.map(([ms]) => ms)), mean(points.map(([, each]) => each))]
   const over = points.reduce((sum, [ms, each]) => sum + (ms - at) * (each - value), 0)

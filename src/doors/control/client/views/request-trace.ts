@@ -13,6 +13,7 @@ export interface QuotaTrace {
   readonly retry_after: number | null
 }
 
+// Written anew, and held against the kernel's by the compiler: that one leads to schemas, which the package's types must not.
 /** Why a request was answered as it was: its whole way, in the order in which a reader wants it. */
 export interface RequestTrace extends Effects {
   /** One sentence: the step that decided, and why. */
