@@ -6,7 +6,7 @@ COPY . .
 RUN npm run build
 
 # The bundle holds its dependencies, so that the image needs neither node_modules nor a package manager at run time. The
-# same Node as above: it reads the cache of compiled code that the build has left in dist.
+# same Node as above, since it reads the cache of compiled code that the build has left in dist.
 FROM node:24.21.0-trixie-slim
 LABEL org.opencontainers.image.title="agent-workspace-emulator" \
       org.opencontainers.image.description="A local, deterministic emulator of the Agent Workspace Service" \
@@ -25,10 +25,10 @@ ENV NODE_ENV=production \
     WORKSPACE_EMULATOR_PORT=4010 \
     WORKSPACE_EMULATOR_DATA=/data
 EXPOSE 4010
-# Whoever waits for the container is told within seconds that it is ready.
+# Reports the container as healthy within seconds after it is ready.
 HEALTHCHECK --interval=5s --timeout=5s --start-period=20s \
     CMD ["node", "dist/cli.js", "wait", "--timeout", "3s"]
-# Node is process 1, without an init: the emulator ends in order at SIGTERM, and starts no processes that want reaping.
+# Node is process 1, without an init: the emulator ends in order at SIGTERM, and Node reaps the processes that scripts run in.
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["node", "dist/cli.js"]
 CMD ["start"]

@@ -9,14 +9,15 @@ export default defineConfig({
     // Tests and examples import the package by its name, and get its source.
     alias: [
       { find: /^agent-workspace-emulator$/, replacement: source('index.ts') },
-      { find: /^agent-workspace-emulator\/vitest$/, replacement: source('doors/testing/vitest.ts') },
+      { find: /^agent-workspace-emulator\/vitest$/, replacement: source('adapters/testing/vitest.ts') },
     ],
   },
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    // A machine that is busy with something else may take ten times as long.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Only a test that hangs reaches this: a machine that is busy with something else may take thirty times as long.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
     // Each test starts what it needs and ends it, so that files can share modules: half the time goes into loading them.
     isolate: false,
     // Left alone, two processors get one worker, although most tests wait for a socket or a disk half of the time.

@@ -6,6 +6,6 @@ export default defineScenario({
   description: 'Every batch completes in four polls, each of which shows the next state',
   pace: { validating: { polls: 1 }, in_progress: { polls: 2 }, finalizing: { polls: 1 } },
   on: {
-    'batch_prediction.completed': ({ batch, world }) => world.log(`completed: ${batch.id}`),
+    'batch_prediction.completed': ({ batch, sandbox }) => sandbox.log(`completed: ${batch.id}`),
   },
 })

@@ -1,35 +1,35 @@
 import { setMaxListeners } from 'node:events'
 import { existsSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
-import type { Transport } from './doors/control/client/transport.ts'
-import type { ControlHost, GuardVerdict } from './doors/control/host.ts'
-import { shippedFile } from './doors/fixtures.ts'
-import { Api } from './doors/http/api.ts'
-import { createServer } from './doors/http/front.ts'
-import { type AllowedHosts, allowHosts, checkHost, isCrossSiteOrigin } from './doors/http/guard.ts'
-import { headerValues } from './doors/http/headers.ts'
-import { listen } from './doors/http/listen.ts'
-import { parseBody, readJson } from './doors/http/request.ts'
-import { close } from './doors/http/server.ts'
-import { later } from './doors/realtime.ts'
-import type { OnScenarioNotice } from './doors/scenarios/notice.ts'
-import { ScenarioRunner } from './doors/scenarios/runner.ts'
-import { CONTRACT_VERSION, packageVersion } from './doors/version.ts'
-import { Couriers } from './doors/webhooks/couriers.ts'
-import { Settings } from './kernel/assumptions.ts'
-import { refuseInvalid } from './kernel/errors.ts'
-import type { Sandbox } from './kernel/worlds/sandbox.ts'
-import { DEFAULT_SANDBOX, Sandboxes } from './kernel/worlds/sandboxes.ts'
-import { type HouseOptions, SILENT } from './options.ts'
-import { ledger, workspaceService } from './resources/index.ts'
-import { EmulatorSandboxes, type SandboxDoors, savedSandboxes } from './sandbox-maker.ts'
+import type { Transport } from './adapters/control/client/transport.ts'
+import type { ControlHost } from './adapters/control/host.ts'
+import { Api, createServer } from './adapters/http/api.ts'
+import { mayEnd } from './adapters/http/connections.ts'
+import { allowHosts, refusePage } from './adapters/http/guard.ts'
+import { parseJsonBody, readJsonBody } from './adapters/http/json-body.ts'
+import { close, listen } from './adapters/http/server.ts'
+import { openWhenDue } from './adapters/open-when-due.ts'
+import { CONTRACT_VERSION, packageVersion, shippedFile } from './adapters/package.ts'
+import { later } from './adapters/realtime.ts'
+import type { OnScenarioNotice } from './adapters/scenarios/problem.ts'
+import { ScenarioRunner } from './adapters/scenarios/runner.ts'
+import type { Lock } from './adapters/storage/index.ts'
+import { WebhookSenders } from './adapters/webhooks/senders.ts'
+import { Settings } from './core/assumptions.ts'
+import { Refusal, refuseInvalid } from './core/errors.ts'
+import type { Sandbox } from './core/sandboxes/sandbox.ts'
+import { Sandboxes } from './core/sandboxes/sandboxes.ts'
+import { hostTime } from './core/time/clock.ts'
+import { type InternalOptions, SILENT, startOptions } from './options.ts'
+import { assumptions, workspaceService } from './resources/index.ts'
+import { EmulatorSandboxes, lockData, savedSandboxes } from './sandbox-maker.ts'
 import { scenarioVocabulary } from './scenario-checks.ts'
 
-export { ListenError } from './doors/http/listen.ts'
-export type { HouseOptions, Logger } from './options.ts'
+export { ListenError } from './adapters/http/server.ts'
+export type { InternalOptions, Logger } from './options.ts'
 export { type CheckedScenario, checkScenarios } from './scenario-checks.ts'
 
-/** A running emulator, as the house itself knows it. */
+/** A running emulator, for code of this package. */
 export interface RunningEmulator {
   /** Origin, without a slash at the end. */
   readonly url: string
@@ -46,26 +46,30 @@ export interface RunningEmulator {
   close(): Promise<void>
 }
 
-/** Starts an emulator and resolves when it answers. Throws when fixtures or settings are wrong, or the port or the state file is taken. */
-export async function openEmulator(options: HouseOptions = {}): Promise<RunningEmulator> {
-  refuseInvalid(ledger.check(options.settings ?? {}))
+/** Starts an emulator and resolves when it responds. Throws when fixtures or settings are wrong, or the port or the state file is taken. */
+export async function openEmulator(options: InternalOptions = {}): Promise<RunningEmulator> {
+  refuseInvalid(assumptions.check(options.settings ?? {}))
   let emulator: RunningEmulator | undefined
-  const couriers = new Couriers({
+  const senders = new WebhookSenders({
     targets: options.allowWebhooks ?? [],
     forbiddenPorts: () => (emulator === undefined ? [] : [emulator.port]),
   })
   const scenarios = await openScenarios(options)
-  let sandboxes: Sandboxes | undefined
+  let [sandboxes, lock]: [Sandboxes?, Lock?] = []
   try {
-    sandboxes = await openSandboxes(options, { couriers, scenarios: scenarios.runner })
-    // Before anybody can ask: the first answer is one of the scenario.
+    lock = await lockData(options)
+    const maker = new EmulatorSandboxes(options, { senders, scenarios: scenarios.runner }, lock)
+    sandboxes = await openSandboxes(options, maker)
+    // Before the first request, which is one of the scenario.
     if (options.scenario !== undefined) await scenarios.runner.begin(sandboxes.default, options.scenario)
-    emulator = await serve(options, { sandboxes, scenarios })
-    couriers.open()
+    emulator = await serve(options, { sandboxes, scenarios, maker, lock })
+    lock?.startHeartbeat('soon')
+    senders.open()
     return emulator
   } catch (error) {
     await scenarios.close()
     await sandboxes?.close()
+    await lock?.release()
     throw error
   }
 }
@@ -76,14 +80,14 @@ interface Scenarios {
   close(): Promise<void>
 }
 
-async function openScenarios(options: HouseOptions): Promise<Scenarios> {
+async function openScenarios(options: InternalOptions): Promise<Scenarios> {
   const { scenarios: folder = usualFolder(), scenarioSource, settings, strict, logger = SILENT } = options
   const onNotice: OnScenarioNotice = ({ level, message, ...fields }) => logger[level](message, fields)
   if (scenarioSource !== undefined) {
     const runner = new ScenarioRunner({ source: scenarioSource, onNotice })
     return { runner, close: async () => runner.close() }
   }
-  const { ScenarioLibrary } = await import('./doors/scenarios/library.ts')
+  const { ScenarioLibrary } = await import('./adapters/scenarios/library.ts')
   const library = new ScenarioLibrary(folder, {
     vocabulary: scenarioVocabulary(new Settings(settings, strict)),
     onNotice,
@@ -103,14 +107,12 @@ function usualFolder(): string {
   return existsSync('scenarios') ? 'scenarios' : shippedFile('scenarios')
 }
 
-/** The default sandbox, and those that the disk holds. Their events and webhooks go on from where they stood. */
-async function openSandboxes(options: HouseOptions, doors: SandboxDoors): Promise<Sandboxes> {
-  const maker = new EmulatorSandboxes(options, doors)
+/** The default sandbox is opened; the others that the disk holds are known by their names. */
+async function openSandboxes(options: InternalOptions, maker: EmulatorSandboxes): Promise<Sandboxes> {
   const sandboxes = new Sandboxes(maker)
   try {
-    for (const name of [DEFAULT_SANDBOX, ...savedSandboxes(options)]) {
-      sandboxes.add(await maker.open(name), options.ephemeral !== true)
-    }
+    sandboxes.add(await maker.openDefault(), options.ephemeral !== true)
+    sandboxes.addSaved(savedSandboxes(options))
     return sandboxes
   } catch (error) {
     await sandboxes.close()
@@ -118,32 +120,58 @@ async function openSandboxes(options: HouseOptions, doors: SandboxDoors): Promis
   }
 }
 
+interface Parts {
+  readonly sandboxes: Sandboxes
+  readonly scenarios: Scenarios
+  readonly maker: EmulatorSandboxes
+  readonly lock: Lock | undefined
+}
+
 async function serve(
-  options: HouseOptions,
-  { sandboxes, scenarios }: { readonly sandboxes: Sandboxes; readonly scenarios: Scenarios },
+  options: InternalOptions,
+  { sandboxes, scenarios, maker, lock }: Parts,
 ): Promise<RunningEmulator> {
-  const { host = '127.0.0.1', port = 4010 } = options
-  let hosts = allowHosts({ port, bound: host, hosts: [] })
+  const { host = startOptions.host.default, port = startOptions.port.default } = options
+  const hosts = allowHosts(host, options.allowHosts)
   const closing = new AbortController()
   // As many requests may wait as there are connections; Node would warn of more than ten.
   setMaxListeners(0, closing.signal)
   const api = new Api({
     operations: workspaceService.operations.values(),
     sandboxes,
-    hosts: () => hosts,
+    hosts,
     corsOrigins: options.corsOrigins ?? [],
     closing: closing.signal,
   })
-  const around = { sandboxes, scenarios: scenarios.runner, closing: closing.signal, hosts: () => hosts }
-  const desk = controlHost(options, around)
+  const context: ControlHost = {
+    service: workspaceService,
+    version: packageVersion(),
+    contract: { title: 'Agent Workspace Service', version: CONTRACT_VERSION },
+    token: options.controlToken,
+    sandboxes,
+    scenarios: scenarios.runner,
+    lockLost: () => lock?.lost,
+    closing: closing.signal,
+    guard: (req) => refusePage(req, hosts),
+    readJson: readJsonBody,
+    parseJson: parseJsonBody,
+    mayEnd,
+    onDefect: (error) => options.logger?.error('The emulator has a defect.', { error }),
+  }
   let app: Promise<RequestListener> | undefined
   const loadApp = () => {
-    app ??= expressApp(api, desk)
+    app ??= expressApp(api, context)
     return app
   }
-  const server = createServer(api, loadApp)
+  const server = createServer(api, loadApp, (message) => options.logger?.warn(message))
   const address = await listen(server, { host, port })
-  hosts = allowHosts({ port: address.port, bound: host, hosts: options.allowHosts ?? [] })
+  const stopOpening = openWhenDue({
+    sandboxes,
+    wakeTime: (name) => maker.wakeTime(name),
+    onProblem: (name, error) => tellBroken(options, sandboxes, name, error),
+    later,
+    host: options.hostTime ?? hostTime,
+  })
   const origin = `http://${reachable(host)}:${address.port}`
   return {
     url: origin,
@@ -152,10 +180,11 @@ async function serve(
     port: address.port,
     sandbox: sandboxes.default,
     sandboxes,
-    control: controlWithoutHttp(desk),
+    control: controlWithoutHttp(context),
     close: async () => {
       closing.abort()
-      // Who is still being served after that is cut: the last checkpoint must not wait for a reader that never ends.
+      stopOpening()
+      // Requests that take longer are cut: the last checkpoint must not wait for a reader that never ends.
       const cut = later(GRACE, () => {
         options.logger?.warn(`Some requests in flight were cut: they took more than ${GRACE} ms to finish.`)
         void close(server, { graceful: false })
@@ -164,6 +193,9 @@ async function serve(
       cut()
       await scenarios.close()
       await sandboxes.close()
+      maker.tellLeft()
+      // Last: until then no other process may touch the files.
+      await lock?.release()
     },
   }
 }
@@ -171,8 +203,8 @@ async function serve(
 // Express and the control interface are two thirds of the code, and no request of the API needs them.
 async function expressApp(api: Api, host: ControlHost): Promise<RequestListener> {
   const [{ createApp }, { controlRouter }] = await Promise.all([
-    import('./doors/http/app.ts'),
-    import('./doors/control/router.ts'),
+    import('./adapters/http/app.ts'),
+    import('./adapters/control/router.ts'),
   ])
   return createApp(api, controlRouter(host))
 }
@@ -180,7 +212,7 @@ async function expressApp(api: Api, host: ControlHost): Promise<RequestListener>
 function controlWithoutHttp(host: ControlHost): Transport {
   let loaded: Promise<Transport> | undefined
   return async (call) => {
-    loaded ??= import('./doors/control/in-process.ts').then(({ inProcess }) => inProcess(host))
+    loaded ??= import('./adapters/control/in-process.ts').then(({ inProcess }) => inProcess(host))
     return (await loaded)(call)
   }
 }
@@ -191,41 +223,18 @@ function reachable(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }
 
-interface Serving {
-  readonly sandboxes: Sandboxes
-  readonly scenarios: ScenarioRunner
-  readonly closing: AbortSignal
-  readonly hosts: () => AllowedHosts
-}
-
-function controlHost(options: HouseOptions, { sandboxes, scenarios, closing, hosts }: Serving): ControlHost {
-  return {
-    service: workspaceService,
-    version: packageVersion(),
-    contract: { title: 'Agent Workspace Service', version: CONTRACT_VERSION },
-    token: options.controlToken,
-    sandboxes,
-    scenarios,
-    closing,
-    guard: (rawHeaders) => guard(rawHeaders, hosts()),
-    readJson,
-    parseJson: parseBody,
-    onSurprise: (error) => defect(options, error),
+function tellBroken(
+  { logger = SILENT }: InternalOptions,
+  sandboxes: Sandboxes,
+  name: string,
+  error: unknown,
+): void {
+  if (!(error instanceof Refusal)) logger.error('The emulator has a defect.', { error })
+  else {
+    sandboxes.cannotOpen(name, error.message)
+    logger.error(`${error.message} ${error.options.mitigation ?? ''}`.trimEnd(), { event: 'sandbox_broken' })
   }
-}
-
-function defect({ logger = SILENT }: HouseOptions, error: unknown): void {
-  logger.error('The emulator has a defect.', { error })
 }
 
 /** Milliseconds that requests in flight have to finish when the emulator is closed. */
 const GRACE = 1_000
-
-function guard(rawHeaders: readonly string[], hosts: AllowedHosts): GuardVerdict | undefined {
-  const host = checkHost(headerValues(rawHeaders, 'host'), hosts)
-  if (!host.ok) return { ...host, code: host.status === 400 ? 'bad_request' : 'forbidden' }
-  const origin = headerValues(rawHeaders, 'origin').find((each) => isCrossSiteOrigin(each, hosts))
-  if (origin === undefined) return undefined
-  const detail = `Pages of ${origin} may not use the control interface; only its own origin may.`
-  return { status: 403, code: 'forbidden', detail }
-}

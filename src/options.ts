@@ -1,67 +1,325 @@
-import type { JsonObject } from './kernel/json.ts'
-import type { ScenarioSource } from './kernel/scenario/source.ts'
-import type { HostTime } from './kernel/time/clock.ts'
+import * as z from 'zod'
+import type { LockPorts } from './adapters/storage/index.ts'
+import { refuseInvalid } from './core/errors.ts'
+import { anyObject, timestamp } from './core/fields.ts'
+import { isObject, type JsonObject } from './core/json.ts'
+import type { ScenarioSource } from './core/scenarios/source.ts'
+import { strictObject } from './core/strict-input.ts'
+import { FASTEST, type HostTime } from './core/time/clock.ts'
+import { formatInstant, parseInstant } from './core/time/instant.ts'
+import type { TurnLimit } from './core/time/turn.ts'
+import { zodIssues } from './core/zod-issues.ts'
+
+/** Why the text of an option is refused and what to give instead; the option's name and the text are put in front. */
+export class BadValue extends Error {
+  override readonly name = 'BadValue'
+}
+
+/** Turns the text of a flag or an environment variable into a value. Throws {@link BadValue}. */
+export type Parse<T> = (text: string) => T
+
+/** A zod schema. Its own name stays out of the types of the library, which import no package. */
+interface Schema<T> {
+  parse(value: unknown): T
+}
+
+/** A kind of value: in JavaScript, and as text. */
+export interface Kind<T> {
+  readonly schema: Schema<T>
+  readonly parse: Parse<T>
+  /** The name of the value in help texts. */
+  readonly placeholder: string
+}
+
+/**
+ * One option: of the library, of the command line and in the environment. Its name makes the flag (`skipOnPoll`:
+ * `--skip-on-poll`) and the variable (`WORKSPACE_EMULATOR_SKIP_ON_POLL`).
+ * @typeParam T its value in the library
+ * @typeParam C its value on the command line, where a document is the path of a file
+ */
+export interface Option<T, C = T> {
+  readonly schema: Schema<T>
+  /** Of a list: one of its values. */
+  readonly parse: Parse<unknown>
+  /** A `switch` takes no value; a `list` may be repeated, and is separated by commas in the environment. */
+  readonly kind: 'value' | 'switch' | 'list'
+  readonly placeholder?: string
+  readonly default: C
+  /** The default in help texts, where the value itself says too little. */
+  readonly shown?: string
+  readonly description: string
+  /** The name of the flag, where it is not that of the option. */
+  readonly flag?: string
+  readonly short?: string
+}
+
+type Description = Pick<Option<unknown>, 'description' | 'flag' | 'short' | 'shown'>
+
+export function kind<T>(
+  placeholder: string,
+  schema: z.ZodType<T>,
+  refusal: string,
+  read: (text: string) => unknown = (text) => text,
+): Kind<T> {
+  const parse = (text: string): T => {
+    const { success, data } = schema.safeParse(read(text))
+    if (success) return data
+    throw new BadValue(refusal)
+  }
+  return { placeholder, schema, parse }
+}
+
+export function option<T>(of: Kind<T>, value: T, description: Description): Option<T> {
+  return { kind: 'value', ...of, default: value, ...description }
+}
+
+/** An option that may be absent. */
+export function optional<T>(of: Kind<T>, shown: string, description: string): Option<T, T | undefined> {
+  return { kind: 'value', ...of, default: undefined, shown, description }
+}
+
+export function list<T>(
+  { placeholder, schema, parse }: Kind<T>,
+  description: Description,
+): Option<readonly T[]> {
+  const values = z.array(schema as z.ZodType<T>)
+  return { kind: 'list', placeholder, schema: values, parse, default: [], shown: 'none', ...description }
+}
+
+export function toggle(description: string): Option<boolean> {
+  const parse: Parse<boolean> = (text) => {
+    const word = text.toLowerCase()
+    if (['1', 'true', 'yes', 'on'].includes(word)) return true
+    if (['0', 'false', 'no', 'off'].includes(word)) return false
+    throw new BadValue('is neither on nor off. Give 1 or 0.')
+  }
+  return { kind: 'switch', schema: z.boolean(), parse, default: false, description }
+}
+
+/** A document in the library; on the command line the path of its file. */
+function document<T, C>(schema: z.ZodType<T>, value: C, description: Description): Option<T, C> {
+  return {
+    kind: 'value',
+    placeholder: 'file',
+    schema,
+    parse: (path) => path,
+    default: value,
+    ...description,
+  }
+}
+
+export function decimal(text: string): number | undefined {
+  return /^\d*\.?\d+$/.test(text) ? Number(text) : undefined
+}
+
+export function choice<const T extends string>(placeholder: string, words: readonly T[]): Kind<T> {
+  const refusal = `is unknown. Give ${words.slice(0, -1).join(', ')} or ${words.at(-1)}.`
+  return kind(placeholder, z.enum(words as readonly [T, ...T[]]), refusal)
+}
+
+export function text(placeholder: string): Kind<string> {
+  return kind(placeholder, z.string().min(1), 'is empty. Give a value, or leave it out.')
+}
+
+/** An instant, in the form in which the emulator writes instants. */
+export const instant = kind(
+  'instant',
+  timestamp(),
+  'is not an instant. Give an ISO 8601 one, such as 2026-03-01T12:00:00Z.',
+  (value) => {
+    const parsed = parseInstant(value)
+    return parsed && formatInstant(parsed.ms)
+  },
+)
+
+const port = kind(
+  'number',
+  z.int().min(0).max(65_535),
+  'is not a port. Give a whole number from 0 (any free one) to 65535.',
+  decimal,
+)
+
+export const seed = kind(
+  'number',
+  z.int().min(0),
+  `is not a seed. Give a whole number from 0 to ${Number.MAX_SAFE_INTEGER}.`,
+  decimal,
+)
+
+const rate = kind(
+  'number',
+  z.number().min(0).max(FASTEST),
+  `is not a rate. Give a number from 0 (the clock stands still) to ${FASTEST}.`,
+  decimal,
+)
+
+/** An address or name to listen on. The command line takes an IPv6 address also in brackets. */
+const bindAddress = kind(
+  'address',
+  z.string().regex(/^(?:[a-z0-9._-]+|[0-9a-f:.]+(?:%[a-z0-9]+)?)$/i, {
+    error: 'must be a name or an address without scheme and port, such as 0.0.0.0',
+  }),
+  'is not an address to listen on. Give one without scheme and port, such as 0.0.0.0.',
+  (value) => /^\[(.+)\]$/.exec(value)?.[1] ?? value,
+)
+
+const HOST_HEADER = /^(?:\[[0-9a-f:.]+\]|[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*|[a-z0-9._-]+(?::[0-9]{1,5})?)$/i
+const hostHeader = kind(
+  'host',
+  z.string().regex(HOST_HEADER, {
+    error: 'must be a name or an address, with a port if needed, such as api:8080',
+  }),
+  'is not a host. Give a name or an address, with a port if needed, such as api:8080.',
+)
+
+const webhookReceiver = kind(
+  'host:port',
+  z.string().refine(isReceiver, { error: 'must be host and port alone, such as receiver:8080' }),
+  'is not a receiver. Give host and port alone, such as receiver:8080 or [fd00::5]:8080.',
+)
+
+function isReceiver(value: string): boolean {
+  const [, digits = '0'] = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+):(\d{1,5})$/i.exec(value) ?? []
+  return Number(digits) >= 1 && Number(digits) <= 65_535 && URL.canParse(`http://${value}`)
+}
+
+/** An origin as browsers write it; `*` for all but the opaque one, which only `null` allows. */
+const origin = kind(
+  'origin',
+  z
+    .string()
+    .refine(
+      (value) => ['*', 'null'].includes(value) || (URL.canParse(value) && new URL(value).origin === value),
+      { error: 'must be scheme, host and port alone, such as https://app.example:8443, or *' },
+    ),
+  'is not an origin. Give scheme, host and port alone, such as https://app.example:8443.',
+)
+
+const token = kind(
+  'token',
+  z.string().regex(/^[\x21-\x7e]+$/, { error: 'must be visible ASCII characters without spaces' }),
+  'cannot be sent in a header. Give visible ASCII characters without spaces.',
+)
+
+const onOff = kind('on|off', z.boolean(), 'is unknown. Give on or off.', (value) =>
+  ['on', 'off'].includes(value) ? value === 'on' : undefined,
+)
+
+const fixtures: z.ZodType<string | JsonObject> = z.custom<string | JsonObject>(
+  (value) => typeof value === 'string' || isObject(value),
+  { error: 'must be the name of a shipped data, the path of a JSON file, or a fixtures document' },
+)
+const settings = anyObject() as z.ZodType as z.ZodType<JsonObject>
+
+/** Every option that an emulator starts with: of the library, the command line and the README. */
+export const startOptions = {
+  port: option(port, 4010, { short: '-p', description: 'TCP port; 0 takes a free one and prints it' }),
+  host: option(bindAddress, '127.0.0.1', {
+    description: 'address to listen on; any but a loopback one makes a control token mandatory',
+  }),
+  data: option(text('dir'), '.workspace-emulator', {
+    description: 'directory of the state: default.json and its log',
+  }),
+  ephemeral: toggle('keep everything in memory, write nothing to disk'),
+  fixtures: document(fixtures, 'demo' as string, {
+    description: 'starting state: a shipped one (empty, demo, large) or a JSON file',
+  }),
+  scenarios: option(text('dir'), 'scenarios', {
+    shown: 'scenarios, or the shipped ones where there is no such directory',
+    description: 'directory of the scenarios; what changes in it is loaded again',
+  }),
+  scenario: optional(text('name'), 'none', 'scenario that is active from the start on'),
+  settings: document(settings, undefined as string | undefined, {
+    shown: 'none',
+    description: 'JSON file with names and choices that the specification leaves open',
+  }),
+  seed: option(seed, 1, { description: 'decides everything that is left to chance' }),
+  clock: optional(instant, 'now', 'virtual instant at which a new sandbox starts'),
+  rate: option(rate, 1, { description: 'virtual seconds per real second; 0 freezes the clock' }),
+  skipOnPoll: toggle('a poll of an unfinished batch first advances the clock to its next work event'),
+  auth: option(choice('mode', ['registered', 'any']), 'registered', {
+    description:
+      'registered: only keys that the sandbox knows; any: an unknown key acts as the first of its kind',
+  }),
+  limits: option(onOff, true, {
+    shown: 'on',
+    description:
+      'whether rate limits refuse requests; off: the headers are sent, but X-RateLimit-Remaining never falls below 1 and there is no Retry-After',
+  }),
+  strict: toggle('invent nothing: endpoints without a contract respond with 501, assumed bodies are off'),
+  revealFaults: toggle('responses name the fault rules that fired on them: header X-Emulator-Fault'),
+  durability: option(choice('level', ['process', 'power']), 'process', {
+    description: 'what may not lose an acknowledged write: the death of the process, or a power cut',
+  }),
+  controlToken: optional(token, 'none', 'bearer token that the control interface demands'),
+  allowHosts: list(hostHeader, {
+    flag: 'allow-host',
+    description: 'further host name under which clients address the emulator; may be repeated',
+  }),
+  allowWebhooks: list(webhookReceiver, {
+    flag: 'allow-webhook',
+    description:
+      'receiver of webhooks beyond this machine, to which alone the emulator sends; may be repeated',
+  }),
+  corsOrigins: list(origin, {
+    flag: 'cors-origin',
+    description: 'further origin whose web pages may use the API, or *; may be repeated',
+  }),
+}
+
+type StartValues = {
+  readonly [K in keyof typeof startOptions]?:
+    | ((typeof startOptions)[K] extends { readonly schema: Schema<infer T> } ? T : never)
+    | undefined
+}
 
 /** How an emulator is started. Everything has a default; the command line has a flag for each. */
-export interface EmulatorOptions {
-  /** TCP port; 0 for a free one. Default 4010. */
-  readonly port?: number | undefined
-  /** Address to listen on. Default 127.0.0.1. */
-  readonly host?: string | undefined
-  /** Host names beyond the loopback ones under which the emulator may be addressed. */
-  readonly allowHosts?: readonly string[] | undefined
-  /** Origins beyond the loopback ones whose pages may use the API. */
-  readonly corsOrigins?: readonly string[] | undefined
-  /** The starting world: a shipped name, the path of a file, or the document itself. Default `demo`. */
-  readonly fixtures?: string | JsonObject | undefined
-  /** Choices where the specification leaves room; see the assumption ledger. */
-  readonly settings?: JsonObject | undefined
-  /** Decides everything that is left to chance. Default 1. */
-  readonly seed?: number | undefined
-  /** ISO 8601 instant at which a new world starts. Default: the host's clock. */
-  readonly clock?: string | undefined
-  /** Virtual seconds per real second; 0 stands still. Default 1. */
-  readonly rate?: number | undefined
-  readonly skipOnPoll?: boolean | undefined
-  /** `any`: an unknown key acts as the world's first key of its kind. Default `registered`. */
-  readonly auth?: 'registered' | 'any' | undefined
-  /** Whether rate limits refuse. Default true. */
-  readonly limits?: boolean | undefined
-  readonly strict?: boolean | undefined
-  /** Whether answers name the fault rules that fired on them, in the header X-Emulator-Fault. Default false. */
-  readonly revealFaults?: boolean | undefined
-  /** Folder of the scenarios, which are loaded again whenever they change. Default: `scenarios`, or the shipped ones where there is no such folder. */
-  readonly scenarios?: string | undefined
-  /** Scenario that is active from the start on. Default: none, or in a saved world the one that was. */
-  readonly scenario?: string | undefined
-  /** Asked for by the control interface when set; never an API key. Required where `host` is not a loopback address. */
-  readonly controlToken?: string | undefined
-  /** Folder of the state files, one JSON file for each world that persists. Default `.workspace-emulator`. */
-  readonly data?: string | undefined
-  /** Keep everything in memory and write nothing to disk. Default false. */
-  readonly ephemeral?: boolean | undefined
-  /** What may not lose an acknowledged write: the death of the process, or a power cut. Default `process`. */
-  readonly durability?: 'process' | 'power' | undefined
-  /** Receivers of webhooks beyond this machine, each as `host:port`. */
-  readonly allowWebhooks?: readonly string[] | undefined
-  /** Told of what happens to the state file, and of defects. Default: says nothing. */
+export interface EmulatorOptions extends StartValues {
+  /** Receives what happens to the state file, and defects. Default: nothing is logged. */
   readonly logger?: Logger | undefined
 }
 
-/** What is handed to an emulator by code of this house alone. */
-export interface HouseOptions extends EmulatorOptions {
-  /** Where scenarios come from instead of a folder. */
-  readonly scenarioSource?: ScenarioSource
-  /** The host's time. */
-  readonly hostTime?: HostTime
+/**
+ * Refuses options of the library by name and value, and a control interface that other machines could reach without a token.
+ * @throws Refusal `validation_failed`, with the JSON Pointer of each
+ */
+export function checkStartOptions(options: EmulatorOptions): void {
+  const schemas = Object.entries(startOptions).map(([name, { schema }]) => [name, schema as z.ZodType])
+  const logger = z.custom<Logger>(
+    (value) => ['info', 'warn', 'error'].every((level) => typeof Object(value)[level] === 'function'),
+    { error: 'must have the functions info, warn and error' },
+  )
+  const all = strictObject({ ...(Object.fromEntries(schemas) as z.ZodRawShape), logger }).partial()
+  const { error } = all.safeParse(options)
+  if (error !== undefined) refuseInvalid(zodIssues(error, ''))
+  const { host = startOptions.host.default, controlToken } = options
+  if (isLoopback(host) || controlToken !== undefined) return
+  const detail = `is required where other machines can reach the emulator, as they can at ${host}: the control interface would be open to them`
+  refuseInvalid([{ pointer: '/controlToken', detail }])
 }
 
-/** Takes what happens, for people and machines to read. */
+/** Options for tests of the emulator itself. */
+export interface InternalOptions extends EmulatorOptions {
+  /** The source of scenarios, in place of a folder. */
+  readonly scenarioSource?: ScenarioSource
+  readonly hostTime?: HostTime
+  /** How many events run before requests are served again. */
+  readonly turn?: TurnLimit
+  /** What the lock of the data folder needs of its process. */
+  readonly lockPorts?: LockPorts
+}
+
+/** Takes log entries. */
 export interface Logger {
   info(message: string, fields?: Readonly<Record<string, unknown>>): void
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void
   error(message: string, fields?: Readonly<Record<string, unknown>>): void
 }
 
-/** Says nothing. */
+/** Logs nothing. */
 export const SILENT: Logger = { info: () => {}, warn: () => {}, error: () => {} }
+
+/** Whether only this machine reaches what listens at an address or name. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
+}

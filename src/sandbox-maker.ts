@@ -1,63 +1,92 @@
 import { join } from 'node:path'
+import { areUnchanged, type FilesRead, FixturesError, readFixtures } from './adapters/fixtures.ts'
+import { keepAwake, later } from './adapters/realtime.ts'
+import type { ScenarioRunner } from './adapters/scenarios/runner.ts'
 import {
+  ExitBudget,
+  guardedFiles,
+  Lock,
+  nodeFiles,
   type OnNotice,
   onDisk,
-  openPersistence,
-  type Persistence,
+  Persistence,
+  readWakeTime,
   SnapshotFiles,
-  worldsIn,
-} from './doors/disk/index.ts'
-import { FixturesError, readFixtures } from './doors/fixtures.ts'
-import { keepAwake, later } from './doors/realtime.ts'
-import type { ScenarioRunner } from './doors/scenarios/runner.ts'
-import type { Couriers } from './doors/webhooks/couriers.ts'
-import { refuse } from './kernel/errors.ts'
-import { buildWorld } from './kernel/state/starting-world.ts'
-import { CLOCK, ORIGIN, type OriginRow, WORLD, type WorldState } from './kernel/state/state.ts'
-import { Store } from './kernel/state/store.ts'
-import { type ClockRow, clockRow, hostTime } from './kernel/time/clock.ts'
-import { formatInstant } from './kernel/time/instant.ts'
-import type { Origin } from './kernel/worlds/origin.ts'
-import { Sandbox } from './kernel/worlds/sandbox.ts'
-import { DEFAULT_SANDBOX, type Housed, type SandboxMaker } from './kernel/worlds/sandboxes.ts'
-import { worldDefaults } from './kernel/worlds/world.ts'
-import { type HouseOptions, SILENT } from './options.ts'
-import { ledger, workspaceService } from './resources/index.ts'
+  savedSandboxNames,
+} from './adapters/storage/index.ts'
+import type { WebhookSenders } from './adapters/webhooks/senders.ts'
+import { isStorageFailure, Refusal, refuse } from './core/errors.ts'
+import { setSettings } from './core/sandboxes/change.ts'
+import type { Origin } from './core/sandboxes/origin.ts'
+import { Sandbox, sandboxDefaults } from './core/sandboxes/sandbox.ts'
+import { DEFAULT_SANDBOX, type RunningSandbox, type SandboxMaker } from './core/sandboxes/sandboxes.ts'
+import { type BuiltState, buildStartingState } from './core/state/starting-state.ts'
+import { CLOCK, ORIGIN, type OriginRow, SANDBOX_TABLE, type SandboxState } from './core/state/state.ts'
+import { Store } from './core/state/store.ts'
+import { type ClockRow, clockRow, type HostTime, hostTime } from './core/time/clock.ts'
+import { formatInstant } from './core/time/instant.ts'
+import { runDueEvents } from './core/time/run-events.ts'
+import { TURN } from './core/time/turn.ts'
+import { type InternalOptions, SILENT, startOptions } from './options.ts'
+import { assumptions, workspaceService } from './resources/index.ts'
 
-/** Relative timestamps of a starting world that is used again may be so many milliseconds older than its clock. */
-const AGE = 60_000
+/** Milliseconds for which a starting state is used again: its relative timestamps may be that much older than the clock. */
+const MAX_AGE = 60_000
 
-/** What is done about each sandbox outside of it. */
-export interface SandboxDoors {
-  readonly couriers: Couriers
+/** The starting state of a sandbox for which nothing else is asked, and what it was made from. */
+interface Usual extends BuiltState {
+  readonly files: FilesRead
+  readonly madeAt: number
+}
+
+/** The adapters that act for each sandbox. */
+interface SandboxAdapters {
+  readonly senders: WebhookSenders
   readonly scenarios: ScenarioRunner
 }
 
-/** Makes the sandboxes of one emulator: their starting worlds, their files, and what wakes them. */
+/** Makes the sandboxes of one emulator: their starting states and files, and the adapters that act for them. */
 export class EmulatorSandboxes implements SandboxMaker {
-  readonly #options: HouseOptions
-  readonly #doors: SandboxDoors
-  /** The starting world of whoever asks for nothing else; all of them share its records. */
-  #usual: { readonly world: WorldState; readonly madeAt: number } | undefined
+  readonly #options: InternalOptions
+  readonly #adapters: SandboxAdapters
+  readonly #lock: Lock | undefined
+  readonly #budget = new ExitBudget()
+  /** Sandboxes that start from it share its records. */
+  #usual: Usual | undefined
 
-  constructor(options: HouseOptions, doors: SandboxDoors) {
+  /** @param lock that of the data folder; absent where nothing is written */
+  constructor(options: InternalOptions, adapters: SandboxAdapters, lock?: Lock) {
     this.#options = options
-    this.#doors = doors
+    this.#adapters = adapters
+    this.#lock = lock
   }
 
-  async start(origin: Origin, again = false): Promise<WorldState> {
-    if (origin.world !== undefined) return this.#startingFrom(origin.world, origin)
-    if (Object.keys(origin).length > 0) return this.#build(origin)
-    const now = this.#host()
-    const fits = this.#options.clock !== undefined || now - (this.#usual?.madeAt ?? 0) < AGE
-    if (again || this.#usual === undefined || !fits) {
-      this.#usual = { world: await this.#build({}), madeAt: now }
+  async start(origin: Origin, again = false): Promise<SandboxState> {
+    const { rate = 1, skipOnPoll = false } = this.#options
+    if (origin.state !== undefined) {
+      // Time goes on from the clock of that state.
+      const row = origin.state.store.get(SANDBOX_TABLE, CLOCK) as ClockRow
+      return this.#copy(origin.state, { ...row, now: Date.parse(origin.clock ?? row.now) }, origin.seed)
     }
-    return this.#startingNow(this.#usual.world)
+    if (Object.keys(origin).length > 0) return (await this.#build(origin)).state
+    const madeAt = this.#host()
+    if (this.#usual === undefined || !(await this.#isFresh(this.#usual, madeAt, again))) {
+      const files: FilesRead = new Map()
+      this.#usual = { ...(await this.#build({}, files)), files, madeAt }
+    }
+    const now = this.#startInstant(this.#options.clock)
+    return this.#copy(this.#usual.state, { now, rate, skip_on_poll: skipOnPoll })
   }
 
-  async make(name: string, start: WorldState, persist: boolean, own: boolean): Promise<Housed> {
-    if (!persist || !this.persists) return this.#house(new Sandbox(this.#sandboxOptions(name), start))
+  // To start a sandbox again means to read the files again, at the present instant.
+  async #isFresh({ madeAt, isTimeless, files }: Usual, now: number, again: boolean): Promise<boolean> {
+    const hasFixedClock = this.#options.clock !== undefined
+    if (again) return (hasFixedClock || isTimeless) && areUnchanged(files)
+    return hasFixedClock || now - madeAt < MAX_AGE
+  }
+
+  async make(name: string, start: SandboxState, persist: boolean, own: boolean): Promise<RunningSandbox> {
+    if (!persist || !this.persists) return this.#opened(new Sandbox(this.#sandboxOptions(name), start))
     return onDisk(this.#fileOf(name), () => this.#makeOnDisk(name, start, own))
   }
 
@@ -65,147 +94,181 @@ export class EmulatorSandboxes implements SandboxMaker {
     return this.#options.ephemeral !== true
   }
 
-  async #makeOnDisk(name: string, start: WorldState, own: boolean): Promise<Housed> {
+  async #makeOnDisk(name: string, start: SandboxState, own: boolean): Promise<RunningSandbox> {
     const disk = this.#openDisk(name)
     let isOurs = false
     try {
-      // A file that cannot be read is moved aside, and said. One that can be was not there when the emulator started.
-      const found = await disk.world.load(workspaceService, ledger, this.#strict)
-      if (found !== undefined) this.#refuseFound(name)
+      // A file that cannot be read is moved aside. One that can be read was not there when the emulator started.
+      const found = await disk.persistence.load(workspaceService, assumptions, this.#strict)
+      if (found !== undefined)
+        refuse('conflict', {
+          detail: `${this.#fileOf(name)} holds a sandbox that has come there since the emulator was started.`,
+          mitigation: 'Start the emulator again to open it, or move the file away.',
+        })
       isOurs = true
       await disk.snapshots.begin(own ? start : undefined)
       const sandbox = new Sandbox(this.#sandboxOptions(name), start)
-      await disk.world.attach(sandbox)
-      return this.#house(sandbox, disk)
+      await disk.persistence.attach(sandbox)
+      return this.#opened(sandbox, disk)
     } catch (error) {
-      if (!isOurs) await disk.world.close()
-      // What has failed first is what there is to say.
+      if (!isOurs) await disk.persistence.close()
+      // The first failure is reported.
       else await remove(disk).catch(() => {})
       throw error
     }
   }
 
-  #refuseFound(name: string): never {
-    return refuse('conflict', {
-      detail: `${this.#fileOf(name)} holds a world that has come there since the emulator was started.`,
-      mitigation: 'Start the emulator again to open it, or move the file away.',
-    })
+  /** The default sandbox, from the disk or new. */
+  async openDefault(): Promise<RunningSandbox> {
+    if (!this.persists) return this.make(DEFAULT_SANDBOX, await this.start({}), false, false)
+    return this.#open(DEFAULT_SANDBOX)
   }
 
-  /** The world that the disk holds under a name, or for the default sandbox a new one. */
-  async open(name: string): Promise<Housed> {
-    if (!this.persists) return this.make(name, await this.start({}), false, false)
+  async open(name: string): Promise<RunningSandbox> {
+    try {
+      return await this.#open(name)
+    } catch (error) {
+      if (error instanceof Refusal || error instanceof FixturesError || !(error instanceof Error)) throw error
+      return refuseSaved(name, error.message)
+    }
+  }
+
+  /** When the next event of a sandbox on the disk is due. Refuses when it cannot be opened. */
+  wakeTime(name: string): number | 'never' | 'unknown' {
+    try {
+      return readWakeTime(nodeFiles, this.#fileOf(name))
+    } catch (error) {
+      return refuseSaved(name, (error as Error).message)
+    }
+  }
+
+  async #open(name: string): Promise<RunningSandbox> {
+    // Reading a large file blocks the event loop for longer than the lock may be without a heartbeat.
+    if ((nodeFiles.stat(this.#fileOf(name))?.size ?? 0) > LARGE) this.#lock?.startHeartbeat('now')
+    else this.#lock?.check()
     const disk = this.#openDisk(name)
     try {
-      const loaded = await disk.world.load(workspaceService, ledger, this.#strict)
-      const world = loaded?.world ?? (await this.#anew(disk))
-      const sandbox = new Sandbox(this.#sandboxOptions(name), world, loaded?.floor)
-      await disk.world.attach(sandbox)
+      const loaded = await disk.persistence.load(workspaceService, assumptions, this.#strict)
+      const state = loaded?.state ?? (await this.#startAgain(disk))
+      const sandbox = new Sandbox(this.#sandboxOptions(name), state, loaded?.floor)
+      await disk.persistence.attach(sandbox)
       disk.snapshots.sweep()
       if (loaded !== undefined && name === DEFAULT_SANDBOX) this.#applyOptions(sandbox)
-      return this.#house(sandbox, disk)
+      return this.#opened(sandbox, disk)
     } catch (error) {
-      await disk.world.close()
+      await disk.persistence.close()
       throw error
     }
   }
 
-  // A start that cannot be read either is told of when somebody resets to it.
-  async #anew({ snapshots }: OnDisk): Promise<WorldState> {
-    const world = await snapshots.start().catch(() => undefined)
-    return this.start(world === undefined ? {} : { world })
+  // A start state that cannot be read is reported when a reset uses it.
+  async #startAgain({ snapshots }: OnDisk): Promise<SandboxState> {
+    const state = await snapshots.start().catch(() => undefined)
+    return this.start(state === undefined ? {} : { state })
   }
 
-  // What the options say of a new world does not touch one that is there; what they say of every world does.
+  // Options of new sandboxes do not change a saved one; options of every sandbox do.
   #applyOptions(sandbox: Sandbox): void {
     const { rate, skipOnPoll, settings } = this.#options
-    if (settings !== undefined) sandbox.setSettings(settings)
+    if (settings !== undefined) setSettings(sandbox, settings)
     const { rate: present } = sandbox.clock
     if ((rate ?? present) === present && (skipOnPoll ?? sandbox.skipsOnPoll) === sandbox.skipsOnPoll) return
-    sandbox.catchUp()
+    runDueEvents(sandbox)
     sandbox.setClock({ rate, skip_on_poll: skipOnPoll })
   }
 
-  #house(sandbox: Sandbox, disk?: OnDisk): Housed {
-    const { couriers, scenarios } = this.#doors
-    const stops = [keepAwake(sandbox), couriers.attach(sandbox), scenarios.attach(sandbox)]
+  /** Reports, when all sandboxes are closed, the files without a last checkpoint. */
+  tellLeft(): void {
+    const { message } = this.#budget
+    if (message !== undefined) this.#options.logger?.info(message, { event: 'checkpoint_left' })
+  }
+
+  #opened(sandbox: Sandbox, disk?: OnDisk): RunningSandbox {
+    const { senders, scenarios } = this.#adapters
+    const stops = [keepAwake(sandbox), senders.attach(sandbox), scenarios.attach(sandbox)]
     const stop = (): void => {
       for (const each of stops) each()
     }
     return {
       sandbox,
-      ...(disk === undefined ? {} : { shelf: disk.snapshots }),
+      ...(disk === undefined
+        ? {}
+        : { snapshotStore: disk.snapshots, storage: () => disk.persistence.report() }),
       close: async () => {
         stop()
-        await disk?.world.close()
+        await disk?.persistence.close(this.#budget)
       },
       remove: async () => {
         stop()
-        if (disk !== undefined) await onDisk(disk.world.file, () => remove(disk))
+        if (disk !== undefined) await onDisk(disk.persistence.file, () => remove(disk))
       },
     }
   }
 
   #openDisk(name: string): OnDisk {
-    const { data = DEFAULT_DATA, durability = 'process', logger = SILENT } = this.#options
-    const onNotice: OnNotice = ({ level, message, ...fields }) => logger[level](message, fields)
-    const context = { service: workspaceService, ledger, strict: this.#strict }
-    const directory = join(data, SNAPSHOTS, name)
+    const { durability = startOptions.durability.default } = this.#options
+    const lock = this.#lock
+    const files = lock === undefined ? nodeFiles : guardedFiles(nodeFiles, lock)
+    const report = noticesTo(this.#options)
+    // The lost lock has been reported. What happens to files of another process is not.
+    const onNotice: OnNotice = (notice) => {
+      if (lock?.lost === undefined) report(notice)
+    }
+    const context = { service: workspaceService, assumptions, strict: this.#strict }
+    const directory = join(dataOf(this.#options), SNAPSHOTS, name)
     return {
-      world: openPersistence({ file: this.#fileOf(name), durability, later, onNotice }),
-      snapshots: new SnapshotFiles({ directory, sandbox: name, context, onNotice }),
+      persistence: new Persistence({ file: this.#fileOf(name), durability, later, onNotice, files }),
+      snapshots: new SnapshotFiles({ directory, sandbox: name, context, onNotice, files }),
     }
   }
 
   #fileOf(name: string): string {
-    const { data = DEFAULT_DATA } = this.#options
+    const data = dataOf(this.#options)
     return join(name === DEFAULT_SANDBOX ? data : join(data, OTHERS), `${name}.json`)
   }
 
-  async #build(origin: Origin): Promise<WorldState> {
+  async #build(origin: Origin, files?: FilesRead): Promise<BuiltState> {
     const { rate = 1, skipOnPoll = false } = this.#options
     const {
-      fixtures = this.#options.fixtures ?? 'demo',
-      seed = this.#options.seed ?? 1,
+      fixtures = this.#options.fixtures ?? startOptions.fixtures.default,
+      seed = this.#options.seed ?? startOptions.seed.default,
       clock = this.#options.clock,
       settings = this.#options.settings ?? {},
     } = origin
-    const host = this.#options.hostTime ?? hostTime
-    const now = clock === undefined ? host() : Date.parse(clock)
-    const start = { seed, now, rate, skip_on_poll: skipOnPoll, settings, strict: this.#strict, host }
-    const built = await buildWorld(await readFixtures(fixtures), start, workspaceService, ledger)
-    if ('world' in built) return built.world
+    const now = this.#startInstant(clock)
+    const common = { strict: this.#strict, host: this.#host }
+    const start = { ...common, seed, now, rate, skip_on_poll: skipOnPoll, settings }
+    const built = await buildStartingState(
+      await readFixtures(fixtures, files),
+      start,
+      workspaceService,
+      assumptions,
+    )
+    if ('state' in built) return built
     throw new FixturesError(typeof fixtures === 'string' ? fixtures : '(given)', built.issues)
   }
 
-  // Records and all are shared; only the clock is the new world's own.
-  #startingNow({ store, limits }: WorldState): WorldState {
-    const { clock, rate = 1, skipOnPoll = false } = this.#options
-    const host = this.#options.hostTime ?? hostTime
-    const now = clock === undefined ? host() : Date.parse(clock)
-    const copy = Store.from(store)
-    copy.transaction(formatInstant(now), (tx) =>
-      tx.put(WORLD, clockRow({ now, rate, skip_on_poll: skipOnPoll }, host)),
-    )
-    copy.startAt(store.revision)
-    return { store: copy, limits }
+  #startInstant(clock: string | undefined): number {
+    return clock === undefined ? this.#host() : Date.parse(clock)
   }
 
-  // Time goes on from where that world stands.
-  #startingFrom({ store, limits, log }: WorldState, { seed, clock }: Origin): WorldState {
-    const row = store.get(WORLD, CLOCK) as ClockRow
-    const now = Date.parse(clock ?? row.now)
+  // Shares the records of a state, with another clock and seed.
+  #copy(
+    { store, limits, log }: SandboxState,
+    clock: Parameters<typeof clockRow>[0],
+    seed?: number,
+  ): SandboxState {
     const copy = Store.from(store)
-    copy.transaction(formatInstant(now), (tx) => {
-      tx.put(WORLD, clockRow({ ...row, now }, this.#options.hostTime ?? hostTime))
-      if (seed !== undefined) tx.put(WORLD, { id: ORIGIN, seed } as OriginRow)
+    copy.transaction(formatInstant(clock.now), (tx) => {
+      tx.put(SANDBOX_TABLE, clockRow(clock, this.#host))
+      if (seed !== undefined) tx.put(SANDBOX_TABLE, { id: ORIGIN, seed } as OriginRow)
     })
     copy.startAt(store.revision)
     return { store: copy, limits, ...(log && { log }) }
   }
 
-  #host(): number {
-    return (this.#options.hostTime ?? hostTime)()
+  get #host(): HostTime {
+    return this.#options.hostTime ?? hostTime
   }
 
   get #strict(): boolean {
@@ -214,43 +277,70 @@ export class EmulatorSandboxes implements SandboxMaker {
 
   #sandboxOptions(name: string) {
     const { auth, limits = true, revealFaults = false } = this.#options
-    const { hostTime: host = hostTime, logger = SILENT } = this.#options
+    const { logger = SILENT } = this.#options
     return {
-      ...worldDefaults,
+      ...sandboxDefaults,
       name,
       service: workspaceService,
-      ledger,
+      assumptions,
       anyKey: auth === 'any',
       enforceLimits: limits,
       strict: this.#strict,
       revealFaults,
-      host,
-      onSurprise: (error: unknown) => logger.error('The emulator has a defect.', { error }),
+      host: this.#host,
+      turn: this.#options.turn ?? TURN,
+      onDefect: (error: unknown) => {
+        // After the lock is lost, every event that writes fails. That has been reported.
+        if (!isStorageFailure(error) || this.#lock?.lost === undefined)
+          logger.error('The emulator has a defect.', { error })
+      },
+      onWarning: (message: string) => logger.warn(message),
     }
   }
 }
 
-/** The names of the sandboxes besides the default one that the disk holds. */
-export function savedSandboxes({ ephemeral, data = DEFAULT_DATA }: HouseOptions): string[] {
-  return ephemeral === true ? [] : worldsIn(join(data, OTHERS))
+/** Takes the lock of the data folder; undefined where nothing is written. May wait, and reports that. */
+export async function lockData(options: InternalOptions): Promise<Lock | undefined> {
+  const { ephemeral, lockPorts } = options
+  return ephemeral === true ? undefined : Lock.take(dataOf(options), noticesTo(options), lockPorts)
 }
 
-/** The files of one sandbox. */
+function noticesTo({ logger = SILENT }: InternalOptions): OnNotice {
+  return ({ level, message, ...fields }) => logger[level](message, fields)
+}
+
+function refuseSaved(name: string, problem: string): never {
+  return refuse('storage_unavailable', {
+    detail: `The sandbox "${name}" cannot be opened: ${problem.replace(/\.$/, '')}.`,
+    mitigation:
+      'Mend it or move it away; the next request for the sandbox tries again. The others are there.',
+  })
+}
+
+/** The names of the saved sandboxes, without the default one. */
+export function savedSandboxes(options: InternalOptions): string[] {
+  return options.ephemeral === true ? [] : savedSandboxNames(nodeFiles, join(dataOf(options), OTHERS))
+}
+
 interface OnDisk {
-  readonly world: Persistence
+  readonly persistence: Persistence
   readonly snapshots: SnapshotFiles
 }
 
-// The world first: without it the sandbox is gone, whatever else is left behind.
-async function remove({ world, snapshots }: OnDisk): Promise<void> {
-  await world.remove()
+// First the state file: without it the sandbox is gone, even if snapshots are left.
+async function remove({ persistence, snapshots }: OnDisk): Promise<void> {
+  await persistence.remove()
   snapshots.clear()
 }
 
-/** Folder of the state files where none is named. */
-const DEFAULT_DATA = '.workspace-emulator'
+function dataOf({ data = startOptions.data.default }: InternalOptions): string {
+  return data
+}
 
-/** The folder of all but the default one: a name that a user chose must not meet a file that is not ours. */
+/** Bytes of a state file that takes a while to read. */
+const LARGE = 16 * 1024 * 1024
+
+/** The folder of all sandboxes but the default one: their names must not clash with other files. */
 const OTHERS = 'sandboxes'
 
 /** The folder of snapshots, with a folder for each sandbox that has some. */

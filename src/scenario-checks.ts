@@ -1,20 +1,20 @@
 import { readFile } from 'node:fs/promises'
-import { FixturesError, readFixtures } from './doors/fixtures.ts'
-import { offsetOf, placeOf } from './doors/json-text.ts'
-import type { Candidate } from './doors/scenarios/load-scenario.ts'
-import type { Check, ScenarioVocabulary } from './doors/scenarios/schema.ts'
-import { sourcePlace } from './doors/scenarios/source-places.ts'
-import { Settings } from './kernel/assumptions.ts'
-import { Refusal } from './kernel/errors.ts'
-import { checkDraft } from './kernel/faults/arm.ts'
-import { type Issue, isObject, type JsonObject } from './kernel/json.ts'
-import type { ScriptProblem } from './kernel/scenario/source.ts'
-import { checkStepAction } from './kernel/scenario/step-actions.ts'
-import { checkStub } from './kernel/scenario/stub-schema.ts'
-import { planMerge } from './kernel/state/merge-fixtures.ts'
-import type { Sandbox } from './kernel/worlds/sandbox.ts'
-import { zodIssues } from './kernel/zod-issues.ts'
-import { ledger, workspaceService } from './resources/index.ts'
+import { FixturesError, readFixtures } from './adapters/fixtures.ts'
+import { placesIn } from './adapters/json-text.ts'
+import type { Candidate } from './adapters/scenarios/load.ts'
+import type { Check, ScenarioVocabulary } from './adapters/scenarios/schema.ts'
+import { sourcePlace } from './adapters/scenarios/source-places.ts'
+import { Settings } from './core/assumptions.ts'
+import { Refusal } from './core/errors.ts'
+import { checkDraft } from './core/faults/arm.ts'
+import { type Issue, isObject, type JsonObject } from './core/json.ts'
+import type { Sandbox } from './core/sandboxes/sandbox.ts'
+import type { ScriptProblem } from './core/scenarios/source.ts'
+import { checkStepAction } from './core/scenarios/step-actions.ts'
+import { checkStub } from './core/scenarios/stub.ts'
+import { planMerge } from './core/state/merge-fixtures.ts'
+import { zodIssues } from './core/zod-issues.ts'
+import { assumptions, workspaceService } from './resources/index.ts'
 
 /** A scenario file and everything that is wrong with it. */
 export interface CheckedScenario {
@@ -27,9 +27,9 @@ export function scenarioVocabulary(settings = new Settings()): ScenarioVocabular
   return {
     events: [...workspaceService.happenings.keys()],
     checks: {
-      // Whether its records fit can be told of a world alone.
+      // Whether its records fit can be told of a sandbox alone.
       fixtures: (raw) => (isObject(raw) ? [] : MUST_BE_OBJECT),
-      settings: (raw) => (isObject(raw) ? ledger.check(raw) : MUST_BE_OBJECT),
+      settings: (raw) => (isObject(raw) ? assumptions.check(raw) : MUST_BE_OBJECT),
       pace: short('pace'),
       outcomes: short('outcomes'),
       rule: (raw) => issuesOf(checkDraft(raw, workspaceService, settings)),
@@ -40,14 +40,14 @@ export function scenarioVocabulary(settings = new Settings()): ScenarioVocabular
 }
 
 /**
- * Loads scenarios as a start does, and holds what they add to a world against a given one; nothing is changed in it.
+ * Loads scenarios as a start does, and holds what they add to a sandbox against a given one; nothing is changed in it.
  * @param source a folder, or files
  */
 export async function checkScenarios(
   source: string | readonly string[],
   sandbox: Sandbox,
 ): Promise<readonly CheckedScenario[]> {
-  const { loadOnce } = await import('./doors/scenarios/load-once.ts')
+  const { loadOnce } = await import('./adapters/scenarios/load.ts')
   const candidates = await loadOnce(source, scenarioVocabulary(sandbox.settings))
   return Promise.all(candidates.map((candidate) => checked(candidate, sandbox)))
 }
@@ -58,16 +58,13 @@ function issuesOf(checked: { readonly issues: readonly Issue[] } | object): read
   return 'issues' in checked ? checked.issues : []
 }
 
-/** A member of scenarios that is short for a setting of a room. */
+/** A member of scenarios that is short for a setting of a resource. */
 function short(name: string): Check {
   return (raw) => {
-    for (const script of workspaceService.scripts.values()) {
-      const setting = script.short[name]
-      if (setting === undefined) continue
-      const { error } = setting.schema().safeParse(raw)
-      return error === undefined ? [] : zodIssues(error, '')
-    }
-    return [{ pointer: '', detail: 'is nothing that this service knows' }]
+    const setting = workspaceService.script?.short[name]
+    if (setting === undefined) return [{ pointer: '', detail: 'is nothing that this service knows' }]
+    const { error } = setting.schema().safeParse(raw)
+    return error === undefined ? [] : zodIssues(error, '')
   }
 }
 
@@ -76,8 +73,7 @@ async function checked({ file, data, problems }: Candidate, sandbox: Sandbox): P
   const issues = await fixturesIssues(data.fixtures, data.settings ?? {}, sandbox)
   if (issues.length === 0) return { file, problems }
   const text = await readFile(file, 'utf8')
-  const locate = (pointer: string) =>
-    file.endsWith('.json') ? placeOf(text, offsetOf(text, pointer)) : sourcePlace(text, pointer)
+  const locate = file.endsWith('.json') ? placesIn(text) : (pointer: string) => sourcePlace(text, pointer)
   const found = issues.map(({ pointer, detail }) => {
     const at = `/fixtures${pointer}`
     return { file, ...locate(at), pointer: at, message: detail }

@@ -11,28 +11,31 @@ interface Source {
 
 const sources = readSources('src')
 
-/** The packages that each part of the house may use. Builtins of Node are named where a part needs them. */
-const KERNEL_PACKAGES = ['zod', 'fastest-levenshtein', 'tinyqueue', 're2js', 'node:crypto', 'node:module']
+/** The packages that each layer and module may use. Builtins of Node are named where a module needs them. */
+const CORE_PACKAGES = ['zod', 'fastest-levenshtein', 'tinyqueue', 're2js', 'node:crypto', 'node:module']
 const RESOURCE_PACKAGES = ['zod', 'picomatch', 'node:crypto', 'node:net']
-const ROOM_PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  'batch-predictions': ['ajv', 'ajv-formats', 'node:module'],
+const JSON_SCHEMA_PACKAGES = ['ajv/dist/2020.js', 'ajv-formats', 'node:module', 're2js', '@faker-js/faker']
+const MODULE_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   agents: ['croner', 'node:module'],
 }
-const DOOR_PACKAGES: Readonly<Record<string, readonly string[]>> = {
+const ADAPTER_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   http: ['express', 'fastest-levenshtein', 'structured-headers'],
   scenarios: ['chokidar', 'jiti', 'zod'],
   control: ['express', 'zod'],
-  disk: ['lowdb', 'chokidar'],
+  storage: ['lowdb', 'chokidar'],
   cli: ['commander', 'pino', 'pino-pretty', 'zod'],
   testing: ['vitest', '@playwright/test', 'zod'],
+  'json-text.ts': ['jsonc-parser'],
+  'fixtures.ts': ['zod'],
 }
 
 /** Calls that have exactly one home. */
 const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly instead: string }[] = [
   {
-    call: /\bDate\.now\(/,
-    home: /^kernel\/time\/clock\.ts$/,
-    instead: 'use the `now` that handlers are given, or clock.now',
+    call: /\bDate\.now\(|\bperformance\.now\b/,
+    // The heartbeat's thread has nothing but its own text.
+    home: /^(core\/time\/clock|adapters\/storage\/heartbeat)\.ts$/,
+    instead: 'use the `now` that handlers are given, clock.now, or elapsedTime for how long something took',
   },
   {
     call: /\bnew Date\(\)/,
@@ -41,23 +44,28 @@ const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly 
   },
   {
     call: /\bsetTimeout\(|\bsetInterval\(/,
-    home: /^doors\/realtime\.ts$/,
-    instead: 'schedule an event, or take `later` from doors/realtime.ts',
+    home: /^adapters\/realtime\.ts$/,
+    instead: 'schedule an event, or take `later` from adapters/realtime.ts',
   },
   {
     call: /\bMath\.random\(|\brandomUUID\(/,
-    home: /^kernel\/random\.ts$/,
+    home: /^core\/random\.ts$/,
     instead: 'use chance(...labels), newId() or newUuid()',
   },
   {
     call: /\bprocess\.env\b/,
-    home: /^doors\/(cli\/options|testing\/environment)\.ts$/,
-    instead: 'add an option to doors/cli/options.ts',
+    home: /^adapters\/(cli\/options|testing\/environment|scenarios\/script-process)\.ts$/,
+    instead: 'add an option to adapters/cli/options.ts',
   },
   {
     call: /\bconsole\./,
-    home: /^doors\/cli\//,
+    home: /^adapters\/cli\//,
     instead: 'use the logger that the composition root hands on',
+  },
+  {
+    call: /\bsetFlagsFromString\b|\bprocess\.(?:on|once|umask|chdir)\(|\bprocess\.title\b|\bError\.(?:stackTraceLimit|prepareStackTrace)\b|\bglobalAgent\b|\bsetGlobalDispatcher\b/,
+    home: /^adapters\/(cli\/.*|scenarios\/process-main\.ts)$/,
+    instead: 'the library runs in the process of its user, whose flags, listeners and agents it leaves alone',
   },
 ]
 
@@ -70,7 +78,7 @@ test('no file reaches for time, chance, timers, the environment or the console o
   expect(found).toEqual([])
 })
 
-test('imports follow the house: kernel below, resources and doors beside each other, emulator.ts on top', () => {
+test('imports follow the layers: core below, resources and adapters beside each other, emulator.ts on top', () => {
   const found = sources.flatMap(({ path, imports }) =>
     imports.flatMap((target) => {
       const reason = forbidden(path, target)
@@ -78,6 +86,16 @@ test('imports follow the house: kernel below, resources and doors beside each ot
     }),
   )
   expect(found).toEqual([])
+})
+
+test('core knows no resource: the word batch is in no code of it', () => {
+  // Documents of version 0.1.0 have a field of this name.
+  const found = sources.filter(({ path, code }) => {
+    return path.startsWith('core/') && path !== 'core/state/migrate.ts' && /batch/i.test(code)
+  })
+  expect(
+    found.map(({ path }) => `${path} names a resource: let the resource declare it, and read that`),
+  ).toEqual([])
 })
 
 test('there is no circle of imports, types included', () => {
@@ -94,13 +112,14 @@ test('there is no circle of imports, types included', () => {
   expect(circles).toEqual([])
 })
 
-test('the three words and the composition root are all there is below src', () => {
+test('src holds the layers, the entry points and the composition root, and nothing else', () => {
   const top = new Set(sources.map(({ path }) => path.split('/')[0]))
   expect([...top].sort()).toEqual([
-    'doors',
+    'adapters',
+    'core',
     'emulator.ts',
     'index.ts',
-    'kernel',
+    'json-schema',
     'options.ts',
     'resources',
     'sandbox-maker.ts',
@@ -118,62 +137,72 @@ function forbidden(path: string, target: string): string | undefined {
   if (target.startsWith('npm:')) return forbiddenPackage(path, target.slice(4))
   const to = part(target)
   if (from.word === 'root') return undefined
-  if (from.word === 'kernel')
-    return to.word === 'kernel' ? undefined : 'the kernel stands on nothing but itself'
-  if (to.word === 'kernel') return undefined
-  if (from.word === 'resources') return resourceMay(path, from.room, target, to)
-  if (to.word === 'doors' && (from.room === to.room || isSharedDoor(to.room))) return undefined
-  if (isUser(from.room) && (ENTRANCES.includes(target) || target.startsWith(CLIENT))) return undefined
-  return 'a door knows the kernel and itself; what it needs of others is handed to it by emulator.ts'
+  if (from.word === 'core') return to.word === 'core' ? undefined : 'core imports core only'
+  if (from.word === 'json-schema') {
+    const isAllowed = to.word === 'json-schema' || JSON_SCHEMA_IMPORTS.includes(target)
+    return isAllowed ? undefined : `json-schema imports ${JSON_SCHEMA_IMPORTS.join(' and ')} only`
+  }
+  if (to.word === 'core') return undefined
+  if (from.word === 'resources') return resourceMay(path, from.module, target, to)
+  if (to.word === 'adapters' && (from.module === to.module || isShared(to.module))) return undefined
+  if (isUser(from.module) && (ENTRY_POINTS.includes(target) || target.startsWith(CLIENT))) return undefined
+  return 'an adapter imports core and itself; emulator.ts passes it what it needs of others'
 }
 
 // The command line and the test library are users of the emulator: they start it, and ask it things.
-const isUser = (room: string) => ['cli', 'testing'].includes(room)
-const ENTRANCES = ['emulator.ts', 'index.ts', 'options.ts']
-const CLIENT = 'doors/control/client/'
+const isUser = (module: string) => ['cli', 'testing'].includes(module)
+const JSON_SCHEMA_IMPORTS = ['core/json.ts', 'core/random.ts']
+const ENTRY_POINTS = ['emulator.ts', 'index.ts', 'options.ts']
+const CLIENT = 'adapters/control/client/'
 
-function resourceMay(path: string, room: string, target: string, to: { word: string; room: string }) {
-  if (to.word !== 'resources') return 'a resource knows the kernel and itself'
-  if (path === 'resources/index.ts' || room === to.room) return undefined
-  // Rooms of one file are their own schema; a room with a folder shares its schema.ts alone.
+function resourceMay(path: string, module: string, target: string, to: { word: string; module: string }) {
+  if (to.word === 'json-schema') return undefined
+  if (to.word !== 'resources') return 'a resource imports core, json-schema and itself'
+  if (path === 'resources/index.ts' || module === to.module) return undefined
+  // A module of one file is its own schema; a module with a folder shares its schema.ts alone.
   if (target.split('/').length === 2 || target.endsWith('/schema.ts')) return undefined
-  return 'of another room only schema.ts may be imported'
+  return 'of another module only schema.ts may be imported'
 }
 
-// What is a single file among the doors is for every door: the owner of timers, the reader of fixtures.
-function isSharedDoor(room: string): boolean {
-  return room.endsWith('.ts')
+// A single file in adapters is for every adapter: the owner of timers, the reader of fixtures.
+function isShared(module: string): boolean {
+  return module.endsWith('.ts')
 }
 
 function forbiddenPackage(path: string, name: string): string | undefined {
-  const { word, room } = part(path)
+  const { word, module } = part(path)
   if (word === 'root') return undefined
-  if (word === 'kernel') {
+  if (word === 'core') {
     if (name.startsWith('@faker-js/faker')) {
-      return ['kernel/random.ts', 'kernel/state/collection.ts', 'kernel/state/starting-world.ts'].includes(
-        path,
-      )
+      return ['core/random.ts', 'core/state/collection.ts', 'core/state/starting-state.ts'].includes(path)
         ? undefined
         : 'faker is loaded by random.ts alone'
     }
-    return KERNEL_PACKAGES.includes(name) ? undefined : `the kernel may use ${KERNEL_PACKAGES.join(', ')}`
+    return CORE_PACKAGES.includes(name) ? undefined : `core may use ${CORE_PACKAGES.join(', ')}`
+  }
+  if (word === 'json-schema') {
+    return JSON_SCHEMA_PACKAGES.includes(name)
+      ? undefined
+      : `json-schema may use ${JSON_SCHEMA_PACKAGES.join(', ')}`
   }
   if (word === 'resources') {
-    const allowed = [...RESOURCE_PACKAGES, ...(ROOM_PACKAGES[room] ?? [])]
+    const allowed = [...RESOURCE_PACKAGES, ...(MODULE_PACKAGES[module] ?? [])]
     return allowed.some((each) => name === each || name.startsWith(`${each}/`))
       ? undefined
-      : `${room} may use ${allowed.join(', ')}`
+      : `${module} may use ${allowed.join(', ')}`
   }
   if (name.startsWith('node:')) return undefined
-  const allowed = DOOR_PACKAGES[room] ?? []
+  const allowed = ADAPTER_PACKAGES[module] ?? []
   return allowed.some((each) => name === each || name.startsWith(`${each}/`))
     ? undefined
-    : `${room} may use ${allowed.join(', ')}`
+    : `${module} may use ${allowed.join(', ')}`
 }
 
-function part(path: string): { readonly word: string; readonly room: string } {
-  const [word = '', room = ''] = path.split('/')
-  return ['kernel', 'resources', 'doors'].includes(word) ? { word, room } : { word: 'root', room: word }
+function part(path: string): { readonly word: string; readonly module: string } {
+  const [word = '', module = ''] = path.split('/')
+  return ['core', 'resources', 'json-schema', 'adapters'].includes(word)
+    ? { word, module }
+    : { word: 'root', module: word }
 }
 
 function readSources(root: string): Source[] {

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../src/kernel/json.ts'
-import { type AnyRecord, demoWith, issuesOf } from './support/starting-worlds.ts'
+import type { JsonObject } from '../src/core/json.ts'
+import { type AnyRecord, demoWith, issuesOf } from './support/starting-states.ts'
 
 /** One bound of a stored member: a value of a given size there, and the issue that names the bound. */
 interface Bound {
-  readonly says: string
+  readonly description: string
   readonly bound: number
   readonly at: string
   readonly document: (size: number) => AnyRecord
 }
 
 const member = (collection: string, id: string, name: string, bound: number, make = x): Bound => ({
-  says: `${name} of ${collection}`,
+  description: `${name} of ${collection}`,
   bound,
   at: `/${name}`,
   document: (size) => demoWith(collection, id, () => ({ [name]: make(size) })),
@@ -77,17 +77,17 @@ const bounds: readonly Bound[] = [
   member('oauth_flows', 'flow-drawings', 'code', 4096),
   member('oauth_flows', 'flow-drawings', 'state', 512),
   member('oauth_flows', 'flow-drawings', 'redirect_uri', 2048, address),
-  { says: 'custom_id', bound: 128, at: '/items/0/custom_id', document: batch(() => ({}), named) },
-  { says: 'items of a batch', bound: 5000, at: '/items', document: batch(() => ({}), many) },
-  { says: 'metadata pairs', bound: 16, at: '/metadata', document: batch(pairs) },
+  { description: 'custom_id', bound: 128, at: '/items/0/custom_id', document: batch(() => ({}), named) },
+  { description: 'items of a batch', bound: 5000, at: '/items', document: batch(() => ({}), many) },
+  { description: 'metadata pairs', bound: 16, at: '/metadata', document: batch(pairs) },
   {
-    says: 'a metadata key',
+    description: 'a metadata key',
     bound: 64,
     at: '/metadata',
     document: batch((size) => ({ metadata: { [x(size)]: '' } })),
   },
   {
-    says: 'a metadata value',
+    description: 'a metadata value',
     bound: 512,
     at: '/metadata/key',
     document: batch((size) => ({ metadata: { key: x(size) } })),

@@ -1,20 +1,27 @@
 import { expect, test } from 'vitest'
 import { openEmulator } from '../src/emulator.ts'
 import { skillCategories } from '../src/resources/skills.ts'
-import { START } from './support/base-world.ts'
-import { type AnyRecord, type Ask, records, serve, shipped, shippedWorld } from './support/starting-worlds.ts'
+import { START } from './support/base-state.ts'
+import {
+  type AnyRecord,
+  type Ask,
+  records,
+  serve,
+  shipped,
+  shippedEmulator,
+} from './support/starting-states.ts'
 
 const OWNER = 'live_demo_owner'
 const MEMBER = 'live_demo_member'
 const OUTSIDER = 'live_demo_outsider'
 const SERVICE = 'service_demo'
 
-const demo = async (collection: string) => records(await shippedWorld('demo'), collection)
+const demo = async (collection: string) => records(await shippedEmulator('demo'), collection)
 
-test('demo is the world of an emulator that is told nothing', async () => {
+test('demo is the sandbox of an emulator that is told nothing', async () => {
   const emulator = await openEmulator({ port: 0, ephemeral: true, rate: 0, clock: START })
   await emulator.close()
-  expect(emulator.sandbox.document().collections).toEqual((await shippedWorld('demo')).collections)
+  expect(emulator.sandbox.document().collections).toEqual((await shippedEmulator('demo')).collections)
 })
 
 test('R019 the two teamspaces of demo stand on different clouds, one open and one closed', async () => {

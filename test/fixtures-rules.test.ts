@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { FixturesError, readFixtures } from '../src/doors/fixtures.ts'
+import { FixturesError, readFixtures } from '../src/adapters/fixtures.ts'
+import type { JsonObject } from '../src/core/json.ts'
 import { openEmulator } from '../src/emulator.ts'
-import type { JsonObject } from '../src/kernel/json.ts'
 import { skillCategories } from '../src/resources/skills.ts'
-import { type AnyRecord, demoWith, documentOf, issuesOf, records } from './support/starting-worlds.ts'
+import { type AnyRecord, demoWith, documentOf, issuesOf, records } from './support/starting-states.ts'
 
 test.for(['not-an-email', '', 'a@', '@example.com', 'a b@example.com', 'a@b@example.com', 7, true])(
   'R029 the e-mail address %j is refused by the place where it stands',
@@ -113,7 +113,7 @@ test.for([
 })
 
 test('a pointer into a document that extends another counts the records of that document', async () => {
-  const pages = [page('a', 'A'), { ...page('b', 'B'), scope: 'world' }]
+  const pages = [page('a', 'A'), { ...page('b', 'B'), scope: 'sandbox' }]
   const issues = await issuesOf({ extends: 'demo', collections: { pages } })
   expect(issues.map(({ pointer }) => pointer)).toEqual(['/collections/pages/1/scope'])
 })
@@ -124,13 +124,13 @@ test('X4 a collection called __proto__ is unknown in a document that extends ano
 })
 
 test('a document that extends a file that is not there is refused by the name of the file', async () => {
-  const reading = readFixtures(written({ 'a.json': { extends: 'demmo' } }))
-  await expect(reading).rejects.toThrow(/demmo: .*cannot be read.*empty, demo, large/)
+  const decision = readFixtures(written({ 'a.json': { extends: 'demmo' } }))
+  await expect(decision).rejects.toThrow(/demmo: .*cannot be read.*empty, demo, large/)
 })
 
 test.for([
-  [{ extend: 'demo' }, '/extend: is not part of a fixtures document. Did you mean "extends"?'],
-  [{ colections: {} }, '/colections: is not part of a fixtures document. Did you mean "collections"?'],
+  [{ extend: 'demo' }, '/extend: is not a known field. Did you mean "extends"?'],
+  [{ colections: {} }, '/colections: is not a known field. Did you mean "collections"?'],
   [{ collections: [] }, '/collections: must be an object'],
   [{ generate: 5 }, '/generate: must be an object'],
   [{ extends: 5 }, '/extends: must be a string'],
@@ -164,14 +164,14 @@ test.for([
   [
     { collections: { pages: [page('a', 'A'), page('a', 'B')] } },
     '/collections/pages/1/id',
-    '"a" stands twice',
+    '"a" is used twice',
   ],
   [
     { collections: { pages: [{ ...page('a', 'A'), colour: 1 }] } },
     '/collections/pages/0/colour',
-    'not a known member',
+    'not a known field',
   ],
-] as const)('the world %j is refused at %s', async ([document, pointer, detail]) => {
+] as const)('the sandbox %j is refused at %s', async ([document, pointer, detail]) => {
   const [issue, ...others] = await issuesOf({ extends: 'empty', ...document } as unknown as JsonObject)
   expect(issue?.pointer).toBe(pointer)
   expect(issue?.detail).toContain(detail)
@@ -206,5 +206,5 @@ test.for(['-30', '-30 days', '-', 'yesterday', '30d', '2026-02-30T00:00:00Z'])(
 
 test('what a generator lacks is said in words', async () => {
   const building = documentOf({ extends: 'empty', generate: { messages: 1 } })
-  await expect(building).rejects.toThrow('To generate messages, the world needs at least one conversation')
+  await expect(building).rejects.toThrow('To generate messages, the sandbox needs at least one conversation')
 })

@@ -1,71 +1,73 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { SHIPPED_WORLDS, shippedFile } from '../src/doors/fixtures.ts'
-import { isObject } from '../src/kernel/json.ts'
-import { DAY } from '../src/kernel/time/duration.ts'
+import { SHIPPED_FIXTURES } from '../src/adapters/fixtures.ts'
+import { shippedFile } from '../src/adapters/package.ts'
+import { isObject } from '../src/core/json.ts'
+import { DAY } from '../src/core/time/instant.ts'
 import { workspaceService } from '../src/resources/index.ts'
-import { START } from './support/base-world.ts'
+import { START } from './support/base-state.ts'
 import {
   type AnyRecord,
-  build,
   documentOf,
   records,
   serve,
   shipped,
-  shippedWorld,
-} from './support/starting-worlds.ts'
+  shippedEmulator,
+} from './support/starting-states.ts'
 
-// The end of a leap day, the second in which 32-bit times overflow and the largest seed are where worlds break.
+// The end of a leap day, the second in which 32-bit times overflow and the largest seed are where sandboxes break.
 const starts = [
   { seed: 1, clock: START },
   { seed: 2, clock: '2028-02-29T23:59:59.999Z' },
   { seed: 4_294_967_295, clock: '2038-01-19T03:14:08.000Z' },
 ]
-const everyStart = SHIPPED_WORLDS.flatMap((name) => starts.map((start) => ({ name, ...start })))
+const everyStart = SHIPPED_FIXTURES.flatMap((name) => starts.map((start) => ({ name, ...start })))
 
 test.for(everyStart)('$name builds under the seed $seed at $clock', async ({ name, ...start }) => {
-  expect(records(await shippedWorld(name, start), 'api_keys')).not.toHaveLength(0)
+  expect(records(await shippedEmulator(name, start), 'api_keys')).not.toHaveLength(0)
 })
 
 test.for(everyStart)('no time in $name lies after its start ($seed, $clock)', async ({ name, ...start }) => {
-  const times = instantsIn((await shippedWorld(name, start)).collections)
+  const times = instantsIn((await shippedEmulator(name, start)).collections)
   expect(times.length).toBeGreaterThan(2)
   expect(times.filter((time) => !(Date.parse(time) <= Date.parse(start.clock)))).toEqual([])
 })
 
-test.for([...SHIPPED_WORLDS])('R296 the same seed gives %s byte for byte', async (name) => {
-  expect(JSON.stringify(await documentOf(name))).toBe(JSON.stringify(await shippedWorld(name)))
+test.for([...SHIPPED_FIXTURES])('R296 the same seed gives %s byte for byte', async (name) => {
+  expect(JSON.stringify(await documentOf(name))).toBe(JSON.stringify(await shippedEmulator(name)))
 })
 
 test.for(['demo', 'large'])('R296 another seed gives other records in %s', async (name) => {
-  const worlds = [await shippedWorld(name), await shippedWorld(name, starts[1])]
-  const [emails, otherEmails] = worlds.map((world) => records(world, 'users').map(({ email }) => email))
-  const [credits, otherCredits] = worlds.map((world) =>
-    records(world, 'consumption_rows').map((row) => row.credits),
+  const sandboxes = [await shippedEmulator(name), await shippedEmulator(name, starts[1])]
+  const [emails, otherEmails] = sandboxes.map((sandbox) =>
+    records(sandbox, 'users').map(({ email }) => email),
+  )
+  const [credits, otherCredits] = sandboxes.map((sandbox) =>
+    records(sandbox, 'consumption_rows').map((row) => row.credits),
   )
   expect(otherEmails).not.toEqual(emails)
   expect(otherCredits).not.toEqual(credits)
 })
 
-test('R296 worlds that are built at the same time do not share their chance', async () => {
+test('R296 sandboxes that are built at the same time do not share their chance', async () => {
   const [demo, seeds] = [shipped('demo'), [{ seed: 1 }, { seed: 2 }]]
   const alone = [await documentOf(demo, seeds[0]), await documentOf(demo, seeds[1])]
   expect(await Promise.all(seeds.map((seed) => documentOf(demo, seed)))).toEqual(alone)
 })
 
 test('what is written in demo does not depend on the seed, and large has all of it', async () => {
-  const worlds = [await shippedWorld('demo', { seed: 2 }), await shippedWorld('large')]
-  const demo = await shippedWorld('demo')
+  const sandboxes = [await shippedEmulator('demo', { seed: 2 }), await shippedEmulator('large')]
+  const demo = await shippedEmulator('demo')
   for (const [name, written] of Object.entries<AnyRecord[]>(shipped('demo').collections)) {
     const ids = new Set(written.map(({ id }) => id))
     const own = (document: typeof demo) => records(document, name).filter(({ id }) => ids.has(id))
     expect(own(demo)).toHaveLength(written.length)
-    for (const world of worlds) expect(own(world)).toEqual(own(demo))
+    for (const sandbox of sandboxes) expect(own(sandbox)).toEqual(own(demo))
   }
 })
 
 test.for(['demo', 'large'])('%s holds as many records as it says', async (name) => {
-  const document = await shippedWorld(name)
+  const document = await shippedEmulator(name)
   const { generate } = shipped(name)
   const written = { organizations: [1], ...shipped('demo').collections }
   const sizes = [...workspaceService.collections.keys()].map((each) => [each, records(document, each).length])
@@ -75,7 +77,7 @@ test.for(['demo', 'large'])('%s holds as many records as it says', async (name) 
 })
 
 test('empty holds what the API needs to be called, and nothing else', async () => {
-  const { collections } = await shippedWorld('empty')
+  const { collections } = await shippedEmulator('empty')
   const sizes = Object.entries(collections).map(([name, rows]) => [name, rows.length])
   expect(Object.fromEntries(sizes.filter(([, size]) => size !== 0))).toEqual({
     organizations: 1,
@@ -93,8 +95,8 @@ test('empty answers its owner and its service key', async () => {
   expect((await ask('service_demo', 'GET', '/data-views')).body).toEqual({ object: 'list', data: [] })
 })
 
-test.for([...SHIPPED_WORLDS])('X6 no token and no other secret is in the document of %s', async (name) => {
-  const text = JSON.stringify(await shippedWorld(name))
+test.for([...SHIPPED_FIXTURES])('X6 no token and no other secret is in the document of %s', async (name) => {
+  const text = JSON.stringify(await shippedEmulator(name))
   const told = secretsOf(shipped(name === 'large' ? 'demo' : name))
   expect(told).toEqual(expect.arrayContaining(['live_demo_owner', 'service_demo']))
   expect([...told, 'generated-claim-token'].filter((secret) => text.includes(secret))).toEqual([])
@@ -110,20 +112,9 @@ test('demo is small, its times are relative to the start, its addresses belong t
   expect([...new Set(hosts)].sort()).toEqual(['example.com', 'localhost'])
 })
 
-// Linear work takes four times as long, quadratic work sixteen times.
-test('four times as many records take about four times as long to make', async () => {
-  const timed = (count: number) => {
-    const generate = { users: count, memberships: count, conversations: count, messages: count }
-    return fastest(3, { ...shipped('empty'), generate })
-  }
-  await timed(1000)
-  const small = await timed(3000)
-  expect((await timed(12_000)) / small).toBeLessThan(9)
-})
-
 test('generated memberships are of generated users, one each: who is written keeps to what is written', async () => {
   for (const name of ['demo', 'large']) {
-    const document = await shippedWorld(name)
+    const document = await shippedEmulator(name)
     const written = new Set(shipped('demo').collections.memberships.map(({ id }: AnyRecord) => id))
     const people = new Set(shipped('demo').collections.users.map(({ id }: AnyRecord) => id))
     const made = records(document, 'memberships').filter(({ id }) => !written.has(id))
@@ -133,7 +124,7 @@ test('generated memberships are of generated users, one each: who is written kee
 })
 
 test.for(['demo', 'large'])('no membership in %s is older than its user or its teamspace', async (name) => {
-  const document = await shippedWorld(name)
+  const document = await shippedEmulator(name)
   const origins = [...records(document, 'users'), ...records(document, 'teamspaces')]
   const origin = new Map<string, string>(origins.map(({ id, created_at }) => [id, created_at]))
   const tooOld = records(document, 'memberships').find(({ user_id, teamspace_id, created_at }) =>
@@ -143,14 +134,14 @@ test.for(['demo', 'large'])('no membership in %s is older than its user or its t
 })
 
 test('the consumption of demo covers each week of the 120 days before the start', async () => {
-  const rows = records(await shippedWorld('demo'), 'consumption_rows')
+  const rows = records(await shippedEmulator('demo'), 'consumption_rows')
   const ages = rows.map(({ created_at }) => Date.parse(START) - Date.parse(created_at))
   const weeks = new Set(ages.map((age) => Math.floor(age / (7 * DAY))))
   expect([...weeks].sort((a, b) => a - b)).toEqual(Array.from({ length: 18 }, (_, week) => week))
 })
 
 test.for(['demo', 'large'])('every id that %s refers to exists', async (name) => {
-  const { collections } = await shippedWorld(name)
+  const { collections } = await shippedEmulator(name)
   const ids = new Map(
     Object.entries(collections).map(([each, rows]) => [each, new Set(rows.map(({ id }) => id))]),
   )
@@ -200,15 +191,4 @@ function referencesIn(value: unknown): { readonly to: string; readonly id: strin
     if (to === undefined) return referencesIn(member)
     return [member].flat().flatMap((id) => (typeof id === 'string' ? [{ to, id }] : []))
   })
-}
-
-/** The shortest of several builds in milliseconds: what the work takes when nothing else is in the way. */
-async function fastest(times: number, source: Parameters<typeof build>[0]): Promise<number> {
-  let least = Number.POSITIVE_INFINITY
-  for (let n = 0; n < times; n++) {
-    const begun = performance.now()
-    await build(source)
-    least = Math.min(least, performance.now() - begun)
-  }
-  return least
 }

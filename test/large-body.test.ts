@@ -1,11 +1,12 @@
-import { expect, onTestFinished, test } from 'vitest'
-import { load } from './bench/load.ts'
-import { KEY, type Running, scratch, startOurs } from './bench/servers.ts'
+import { expect, test } from 'vitest'
+import { KEY } from './bench/servers.ts'
+import { type Probed, startProbed } from './proofs/resources/probe.ts'
+import { Stage } from './proofs/stage.ts'
 import { creationOf } from './support/large-bodies.ts'
 
 const MIB = 1024 * 1024
 
-async function send({ port }: Running, body: Buffer): Promise<number> {
+async function send({ port }: Probed, body: Buffer): Promise<number> {
   const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
   const answer = await fetch(`http://127.0.0.1:${port}/v1/batch-predictions`, {
     method: 'POST',
@@ -16,21 +17,15 @@ async function send({ port }: Running, body: Buffer): Promise<number> {
   return answer.status
 }
 
-/** Waits until the server's memory is below a bound, for ten seconds at most; the memory in MiB. */
-async function settled(server: Running, bound: number): Promise<number> {
-  for (let n = 0; n < 100 && server.memory() > bound; n++)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  return server.memory()
-}
-
-test('R270 100 MiB are accepted one after the other, one byte more is not, and the memory comes back', async () => {
-  const server = await startOurs(scratch())
-  onTestFinished(() => server.stop())
-  const users = { port: server.port, method: 'GET', path: '/v1/organization/teamspaces/ts-a/users', key: KEY }
-  await load(users, 2_000, 8)
-  const before = server.memory()
+test('R270 100 MiB are accepted one after the other, one byte more is not, and nothing of them stays in memory', async () => {
+  await using stage = new Stage()
+  const server = await startProbed(stage)
   const largest = creationOf(100 * MIB)
-  expect([await send(server, largest), await send(server, largest)]).toEqual([200, 200])
+  const before = await server.look()
+  for (let n = 0; n < 2; n++) expect(await send(server, largest)).toBe(200)
+  // The bytes, their text and the longest text in it, of one body and of the one before it.
+  expect(server.resident().most).toBeLessThan(before.memory.rss + 800)
   expect(await send(server, creationOf(100 * MIB + 1))).toBe(413)
-  expect(await settled(server, before + 50)).toBeLessThan(before + 50)
+  const after = await server.look()
+  expect(after.memory.live).toBeLessThan(before.memory.live + 20)
 })

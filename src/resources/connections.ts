@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { setting } from '../kernel/assumptions.ts'
-import { nonEmptyText, timestamp } from '../kernel/fields.ts'
-import { requiredFlag, requiredIf, successCreate } from '../kernel/open-items.ts'
-import { type Control, operation, type Resource } from '../kernel/operation.ts'
-import { collection } from '../kernel/state/collection.ts'
+import { setting } from '../core/assumptions.ts'
+import { requiredFlag, requiredIf, successCreate } from '../core/core-assumptions.ts'
+import { nonEmptyText, timestamp } from '../core/fields.ts'
+import { type Control, operation, type Resource } from '../core/operation.ts'
+import { collection } from '../core/state/collection.ts'
 
 const connectionRecord = () =>
   z.strictObject({
@@ -17,20 +17,20 @@ const connectionRecord = () =>
 
 export type Connection = z.output<ReturnType<typeof connectionRecord>>
 
-/** Connections that were asked for. No endpoint shows them. */
+/** Requested connections. No endpoint shows them. */
 export const connections = collection<Connection>({
   name: 'connections',
   label: 'connection',
   schema: connectionRecord,
 })
 
-const redirectUrl = setting<string>({
+const redirectUrl = setting({
   key: 'connections.redirect_url',
   item: 'U030',
-  says: 'Where redirect_url leads: an absolute URL in which {id} stands for the id of the connection.',
+  description: 'The redirect_url: an absolute URL; {id} in it is replaced by the id of the connection.',
   schema: () =>
     z.string().refine((template) => /^https?:/.test(template) && URL.canParse(fill(template, 'id')), {
-      error: 'must be an absolute http or https URL; {id} in it stands for the id of the connection',
+      error: 'must be an absolute http or https URL; {id} in it is replaced by the id of the connection',
     }),
   default: 'http://127.0.0.1:4010/__emulator/connections/{id}',
 })
@@ -48,7 +48,7 @@ const createConnection = operation({
   path: '/connections',
   summary: 'Start to connect a third-party service',
   section: 'Create connection',
-  dialect: 'standard',
+  errorFormat: 'standard',
   contract: true,
   success: successCreate,
   answer: () => z.strictObject({ object: z.literal('redirect_url'), redirect_url: z.url() }),
@@ -61,7 +61,7 @@ const createConnection = operation({
   handle: ({ tx, body, caller, newId, at, assume, note }) => {
     if (body.connector_id === undefined || body.connection_provider_id === undefined)
       note(connectorRequired.item)
-    const { id } = tx.in(connections).put({
+    const { id } = tx.in(connections).insert({
       id: newId(),
       teamspace_id: caller.teamspace_id,
       user_id: caller.user_id,
@@ -73,12 +73,12 @@ const createConnection = operation({
   },
 })
 
-/** Where the default redirect_url leads: it says what was asked for, and that the contract ends there. */
+/** The target of the default redirect_url: the requested connection, and that the contract ends there. */
 const showConnection: Control = {
   name: 'show',
   method: 'GET',
   path: '/connections/{id}',
-  summary: 'Show what a redirect_url stands for',
+  summary: 'Show the connection of a redirect_url',
   handle: ({ tx }, { params }) => ({
     ...tx.in(connections).require(params.id ?? ''),
     message:
@@ -86,7 +86,7 @@ const showConnection: Control = {
   }),
 }
 
-export const connectionsRoom: Resource = {
+export const connectionsResource: Resource = {
   name: 'connections',
   operations: [createConnection],
   collections: [connections],
@@ -96,8 +96,8 @@ export const connectionsRoom: Resource = {
       {
         id: 'U030',
         open: 'Where redirect_url leads, and what happens there.',
-        reading: 'To a local address that says so: the authentication flow is not emulated.',
-        shows: 'answer',
+        decision: 'To a local address that explains that the authentication flow is not emulated.',
+        reportedIn: 'response',
       },
     ],
     settings: [redirectUrl, connectorRequired, providerRequired],

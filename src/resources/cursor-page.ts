@@ -1,13 +1,19 @@
-import { refuseInvalid } from '../kernel/errors.ts'
-import type { Request } from '../kernel/operation.ts'
+import * as z from 'zod'
+import { refuseInvalid } from '../core/errors.ts'
+import type { Request } from '../core/operation.ts'
 import {
   badCursor,
   bothCursors,
+  cursorQuery,
   cutPage,
   defaultPageSize,
+  deletedCursor,
   hasMoreBefore,
+  listOrder,
+  ordered,
   type Page,
-} from '../kernel/request/pagination.ts'
+} from '../core/request/pagination.ts'
+import { byList, places } from '../core/state/collection.ts'
 
 /** Where a cursor stands in a list: items before `start` lie before it, items from `end` on lie after it. */
 export interface Spot {
@@ -15,12 +21,18 @@ export interface Spot {
   readonly end: number
 }
 
-/** The parsed query of a cursor list. */
-export interface PageQuery {
-  readonly limit?: number | undefined
-  readonly after?: string | undefined
-  readonly before?: string | undefined
-}
+/** The query parameters of a cursor list. Specification: Conventions. */
+export const pageQuery = () => ({
+  limit: cursorQuery.limit(),
+  after: cursorQuery.after(),
+  before: cursorQuery.before(),
+})
+
+type PageQuery = z.output<z.ZodObject<ReturnType<typeof pageQuery>>>
+
+/** The response of a cursor list. */
+export const listResponse = <T extends z.ZodType>(item: T) =>
+  z.strictObject({ object: z.literal('list'), data: z.array(item), has_more: z.boolean() })
 
 type Assume = Request<object, unknown>['assume']
 
@@ -42,7 +54,11 @@ export function readPage<T>(
   const spot = locate(query[side] ?? '')
   if (spot === undefined) return leadsNowhere(side, assume)
   if (side === 'after') return cutPage(list, { after: spot.end - 1 }, limit, false)
-  return cutPage(list, { before: spot.start }, limit, assume(hasMoreBefore) === 'travel')
+  const back = cutPage(list, { before: spot.start }, limit, true)
+  const literal = cutPage(list, { before: spot.start }, limit, false)
+  // Only where they differ does the response rest on the choice.
+  if (back.hasMore === literal.hasMore) return back
+  return assume(hasMoreBefore) === 'travel' ? back : literal
 }
 
 function sideOf({ after, before }: PageQuery, assume: Assume): 'after' | 'before' | undefined {
@@ -65,4 +81,44 @@ function leadsNowhere(side: 'after' | 'before', assume: Assume): Page<never> {
     ])
   }
   return EMPTY_PAGE
+}
+
+/** An entry of a list with object-id cursors: a record, or only the place of one that left the list. */
+export interface Entry<T> {
+  readonly id: string
+  readonly created_at: string
+  readonly record?: T | undefined
+}
+
+/** The part of a request that a list needs. */
+type Reader = Pick<Request<object, unknown>, 'tx' | 'seed' | 'assume'> & { readonly query: PageQuery }
+
+/**
+ * The page of a list with object-id cursors. A cursor keeps its place in the whole list, so it also works when its record
+ * was deleted (T28), provided that the collection has `place`, or is not wanted.
+ * @param list name of the list, as `place` of the collection gives it
+ * @example
+ * const page = objectPage(request, listOf(caller), records.map((record) => ({ ...record, record })))
+ */
+export function objectPage<T>(
+  { tx, seed, assume, query }: Reader,
+  list: string,
+  entries: Iterable<Entry<T>>,
+  isWanted: (record: T) => boolean = () => true,
+): { readonly records: readonly T[]; readonly hasMore: boolean } {
+  const all = new Map<string, Entry<T>>()
+  for (const { cursor: id, created_at } of tx.in(places).where(byList, list)) all.set(id, { id, created_at })
+  for (const entry of entries) all.set(entry.id, entry)
+  const whole = ordered([...all.values()], assume(listOrder), seed)
+  const wanted = ({ record }: Entry<T>) => record !== undefined && isWanted(record)
+  const locate = (cursor: string): Spot | undefined => {
+    const index = whole.findIndex(({ id }) => id === cursor)
+    const entry = whole[index]
+    if (entry === undefined) return undefined
+    if (entry.record === undefined && assume(deletedCursor) === 'reject') return undefined
+    const start = whole.slice(0, index).filter(wanted).length
+    return { start, end: wanted(entry) ? start + 1 : start }
+  }
+  const page = readPage(whole.filter(wanted), query, locate, assume)
+  return { records: page.items.flatMap(({ record }) => record ?? []), hasMore: page.hasMore }
 }

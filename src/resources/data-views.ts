@@ -1,20 +1,20 @@
 import * as z from 'zod'
-import { type Settings, setting } from '../kernel/assumptions.ts'
-import type { Preset } from '../kernel/faults/preset.ts'
-import { nonEmptyText, queryInt, queryText, timestamp } from '../kernel/fields.ts'
-import { isObject } from '../kernel/json.ts'
-import { successRead } from '../kernel/open-items.ts'
-import { operation, type Resource } from '../kernel/operation.ts'
-import { defaultPageSize, listOrder, ordered } from '../kernel/request/pagination.ts'
-import { collection } from '../kernel/state/collection.ts'
-import { DAY } from '../kernel/time/duration.ts'
-import { missing } from './missing.ts'
+import { type Settings, setting } from '../core/assumptions.ts'
+import { successRead } from '../core/core-assumptions.ts'
+import type { Preset } from '../core/faults/preset.ts'
+import { nonEmptyText, queryInt, queryText, timestamp } from '../core/fields.ts'
+import { isObject } from '../core/json.ts'
+import { operation, type Resource } from '../core/operation.ts'
+import { defaultPageSize, listOrder, ordered } from '../core/request/pagination.ts'
+import { collection } from '../core/state/collection.ts'
+import { DAY } from '../core/time/instant.ts'
+import { isOwn, refersTo } from './records.ts'
 import { teamspaces } from './teamspaces/schema.ts'
 
-const warehouse = setting<string>({
+const warehouse = setting({
   key: 'names.warehouse',
   item: 'U006',
-  says: 'The word in front of _dataset_name in a data view; records always say dataset_name.',
+  description: 'The word before _dataset_name in a data view; records always have dataset_name.',
   schema: nonEmptyText,
   default: 'warehouse',
 })
@@ -38,7 +38,7 @@ const dataViews = collection<DataView>({
   name: 'data_views',
   label: 'data view',
   schema: (settings) => z.preprocess((raw) => renamed(raw, shownMember(settings)), viewRecord()),
-  check: ({ _emulator }, tx) => missing(tx, teamspaces, _emulator.teamspace_id, '_emulator', 'teamspace_id'),
+  check: refersTo(teamspaces, '_emulator', 'teamspace_id'),
   generate: ({ faker, chance, newId, ago, any }) => ({
     object: 'data_view',
     id: newId(),
@@ -50,7 +50,7 @@ const dataViews = collection<DataView>({
   }),
 })
 
-// A record may be written as answers show it. It is kept under a name that does not change with the setting.
+// A record may be written as responses show it. It is stored under a name that does not change with the setting.
 function renamed(raw: unknown, from: string): unknown {
   if (!isObject(raw) || !Object.hasOwn(raw, from) || Object.hasOwn(raw, 'dataset_name')) return raw
   const { [from]: dataset_name, ...rest } = raw
@@ -73,7 +73,7 @@ const listDataViews = operation({
   path: '/data-views',
   summary: 'List the data views of the teamspace',
   section: 'List data views',
-  dialect: 'standard',
+  errorFormat: 'standard',
   contract: true,
   success: successRead,
   answer: (settings) => z.strictObject({ object: z.literal('list'), data: z.array(viewAnswer(settings)) }),
@@ -92,7 +92,7 @@ const listDataViews = operation({
       .in(dataViews)
       .filter(
         (view) =>
-          view._emulator.teamspace_id === caller.teamspace_id &&
+          isOwn(caller, view) &&
           (service_account_id === undefined || view.service_account_id === service_account_id) &&
           (knowledge_id === undefined || view.knowledge_id === knowledge_id),
       )
@@ -110,13 +110,14 @@ function itemOf({ object, id, dataset_name, created_at, ...ids }: DataView, memb
 const shiftingPage: Preset = {
   name: 'page-rows-shift',
   family: 'list',
-  says: 'A data view is made between two pages, so that the second begins with the last row of the first.',
+  description:
+    'A data view is made between two pages, so that the second begins with the last row of the first.',
   match: { operation: 'data-views.list' },
   when: { nth: 2 },
   do: [{ state: { insert_rows: { collection: 'data_views', count: 1 } } }],
 }
 
-export const dataViewsRoom: Resource = {
+export const dataViewsResource: Resource = {
   name: 'data-views',
   operations: [listDataViews],
   collections: [dataViews],
@@ -125,9 +126,9 @@ export const dataViewsRoom: Resource = {
     items: [
       {
         id: 'U006',
-        open: 'The word in front of _dataset_name.',
-        reading: 'warehouse, until a setting gives the real one.',
-        shows: 'answer',
+        open: 'The word before _dataset_name.',
+        decision: 'warehouse, until a setting gives the real one.',
+        reportedIn: 'response',
       },
     ],
     settings: [warehouse],

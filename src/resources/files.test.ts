@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { issuesOf } from '../../test/support/starting-worlds.ts'
-import type { JsonObject } from '../kernel/json.ts'
+import { issuesOf } from '../../test/support/starting-states.ts'
+import type { JsonObject } from '../core/json.ts'
 
 const teamspace = {
   id: 'ts-a',
@@ -11,7 +11,7 @@ const teamspace = {
   _emulator: { organization_id: 'org-1' },
 }
 
-/** What is wrong with a world that has this one file. */
+/** What is wrong with a sandbox that has this one file. */
 async function issuesWith(file: JsonObject): Promise<string[]> {
   const collections = { organizations: [{ id: 'org-1', name: 'O' }], teamspaces: [teamspace], files: [file] }
   return (await issuesOf({ collections })).map(({ pointer }) => pointer)

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { intBetween, nonEmptyText } from '../kernel/fields.ts'
-import type { Resource } from '../kernel/operation.ts'
-import { collection } from '../kernel/state/collection.ts'
-import { missing } from './missing.ts'
+import { intBetween, nonEmptyText } from '../core/fields.ts'
+import type { Resource } from '../core/operation.ts'
+import { collection } from '../core/state/collection.ts'
+import { refersTo } from './records.ts'
 import { teamspaces } from './teamspaces/schema.ts'
 
 const fileRecord = () =>
@@ -27,7 +27,7 @@ export const files = collection<File>({
   name: 'files',
   label: 'file',
   schema: fileRecord,
-  check: ({ teamspace_id }, tx) => missing(tx, teamspaces, teamspace_id, 'teamspace_id'),
+  check: refersTo(teamspaces, 'teamspace_id'),
   generate: ({ faker, chance, newId, any }) => {
     const { kind, paged } = chance.pick([
       { kind: 'pdf', paged: true },
@@ -48,4 +48,4 @@ export const files = collection<File>({
 })
 
 /** No endpoint shows files: fixtures and the control API are how they come to exist (U039). */
-export const filesRoom: Resource = { name: 'files', operations: [], collections: [files] }
+export const filesResource: Resource = { name: 'files', operations: [], collections: [files] }

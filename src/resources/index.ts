@@ -1,45 +1,45 @@
-import { Ledger } from '../kernel/assumptions.ts'
-import { kernelAssumptions } from '../kernel/open-items.ts'
-import { type Resource, service } from '../kernel/operation.ts'
-import { outboxRoom } from '../kernel/outbox/room.ts'
-import { agentsRoom } from './agents/index.ts'
-import { batchPredictionsRoom } from './batch-predictions/index.ts'
-import { connectionsRoom } from './connections.ts'
-import { consumptionRoom } from './consumption/index.ts'
-import { conversationsRoom } from './conversations.ts'
-import { dataViewsRoom } from './data-views.ts'
-import { filesRoom } from './files.ts'
-import { mcpServersRoom } from './mcp-servers/index.ts'
-import { organizationsRoom } from './organizations.ts'
-import { pagesRoom } from './pages.ts'
-import { skillsRoom } from './skills.ts'
-import { teamspacesRoom } from './teamspaces/index.ts'
-import { uncontractedRoom } from './uncontracted.ts'
+import { AssumptionCatalog } from '../core/assumptions.ts'
+import { coreAssumptions } from '../core/core-assumptions.ts'
+import { type Resource, service } from '../core/operation.ts'
+import { webhooksResource } from '../core/webhooks/resource.ts'
+import { agentsResource } from './agents/index.ts'
+import { batchPredictionsResource } from './batch-predictions/index.ts'
+import { connectionsResource } from './connections.ts'
+import { consumptionResource } from './consumption/index.ts'
+import { conversationsResource } from './conversations.ts'
+import { dataViewsResource } from './data-views.ts'
+import { filesResource } from './files.ts'
+import { mcpServersResource } from './mcp-servers/index.ts'
+import { organizationsResource } from './organizations.ts'
+import { pagesResource } from './pages.ts'
+import { skillsResource } from './skills.ts'
+import { teamspacesResource } from './teamspaces/index.ts'
+import { uncontractedResource } from './uncontracted.ts'
 
-/** The rooms of the Agent Workspace Service, in the order of its parts. Worlds are built in this order, so that a record may refer to earlier ones. */
-const rooms: readonly Resource[] = [
-  organizationsRoom,
-  teamspacesRoom,
-  pagesRoom,
-  skillsRoom,
-  mcpServersRoom,
-  connectionsRoom,
-  dataViewsRoom,
-  consumptionRoom,
-  conversationsRoom,
-  agentsRoom,
-  filesRoom,
-  batchPredictionsRoom,
-  uncontractedRoom,
+/** The resources of the Agent Workspace Service, in the order of its parts. Sandboxes are built in this order, so that a record may refer to earlier ones. */
+const resources: readonly Resource[] = [
+  organizationsResource,
+  teamspacesResource,
+  pagesResource,
+  skillsResource,
+  mcpServersResource,
+  connectionsResource,
+  dataViewsResource,
+  consumptionResource,
+  conversationsResource,
+  agentsResource,
+  filesResource,
+  batchPredictionsResource,
+  uncontractedResource,
 ]
 
-const outbox = outboxRoom(rooms.flatMap((room) => room.notices ?? []))
+const webhooks = webhooksResource(resources.flatMap((resource) => resource.notices ?? []))
 
 /** Everything that the service declares. */
-export const workspaceService = service([...rooms, outbox])
+export const workspaceService = service([...resources, webhooks])
 
 /** Every item that the specification leaves open, with its settings. */
-export const ledger = new Ledger([
-  kernelAssumptions,
-  ...[...rooms, outbox].flatMap((room) => room.assumptions ?? []),
+export const assumptions = new AssumptionCatalog([
+  coreAssumptions,
+  ...[...resources, webhooks].flatMap((resource) => resource.assumptions ?? []),
 ])

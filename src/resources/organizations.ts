@@ -1,13 +1,13 @@
 import * as z from 'zod'
-import { nonEmptyText } from '../kernel/fields.ts'
-import type { Resource } from '../kernel/operation.ts'
-import { collection } from '../kernel/state/collection.ts'
+import { nonEmptyText } from '../core/fields.ts'
+import type { Resource } from '../core/operation.ts'
+import { collection } from '../core/state/collection.ts'
 
 const organizationRecord = () => z.strictObject({ id: nonEmptyText(), name: z.string() })
 
 type Organization = z.output<ReturnType<typeof organizationRecord>>
 
-/** The organizations of the world. No endpoint shows them; teamspaces, users and keys belong to one. */
+/** The organizations of the sandbox. No endpoint shows them; teamspaces, users and keys belong to one. */
 export const organizations = collection<Organization>({
   name: 'organizations',
   label: 'organization',
@@ -15,7 +15,7 @@ export const organizations = collection<Organization>({
   generate: ({ faker, newId }) => ({ id: newId(), name: faker.company.name() }),
 })
 
-export const organizationsRoom: Resource = {
+export const organizationsResource: Resource = {
   name: 'organizations',
   operations: [],
   collections: [organizations],

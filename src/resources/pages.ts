@@ -1,14 +1,14 @@
 import * as z from 'zod'
-import { setting } from '../kernel/assumptions.ts'
-import { refuseInvalid } from '../kernel/errors.ts'
-import { anyObject, timestamp } from '../kernel/fields.ts'
-import { requiredFlag, requiredIf, successCreate } from '../kernel/open-items.ts'
-import { operation, type Request, type Resource } from '../kernel/operation.ts'
-import type { Caller } from '../kernel/request/auth.ts'
-import { collection } from '../kernel/state/collection.ts'
-import type { Transaction } from '../kernel/state/store.ts'
-import { DAY } from '../kernel/time/duration.ts'
-import { missing } from './missing.ts'
+import { setting } from '../core/assumptions.ts'
+import { requiredFlag, requiredIf, successCreate } from '../core/core-assumptions.ts'
+import { refuseInvalid } from '../core/errors.ts'
+import { anyObject, timestamp } from '../core/fields.ts'
+import { operation, type Request, type Resource } from '../core/operation.ts'
+import type { Caller } from '../core/request/auth.ts'
+import { collection } from '../core/state/collection.ts'
+import type { Transaction } from '../core/state/transaction.ts'
+import { DAY } from '../core/time/instant.ts'
+import { refersTo } from './records.ts'
 import { teamspaces } from './teamspaces/schema.ts'
 
 const pageRecord = () =>
@@ -28,7 +28,7 @@ const pages = collection<Page>({
   name: 'pages',
   label: 'page',
   schema: pageRecord,
-  check: ({ teamspace_id }, tx) => missing(tx, teamspaces, teamspace_id, 'teamspace_id'),
+  check: refersTo(teamspaces, 'teamspace_id'),
   generate: ({ faker, newId, ago, chance, any, n }) => ({
     object: 'page',
     id: newId(),
@@ -39,18 +39,18 @@ const pages = collection<Page>({
   }),
 })
 
-const otherParents = setting<'reject' | 'passthrough'>({
+const otherParents = setting({
   key: 'page.parent.other',
   item: 'U001',
-  says: 'A parent of another type than page: refused, or stored and answered as it came.',
+  description: 'A parent of another type than page: refused, or stored and returned unchanged.',
   schema: () => z.enum(['reject', 'passthrough']),
   default: 'reject',
 })
 
-const defaultScope = setting<'teamspace' | 'organization'>({
+const defaultScope = setting({
   key: 'page.scope.default',
   item: 'U002',
-  says: 'Scope of a page that is created through the API.',
+  description: 'Scope of a page that is created through the API.',
   schema: () => z.enum(['teamspace', 'organization']),
   default: 'teamspace',
 })
@@ -64,7 +64,7 @@ const createPage = operation({
   path: '/pages',
   summary: 'Create a page',
   section: 'Create page',
-  dialect: 'standard',
+  errorFormat: 'standard',
   contract: true,
   success: successCreate,
   answer: pageRecord,
@@ -81,7 +81,7 @@ const createPage = operation({
   handle: ({ tx, body, caller, newId, at, assume, note }) => {
     if (body.parent === undefined) note(otherParents.item)
     else checkParent(body.parent, { tx, caller, note })
-    const page = tx.in(pages).put({
+    const page = tx.in(pages).insert({
       object: 'page',
       id: newId(),
       name: body.name ?? '',
@@ -94,7 +94,7 @@ const createPage = operation({
   },
 })
 
-// A parent that the caller cannot see is spoken of like one that does not exist.
+// A parent that the caller cannot see gets the message of one that does not exist.
 function checkParent(
   parent: object,
   { tx, caller, note }: Pick<Request<object, unknown>, 'tx' | 'caller' | 'note'>,
@@ -113,7 +113,7 @@ function isVisible({ teamspace_id, scope }: Page, caller: Caller, tx: Transactio
   return scope === 'organization' && home?._emulator.organization_id === caller.organization_id
 }
 
-export const pagesRoom: Resource = {
+export const pagesResource: Resource = {
   name: 'pages',
   operations: [createPage],
   collections: [pages],
@@ -122,14 +122,14 @@ export const pagesRoom: Resource = {
       {
         id: 'U001',
         open: 'The second variant of the parent of a page.',
-        reading: 'Only the page variant is accepted; without a parent the answer has none.',
-        shows: 'answer',
+        decision: 'Only the page variant is accepted; without a parent the response has none.',
+        reportedIn: 'response',
       },
       {
         id: 'U002',
         open: 'Which scope a new page gets, and how scope shows.',
-        reading: 'teamspace; pages are read through the control API.',
-        shows: 'answer',
+        decision: 'teamspace; pages are read through the control API.',
+        reportedIn: 'response',
       },
     ],
     settings: [otherParents, defaultScope, nameRequired, parentRequired],

@@ -1,15 +1,14 @@
 import * as z from 'zod'
-import { refuse } from '../kernel/errors.ts'
-import { nonEmptyText, timestamp } from '../kernel/fields.ts'
-import { successCreate } from '../kernel/open-items.ts'
-import { operation, type Resource } from '../kernel/operation.ts'
-import type { Caller } from '../kernel/request/auth.ts'
-import { collection } from '../kernel/state/collection.ts'
-import type { Transaction } from '../kernel/state/store.ts'
-import { DAY } from '../kernel/time/duration.ts'
-import { missing } from './missing.ts'
+import { successCreate } from '../core/core-assumptions.ts'
+import { refuse } from '../core/errors.ts'
+import { nonEmptyText, timestamp } from '../core/fields.ts'
+import { operation, type Resource } from '../core/operation.ts'
+import type { Caller } from '../core/request/auth.ts'
+import { collection } from '../core/state/collection.ts'
+import type { Transaction } from '../core/state/transaction.ts'
+import { DAY } from '../core/time/instant.ts'
+import { missing, requireVisible } from './records.ts'
 import { users } from './teamspaces/schema.ts'
-import { requireVisible } from './visible.ts'
 
 /** What a skill is for. Specification: Skill. */
 export const skillCategories = [
@@ -62,7 +61,7 @@ interface ScopeFacts {
   readonly updated_at: string
 }
 
-/** What the scope says about other members. Specification: Skill. */
+/** What the scope requires of other fields. Specification: Skill. */
 function* scopeFaults(skill: ScopeFacts): Iterable<readonly [member: string, message: string]> {
   const { scope } = skill
   if (scope === 'account' && skill.account_id === null)
@@ -117,7 +116,7 @@ const promoteSkill = operation({
   path: '/skills/{skill_id}/promote',
   summary: 'Promote a skill from its author to the company',
   section: 'Promote skill to company',
-  dialect: 'standard',
+  errorFormat: 'standard',
   contract: true,
   success: successCreate,
   answer: skillRecord,
@@ -169,7 +168,7 @@ function checkRights({ id, scope, creator_id }: Skill, caller: Caller): void {
   }
 }
 
-export const skillsRoom: Resource = {
+export const skillsResource: Resource = {
   name: 'skills',
   operations: [promoteSkill],
   collections: [skills],
@@ -178,9 +177,9 @@ export const skillsRoom: Resource = {
       {
         id: 'U029',
         open: 'The statuses of a promotion without the rights, and of a skill that is not of scope user.',
-        reading:
+        decision:
           'Missing rights: status.forbidden. Another scope: status.validation. An account is taken to be an organization.',
-        shows: 'answer',
+        reportedIn: 'response',
       },
     ],
     settings: [],

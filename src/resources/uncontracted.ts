@@ -1,12 +1,130 @@
 import * as z from 'zod'
-import { successCreate, successRead } from '../kernel/open-items.ts'
-import { operation, type Resource } from '../kernel/operation.ts'
-import { refuseUncontracted, uncontracted } from './opaque.ts'
+import type { Settings } from '../core/assumptions.ts'
+import { successCreate, successRead } from '../core/core-assumptions.ts'
+import { refuse } from '../core/errors.ts'
+import { anyObject, nonEmptyText } from '../core/fields.ts'
+import { type Input, type Operation, operation, type Request, type Resource } from '../core/operation.ts'
+import { listOrder, ordered } from '../core/request/pagination.ts'
+import type { Row } from '../core/state/commit.ts'
+import { shown } from '../core/state/state.ts'
+import { formatInstant, parseInstant } from '../core/time/instant.ts'
+
+/** A record whose fields the specification does not show: an id, the facts that behaviour needs, and the given fields. */
+export interface OpaqueRecord<Facts> extends Row {
+  readonly [member: string]: unknown
+  readonly _emulator: Facts
+}
+
+/**
+ * The schema of a collection of opaque records: `id` and `_emulator` are checked, every other field is kept unchanged.
+ * A loose object of zod would lose a field named `__proto__`.
+ */
+export function opaqueRecord<Facts>(facts: z.ZodType<Facts>): z.ZodType<OpaqueRecord<Facts>> {
+  const known = z.object({ id: nonEmptyText(), _emulator: facts })
+  const schema = anyObject().transform((given, context) => {
+    const result = known.safeParse(given)
+    if (result.success) return { ...given, ...result.data } as OpaqueRecord<Facts>
+    // The issues keep their codes, which the messages for users are made from.
+    for (const issue of result.error.issues)
+      context.issues.push({ ...issue, input: given } as z.core.$ZodRawIssue)
+    return z.NEVER
+  })
+  return schema.register(checkedFields, { fields: known })
+}
+
+/** The checked fields of opaque records, by the schema of the record. A JSON Schema cannot be made from a transform. */
+export const checkedFields = z.registry<{ fields: unknown }>()
+
+/** The declaration of an endpoint that the specification names without a contract. */
+export const unspecified = {
+  section: 'Endpoints named without a contract',
+  errorFormat: 'standard',
+  contract: false,
+} as const
+
+/** An operation without a contract: its responses are marked with U043, and under `--strict` it is refused before anything else. */
+export function uncontracted<I extends Input = Input, Target = undefined>(
+  declared: Omit<Operation<I, Target>, keyof typeof unspecified>,
+): Operation<I, Target> {
+  const { name, find, handle } = declared
+  return {
+    ...unspecified,
+    ...declared,
+    find: (finder) => {
+      refuseStrict(finder.settings, name)
+      return find?.(finder) as Target // without find there is no target
+    },
+    handle: (request) => {
+      request.note('U043')
+      return handle(request)
+    },
+  }
+}
+
+/** The response of an operation that returns a record as it is. */
+export const opaqueAnswer = () => z.looseObject({ id: z.string() })
+
+/** The response of an operation that returns a list of records as they are. */
+export const opaqueListAnswer = () =>
+  z.strictObject({ object: z.literal('list'), data: z.array(opaqueAnswer()), has_more: z.literal(false) })
+
+/**
+ * Refuses an operation that the specification names without a contract: 501 `emulator_contract_unspecified`.
+ * Specification: Endpoints named without a contract.
+ */
+export function refuseUncontracted(operation: string): never {
+  return refuse('emulator_contract_unspecified', {
+    detail: `${operation} exists, but the specification shows no contract for it, and the emulator invents none.`,
+    mitigation:
+      'Give it a response: POST /__emulator/stubs {"method", "path", "status", "body"}, or "stubs" of a scenario or of the fixtures. GET /__emulator/operations lists the operations that have a contract.',
+    assumed: ['U043'],
+  })
+}
+
+/** Refuses as {@link refuseUncontracted} does, under `--strict` only. */
+export function refuseStrict(settings: Settings, operation: string): void {
+  if (!settings.strict) return
+  refuse('emulator_contract_unspecified', {
+    detail: `The specification shows no contract for ${operation}, and under --strict the emulator invents none.`,
+    mitigation:
+      'Start the emulator without --strict: a stub then responds if there is one, and records are returned as they were given.',
+    assumed: ['U043'],
+  })
+}
+
+/**
+ * The body of a list that the specification shows no parameters for: every record, in the order of lists, so that no more
+ * can follow. Specification: Conventions.
+ */
+export function opaqueList<T extends Row>(
+  records: readonly T[],
+  { assume, seed }: Pick<Request<object, unknown>, 'assume' | 'seed'>,
+): object {
+  const keyed = records.map((record) => ({ id: record.id, created_at: creationOf(record), record }))
+  const data = ordered(keyed, assume(listOrder), seed).map(({ record }) => shown(record))
+  return { object: 'list', data, has_more: false }
+}
+
+// A created_at of the client's making may be anything. Whatever names no instant counts as older than what does.
+function creationOf(record: Row): string {
+  const { created_at } = record as { readonly created_at?: unknown }
+  return formatInstant((typeof created_at === 'string' && parseInstant(created_at)?.ms) || 0)
+}
+
+/** What a client gave for a new record, unchanged, with our id and facts. */
+export function opaqueNew<Facts>(given: object, id: string, facts: Facts): OpaqueRecord<Facts> {
+  return { ...given, id, _emulator: facts }
+}
+
+/** A record with the fields that a client gave; its id and facts stay. */
+export function opaqueUpdate<Facts>(record: OpaqueRecord<Facts>, given: object): OpaqueRecord<Facts> {
+  return { ...record, ...given, id: record.id, _emulator: record._emulator }
+}
 
 // Neither has an input: no parameter is known, so none is read, none is refused and none has a default.
 
 const converse = operation({
-  ...uncontracted,
+  ...unspecified,
   name: 'converse.create',
   method: 'POST',
   path: '/converse',
@@ -17,7 +135,7 @@ const converse = operation({
 })
 
 const search = operation({
-  ...uncontracted,
+  ...unspecified,
   name: 'search.query',
   method: 'GET',
   path: '/search',
@@ -28,7 +146,7 @@ const search = operation({
 })
 
 /** The endpoints of which nothing but the path is known, and what holds for all without a contract. */
-export const uncontractedRoom: Resource = {
+export const uncontractedResource: Resource = {
   name: 'uncontracted',
   operations: [converse, search],
   collections: [],
@@ -37,22 +155,22 @@ export const uncontractedRoom: Resource = {
       {
         id: 'U011',
         open: 'Fields of agents, automations, conversations, messages, files, knowledge, tables, voice and webhooks.',
-        reading:
-          'Whatever a fixture or a client gives, unchanged, beside an id. Answers that carry such a record are marked with U043.',
-        shows: 'nowhere',
+        decision:
+          'The fields that a fixture or a client gives, unchanged, and an id. Responses with such a record are marked with U043.',
+        reportedIn: 'nowhere',
       },
       {
         id: 'U043',
         open: 'Contracts of the endpoints that the specification only names.',
-        reading:
-          'A stub of the fixtures, of a scenario or of the control interface answers first. Else records that the world holds are passed through, a generated template is told by its claim token alone, and the rest is a 501. Under --strict everything is.',
-        shows: 'answer',
+        decision:
+          'A stub of the fixtures, of a scenario or of the control interface responds first. Otherwise records of the sandbox are returned as they are, a generated template is only its claim token, and the rest is a 501. Under --strict all are a 501.',
+        reportedIn: 'response',
       },
       {
         id: 'U045',
         open: 'Paths of the endpoints that read messages.',
-        reading: 'None is made up: whatever a client tries is a 404 until a stub of that path answers it.',
-        shows: 'nowhere',
+        decision: 'None is invented: every such path is a 404 until it has a stub.',
+        reportedIn: 'nowhere',
       },
     ],
     settings: [],

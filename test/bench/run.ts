@@ -90,8 +90,8 @@ async function benchStart(): Promise<void> {
   }
   const figures = (list: readonly number[]) =>
     `${(median(list) / median(theirs)).toFixed(2)}x  (${median(list).toFixed(0)} ms against ${median(theirs).toFixed(0)} ms)`
-  say('spawn to first 200, new world (lower is better)', figures(ours))
-  say('spawn to first 200, world on disk (lower is better)', figures(again))
+  say('spawn to first 200, new sandbox (lower is better)', figures(ours))
+  say('spawn to first 200, sandbox on disk (lower is better)', figures(again))
 }
 
 async function benchRequests(ours: Running, theirs: Running): Promise<void> {
@@ -149,7 +149,7 @@ async function benchStream(ours: Running, theirs: Running): Promise<void> {
   await compare('stream 5,000 result lines, 1 connection', results(ours, id), results(theirs, other), 20, 1)
 }
 
-async function benchLargeWorld(): Promise<void> {
+async function benchLargeEmulator(): Promise<void> {
   const [small, large] = [await startOurs(scratch()), await startOurs(scratch(), 100_000)]
   const shot = (server: Running): Shot => ({
     port: server.port,
@@ -170,11 +170,11 @@ async function benchAdvance(): Promise<void> {
   const server = await startOurs(scratch())
   for (let n = 0; n < 100; n++) await create(server, '/v1/batch-predictions', batchBody(ITEMS))
   const begin = performance.now()
-  const receipt = await control(server, 'POST', '/clock/advance', { by: '30d' })
+  const result = await control(server, 'POST', '/clock/advance', { by: '30d' })
   const seconds = (performance.now() - begin) / 1000
   say(
     'advance 30 days over 100 batches of 5,000 items',
-    `${seconds.toFixed(2)} s, ${receipt.events.length} events`,
+    `${seconds.toFixed(2)} s, ${result.events.length} events`,
   )
   say('memory with 100 batches of 5,000 items', `${server.memory().toFixed(0)} MiB`)
   await server.stop()
@@ -201,7 +201,7 @@ await benchRequests(ours, theirs)
 await benchStream(ours, theirs)
 await Promise.all([ours.stop(), theirs.stop()])
 await benchStart()
-await benchLargeWorld()
+await benchLargeEmulator()
 await benchAdvance()
 await benchBoot()
 await import('./sandboxes.ts')

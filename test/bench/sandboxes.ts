@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { chooseForApi, type Signs } from '../../src/doors/selection.ts'
+import { chooseForApi, type Signs } from '../../src/adapters/selection.ts'
 import { openEmulator } from '../../src/emulator.ts'
 import { load, type Shot } from './load.ts'
 

@@ -17,7 +17,7 @@ export interface Running {
 
 export const KEY = 'live_bench'
 
-/** A world of one teamspace with a hundred users and a file, and as many pages as asked for. */
+/** A sandbox of one teamspace with a hundred users and a file, and as many pages as asked for. */
 export function benchFixtures(pages: number): string {
   const at = '2026-01-01T00:00:00.000Z'
   const users = Array.from({ length: 100 }, (_, n) => ({
@@ -91,8 +91,17 @@ function remove(folder: string): void {
 export function startOurs(folder: string, pages = 0, flags: readonly string[] = []): Promise<Running> {
   const fixtures = join(folder, 'fixtures.json')
   writeFileSync(fixtures, benchFixtures(pages))
-  const world = ['--data', join(folder, 'data'), '--fixtures', fixtures, '--limits', 'off', '--rate', '0']
-  return start('dist/cli.js', ['start', '--port', '0', '--json', '--log-level', 'error', ...world, ...flags])
+  const sandbox = ['--data', join(folder, 'data'), '--fixtures', fixtures, '--limits', 'off', '--rate', '0']
+  return start('dist/cli.js', [
+    'start',
+    '--port',
+    '0',
+    '--json',
+    '--log-level',
+    'error',
+    ...sandbox,
+    ...flags,
+  ])
 }
 
 /** The hand-written application that everything is compared with. */

@@ -1,12 +1,13 @@
 import { Agent } from 'node:http'
 import { join } from 'node:path'
+import type { JsonObject } from '../../src/core/json.ts'
+import { advance } from '../../src/core/time/advance.ts'
 import { openEmulator } from '../../src/emulator.ts'
-import type { JsonObject } from '../../src/kernel/json.ts'
 import { shoot } from './load.ts'
 import { benchFixtures, KEY, scratch } from './servers.ts'
 
 /**
- * `npx tsx test/bench/snapshots.ts`: what saving, restoring, forking and resetting cost in a world that holds a batch of
+ * `npx tsx test/bench/snapshots.ts`: what saving, restoring, forking and resetting cost in a sandbox that holds a batch of
  * 5,000 items. Medians, in the process itself; nothing is asserted.
  */
 const ROUNDS = 20
@@ -58,14 +59,14 @@ async function bench(where: 'in memory' | 'on the disk'): Promise<void> {
   await time(`restore after one more page, ${where}`, page, () => snapshots.restore('s0'))
   const batch = async () => {
     await post('/batch-predictions', BATCH)
-    await sandbox.advance({ to: (now) => now + 3_600_000 })
+    await advance(sandbox, { to: (now) => now + 3_600_000 })
   }
   await time(`restore after one more batch and the end of both, ${where}`, batch, () =>
     snapshots.restore('s0'),
   )
-  const world = await snapshots.world('s0')
+  const state = await snapshots.sandbox('s0')
   const persist = where === 'on the disk'
-  await time(`fork, ${where}`, number, (n) => emulator.sandboxes.create(`fork-${n}`, { world }, persist))
+  await time(`fork, ${where}`, number, (n) => emulator.sandboxes.create(`fork-${n}`, { state }, persist))
   await time(`reset, ${where}`, page, () => emulator.sandboxes.reset(sandbox))
   if (persist) {
     await emulator.close()

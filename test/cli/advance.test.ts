@@ -3,17 +3,18 @@ import { fakeControl } from './fake-control.ts'
 import { command } from './in-process.ts'
 import { running, START } from './running.ts'
 
-const RECEIPT = { from: START, to: '2026-03-02T12:00:00.000Z', events: [], parked: [] }
+const RESULT = { from: START, to: '2026-03-02T12:00:00.000Z', events: [], failed: [] }
 
 test.for([
   [['24h'], { by: '24h' }],
   [['--to', '2026-03-02T12:00:00Z'], { to: '2026-03-02T12:00:00.000Z' }],
   [['--steps', '3'], { steps: 3 }],
+  [['24h', '--max-events', '5'], { by: '24h', max_events: 5 }],
   [['--until-batch', 'b1'], { until: { batch: 'b1' } }],
   [['--until-batch', 'b1', '--status', 'finalizing'], { until: { batch: 'b1', status: 'finalizing' } }],
   [['--until-batch', 'b1', '--items', '2'], { until: { batch: 'b1', finished_items: 2 } }],
 ] as const)('clock advance %j asks for %j', async ([argv, body]) => {
-  const { url, asked } = await fakeControl(RECEIPT)
+  const { url, asked } = await fakeControl(RESULT)
   const { code, out } = await command(['clock', 'advance', ...argv, '--url', url])
   expect([code, out]).toEqual([0, `${START} to 2026-03-02T12:00:00.000Z`])
   expect(asked.map((each) => [each.method, each.path, JSON.parse(each.body)])).toEqual([
@@ -25,9 +26,9 @@ test.for([
   [['1h', '--steps', '1'], 'clock advance takes one target and is given "1h", --steps. Give one of them.'],
   [
     ['1h', '--status', 'completed'],
-    '--status says of a batch how far to go. Name the batch with --until-batch.',
+    '--status is about a batch: how far to go. Name the batch with --until-batch.',
   ],
-  [['1h', '--items', '3'], '--items says of a batch how far to go. Name the batch with --until-batch.'],
+  [['1h', '--items', '3'], '--items is about a batch: how far to go. Name the batch with --until-batch.'],
   [
     ['--until-batch', 'b', '--items', '3', '--status', 'completed'],
     'clock advance takes --status or --items, not both. Without either, time passes until the batch is terminal.',
@@ -38,45 +39,72 @@ test.for([
   expect(await command(['clock', 'advance', ...argv])).toEqual({ code: 2, out: '', err })
 })
 
-test('the receipt shows moves, attempts to deliver webhooks, and events that were parked', async () => {
+test('the result shows moves, attempts to deliver webhooks, and events that failed', async () => {
   const at = '2026-03-01T12:00:02.000Z'
   const { url } = await fakeControl({
-    ...RECEIPT,
+    ...RESULT,
     events: [
       {
         at,
         kind: 'batch.complete',
         ref: 'b/1',
-        says: 'It is completed.',
+        description: 'It is completed.',
         from: 'finalizing',
         to: 'completed',
       },
       {
         at,
-        says: 'Attempt 1 to deliver x succeeded.',
+        description: 'Attempt 1 to deliver x succeeded.',
         webhook: { url: 'u', attempt: 1, status: 200, ms: 12 },
       },
       {
         at,
-        says: 'Attempt 2 to deliver x failed.',
+        description: 'Attempt 2 to deliver x failed.',
         webhook: { url: 'u', attempt: 2, status: null, ms: 3000 },
       },
     ],
-    parked: [{ at, kind: 'shelf.close', ref: 'shelves/1', says: 'The shelf closes.', error: 'it is cursed' }],
+    failed: [
+      { at, kind: 'shelf.close', ref: 'shelves/1', description: 'The shelf closes.', error: 'it is cursed' },
+    ],
   })
   const { out } = await command(['clock', 'advance', '24h', '--url', url])
   expect(out.split('\n')).toEqual([
     `${START} to 2026-03-02T12:00:00.000Z`,
     `  ${at}  It is completed. (finalizing to completed)`,
     `  ${at}  Attempt 1 to deliver x succeeded. [HTTP 200, 12 ms]`,
-    `  ${at}  Attempt 2 to deliver x failed. [no answer, 3000 ms]`,
-    'Parked, because their handlers failed:',
+    `  ${at}  Attempt 2 to deliver x failed. [no response, 3000 ms]`,
+    'Failed:',
     `  ${at}  The shelf closes.: failed, it is cursed`,
   ])
 })
 
+test('what is not listed is counted by kind, and a limit that was reached is said', async () => {
+  const { url } = await fakeControl({ ...RESULT, stopped: 'limit', omitted: { 'batch.start': 7, x: 2 } })
+  const { out, code } = await command(['clock', 'advance', '24h', '--max-events', '9', '--url', url])
+  expect(code).toBe(0)
+  expect(out.split('\n')).toEqual([
+    `${START} to 2026-03-02T12:00:00.000Z`,
+    'And further events, which are not listed:',
+    '  7 of batch.start',
+    '  2 of x',
+    'Stopped at the limit of events, at 2026-03-02T12:00:00.000Z: run it again to go on.',
+  ])
+})
+
+test('a running clock that is behind says so', async () => {
+  const { url } = await fakeControl({
+    now: START,
+    rate: 60,
+    skip_on_poll: false,
+    lag_ms: 7_200_400,
+    next: null,
+  })
+  const { out } = await command(['clock', '--url', url])
+  expect(out.split('\n')[0]).toBe(`${START}, rate 60, 7200 s behind`)
+})
+
 test('what would steer a terminal is spelled out', async () => {
-  const { url } = await fakeControl({ ...RECEIPT, events: [{ at: START, says: 'a\u001b[2Jb\nc' }] })
+  const { url } = await fakeControl({ ...RESULT, events: [{ at: START, description: 'a\u001b[2Jb\nc' }] })
   const { out } = await command(['clock', 'advance', '24h', '--url', url])
   expect(out.split('\n')[1]).toBe(`  ${START}  a\\u001b[2Jb\\nc`)
 })

@@ -13,7 +13,7 @@ async function silentUrl(): Promise<string> {
   return `http://127.0.0.1:${port}`
 }
 
-async function stranger(): Promise<string> {
+async function unrouted(): Promise<string> {
   const server = createServer((_req, res) => res.end('<html>hello</html>')).listen(0, '127.0.0.1')
   onTestFinished(() => void server.close())
   await new Promise((resolve) => server.once('listening', resolve))
@@ -44,7 +44,7 @@ test('clock advance moves the clock, clock shows it, reset takes it back', async
   )
   expect(await command(['reset', '--url', url])).toEqual({
     code: 0,
-    out: `The world of ${url} starts again.`,
+    out: `The sandbox of ${url} starts again.`,
     err: '',
   })
   const { out } = await command(['clock', '--url', url, '--json'])
@@ -80,11 +80,11 @@ test('nothing listens', async () => {
 })
 
 test('another program listens', async () => {
-  const url = await stranger()
+  const url = await unrouted()
   const { code, err } = await command(['status', '--url', url])
   expect([code, err]).toEqual([
     1,
-    `${url} answers, but is no workspace emulator (GET /__emulator/health: 200). Name another with --url.`,
+    `${url} responds, but is no workspace emulator (GET /__emulator/health: 200). Name another with --url.`,
   ])
 })
 
@@ -116,16 +116,16 @@ test('wait needs no token: a health check inside a container cannot know one tha
 
 test('wait gives up when the time is up and says what it has seen', async () => {
   const url = await silentUrl()
-  const { code, err } = await command(['wait', '--url', url, '--timeout', '120ms'])
+  const { code, err } = await command(['wait', '--url', url, '--timeout', '2s'])
   expect([code, err]).toEqual([
     1,
-    `Not ready after 120ms: Nothing listens at ${url}. Start an emulator with "workspace-emulator start", or name another with --url.`,
+    `Not ready after 2s: Nothing listens at ${url}. Start an emulator with "workspace-emulator start", or name another with --url.`,
   ])
 })
 
 test('wait sees an emulator that comes later', async () => {
   const url = await silentUrl()
-  const waiting = command(['wait', '--url', url, '--timeout', '10s'])
+  const waiting = command(['wait', '--url', url, '--timeout', '60s'])
   await running({ port: Number(new URL(url).port) })
   expect((await waiting).code).toBe(0)
 })

@@ -1,9 +1,15 @@
-import { accessSync, chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
+import { accessSync, chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { dataDirectory, hostClock, lock, nodeVersion, port } from '../../src/doors/cli/doctor-checks.ts'
+import {
+  dataDirectory,
+  hostClock,
+  lock,
+  nodeVersion,
+  port,
+  stateFiles,
+} from '../../src/adapters/cli/doctor.ts'
 import { openEmulator } from '../../src/emulator.ts'
 import { command, temporaryDirectory } from './in-process.ts'
 
@@ -14,6 +20,7 @@ test('where nothing is in the way, every line is ok', async () => {
     ['ok', 'data'],
     ['ok', 'space'],
     ['ok', 'lock'],
+    ['ok', 'files'],
     ['ok', 'port'],
     ['ok', 'fixtures'],
     ['ok', 'clock'],
@@ -23,23 +30,54 @@ test('where nothing is in the way, every line is ok', async () => {
 
 test('a problem names the way out and makes the exit code 1', async () => {
   const data = temporaryDirectory()
-  writeFileSync(join(data, 'default.json.lock'), JSON.stringify({ pid: process.pid, id: 'x' }))
+  const emulator = await openEmulator({ port: 0, fixtures: {}, data })
+  onTestFinished(() => emulator.close())
   const { code, out } = await command(['doctor', '--port', '0', '--data', data])
   expect(code).toBe(1)
   expect(out).toContain(
-    `problem  lock        Process ${process.pid} uses ${data}/default.json. Stop it, or give another directory with --data.`,
+    `problem  lock        ${data} is in use by process ${process.pid}. Stop it, or give another directory with --data.`,
   )
   const { out: json } = await command(['doctor', '--json', '--port', '0', '--data', data])
   expect(JSON.parse(json)).toMatchObject({ ok: false })
 })
 
+test('an emulator of version 0.1 that still runs is a problem', async () => {
+  const data = temporaryDirectory()
+  writeFileSync(join(data, 'default.json.lock'), JSON.stringify({ pid: process.pid, id: 'x' }))
+  expect(await lock(data)).toMatchObject({
+    ok: false,
+    detail: `${data} is in use by process ${process.pid}, an emulator of version 0.1.`,
+  })
+})
+
 test('a lock that its process has left behind is no problem', async () => {
   const data = temporaryDirectory()
+  const emulator = await openEmulator({ port: 0, fixtures: {}, data })
+  const left = JSON.parse(readFileSync(join(data, 'lock'), 'utf8'))
+  await emulator.close()
+  for (const pid of [2147483646, process.pid]) {
+    // An earlier process had the number of this one.
+    writeFileSync(join(data, 'lock'), JSON.stringify({ ...left, pid, started: '1' }))
+    expect((await lock(data)).ok).toBe(true)
+  }
   writeFileSync(join(data, 'default.json.lock'), '{"pid": 2147483646, "id": "x"}')
   expect((await lock(data)).ok).toBe(true)
-  // An earlier process had the number of this one.
-  writeFileSync(join(data, 'default.json.lock'), JSON.stringify({ pid: process.pid, started: '1', id: 'x' }))
-  expect((await lock(data)).ok).toBe(true)
+})
+
+test('a process elsewhere whose heart beats is a problem, and so is what is no file', async () => {
+  const data = temporaryDirectory()
+  const path = join(data, 'lock')
+  const elsewhere = { id: 'x', pid: 1, started: '1', host: 'elsewhere', boot: null, namespace: null }
+  writeFileSync(path, JSON.stringify({ beat: 0, ...elsewhere }))
+  const found = lock(data)
+  writeFileSync(path, JSON.stringify({ beat: 1, ...elsewhere }))
+  expect(await found).toMatchObject({
+    ok: false,
+    detail: `${data} is in use by process 1 on host "elsewhere".`,
+  })
+  rmSync(path)
+  mkdirSync(path)
+  expect(await lock(data)).toMatchObject({ ok: false, detail: `${path} is not a file that can be read.` })
 })
 
 test('an emulator on the port is told from another program', async () => {
@@ -70,6 +108,25 @@ function asOrdinaryUser(path: string, mode: number): void {
   if (process.getuid?.() !== 0) accessSync(path, mode)
   else if ((statSync(path).mode & 0o200) === 0) throw Object.assign(new Error('EACCES'), { code: 'EACCES' })
 }
+
+test('records that were set aside, and a directory in place of a state file, are problems', async () => {
+  const data = temporaryDirectory()
+  mkdirSync(join(data, 'sandboxes', 'odd.json'), { recursive: true })
+  expect(stateFiles(data)).toMatchObject({
+    ok: false,
+    detail: `${data}/sandboxes/odd.json is no file: move it away.`,
+  })
+  rmSync(join(data, 'sandboxes'), { recursive: true })
+  const invalid = [
+    { pointer: '/collections/pages/3', reason: '/name: must be a string', record: { id: 'x' } },
+  ]
+  writeFileSync(join(data, 'default.json.invalid-1'), JSON.stringify(invalid))
+  const { code, out } = await command(['doctor', '--port', '0', '--data', data])
+  expect(code).toBe(1)
+  expect(out).toContain(
+    `problem  files       ${data}/default.json.invalid-1 holds 1 invalid records: /collections/pages/3: /name: must be a string.`,
+  )
+})
 
 test('a data directory that is a file is a problem', () => {
   const file = join(temporaryDirectory(), 'data')

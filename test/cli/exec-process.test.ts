@@ -17,7 +17,7 @@ interface Said {
 
 const SAY = 'echo "{\\"pids\\": [$PIDS], \\"url\\": \\"$WORKSPACE_EMULATOR_URL\\"}"'
 
-const SLEEPER = `sleep 60 & PIDS="$$, $!"; ${SAY}; wait`
+const SLEEPER = `sleep 600 & PIDS="$$, $!"; ${SAY}; wait`
 
 async function firstLine(stdout: Readable): Promise<Said> {
   const [line] = (await once(stdout, 'data')) as [Buffer]
@@ -28,7 +28,7 @@ async function firstLine(stdout: Readable): Promise<Said> {
 
 /** Runs a script of the shell as the command, with a child of its own that sleeps for a minute. */
 async function execScript(script: string): Promise<Running & { readonly said: Said }> {
-  const whole = `sleep 60 & PIDS="$$, $!"; ${script.replace('SAY', SAY)}`
+  const whole = `sleep 600 & PIDS="$$, $!"; ${script.replace('SAY', SAY)}`
   const running = spawnCommand(['exec', '--', 'sh', '-c', whole])
   const said = JSON.parse(await running.line) as Said
   onTestFinished(() => kill(said.pids))
@@ -93,7 +93,7 @@ test.for(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
 )
 
 test('what a command that a signal has ended leaves behind gets the signal too', async () => {
-  const below = `trap 'kill $!; echo heard; exit' TERM; sleep 60 & PIDS="$ABOVE, $$, $!"; ${SAY}; wait`
+  const below = `trap 'kill $!; echo heard; exit' TERM; sleep 600 & PIDS="$ABOVE, $$, $!"; ${SAY}; wait`
   const script = `ABOVE=$$ sh ${temporaryFile('below.sh', below)} & wait; true`
   const { child, ended, said } = await execScript(script)
   expect(said.pids).toHaveLength(3)
@@ -104,7 +104,7 @@ test('what a command that a signal has ended leaves behind gets the signal too',
 })
 
 test('what it leaves behind and ignores the signal is ended a second later', async () => {
-  const below = `trap '' TERM; sleep 60 & PIDS="$ABOVE, $$, $!"; ${SAY}; wait`
+  const below = `trap '' TERM; sleep 600 & PIDS="$ABOVE, $$, $!"; ${SAY}; wait`
   const script = `ABOVE=$$ sh ${temporaryFile('below.sh', below)} & wait; true`
   const { child, ended, said } = await execScript(script)
   child.kill('SIGTERM')
@@ -118,7 +118,7 @@ test('a second signal ends a command that ignores the first, with all that it ha
   expect((await fetch(`${said.url}/__emulator/ready`)).status).toBe(200)
   expect(said.pids.map(isRunning)).toEqual([true, true])
   // What follows at once is taken for the first signal.
-  for (let n = 0; n < 100 && child.exitCode === null; n++) {
+  for (let n = 0; n < 1_200 && child.exitCode === null; n++) {
     await wait(50)
     child.kill('SIGTERM')
   }
@@ -164,6 +164,6 @@ test('a command whose npm has gone goes too, since the shell between them hands 
   })
   const said = await firstLine(shell.stdout)
   shell.kill('SIGTERM')
-  for (let n = 0; n < 100 && !(await isGone(said)); n++) await wait(100)
+  for (let n = 0; n < 600 && !(await isGone(said)); n++) await wait(100)
   expect(await isGone(said)).toBe(true)
 })

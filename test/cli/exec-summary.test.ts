@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Summary } from '../../src/doors/cli/exec-summary.ts'
+import type { Summary } from '../../src/adapters/cli/exec-summary.ts'
 import { command, temporaryDirectory } from './in-process.ts'
 
 /** Runs a script of Node as the command, with what it needs to use the emulator. */

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { Tally } from '../../src/doors/cli/exec-tally.ts'
-import { Decision } from '../../src/kernel/faults/decision.ts'
-import type { FaultRule } from '../../src/kernel/faults/rule.ts'
-import type { LogEntry } from '../../src/kernel/log/request-log.ts'
+import { Tally } from '../../src/adapters/cli/exec-summary.ts'
+import { Decision } from '../../src/core/faults/decision.ts'
+import type { FaultRule } from '../../src/core/faults/rule.ts'
+import type { LogEntry } from '../../src/core/log/request-log.ts'
 import { running } from './running.ts'
 
-/** A world that was used once, and the entry of its log. */
+/** A sandbox that was used once, and the entry of its log. */
 async function used() {
   const { emulator, run } = await running()
   await fetch(`${emulator.baseUrl}/data-views`)

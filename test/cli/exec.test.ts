@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Environment } from '../../src/doors/cli/options.ts'
+import type { Environment } from '../../src/adapters/cli/options.ts'
 import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
 
 const PATH = process.env.PATH ?? ''
@@ -88,10 +88,10 @@ test('what stands behind -- reaches the command untouched', async () => {
 const HELP = 'Run "workspace-emulator exec --help" for what it takes.'
 
 test.for([
-  [['exec'], 'workspace-emulator exec needs a command, behind --, such as -- npm test; no shell reads it.'],
+  [['exec'], 'workspace-emulator exec needs a command, after --, such as -- npm test; no shell reads it.'],
   [
     ['exec', '--'],
-    'workspace-emulator exec needs a command, behind --, such as -- npm test; no shell reads it.',
+    'workspace-emulator exec needs a command, after --, such as -- npm test; no shell reads it.',
   ],
   [['exec', 'npm', 'test'], 'Put -- in front of the command: workspace-emulator exec [flags] -- npm test'],
   [
@@ -127,28 +127,28 @@ test('a script whose interpreter is missing is said to be there', async () => {
 
 test('an emulator that cannot start is no run of the command', async () => {
   const file = join(temporaryDirectory(), 'out')
-  const { code, err } = await exec(['--fixtures', '/nowhere/world.json'], ['sh', '-c', `touch ${file}`])
-  expect([code, err]).toEqual([1, expect.stringContaining('/nowhere/world.json: cannot be read')])
+  const { code, err } = await exec(['--fixtures', '/nowhere/sandbox.json'], ['sh', '-c', `touch ${file}`])
+  expect([code, err]).toEqual([1, expect.stringContaining('/nowhere/sandbox.json: cannot be read')])
   expect(() => readFileSync(file)).toThrow('ENOENT')
 })
 
-test('a world without keys leaves the variables as they are, and says so', async () => {
-  const world = temporaryFile('world.json', '{}')
+test('a sandbox without keys leaves the variables as they are, and says so', async () => {
+  const sandbox = temporaryFile('sandbox.json', '{}')
   const file = join(temporaryDirectory(), 'out')
   const words = ['sh', '-c', `printf %s "$WORKSPACE_API_KEY" > ${file}`]
-  const { code, err } = await exec(['--fixtures', world], words, { WORKSPACE_API_KEY: 'own' })
+  const { code, err } = await exec(['--fixtures', sandbox], words, { WORKSPACE_API_KEY: 'own' })
   expect([code, readFileSync(file, 'utf8')]).toEqual([0, 'own'])
-  expect(err).toContain(`${world} shows no key of a user: WORKSPACE_API_KEY stays as it is.`)
+  expect(err).toContain(`${sandbox} shows no key of a user: WORKSPACE_API_KEY stays as it is.`)
 })
 
-test('with --data the world is kept, and --ephemeral wins over it', async () => {
+test('with --data the sandbox is kept, and --ephemeral wins over it', async () => {
   const data = join(temporaryDirectory(), 'state')
   await exec(['--data', data, '--ephemeral'], ['true'])
   expect(existsSync(data)).toBe(false)
   await exec(['--seed', '7'], ['true'], { WORKSPACE_EMULATOR_DATA: data })
   expect(JSON.parse(readFileSync(join(data, 'default.json'), 'utf8')).seed).toBe(7)
   const { code, err } = await exec(['--data', data, '--seed', '8'], ['true'])
-  expect([code, err]).toEqual([0, expect.stringContaining('holds a world already: --seed will count')])
+  expect([code, err]).toEqual([0, expect.stringContaining('holds a sandbox already: --seed will count')])
 })
 
 test('a signal before the command has begun keeps it from beginning', async () => {

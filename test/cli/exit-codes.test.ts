@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
-import { commands } from '../../src/doors/cli/commands.ts'
+import { commands } from '../../src/adapters/cli/command-line.ts'
 import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
 import { running } from './running.ts'
 
@@ -62,7 +62,7 @@ test.for(Object.entries(CLIENTS))(
     expect([code, err]).toEqual([0, ''])
     expect(out).not.toContain('\n')
     expect(JSON.parse(out)).toEqual(expect.any(Object))
-    const brief = name === 'wait' ? ['--timeout', '60ms'] : []
+    const brief = name === 'wait' ? ['--timeout', '2s'] : []
     const failed = await command([...argv, ...brief, '--json', '--url', SILENT])
     expect(failed).toEqual({
       code: 1,
@@ -84,8 +84,8 @@ test.for(OTHERS)('%s has --json and calls a flag that it does not know misuse', 
 })
 
 test('validate and doctor print their findings as JSON when something is wrong, too', async () => {
-  const good = temporaryFile('world.json', '{}')
-  const bad = temporaryFile('world.json', '{"collections": {"pagees": []}}')
+  const good = temporaryFile('sandbox.json', '{}')
+  const bad = temporaryFile('sandbox.json', '{"collections": {"pagees": []}}')
   for (const [file, expected] of [
     [good, 0],
     [bad, 1],

@@ -39,7 +39,7 @@ test('a preset is armed, listed, and cleared with a word about what never fired'
   )
   expect((await run('faults', 'clear')).out).toBe('No fault rule was armed.')
   expect((await run('faults')).out).toBe(
-    'No fault rule is armed. "workspace-emulator faults presets" lists what can be.',
+    'No fault rule is armed. "workspace-emulator faults presets" lists the presets.',
   )
 })
 
@@ -144,7 +144,7 @@ test('what is wrong in a file is said with its line', async () => {
   const { run } = await running()
   const file = temporaryFile('rule.json', '{\n  "preset": "slow-drip",\n  "when": {\n    "nht": 1\n  }\n}\n')
   expect((await run('faults', 'add', file)).err).toBe(
-    `The rule cannot be armed:\n  ${file}:4: /when/nht: is not a known member. Did you mean "nth"?`,
+    `The rule cannot be armed:\n  ${file}:4: /when/nht: is not a known field. Did you mean "nth"?`,
   )
   const broken = temporaryFile('rule.json', '{\n  "preset"\n}')
   expect((await run('faults', 'add', broken)).err).toContain(`${broken}:3: is not JSON: `)
@@ -160,9 +160,9 @@ test('presets are listed by family with what a client sees, and magic values bel
   expect(families.filter((family: string, n: number) => family !== families[n - 1])).toHaveLength(
     new Set(families).size,
   )
-  for (const { family, name, says } of all) expect(lines).toContain(`${family} ${name} ${says}`)
+  for (const { family, name, description } of all) expect(lines).toContain(`${family} ${name} ${description}`)
   for (const { place, values } of magic)
-    for (const { form, says } of values) expect(lines).toContain(` ${form} ${place} ${says}`)
+    for (const { form, description } of values) expect(lines).toContain(` ${form} ${place} ${description}`)
 })
 
 test('one preset is shown in full, with the ways to arm it', async () => {

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { run } from '../../src/doors/cli/command-line.ts'
-import type { Environment } from '../../src/doors/cli/options.ts'
+import { run } from '../../src/adapters/cli/command-line.ts'
+import type { Environment } from '../../src/adapters/cli/options.ts'
 
 /** What a command has written, and its exit code. */
 export interface Outcome {

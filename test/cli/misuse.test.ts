@@ -40,7 +40,7 @@ test.for([
   ],
   [
     ['clock', 'advance', '--status', 'completed'],
-    '--status says of a batch how far to go. Name the batch with --until-batch.',
+    '--status is about a batch: how far to go. Name the batch with --until-batch.',
   ],
   [
     ['clock', 'advance', 'tomorrow'],
@@ -119,7 +119,7 @@ test('--version prints the version of the package', async () => {
 })
 
 test('start names the file, the line and the member of fixtures that cannot be used', async () => {
-  const file = temporaryFile('world.json', '{\n  "collections": {\n    "pagees": []\n  }\n}\n')
+  const file = temporaryFile('sandbox.json', '{\n  "collections": {\n    "pagees": []\n  }\n}\n')
   expect(await command(['start', '--port', '0', '--ephemeral', '--fixtures', file])).toEqual({
     code: 1,
     out: '',
@@ -129,8 +129,8 @@ test('start names the file, the line and the member of fixtures that cannot be u
 
 test('start names the file, the line and the key of settings that cannot be used', async () => {
   const file = temporaryFile('settings.json', '{\n  "status.conflict": 409,\n  "status.not_fond": 404\n}\n')
-  const world = temporaryFile('world.json', '{}')
-  const argv = ['start', '--port', '0', '--ephemeral', '--fixtures', world, '--settings', file]
+  const sandbox = temporaryFile('sandbox.json', '{}')
+  const argv = ['start', '--port', '0', '--ephemeral', '--fixtures', sandbox, '--settings', file]
   expect(await command(argv)).toEqual({
     code: 1,
     out: '',
@@ -163,14 +163,14 @@ test('start says that a fixtures file is missing', async () => {
     '0',
     '--ephemeral',
     '--fixtures',
-    '/nowhere/world.json',
+    '/nowhere/sandbox.json',
   ])
   expect(code).toBe(1)
-  expect(err).toMatch(/\/nowhere\/world\.json: cannot be read; .* one of empty, demo, large\.$/)
+  expect(err).toMatch(/\/nowhere\/sandbox\.json: cannot be read; .* one of empty, demo, large\.$/)
 })
 
 test('start says which file extends one that is missing', async () => {
-  const file = temporaryFile('world.json', '{"extends": "./demmo.json"}')
+  const file = temporaryFile('sandbox.json', '{"extends": "./demmo.json"}')
   const { err } = await command(['start', '--port', '0', '--ephemeral', '--fixtures', file])
-  expect(err).toMatch(/demmo\.json: cannot be read, which .*world\.json extends; /)
+  expect(err).toMatch(/demmo\.json: cannot be read, which .*sandbox\.json extends; /)
 })

@@ -32,7 +32,7 @@ export function spawnCommand(argv: readonly string[], env: Readonly<Record<strin
     })
     child.on('close', () => reject(new Error(`ended without a line on stdout: ${err}`)))
   })
-  // Whoever does not wait for the line is told by the exit code.
+  // Anyone who does not wait for the line is told by the exit code.
   line.catch(() => {})
   const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, out, err }))
   return { child, line, ended }

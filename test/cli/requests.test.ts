@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { STEPS } from '../../src/core/request/steps.ts'
 import { fakeControl } from './fake-control.ts'
 import { command } from './in-process.ts'
 import { running, START } from './running.ts'
@@ -19,7 +20,7 @@ const TEAMSPACE = {
   created_at: START,
   _emulator: { organization_id: 'o1' },
 }
-const world = {
+const sandbox = {
   collections: {
     organizations: [{ id: 'o1', name: 'O' }],
     teamspaces: [TEAMSPACE],
@@ -42,7 +43,7 @@ const world = {
 
 /** An emulator that has answered three requests: a page, one without a name, and a path that is not there. */
 async function someRequests() {
-  const emulator = await running({ fixtures: world })
+  const emulator = await running({ fixtures: sandbox })
   const { baseUrl } = emulator.emulator
   const headers = { authorization: 'Bearer live_a', 'content-type': 'application/json' }
   await fetch(`${baseUrl}/pages`, { method: 'POST', headers, body: '{"name": "Plan"}' })
@@ -87,9 +88,9 @@ test.for([
 test('the list says what it leaves out', async () => {
   const { run } = await someRequests()
   expect((await run('requests', '--limit', '1')).out.split('\n').at(-1)).toBe(
-    'The newest 1 of 3 that fit; --limit shows more.',
+    'The newest 1 of 3 that match; --limit shows more.',
   )
-  expect((await run('requests', '--status', '500')).out).toBe('No request is in the log that fits.')
+  expect((await run('requests', '--status', '500')).out).toBe('No request in the log matches.')
   const { url } = await fakeControl({ data: [], matched: 0, capacity: 1000, dropped: 5 })
   expect((await command(['requests', '--url', url])).out).toContain(
     'The log keeps 1000 requests; 5 older ones are gone.',
@@ -113,7 +114,7 @@ test('explain tells the story of a request, the short version first', async () =
   expect(out).toContain('Operation    pages.create: POST /pages\n')
   expect(out).toContain('Caller       user key k1 in teamspace ts-a for u1\n')
   expect(out).toMatch(/\nRate limit {3}200 places were free/)
-  expect(out).toMatch(/\nWay\n {2}✓ receive/)
+  expect(out).toMatch(/\nSteps\n {2}✓ receive/)
   expect(out).toMatch(/\n {2}● handle {10}It answered 200/)
   expect(out).toMatch(/\nChanges\n {2}pages\/[0-9a-f]{24} created\n {4}add \(all\) \{"object":"page"/)
   expect(out).toMatch(/\nAssumptions\n {2}U\d{3} {2}\S/)
@@ -124,14 +125,14 @@ test('without an id, the latest request is explained; a refusal shows where and 
   const latest = (await run('explain')).out
   expect(latest).toContain('Request      default-000003')
   expect(latest).toMatch(/✗ route {11}There is no operation/)
-  expect(latest).toMatch(/· not reached: identify, admit, .*handle/)
+  expect(latest).toMatch(/· not reached: authenticate, rateLimit, .*handle/)
   const invalid = (await run('explain', 'default-000002')).out
   expect(invalid).toMatch(/\nError\n {2}400 validation_failed\n {2}\/name: /)
 })
 
 test('explain --json is the answer as it came', async () => {
   const { data } = await someRequests()
-  expect((await data('explain', 'default-000001')).steps).toHaveLength(15)
+  expect((await data('explain', 'default-000001')).steps).toHaveLength(STEPS.length)
 })
 
 test('requests of another sandbox are explained by their ids', async () => {
@@ -172,16 +173,16 @@ test('a story has its changes, events, webhooks and faults, and does without wha
       },
     ],
     scheduled: [
-      { at: START, kind: 'k', ref: 'b/1', says: 'It ends.', instead_of: '2026-01-01T00:00:00.000Z' },
+      { at: START, kind: 'k', ref: 'b/1', description: 'It ends.', instead_of: '2026-01-01T00:00:00.000Z' },
     ],
-    unscheduled: [{ at: START, kind: 'k', ref: 'b/1', says: 'It would have ended.' }],
+    unscheduled: [{ at: START, kind: 'k', ref: 'b/1', description: 'It would have ended.' }],
     deliveries: [{ id: 'd', type: 'b.done', url: 'http://127.0.0.1:9/', about: 'b/1' }],
     faults: [
-      { rule: 'f1', fired: false, says: 'The operation is another.', actions: [], sent: null },
+      { rule: 'f1', fired: false, description: 'The operation is another.', actions: [], sent: null },
       {
         rule: 'f2',
         fired: true,
-        says: 'It fired on match number 1.',
+        description: 'It fired on match number 1.',
         actions: ['respond', 'cut'],
         sent: { stage: 'after-head', bytes: 120, end: 'cut' },
       },
@@ -208,7 +209,7 @@ test('a story has its changes, events, webhooks and faults, and does without wha
       '',
       'Faults',
       '  · f1: The operation is another.',
-      '  ✗ f2: It fired on match number 1. Did: respond, cut. The answer came as far as after-head, 120 bytes.',
+      '  ✗ f2: It fired on match number 1. Did: respond, cut. The response was sent up to after-head, 120 bytes.',
       '',
       'Changes',
       '  b/1 changed, by the step poll',

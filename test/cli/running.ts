@@ -1,11 +1,11 @@
 import { onTestFinished } from 'vitest'
-import { type HouseOptions, openEmulator, type RunningEmulator } from '../../src/emulator.ts'
+import { type InternalOptions, openEmulator, type RunningEmulator } from '../../src/emulator.ts'
 import { command, type Outcome } from './in-process.ts'
 
-/** The instant at which the worlds of these tests start, and where their clocks stand still. */
+/** The instant at which the sandboxes of these tests start, and where their clocks stand still. */
 export const START = '2026-03-01T12:00:00.000Z'
 
-/** An emulator for one test, with nothing in its world, and the command line of a client of it. */
+/** An emulator for one test, with nothing in its sandbox, and the command line of a client of it. */
 export interface Running {
   readonly emulator: RunningEmulator
   readonly url: string
@@ -16,7 +16,7 @@ export interface Running {
   data(...argv: readonly string[]): Promise<any>
 }
 
-export async function running(options: HouseOptions = {}): Promise<Running> {
+export async function running(options: InternalOptions = {}): Promise<Running> {
   const emulator = await openEmulator({
     port: 0,
     ephemeral: true,

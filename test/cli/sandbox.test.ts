@@ -83,7 +83,7 @@ test('every command can be about another sandbox, by flag, variable or address',
   expect((await command(['clock', '--url', `${url}/@other`, '--sandbox', 'w1'])).out).toBe(now)
   expect((await run('clock')).out).toContain(START)
   expect((await run('status', '--sandbox', 'w1')).out).toContain(`${url}, sandbox w1: version`)
-  expect((await run('reset', '--sandbox', 'w1')).out).toBe(`The world of ${url}, sandbox w1 starts again.`)
+  expect((await run('reset', '--sandbox', 'w1')).out).toBe(`The sandbox of ${url}, sandbox w1 starts again.`)
   expect(emulator.sandboxes.get('other')).toBeUndefined()
 })
 
@@ -96,7 +96,7 @@ test('removing a sandbox does not make it again, also when it is the chosen one'
 
 test('what is wrong in files is said with their lines', async () => {
   const { run } = await running()
-  const fixtures = temporaryFile('world.json', '{\n  "collections": {\n    "pagees": []\n  }\n}\n')
+  const fixtures = temporaryFile('sandbox.json', '{\n  "collections": {\n    "pagees": []\n  }\n}\n')
   expect((await run('sandbox', 'create', 'w1', '--fixtures', fixtures)).err).toBe(
     `The fixtures cannot be used:\n  ${fixtures}:3: /collections/pagees: There is no such collection. Did you mean "pages"?`,
   )

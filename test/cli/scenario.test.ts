@@ -26,7 +26,7 @@ function cells(out: string): string[] {
 
 test('scenarios are listed, started and stopped, with a word about faults that never fired', async () => {
   const { run, data, emulator, scenarios } = await withScenarios()
-  const broken = `${join(scenarios, 'broken.json')}:2:12: /falts: is not a known member. Did you mean "faults"?`
+  const broken = `${join(scenarios, 'broken.json')}:2:12: /falts: is not a known field. Did you mean "faults"?`
   const { code, out } = await run('scenario')
   expect([code, ...cells(out)]).toEqual([
     0,
@@ -52,7 +52,7 @@ test('scenarios are listed, started and stopped, with a word about faults that n
   })
 })
 
-test('with --reset the starting world is put back first', async () => {
+test('with --reset the starting state is put back first', async () => {
   const { run, data } = await withScenarios()
   await run('clock', 'advance', '1h')
   expect(await data('scenario', 'start', 'storm')).toMatchObject({ started_at: '2026-03-01T13:00:00.000Z' })

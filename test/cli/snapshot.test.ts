@@ -15,7 +15,7 @@ test('a snapshot is saved, listed, restored and deleted', async () => {
   await run('clock', 'advance', '1h')
   expect(await run('snapshot', 'restore', 'before')).toEqual({
     code: 0,
-    out: `The world is that of snapshot before again; its clock says ${START}.`,
+    out: `The sandbox is that of snapshot before again; its clock says ${START}.`,
     err: '',
   })
   expect((await data('clock')).now).toBe(START)

@@ -91,7 +91,7 @@ test('the environment starts it as flags do, and a flag wins', async () => {
   expect([answer.status, ready.control_token]).toEqual([401, undefined])
 })
 
-test('a second start on one directory is refused with the pid of the first, and the world outlives a restart', async () => {
+test('a second start on one directory is refused with the pid of the first, and the sandbox outlives a restart', async () => {
   const data = temporaryDirectory()
   const first = await spawnEmulator(['--data', data, '--seed', '7'])
   const second = await spawnCommand(['start', '--port', '0', '--data', data]).ended
@@ -104,7 +104,7 @@ test('a second start on one directory is refused with the pid of the first, and 
   third.child.kill('SIGTERM')
   const { err } = await third.ended
   expect(err).toContain(
-    `${join(data, 'default.json')} holds a world already: --seed will count when it starts again ("workspace-emulator reset").`,
+    `${join(data, 'default.json')} holds a sandbox already: --seed will count when it starts again ("workspace-emulator reset").`,
   )
   expect(JSON.parse(readFileSync(join(data, 'default.json'), 'utf8')).seed).toBe(7)
 })
@@ -158,7 +158,7 @@ test('a defect ends the process with one line', async () => {
     '--url',
     'http://127.0.0.1:9',
     '--timeout',
-    '9s',
+    '99s',
   ])
   onTestFinished(() => void child.kill('SIGKILL'))
   let err = ''
@@ -180,6 +180,6 @@ test('D7 a start whose npm has gone goes too, since the shell between them hands
   expect((await fetch(`${control_url}/health`)).status).toBe(200)
   shell.kill('SIGTERM')
   const isGone = async () => (await fetch(`${control_url}/health`).catch(() => undefined)) === undefined
-  for (let n = 0; n < 50 && !(await isGone()); n++) await wait(100)
+  for (let n = 0; n < 600 && !(await isGone()); n++) await wait(100)
   expect(await isGone()).toBe(true)
 })

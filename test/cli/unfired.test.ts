@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { unfiredRules } from '../../src/doors/cli/unfired.ts'
+import { unfiredRules } from '../../src/adapters/cli/launch.ts'
 import { spawnEmulator } from './process.ts'
 import { running } from './running.ts'
 

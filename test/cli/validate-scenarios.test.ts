@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { kindOf } from '../../src/doors/cli/validate-kinds.ts'
+import { kindOf } from '../../src/adapters/cli/validate.ts'
 import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
 
 /** A directory of scenarios that is gone after the test. */
@@ -69,7 +69,7 @@ test('every problem has its place, with the nearest known name', async () => {
     ),
     expect.stringContaining('9:64: /stubs/1/path: must begin with a slash'),
     expect.stringContaining('/timeline/0/do/0/clock/freeze: '),
-    expect.stringMatching(/^11:33: \/timeline\/0\/do\/0\/clock\/advance: is not a known member\. There are /),
+    expect.stringMatching(/^11:33: \/timeline\/0\/do\/0\/clock\/advance: is not a known field\. There are /),
     expect.stringContaining('12:33: /timeline/1/do/0/state/batch: is no move of a batch.'),
     expect.stringContaining('14:9: /on/batch.done: is no event. Did you mean'),
   ])
@@ -84,11 +84,11 @@ test('a script that does not parse has the place of the fault, and the others ar
   expect(code).toBe(1)
   expect(out.replaceAll(`${directory}/`, '').split('\n')).toEqual([
     expect.stringMatching(/^broken\.ts:\d+:\d+: /),
-    'wrong.json:2:14: /timelin: is not a known member. Did you mean "timeline"?',
+    'wrong.json:2:14: /timelin: is not a known field. Did you mean "timeline"?',
   ])
 })
 
-test('what a scenario adds is held against the world that it would be started in', async () => {
+test('what a scenario adds is held against the sandbox that it would be started in', async () => {
   const page = { id: 'p-1', teamspace_id: 'nowhere' }
   const scenario = `export default {\n  fixtures: {\n    collections: {\n      pages: [${JSON.stringify(page)}],\n      pagees: [],\n    },\n  },\n}\n`
   const file = join(folder({ 'wrong.mjs': scenario }), 'wrong.mjs')
@@ -99,7 +99,7 @@ test('what a scenario adds is held against the world that it would be started in
   )
   const json = temporaryFile('own.json', '{\n  "fixtures": {\n    "collection": {}\n  }\n}\n')
   expect((await command(['validate', json])).out).toMatch(
-    /own\.json:3:\d+: \/fixtures\/collection: is not part of a fixtures document\. Did you mean "collections"\?$/,
+    /own\.json:3:\d+: \/fixtures\/collection: is not a known field\. Did you mean "collections"\?$/,
   )
 })
 

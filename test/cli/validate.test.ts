@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
 
 test('files that are in order are said to be', async () => {
-  const world = temporaryFile('world.json', '{"collections": {}}')
+  const sandbox = temporaryFile('sandbox.json', '{"collections": {}}')
   const settings = temporaryFile('settings.json', '{"status.conflict": 422, "models": []}')
-  expect(await command(['validate', world, settings])).toEqual({
+  expect(await command(['validate', sandbox, settings])).toEqual({
     code: 0,
-    out: `${world}: ok (fixtures)\n${settings}: ok (settings)`,
+    out: `${sandbox}: ok (fixtures)\n${settings}: ok (settings)`,
     err: '',
   })
 })
@@ -14,8 +14,8 @@ test('files that are in order are said to be', async () => {
 test('without files, what start would use is checked, the shipped scenarios included', async () => {
   const { code, out, err } = await command(['validate'])
   expect([code, err]).toEqual([0, ''])
-  const [world, ...scenarios] = out.split('\n')
-  expect(world).toBe('demo: ok (fixtures)')
+  const [sandbox, ...scenarios] = out.split('\n')
+  expect(sandbox).toBe('demo: ok (fixtures)')
   expect(scenarios).toContain('scenarios/partial-failure.ts: ok (scenario)')
   for (const line of scenarios) expect(line).toMatch(/^scenarios\/[a-z-]+\.ts: ok \(scenario\)$/)
 })
@@ -32,8 +32,8 @@ test('settings that start would use are checked', async () => {
 })
 
 test('every issue has its file, line and pointer', async () => {
-  const world = temporaryFile(
-    'world.json',
+  const sandbox = temporaryFile(
+    'sandbox.json',
     `{
   "collections": {
     "organizations": [
@@ -48,16 +48,16 @@ test('every issue has its file, line and pointer', async () => {
 }
 `,
   )
-  const { code, out } = await command(['validate', world])
+  const { code, out } = await command(['validate', sandbox])
   expect(code).toBe(1)
   const lines = out.split('\n')
-  expect(lines).toContainEqual(expect.stringContaining(`${world}:5: /collections/organizations/1/name: `))
-  expect(lines).toContainEqual(expect.stringContaining(`${world}:9: /collections/users/0/created_at: `))
+  expect(lines).toContainEqual(expect.stringContaining(`${sandbox}:5: /collections/organizations/1/name: `))
+  expect(lines).toContainEqual(expect.stringContaining(`${sandbox}:9: /collections/users/0/created_at: `))
 })
 
-test('the lines of a world that extends another are those of its own file', async () => {
-  const world = temporaryFile(
-    'world.json',
+test('the lines of a sandbox that extends another are those of its own file', async () => {
+  const sandbox = temporaryFile(
+    'sandbox.json',
     `{
   "extends": "demo",
   "collections": {
@@ -68,31 +68,31 @@ test('the lines of a world that extends another are those of its own file', asyn
 }
 `,
   )
-  const { code, out } = await command(['validate', world])
+  const { code, out } = await command(['validate', sandbox])
   expect(code).toBe(1)
-  for (const line of out.split('\n')) expect(line).toContain(`${world}:5: /collections/pages/0/`)
+  for (const line of out.split('\n')) expect(line).toContain(`${sandbox}:5: /collections/pages/0/`)
 })
 
 test('the organization has the line of its own member', async () => {
-  const world = temporaryFile('world.json', '{\n  "organization": {\n    "id": "org-1" }\n}\n')
-  expect((await command(['validate', world])).out).toContain(`${world}:2: /organization/name: `)
+  const sandbox = temporaryFile('sandbox.json', '{\n  "organization": {\n    "id": "org-1" }\n}\n')
+  expect((await command(['validate', sandbox])).out).toContain(`${sandbox}:2: /organization/name: `)
 })
 
 test('misspelt members and keys are told the nearest known one', async () => {
-  const world = temporaryFile('world.json', '{\n  "colections": {}\n}')
+  const sandbox = temporaryFile('sandbox.json', '{\n  "colections": {}\n}')
   const settings = temporaryFile('settings.json', '{\n\n  "names.cloud_x": "a"\n}')
-  const { out } = await command(['validate', world, settings])
-  expect(out).toMatch(/world\.json:2: \/colections: .* Did you mean "collections"\?\n/)
+  const { out } = await command(['validate', sandbox, settings])
+  expect(out).toMatch(/sandbox\.json:2: \/colections: .* Did you mean "collections"\?\n/)
   expect(out).toMatch(
     /settings\.json:3: \/names\.cloud_x: There is no setting .* Did you mean "names\.cloud_/,
   )
 })
 
 test('a file that is no JSON has the line of the fault, one that is missing its name', async () => {
-  const broken = temporaryFile('world.json', '{\n  "collections": {\n}\n')
+  const broken = temporaryFile('sandbox.json', '{\n  "collections": {\n}\n')
   const { code, out } = await command(['validate', broken, '/nowhere/x.json'])
   expect(code).toBe(1)
-  expect(out).toMatch(/world\.json:3: is not JSON: expected /)
+  expect(out).toMatch(/sandbox\.json:3: is not JSON: expected /)
   expect(out).toContain(
     '/nowhere/x.json: there is no such file; the path is relative to the working directory',
   )

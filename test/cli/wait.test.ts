@@ -11,7 +11,7 @@ test('wait is the health check of a container: it asks where the variables of th
     WORKSPACE_EMULATOR_DATA: '/data',
   }
   const url = `http://127.0.0.1:${emulator.port}`
-  expect(await command(['wait', '--timeout', '3s'], env)).toEqual({ code: 0, out: `Ready: ${url}`, err: '' })
+  expect(await command(['wait', '--timeout', '60s'], env)).toEqual({ code: 0, out: `Ready: ${url}`, err: '' })
   expect(JSON.parse((await command(['wait', '--json'], env)).out)).toEqual({ ready: true, url })
 })
 
@@ -20,19 +20,19 @@ test('wait goes by the address before the port, and by the flag before both', as
   const env = { WORKSPACE_EMULATOR_PORT: '2', WORKSPACE_EMULATOR_URL: `${url}/v1` }
   expect((await command(['wait'], env)).code).toBe(0)
   await emulator.close()
-  const silent = await command(['wait', '--timeout', '60ms'], env)
+  const silent = await command(['wait', '--timeout', '2s'], env)
   expect([silent.code, silent.err]).toEqual([1, expect.stringContaining(`Nothing listens at ${url}.`)])
   const other = await running()
   expect((await command(['wait', '--url', other.url], env)).code).toBe(0)
 })
 
-test('an emulator that loads its world is waited for; when the time is up, nothing is on stdout', async () => {
-  const { url, asked } = await fakeControl({ message: 'The world is being loaded.' }, 503)
-  const argv = ['wait', '--url', url, '--timeout', '300ms', '--json']
+test('an emulator that loads its sandbox is waited for; when the time is up, nothing is on stdout', async () => {
+  const { url, asked } = await fakeControl({ message: 'The sandbox is being loaded.' }, 503)
+  const argv = ['wait', '--url', url, '--timeout', '3s', '--json']
   expect(await command(argv)).toEqual({
     code: 1,
     out: '',
-    err: 'Not ready after 300ms: The world is being loaded.',
+    err: 'Not ready after 3s: The sandbox is being loaded.',
   })
   expect(asked.length).toBeGreaterThan(1)
   expect(asked[0]).toMatchObject({ method: 'GET', path: '/__emulator/ready' })
@@ -41,7 +41,7 @@ test('an emulator that loads its world is waited for; when the time is up, nothi
 test('without time, wait asks once', async () => {
   const { url } = await running()
   expect((await command(['wait', '--url', url, '--timeout', '0s'])).code).toBe(0)
-  const loading = await fakeControl({ message: 'The world is being loaded.' }, 503)
+  const loading = await fakeControl({ message: 'The sandbox is being loaded.' }, 503)
   expect((await command(['wait', '--url', loading.url, '--timeout', '0s'])).code).toBe(1)
   expect(loading.asked).toHaveLength(1)
 })

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { Chance } from '../../src/kernel/random.ts'
+import { Chance } from '../../src/core/random.ts'
 import { Client, Refused } from '../proofs/client.ts'
 import { pause, Stage, type Started } from '../proofs/stage.ts'
 import { Receiver } from './receiver.ts'
@@ -50,7 +50,7 @@ const BODY = {
 /**
  * Starts the built emulator on one data directory, lets clients write, ends it with SIGKILL at a random moment, starts it
  * again and looks for every write that was acknowledged.
- * @param rounds how often; each takes about half a second, more as the world grows
+ * @param rounds how often; each takes about half a second, more as the sandbox grows
  */
 export async function killRounds(rounds: number, seed = 1): Promise<KillReport> {
   const chance = new Chance(seed, 'kill')

@@ -1,27 +1,30 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { commands, START_OPTIONS } from '../../src/doors/cli/commands.ts'
-import { referenceTable } from '../../src/doors/cli/reference.ts'
-import { controlRoutes } from '../../src/doors/control/routes/index.ts'
-import { Settings } from '../../src/kernel/assumptions.ts'
-import type { PrimitiveName } from '../../src/kernel/faults/actions.ts'
-import { wireSchemas } from '../../src/kernel/faults/schema/wire.ts'
-import { worldSchemas } from '../../src/kernel/faults/schema/world.ts'
+import { commands } from '../../src/adapters/cli/command-line.ts'
+import { referenceTable, START_OPTIONS } from '../../src/adapters/cli/options.ts'
+import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
+import { Settings } from '../../src/core/assumptions.ts'
+import type { PrimitiveName } from '../../src/core/faults/actions.ts'
+import { stateFaultSchemas } from '../../src/core/faults/schema/state.ts'
+import { wireSchemas } from '../../src/core/faults/schema/wire.ts'
 import { batchLifecycle } from '../../src/resources/batch-predictions/states.ts'
-import { ledger, workspaceService } from '../../src/resources/index.ts'
+import { assumptions, workspaceService } from '../../src/resources/index.ts'
+import { checkedFields } from '../../src/resources/uncontracted.ts'
 
-/** The parts of the README that are made from the code, by the name of their markers. */
+export { commands }
+
+/** The parts of the pages that are made from the code, by the name of their markers. */
 export const references: Readonly<Record<string, () => string>> = {
   operations: () =>
     table(
       ['operation', 'request', 'what it does', 'errors', 'contract'],
       [...workspaceService.operations.values()].map(
-        ({ name, method, path, summary, dialect, contract, beta }) => [
+        ({ name, method, path, summary, errorFormat, contract, beta }) => [
           code(name),
           code(`${method} ${path}`),
           summary + (beta === true ? ' (beta)' : ''),
-          dialect,
+          errorFormat,
           contract ? 'yes' : 'no',
         ],
       ),
@@ -29,9 +32,9 @@ export const references: Readonly<Record<string, () => string>> = {
   commands: () =>
     table(
       ['command', 'what it does'],
-      commands.map(({ name, args, usage, says }) => [
+      commands.map(({ name, args = [], usage, description }) => [
         code([name, ...(usage === undefined ? args.map((arg) => arg.name) : [usage])].join(' ')),
-        says,
+        description,
       ]),
     ),
   flags: () => referenceTable(START_OPTIONS).trimEnd(),
@@ -46,42 +49,115 @@ export const references: Readonly<Record<string, () => string>> = {
   presets: () =>
     table(
       ['preset', 'what a client meets'],
-      [...workspaceService.presets.values()].map(({ name, says }) => [code(name), says]),
+      [...workspaceService.presets.values()].map(({ name, description }) => [code(name), description]),
     ),
   primitives: () =>
     table(
       ['primitive', 'parameters', 'what it is for'],
-      Object.entries(PRIMITIVES).map(([name, says]) => [code(name), parametersOf(name), says]),
+      Object.entries(PRIMITIVES).map(([name, description]) => [code(name), parametersOf(name), description]),
     ),
   scenarios: () => table(['scenario', 'what it is'], shippedScenarios()),
+  records,
   lifecycle: () => ['```mermaid', 'stateDiagram-v2', '  [*] --> validating', ...arrows(), '```'].join('\n'),
   assumptions: () =>
     table(
       ['item', 'what is open', 'what the emulator does', 'shown'],
-      [...ledger.items.values()].map(({ id, open, reading, shows }) => [
+      [...assumptions.items.values()].map(({ id, open, decision, reportedIn }) => [
         id,
         open,
-        reading,
-        shows === 'answer' ? 'yes' : '',
+        decision,
+        reportedIn === 'response' ? 'yes' : '',
       ]),
     ),
   settings: () =>
     table(
       ['key', 'item', 'default', 'meaning'],
-      [...ledger.settings.values()]
+      [...assumptions.settings.values()]
         .sort((a, b) => (a.key < b.key ? -1 : 1))
-        .map(({ key, item, default: value, says }) => [code(key), item, code(JSON.stringify(value)), says]),
+        .map(({ key, item, default: value, description }) => [
+          code(key),
+          item,
+          code(JSON.stringify(value)),
+          description,
+        ]),
     ),
 }
 
-/** The README with every generated part made anew. */
-export function withReferences(readme: string): string {
-  return Object.entries(references).reduce((text, [name, make]) => {
-    const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
-    const [start, end] = [text.indexOf(open), text.indexOf(close)]
-    if (start === -1 || end < start) throw new Error(`the README has no part between ${open} and ${close}`)
-    return `${text.slice(0, start + open.length)}\n${make()}\n${text.slice(end)}`
-  }, readme)
+/** A page with every generated part made anew. */
+export function withReferences(page: string): string {
+  return page.replace(/<!-- ([a-z]+) -->\n[\s\S]*?<!-- \/\1 -->/g, (_part, name: string) => {
+    const make = references[name]
+    if (make === undefined)
+      throw new Error(
+        `No code writes the part "${name}"; the parts are ${Object.keys(references).join(', ')}.`,
+      )
+    return `<!-- ${name} -->\n${make()}\n<!-- /${name} -->`
+  })
+}
+
+/** What a record of a collection looks like: one table for each, from the schema that checks the records. */
+function records(): string {
+  const settings = new Settings()
+  return [...workspaceService.collections.values()]
+    .map(({ name, schema, generate, secrets }) => {
+      const whole = schema(settings)
+      const opaque = checkedFields.get(whole as never)?.fields
+      const { properties = {}, required = [] } = jsonSchema(opaque ?? whole)
+      const rows = Object.entries(properties).flatMap(([field, shape]) => {
+        const own = [rowOf(field, shape as JsonSchema, required.includes(field), secrets.includes(field))]
+        if (field !== '_emulator') return own
+        const { properties: inner = {}, required: needed = [] } = shape as JsonSchema
+        return [
+          ...own,
+          ...Object.entries(inner).map(([key, value]) =>
+            rowOf(`_emulator.${key}`, value as JsonSchema, needed.includes(key), secrets.includes(key)),
+          ),
+        ]
+      })
+      const notes = [
+        ...(generate === undefined ? [] : ['`generate` can invent records.']),
+        ...(opaque === undefined ? [] : ['Other fields are kept and returned as given.']),
+      ].map((note) => `${note}\n\n`)
+      return `### ${name}\n\n${notes.join('')}${table(['field', 'required', 'type', 'default'], rows)}`
+    })
+    .join('\n\n')
+}
+
+interface JsonSchema {
+  readonly type?: string | readonly string[]
+  readonly format?: string
+  readonly not?: JsonSchema
+  readonly const?: unknown
+  readonly enum?: readonly unknown[]
+  readonly default?: unknown
+  readonly anyOf?: readonly JsonSchema[]
+  readonly oneOf?: readonly JsonSchema[]
+  readonly items?: JsonSchema
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly required?: readonly string[]
+}
+
+function jsonSchema(schema: unknown): JsonSchema {
+  return z.toJSONSchema(schema as z.ZodType, { io: 'input', unrepresentable: 'any' }) as JsonSchema
+}
+
+function rowOf(field: string, shape: JsonSchema, required: boolean, secret: boolean): string[] {
+  const value = shape.default === undefined ? '' : code(JSON.stringify(shape.default))
+  return [code(field), required ? 'yes' : '', typeOf(shape) + (secret ? ', a secret' : ''), value]
+}
+
+function typeOf(shape: JsonSchema): string {
+  const choices = shape.anyOf ?? shape.oneOf
+  if (choices !== undefined) return [...new Set(choices.map(typeOf))].join(' or ')
+  if (shape.not !== undefined) return 'computed: leave it out'
+  if (shape.const !== undefined) return code(JSON.stringify(shape.const))
+  if (shape.enum !== undefined) return shape.enum.map((each) => code(JSON.stringify(each))).join(', ')
+  if (shape.type === 'array') return `array of ${shape.items === undefined ? 'any' : typeOf(shape.items)}`
+  if (shape.type === 'object' && shape.properties !== undefined) {
+    return `object with ${Object.keys(shape.properties).map(code).join(', ')}`
+  }
+  if (shape.format === 'date-time') return 'instant'
+  return [shape.type ?? 'any'].flat().join(' or ')
 }
 
 const PRIMITIVES: Readonly<Record<PrimitiveName, string>> = {
@@ -104,10 +180,9 @@ const PRIMITIVES: Readonly<Record<PrimitiveName, string>> = {
 function parametersOf(name: string): string {
   const schemas: Readonly<Record<string, unknown>> = {
     ...wireSchemas(),
-    ...worldSchemas(workspaceService, new Settings()),
+    ...stateFaultSchemas(workspaceService, new Settings()),
   }
-  const json = z.toJSONSchema(schemas[name] as z.ZodType, { io: 'input', unrepresentable: 'any' })
-  return Object.keys(json.properties ?? {})
+  return Object.keys(jsonSchema(schemas[name]).properties ?? {})
     .map(code)
     .join(', ')
 }

@@ -1,5 +1,12 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
+import { readPages } from './pages.ts'
 import { withReferences } from './reference.ts'
 
-// `npm run docs`: writes the generated parts of the README anew.
-writeFileSync('README.md', withReferences(readFileSync('README.md', 'utf8')))
+// `npm run docs`: writes the generated parts of the pages anew.
+for (const [path, text] of readPages()) {
+  const now = withReferences(text)
+  if (now !== text) {
+    writeFileSync(path, now)
+    console.log(`${path} was written anew`)
+  }
+}

@@ -1,4 +1,4 @@
-// Node's own test runner, with the package as it is installed: one emulator for the file, a world for each test.
+// Node's own test runner, with the package as it is installed: one emulator for the file, a sandbox for each test.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { aBatch, aPage, startEmulator } from 'agent-workspace-emulator'
@@ -13,14 +13,14 @@ before(async () => {
 after(() => emulator.close())
 
 test('a batch runs to its end', async (t) => {
-  const world = await emulator.sandbox()
-  t.after(() => world.delete())
+  const sandbox = await emulator.sandbox()
+  t.after(() => sandbox.delete())
 
-  const created = await world.fetch('/batch-predictions', { json: aBatch({ items: 2 }) })
+  const created = await sandbox.fetch('/batch-predictions', { json: aBatch({ items: 2 }) })
   const { id } = await created.json()
-  await world.clock.advance({ until: { batch: id } })
+  await sandbox.clock.advance({ until: { batch: id } })
 
-  const results = await world.fetch(`/batch-predictions/${id}/results`)
+  const results = await sandbox.fetch(`/batch-predictions/${id}/results`)
   const lines = (await results.text()).trim().split('\n').map(JSON.parse)
   assert.deepEqual(
     lines.map(({ custom_id, status }) => [custom_id, status]),
@@ -32,13 +32,13 @@ test('a batch runs to its end', async (t) => {
 })
 
 test('a refused page can be explained', async (t) => {
-  const world = await emulator.sandbox()
-  t.after(() => world.delete())
-  await world.faults.preset('rate-limited')
+  const sandbox = await emulator.sandbox()
+  t.after(() => sandbox.delete())
+  await sandbox.faults.preset('rate-limited')
 
-  const refused = await world.fetch('/pages', { json: aPage() })
+  const refused = await sandbox.fetch('/pages', { json: aPage() })
   assert.equal(refused.status, 429)
 
-  const { summary } = await world.requests.explain(refused.headers.get('x-emulator-request-id'))
+  const { summary } = await sandbox.requests.explain(refused.headers.get('x-emulator-request-id'))
   assert.match(summary, /refused with 429 rate_limit_exceeded/)
 })

@@ -4,7 +4,7 @@
 // scenarios therefore ask for one second each time, and the tests spend it side by side. Nothing else costs time:
 // - `batch.pace` counts polls, so that a batch is done as soon as somebody has asked often enough;
 // - rate 1, from the start of the emulator on, keeps virtual time beside real time. A client reckons with its own clock when
-//   Retry-After is a date: where the world's clock is an hour ahead it waits for an hour, where it is behind not at all.
+//   Retry-After is a date: where the sandbox's clock is an hour ahead it waits for an hour, where it is behind not at all.
 import { aBatch } from 'agent-workspace-emulator'
 import { test as base } from 'agent-workspace-emulator/vitest'
 import { describe, expect } from 'vitest'
@@ -26,32 +26,32 @@ const test = base.extend(
 )
 
 describe.concurrent('under rate-limit-storm', () => {
-  test.override({ worldOptions: { scenario: 'rate-limit-storm' } })
+  test.override({ sandboxOptions: { scenario: 'rate-limit-storm' } })
 
-  test.for(clients)('%s waits as it is told and gets through', async ([, run], { world }) => {
-    const lines = await run(world, aBatch({ items: 3 }), 'order-1')
+  test.for(clients)('%s waits as it is told and gets through', async ([, run], { sandbox }) => {
+    const lines = await run(sandbox, aBatch({ items: 3 }), 'order-1')
 
     expect(lines.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'succeeded'])
-    expect((await world.state.list('batch_predictions')).data).toHaveLength(1)
-    await expect(world).toHaveReceived({ operation: 'batch-predictions.create', status: 429 }, 4)
-    await expect(world).toHaveReceived({ operation: 'batch-predictions.retrieve', status: 429 }, 4)
-    await expect(world).toHaveRespectedRetryAfter()
+    expect((await sandbox.state.list('batch_predictions')).data).toHaveLength(1)
+    await expect(sandbox).toHaveReceived({ operation: 'batch-predictions.create', status: 429 }, 4)
+    await expect(sandbox).toHaveReceived({ operation: 'batch-predictions.retrieve', status: 429 }, 4)
+    await expect(sandbox).toHaveRespectedRetryAfter()
   })
 })
 
 describe.concurrent('under flaky-network', () => {
-  test.override({ worldOptions: { scenario: 'flaky-network' } })
+  test.override({ sandboxOptions: { scenario: 'flaky-network' } })
 
-  test.for(clients)('%s gets through, and there is one batch', async ([, run], { world }) => {
-    const lines = await run(world, aBatch({ items: 3 }), 'order-1')
+  test.for(clients)('%s gets through, and there is one batch', async ([, run], { sandbox }) => {
+    const lines = await run(sandbox, aBatch({ items: 3 }), 'order-1')
 
     expect(lines.map(({ custom_id }) => custom_id)).toEqual(['item-1', 'item-2', 'item-3'])
-    expect((await world.state.list('batch_predictions')).data).toHaveLength(1)
+    expect((await sandbox.state.list('batch_predictions')).data).toHaveLength(1)
     // The first answer was lost behind the commit, so that the batch was there when the request came again with its key.
-    await expect(world).toHaveReceived(
+    await expect(sandbox).toHaveReceived(
       { operation: 'batch-predictions.create', idempotency_key: 'order-1' },
       2,
     )
-    await expect(world).toHaveRespectedRetryAfter({ status: 503 })
+    await expect(sandbox).toHaveRespectedRetryAfter({ status: 503 })
   })
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest'
-import type { Emulator, EmulatorClient, World } from '../../src/doors/control/client/public.ts'
-import { connect } from '../../src/doors/testing/connect.ts'
-import { startEmulator } from '../../src/doors/testing/start-emulator.ts'
+import type { Emulator, EmulatorClient, SandboxClient } from '../../src/adapters/control/client/public.ts'
+import { connect } from '../../src/adapters/testing/connect.ts'
+import { startEmulator } from '../../src/adapters/testing/start-emulator.ts'
 import type { EmulatorOptions } from '../../src/options.ts'
 
 /** One of the two ways to the same emulator: its name, and a client, within tests only. */
@@ -31,9 +31,9 @@ export function bothWays(options: EmulatorOptions = {}): {
   }
 }
 
-/** Creates a batch of the demo world. @returns its id */
-export async function createBatch(world: World, items = 3, changes: object = {}): Promise<string> {
-  const response = await world.fetch('/batch-predictions', {
+/** Creates a batch of the demo data. @returns its id */
+export async function createBatch(sandbox: SandboxClient, items = 3, changes: object = {}): Promise<string> {
+  const response = await sandbox.fetch('/batch-predictions', {
     json: {
       prompt: 'Read the total.',
       output_schema: { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] },

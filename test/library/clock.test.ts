@@ -5,35 +5,61 @@ const START = '2026-03-01T12:00:00.000Z'
 const { ways } = bothWays({ clock: START })
 
 test.for(ways)('%s: the clock is shown, advanced by each kind of target, and set', async ([, client]) => {
-  await using world = await client().sandbox()
-  expect(await world.clock.show()).toMatchObject({ now: START, rate: 0, skip_on_poll: false })
-  expect(await world.clock.advance('90s')).toMatchObject({ from: START, to: '2026-03-01T12:01:30.000Z' })
-  expect(await world.clock.advance({ by: '30s' })).toMatchObject({ to: '2026-03-01T12:02:00.000Z' })
-  expect(await world.clock.advance({ to: '2026-03-01T13:00:00.000Z' })).toMatchObject({
+  await using sandbox = await client().sandbox()
+  expect(await sandbox.clock.show()).toMatchObject({ now: START, rate: 0, skip_on_poll: false, lag_ms: 0 })
+  expect(await sandbox.clock.advance('90s')).toMatchObject({ from: START, to: '2026-03-01T12:01:30.000Z' })
+  expect(await sandbox.clock.advance({ by: '30s' })).toMatchObject({ to: '2026-03-01T12:02:00.000Z' })
+  expect(await sandbox.clock.advance({ to: '2026-03-01T13:00:00.000Z' })).toMatchObject({
     to: '2026-03-01T13:00:00.000Z',
   })
-  expect((await world.clock.advance({ steps: 1 })).events).toHaveLength(1)
-  expect(await world.clock.set({ rate: 60, skip_on_poll: true })).toMatchObject({
+  expect((await sandbox.clock.advance({ steps: 1 })).events).toHaveLength(1)
+  expect(await sandbox.clock.set({ rate: 60, skip_on_poll: true })).toMatchObject({
     rate: 60,
     skip_on_poll: true,
   })
 })
 
-test.for(ways)('%s: time passes until a batch is done, and the receipt tells of it', async ([, client]) => {
-  await using world = await client().sandbox()
-  const batch = await createBatch(world)
-  const { data } = await world.clock.horizon()
+test.for(ways)(
+  '%s: an advance goes to its target, unless it says how many events may run',
+  async ([, client]) => {
+    await using sandbox = await client().sandbox()
+    await createBatch(sandbox)
+    const some = await sandbox.clock.advance({ by: '24h', max_events: 1 })
+    expect([some.stopped, some.events.length, some.omitted]).toEqual(['limit', 1, undefined])
+    const rest = await sandbox.clock.advance({ to: '2026-03-02T12:00:00.000Z' })
+    expect([rest.stopped, rest.from, rest.to]).toEqual([undefined, some.to, '2026-03-02T12:00:00.000Z'])
+    await expect(sandbox.clock.advance('1h', { signals: [] } as object)).rejects.toThrow(
+      'clock.advance() knows no option "signals"',
+    )
+  },
+)
+
+test.for(ways)(
+  '%s: an advance is ended by its signal, and the clock stands where it came to',
+  async ([, client]) => {
+    await using sandbox = await client().sandbox()
+    const gone = new AbortController()
+    const passage = sandbox.clock.advance('3650d', { signal: gone.signal })
+    setImmediate(() => gone.abort(new Error('enough')))
+    await expect(passage).rejects.toThrow('enough')
+  },
+)
+
+test.for(ways)('%s: time passes until a batch is done, and the result tells of it', async ([, client]) => {
+  await using sandbox = await client().sandbox()
+  const batch = await createBatch(sandbox)
+  const { data } = await sandbox.clock.horizon()
   expect(data.map(({ ref }) => ref)).toContain(`batch_predictions/${batch}`)
-  const { events, parked } = await world.clock.advance({ until: { batch } })
+  const { events, failed } = await sandbox.clock.advance({ until: { batch } })
   const moves = events.filter(({ ref }) => ref.endsWith(batch)).map(({ from, to }) => `${from} ${to}`)
   expect(moves).toEqual(['validating in_progress', 'in_progress finalizing', 'finalizing completed'])
-  expect(parked).toEqual([])
+  expect(failed).toEqual([])
 })
 
 test.for(ways)('%s: a batch is shown, held, changed and ended in every way there is', async ([, client]) => {
-  await using world = await client().sandbox()
-  const { batches } = world
-  const held = await createBatch(world)
+  await using sandbox = await client().sandbox()
+  const { batches } = sandbox
+  const held = await createBatch(sandbox)
   expect(await batches.show(held)).toMatchObject({ batch: { id: held, status: 'validating' }, ended: null })
   const changed = await batches.change(held, {
     hold: true,
@@ -47,11 +73,11 @@ test.for(ways)('%s: a batch is shown, held, changed and ended in every way there
     request_counts: { errored: 3, succeeded: 0 },
   })
   expect((await batches.cleanup(held)).batch.results_url).toBeNull()
-  const failed = await createBatch(world)
+  const failed = await createBatch(sandbox)
   expect((await batches.fail(failed, { detail: 'Out of ink.' })).ended).toEqual({
     rest: 'errored',
     cause: 'Out of ink.',
   })
-  expect((await batches.fail(await createBatch(world))).batch.status).toBe('failed')
-  expect((await batches.expire(await createBatch(world))).batch.status).toBe('expired')
+  expect((await batches.fail(await createBatch(sandbox))).batch.status).toBe('failed')
+  expect((await batches.expire(await createBatch(sandbox))).batch.status).toBe('expired')
 })

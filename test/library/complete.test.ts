@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { emulatorClient } from '../../src/doors/control/client/client.ts'
-import type { Interventions } from '../../src/doors/control/client/interventions.ts'
-import type { Transport } from '../../src/doors/control/client/transport.ts'
-import { controlRoutes } from '../../src/doors/control/routes/index.ts'
-import { interventionRoutes } from '../../src/doors/control/routes/interventions.ts'
+import { emulatorClient } from '../../src/adapters/control/client/client.ts'
+import type { Interventions } from '../../src/adapters/control/client/interventions.ts'
+import type { Transport } from '../../src/adapters/control/client/transport.ts'
+import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
+import { interventionRoutes } from '../../src/adapters/control/routes/interventions.ts'
 import { workspaceService } from '../../src/resources/index.ts'
 
 const nameOf = ({ method, path }: { readonly method: string; readonly path: string }) => `${method} ${path}`
@@ -32,7 +32,7 @@ const TYPED: Readonly<Record<keyof Interventions, true>> = {
 /** What the client asks for otherwise than by a transport. */
 const STREAMED = ['GET /events']
 
-test('every intervention that a room declares has its types in the client', () => {
+test('every intervention that a resource declares has its types in the client', () => {
   expect(interventionRoutes(workspaceService).map(nameOf).sort()).toEqual(Object.keys(TYPED).sort())
 })
 
@@ -40,10 +40,10 @@ test('every route of the control interface is asked by some method of the client
   const { asked, transport } = recorder()
   const address = { url: 'http://127.0.0.1:1' }
   const client = emulatorClient({ address, transport, fixtures: 'empty' })
-  const { world, ...rest } = client
+  const { defaultSandbox: sandbox, ...rest } = client
   await callAll(rest)
-  await callAll(await world.faults.arm({ preset: 'rate-limited' }))
-  await callAll(world)
+  await callAll(await sandbox.faults.arm({ preset: 'rate-limited' }))
+  await callAll(sandbox)
   const known = controlRoutes(workspaceService).map(nameOf)
   expect([...asked, ...STREAMED].sort()).toEqual(known.sort())
 })
@@ -65,11 +65,13 @@ async function callAll(part: object): Promise<void> {
     // Its keys are looked up over the transport, and cannot be read before.
     if (['apiKey', 'keys', 'events', 'fetch'].includes(name)) continue
     const member: unknown = part[name as keyof typeof part]
-    // These two look at their options, which may be left out.
-    const rest = ['ready', 'wait'].includes(name) ? [] : ['name', ARGUMENT, ARGUMENT]
+    // These look at their options, which may be left out.
+    const rest = WITHOUT_OPTIONS[name] ?? ['name', ARGUMENT, ARGUMENT]
     if (typeof member === 'function') await member(...rest)
     else if (typeof member === 'object' && member !== null) await callAll(member)
   }
 }
+
+const WITHOUT_OPTIONS: Readonly<Record<string, readonly unknown[]>> = { ready: [], wait: [], advance: ['1h'] }
 
 const ARGUMENT = { id: 'x' }

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { type EmulatorClient, EmulatorError } from '../../src/doors/control/client/public.ts'
-import { connect } from '../../src/doors/testing/connect.ts'
-import { startEmulator } from '../../src/doors/testing/start-emulator.ts'
+import { type EmulatorClient, EmulatorError } from '../../src/adapters/control/client/public.ts'
+import { connect } from '../../src/adapters/testing/connect.ts'
+import { startEmulator } from '../../src/adapters/testing/start-emulator.ts'
 import { bothWays, refusalOf } from './both-ways.ts'
 
 const { ways, emulator } = bothWays({ controlToken: 'open-sesame' })
@@ -20,48 +20,63 @@ function nested(levels: number): unknown {
 
 /** Calls that are refused, each for another reason. */
 const REFUSED: readonly (readonly [reason: string, call: (client: EmulatorClient) => Promise<unknown>])[] = [
-  ['a member that there is not', ({ world }) => world.clock.advance({ by: '1s', bye: 1 } as never)],
-  ['several wrong members', ({ world }) => world.clock.set({ now: 'noon', rate: -1 })],
-  ['an instant that is over', ({ world }) => world.clock.set({ now: '2001-01-01T00:00:00.000Z' })],
+  [
+    'a member that there is not',
+    ({ defaultSandbox }) => defaultSandbox.clock.advance({ by: '1s', bye: 1 } as never),
+  ],
+  ['several wrong members', ({ defaultSandbox }) => defaultSandbox.clock.set({ now: 'noon', rate: -1 })],
+  [
+    'an instant that is over',
+    ({ defaultSandbox }) => defaultSandbox.clock.set({ now: '2001-01-01T00:00:00.000Z' }),
+  ],
   [
     'a rule that says nothing',
-    ({ world }) => world.faults.arm({ match: { operation: 'pages.creat' }, do: [] }),
+    ({ defaultSandbox }) => defaultSandbox.faults.arm({ match: { operation: 'pages.creat' }, do: [] }),
   ],
-  ['an unknown preset', ({ world }) => world.faults.preset('rate-limitd')],
-  ['an unknown rule', ({ world }) => world.faults.get('none')],
-  ['an unknown batch', ({ world }) => world.batches.fail('none')],
+  ['an unknown preset', ({ defaultSandbox }) => defaultSandbox.faults.preset('rate-limitd')],
+  ['an unknown rule', ({ defaultSandbox }) => defaultSandbox.faults.get('none')],
+  ['an unknown batch', ({ defaultSandbox }) => defaultSandbox.batches.fail('none')],
   [
     'a batch plan that is wrong',
-    ({ world }) => world.batches.change('none', { pace: { validating: 'soon' } }),
+    ({ defaultSandbox }) => defaultSandbox.batches.change('none', { pace: { validating: 'soon' } }),
   ],
-  ['an unknown collection', ({ world }) => world.state.list('page')],
-  ['a record that is wrong', ({ world }) => world.state.put('pages', { id: 'p', name: 7 })],
-  ['an unknown setting', ({ world }) => world.settings.change({ 'succes.create': 200 })],
-  ['an unknown operation', ({ world }) => world.limits.set('pages.creat', { limit: 1 })],
-  ['a wrong query', ({ world }) => world.requests.list({ status: 'often', limit: 0 })],
-  ['an unknown request', ({ world }) => world.requests.explain('default-000099')],
+  ['an unknown collection', ({ defaultSandbox }) => defaultSandbox.state.list('page')],
+  ['a record that is wrong', ({ defaultSandbox }) => defaultSandbox.state.put('pages', { id: 'p', name: 7 })],
+  ['an unknown setting', ({ defaultSandbox }) => defaultSandbox.settings.change({ 'succes.create': 200 })],
+  ['an unknown operation', ({ defaultSandbox }) => defaultSandbox.limits.set('pages.creat', { limit: 1 })],
+  ['a wrong query', ({ defaultSandbox }) => defaultSandbox.requests.list({ status: 'often', limit: 0 })],
+  ['an unknown request', ({ defaultSandbox }) => defaultSandbox.requests.explain('default-000099')],
   [
     'an impossible count',
-    ({ world }) => world.requests.verify({ method: 'GET' }, { exactly: 1, at_most: 2 }),
+    ({ defaultSandbox }) => defaultSandbox.requests.verify({ method: 'GET' }, { exactly: 1, at_most: 2 }),
   ],
-  ['a wait that is too long', ({ world }) => world.requests.wait({ method: 'GET' }, { timeoutMs: 700_000 })],
-  ['an unknown snapshot', ({ world }) => world.snapshots.restore('none')],
-  ['a wrong document', ({ world }) => world.state.load({ format: 0 } as never)],
+  [
+    'a wait that is too long',
+    ({ defaultSandbox }) => defaultSandbox.requests.wait({ method: 'GET' }, { timeoutMs: 700_000 }),
+  ],
+  ['an unknown snapshot', ({ defaultSandbox }) => defaultSandbox.snapshots.restore('none')],
+  ['a wrong document', ({ defaultSandbox }) => defaultSandbox.state.load({ format: 0 } as never)],
   ['an unknown sandbox', ({ sandboxes }) => sandboxes.show('none')],
   ['a wrong start', (client) => client.sandbox('x', { fixtures: { colections: {} } as never, seed: 0.5 })],
-  ['no scenario that is active', ({ world }) => world.scenarios.stop()],
+  ['no scenario that is active', ({ defaultSandbox }) => defaultSandbox.scenarios.stop()],
   ['an unknown error code', (client) => client.problem('not_fund')],
-  ['a value with a circle', ({ world }) => world.state.put('pages', CIRCLE)],
-  ['a number that JSON has not', ({ world }) => world.settings.change({ models: 1n })],
-  ['a value that is none', ({ world }) => world.stubs.create((() => {}) as never)],
-  ['a body that nests too deep', ({ world }) => world.settings.change({ models: nested(65) })],
-  ['a body that nests beyond any stack', ({ world }) => world.settings.change({ models: nested(50_000) })],
+  ['a value with a circle', ({ defaultSandbox }) => defaultSandbox.state.put('pages', CIRCLE)],
+  ['a number that JSON has not', ({ defaultSandbox }) => defaultSandbox.settings.change({ models: 1n })],
+  ['a value that is none', ({ defaultSandbox }) => defaultSandbox.stubs.create((() => {}) as never)],
+  [
+    'a body that nests too deep',
+    ({ defaultSandbox }) => defaultSandbox.settings.change({ models: nested(65) }),
+  ],
+  [
+    'a body that nests beyond any stack',
+    ({ defaultSandbox }) => defaultSandbox.settings.change({ models: nested(50_000) }),
+  ],
   [
     'a body that is too large',
-    ({ world }) => world.settings.change({ 'names.warehouse': 'x'.repeat(1_048_577) }),
+    ({ defaultSandbox }) => defaultSandbox.settings.change({ 'names.warehouse': 'x'.repeat(1_048_577) }),
   ],
-  ['half a character as an id', ({ world }) => world.state.get('pages', '\ud800')],
-  ['a URL that is none', ({ world }) => world.webhooks.create({ url: 'there' })],
+  ['half a character as an id', ({ defaultSandbox }) => defaultSandbox.state.get('pages', '\ud800')],
+  ['a URL that is none', ({ defaultSandbox }) => defaultSandbox.webhooks.create({ url: 'there' })],
 ]
 
 test.for(REFUSED)('%s is refused alike in process and over HTTP', async ([, call]) => {
@@ -80,7 +95,7 @@ test.for(REFUSED)('%s is refused alike in process and over HTTP', async ([, call
 })
 
 test('a message says what was asked, every place that is wrong, and the way out', async () => {
-  const refusal = await refusalOf(emulator().world.clock.set({ now: 'noon', rate: -1 }))
+  const refusal = await refusalOf(emulator().defaultSandbox.clock.set({ now: 'noon', rate: -1 }))
   expect(refusal).toMatchObject({
     status: 400,
     code: 'validation_failed',
@@ -88,20 +103,20 @@ test('a message says what was asked, every place that is wrong, and the way out'
   })
   expect(String(refusal)).toMatch(/^EmulatorError: PATCH \/clock: /)
   expect(String(refusal)).toMatch(/not valid: \/now: .+\n {2}\/rate: /)
-  const unknown = await refusalOf(emulator().world.faults.preset('rate-limitd'))
+  const unknown = await refusalOf(emulator().defaultSandbox.faults.preset('rate-limitd'))
   expect(String(unknown)).toContain('"rate-limited"')
 })
 
 test('where nothing listens, the error says so and how to start an emulator', async () => {
   const port = await freePort()
   const client = connect(`http://127.0.0.1:${port}`)
-  const refusal = await refusalOf(client.world.clock.show())
+  const refusal = await refusalOf(client.defaultSandbox.clock.show())
   expect(refusal).toMatchObject({ status: 0, code: 'no_answer', cause: { message: 'ECONNREFUSED' } })
   expect(String(refusal)).toMatch(/Nothing listens at http:\/\/127\.0\.0\.1:\d+\. Start an emulator/)
-  expect(await refusalOf(client.world.fetch('/pages'))).toMatchObject({ code: 'no_answer' })
-  expect(await refusalOf(first(client.world.events()))).toMatchObject({ code: 'no_answer' })
+  expect(await refusalOf(client.defaultSandbox.fetch('/pages'))).toMatchObject({ code: 'no_answer' })
+  expect(await refusalOf(first(client.defaultSandbox.events()))).toMatchObject({ code: 'no_answer' })
   expect(await refusalOf(client.sandbox())).toMatchObject({ code: 'no_answer' })
-  expect(await refusalOf(client.ready({ timeoutMs: 120 }))).toMatchObject({
+  expect(await refusalOf(client.ready({ timeoutMs: 2_000 }))).toMatchObject({
     code: 'not_ready',
     message: expect.stringContaining('Nothing listens'),
   })
@@ -116,7 +131,7 @@ test('where something else answers, the error says so', async () => {
   const refusal = await refusalOf(client.health())
   expect(refusal).toMatchObject({ status: 404, code: 'no_emulator' })
   expect(String(refusal)).toContain('no workspace emulator')
-  expect(await refusalOf(first(client.world.events()))).toMatchObject({ code: 'no_emulator' })
+  expect(await refusalOf(first(client.defaultSandbox.events()))).toMatchObject({ code: 'no_emulator' })
 })
 
 test.for([
@@ -129,8 +144,8 @@ test.for([
   const { port } = server.address() as AddressInfo
   const client = connect(`http://127.0.0.1:${port}`)
   expect(await refusalOf(client.ready())).toMatchObject({ status: 200, code: 'no_emulator' })
-  expect(await refusalOf(first(client.world.events()))).toMatchObject({ code: 'no_emulator' })
-  for (const call of [() => client.sandbox(), () => client.world.fetch('/pages')]) {
+  expect(await refusalOf(first(client.defaultSandbox.events()))).toMatchObject({ code: 'no_emulator' })
+  for (const call of [() => client.sandbox(), () => client.defaultSandbox.fetch('/pages')]) {
     const refusal = await refusalOf(call())
     expect(refusal).toMatchObject({ status: 200, code: 'no_emulator' })
     expect(String(refusal)).toContain('Give the address that the emulator printed when it started.')
@@ -142,13 +157,13 @@ test('a control token that is missing or wrong is asked for, and probes need non
   const without = connect(url)
   const wrong = connect(url, { controlToken: 'guess' })
   expect((await without.health()).status).toBe('ok')
-  expect(await refusalOf(without.world.clock.show())).toMatchObject({
+  expect(await refusalOf(without.defaultSandbox.clock.show())).toMatchObject({
     status: 401,
     code: 'unauthorized',
     message: expect.stringMatching(/demands a control token.+connect\(url, \{ controlToken \}\)/),
   })
   expect(String(await refusalOf(wrong.sandbox()))).toContain('does not know this control token')
-  expect(await refusalOf(first(wrong.world.events()))).toMatchObject({ status: 401 })
+  expect(await refusalOf(first(wrong.defaultSandbox.events()))).toMatchObject({ status: 401 })
   expect(await refusalOf(without.ready())).toMatchObject({ status: 401 })
 })
 
@@ -158,7 +173,7 @@ test('ready waits for an emulator that starts meanwhile', async () => {
   const ready = waiting.ready({ timeoutMs: 60_000 })
   await using _emulator = await startEmulator({ port, ephemeral: true })
   await ready
-  expect(waiting.world.apiKey).toBe('live_demo_owner')
+  expect(waiting.defaultSandbox.apiKey).toBe('live_demo_owner')
 })
 
 test.for([
@@ -169,8 +184,8 @@ test.for([
   ['http://127.0.0.1:4010/@w3', 'w3'],
   ['HTTP://127.0.0.1:4010/@w3/v1', 'w3'],
 ] as const)('%s is the address of the sandbox %s', ([url, name]) => {
-  const { world, baseUrl, ...client } = connect(url)
-  expect([client.url, world.name, baseUrl]).toEqual(['http://127.0.0.1:4010', name, world.baseUrl])
+  const { defaultSandbox: sandbox, baseUrl, ...client } = connect(url)
+  expect([client.url, sandbox.name, baseUrl]).toEqual(['http://127.0.0.1:4010', name, sandbox.baseUrl])
 })
 
 test.for(['', '127.0.0.1:4010', 'ftp://127.0.0.1', 'http://127.0.0.1:99999', 'http://127.0.0.1/pages'])(
@@ -194,19 +209,28 @@ async function freePort(): Promise<number> {
 }
 
 test('a message names the sandbox that was asked where it is not the default one', async () => {
-  const world = await emulator().sandbox('harbor')
-  expect(String(await refusalOf(world.scenarios.stop()))).toContain(
+  const sandbox = await emulator().sandbox('harbor')
+  expect(String(await refusalOf(sandbox.scenarios.stop()))).toContain(
     'POST /scenarios/stop of the sandbox harbor: ',
   )
   expect(String(await refusalOf(emulator().sandbox('Harbor')))).toContain('POST /sandboxes: ')
 })
 
 test('an option that nothing reads is refused, with the nearest that there is', async () => {
-  const { url, world, ready } = emulator()
+  const { url, defaultSandbox: sandbox, ready } = emulator()
   expect(() => connect(url, { token: 'open-sesame' } as object)).toThrow(
     'connect() knows no option "token". There are controlToken, apiKey, fetch.',
   )
   await expect(ready({ timeoutMS: 10 } as object)).rejects.toThrow('Did you mean "timeoutMs"?')
-  const wait = world.requests.wait({ method: 'GET' }, { timeout: 10 } as object)
+  const wait = sandbox.requests.wait({ method: 'GET' }, { timeout: 10 } as object)
   await expect(wait).rejects.toThrow('requests.wait() knows no option "timeout". Did you mean "timeoutMs"?')
 })
+
+test.runIf(process.platform === 'linux')(
+  'a data folder that cannot be made is refused at once, and named',
+  async () => {
+    await expect(startEmulator({ port: 0, data: '/proc/x' })).rejects.toThrow(
+      /^The data folder \/proc\/x cannot be written by this process .*--data, .*--ephemeral$/,
+    )
+  },
+)

@@ -1,23 +1,23 @@
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
-import type { WorldEvent } from '../../src/doors/control/client/public.ts'
-import { serverSentEvents } from '../../src/doors/control/client/server-sent-events.ts'
-import { startEmulator } from '../../src/doors/testing/start-emulator.ts'
+import type { SandboxEvent } from '../../src/adapters/control/client/public.ts'
+import { serverSentEvents } from '../../src/adapters/control/client/server-sent-events.ts'
+import { startEmulator } from '../../src/adapters/testing/start-emulator.ts'
 import { bothWays, createBatch } from './both-ways.ts'
 
 const { ways } = bothWays()
 
-test.for(ways)('%s: what happens in a world is told from the first hello on', async ([, client]) => {
-  await using world = await client().sandbox()
-  const feed = world.events()[Symbol.asyncIterator]()
+test.for(ways)('%s: what happens in a sandbox is told from the first hello on', async ([, client]) => {
+  await using sandbox = await client().sandbox()
+  const feed = sandbox.events()[Symbol.asyncIterator]()
   const hello = await feed.next()
-  expect(hello.value).toMatchObject({ type: 'hello', data: { sandbox: world.name, rate: 0 } })
-  const batch = await createBatch(world)
-  await world.clock.advance({ until: { batch } })
-  await world.reset()
-  const told = await upTo(feed, 'world')
+  expect(hello.value).toMatchObject({ type: 'hello', data: { sandbox: sandbox.name, rate: 0 } })
+  const batch = await createBatch(sandbox)
+  await sandbox.clock.advance({ until: { batch } })
+  await sandbox.reset()
+  const told = await upTo(feed, 'sandbox')
   const types = new Set(told.map(({ type }) => type))
-  expect([...types]).toEqual(expect.arrayContaining(['request', 'transition', 'event', 'clock', 'world']))
+  expect([...types]).toEqual(expect.arrayContaining(['request', 'transition', 'event', 'clock', 'sandbox']))
   const moves = told.flatMap((each) => (each.type === 'transition' ? [each.data.to] : []))
   expect(moves).toEqual(['in_progress', 'finalizing', 'completed'])
   await feed.return?.()
@@ -26,25 +26,25 @@ test.for(ways)('%s: what happens in a world is told from the first hello on', as
 test.for(ways)(
   '%s: a feed tells only the types that are asked for, and ends with its signal',
   async ([, client]) => {
-    await using world = await client().sandbox()
+    await using sandbox = await client().sandbox()
     const leaving = new AbortController()
-    const told: WorldEvent[] = []
-    for await (const event of world.events({ types: ['request'], signal: leaving.signal })) {
+    const told: SandboxEvent[] = []
+    for await (const event of sandbox.events({ types: ['request'], signal: leaving.signal })) {
       told.push(event)
-      if (event.type === 'hello') await world.clock.set({ rate: 1 })
-      if (event.type === 'hello') await world.fetch('/agents')
+      if (event.type === 'hello') await sandbox.clock.set({ rate: 1 })
+      if (event.type === 'hello') await sandbox.fetch('/agents')
       if (event.type === 'request') leaving.abort()
     }
     expect(told.map(({ type }) => type)).toEqual(['hello', 'request'])
     expect(getEventListeners(leaving.signal, 'abort')).toEqual([])
-    for await (const _ of world.events({ signal: leaving.signal })) throw new Error('told behind the end')
+    for await (const _ of sandbox.events({ signal: leaving.signal })) throw new Error('told behind the end')
   },
 )
 
 test.for(ways)('%s: a feed that waits is ended by its signal', async ([, client]) => {
-  await using world = await client().sandbox()
+  await using sandbox = await client().sandbox()
   const leaving = new AbortController()
-  const feed = world.events({ types: ['clock'], signal: leaving.signal })[Symbol.asyncIterator]()
+  const feed = sandbox.events({ types: ['clock'], signal: leaving.signal })[Symbol.asyncIterator]()
   await feed.next()
   const waiting = feed.next()
   leaving.abort()
@@ -53,7 +53,7 @@ test.for(ways)('%s: a feed that waits is ended by its signal', async ([, client]
 
 test.for(ways)('%s: a type that there is not is refused', async ([, client]) => {
   const feed = client()
-    .world.events({ types: ['requests' as 'request'] })
+    .defaultSandbox.events({ types: ['requests' as 'request'] })
     [Symbol.asyncIterator]()
   await expect(feed.next()).rejects.toMatchObject({
     status: 400,
@@ -61,18 +61,18 @@ test.for(ways)('%s: a type that there is not is refused', async ([, client]) => 
   })
 })
 
-test.for(ways)('%s: a feed that is begun late does not make its removed world anew', async ([, client]) => {
-  const world = await client().sandbox()
-  const feed = world.events()[Symbol.asyncIterator]()
-  await world.delete()
+test.for(ways)('%s: a feed that is begun late does not make its removed sandbox anew', async ([, client]) => {
+  const sandbox = await client().sandbox()
+  const feed = sandbox.events()[Symbol.asyncIterator]()
+  await sandbox.delete()
   await expect(feed.next()).rejects.toMatchObject({ status: 404 })
-  await expect(client().sandboxes.show(world.name)).rejects.toMatchObject({ status: 404 })
+  await expect(client().sandboxes.show(sandbox.name)).rejects.toMatchObject({ status: 404 })
 })
 
 test('a feed ends with a reason when its emulator closes', async () => {
   const emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
-  const told: WorldEvent[] = []
-  for await (const event of emulator.world.events()) {
+  const told: SandboxEvent[] = []
+  for await (const event of emulator.defaultSandbox.events()) {
     told.push(event)
     if (event.type === 'hello') void emulator.close()
   }
@@ -99,8 +99,8 @@ async function* piecesOf(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
 }
 
 /** What is told, up to the first of a type. */
-async function upTo(feed: AsyncIterator<WorldEvent>, last: WorldEvent['type']): Promise<WorldEvent[]> {
-  const told: WorldEvent[] = []
+async function upTo(feed: AsyncIterator<SandboxEvent>, last: SandboxEvent['type']): Promise<SandboxEvent[]> {
+  const told: SandboxEvent[] = []
   while (told.at(-1)?.type !== last) {
     const { value, done } = await feed.next()
     if (done === true) throw new Error(`the feed ended before ${last}`)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { connect } from '../../src/doors/testing/connect.ts'
-import { startEmulator } from '../../src/doors/testing/start-emulator.ts'
+import { connect } from '../../src/adapters/testing/connect.ts'
+import { startEmulator } from '../../src/adapters/testing/start-emulator.ts'
 import { bothWays } from './both-ways.ts'
 
 const { ways } = bothWays()
@@ -9,20 +9,20 @@ const OUTAGE = { match: { operation: 'teamspace-users.list' }, do: [{ respond: {
 const USERS = '/organization/teamspaces/teamspace-harbor/users'
 
 test.for(ways)('%s: an armed fault is there until its block ends', async ([, client]) => {
-  await using world = await client().sandbox()
+  await using sandbox = await client().sandbox()
   {
-    await using fault = await world.faults.arm(OUTAGE)
-    expect((await world.fetch(USERS)).status).toBe(503)
+    await using fault = await sandbox.faults.arm(OUTAGE)
+    expect((await sandbox.fetch(USERS)).status).toBe(503)
     expect(await fault.show()).toMatchObject({ id: fault.id, fired: 1, status: 'armed' })
   }
-  expect((await world.fetch(USERS)).status).toBe(200)
-  expect((await world.faults.list()).data).toEqual([])
+  expect((await sandbox.fetch(USERS)).status).toBe(200)
+  expect((await sandbox.faults.list()).data).toEqual([])
 })
 
 test('a fault that is disposed of behind its emulator is gone with it', async () => {
   const emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
-  const fault = await emulator.world.faults.arm(OUTAGE)
-  const same = await connect(emulator.url).world.faults.get(fault.id)
+  const fault = await emulator.defaultSandbox.faults.arm(OUTAGE)
+  const same = await connect(emulator.url).defaultSandbox.faults.get(fault.id)
   await emulator.close()
   await fault[Symbol.asyncDispose]()
   await same[Symbol.asyncDispose]()
@@ -32,65 +32,65 @@ test('a fault that is disposed of behind its emulator is gone with it', async ()
 test.for(ways)(
   '%s: a rule is changed, begun again, found by its id, and removed twice',
   async ([, client]) => {
-    await using world = await client().sandbox()
-    const fault = await world.faults.arm({ ...OUTAGE, id: 'outage', times: 5 })
+    await using sandbox = await client().sandbox()
+    const fault = await sandbox.faults.arm({ ...OUTAGE, id: 'outage', times: 5 })
     expect(fault.rule).toMatchObject({ id: 'outage', source: 'control', times: 5, fired: 0 })
-    await world.fetch(USERS)
+    await sandbox.fetch(USERS)
     expect(await fault.change({ times: null, description: 'down' })).toMatchObject({
       times: null,
       description: 'down',
       fired: 1,
     })
     expect(await fault.reset()).toMatchObject({ fired: 0, matched: 0 })
-    const found = await world.faults.get('outage')
+    const found = await sandbox.faults.get('outage')
     expect(found.rule.description).toBe('down')
     await found.remove()
     await fault.remove()
     await fault[Symbol.asyncDispose]()
-    expect(await world.faults.list()).toMatchObject({ data: [], never_fired: [] })
+    expect(await sandbox.faults.list()).toMatchObject({ data: [], never_fired: [] })
   },
 )
 
 test.for(ways)('%s: several rules are armed together, or none of them', async ([, client]) => {
-  await using world = await client().sandbox()
-  const both = await world.faults.armAll([OUTAGE, { ...OUTAGE, id: 'second' }])
+  await using sandbox = await client().sandbox()
+  const both = await sandbox.faults.armAll([OUTAGE, { ...OUTAGE, id: 'second' }])
   expect(both.map(({ id }) => id)).toEqual(['fault', 'second'])
-  expect((await world.faults.list()).never_fired).toEqual(['fault', 'second'])
-  const more = world.faults.armAll([
+  expect((await sandbox.faults.list()).never_fired).toEqual(['fault', 'second'])
+  const more = sandbox.faults.armAll([
     { ...OUTAGE, id: 'third' },
     { ...OUTAGE, id: 'second' },
   ])
   await expect(more).rejects.toMatchObject({ status: 409, code: 'conflict' })
-  expect(await world.faults.clear()).toEqual({
+  expect(await sandbox.faults.clear()).toEqual({
     removed: ['fault', 'second'],
     never_fired: ['fault', 'second'],
   })
 })
 
 test.for(ways)('%s: presets are listed, shown and armed with what is different', async ([, client]) => {
-  await using world = await client().sandbox()
-  const { data, magic_values } = await world.faults.presets()
+  await using sandbox = await client().sandbox()
+  const { data, magic_values } = await sandbox.faults.presets()
   const names = data.map(({ name }) => name)
   expect(names).toContain('rate-limited')
   expect(magic_values.length).toBeGreaterThan(0)
-  expect(await world.faults.showPreset('rate-limited')).toMatchObject({
+  expect(await sandbox.faults.showPreset('rate-limited')).toMatchObject({
     name: 'rate-limited',
     example: { preset: 'rate-limited' },
   })
-  const fault = await world.faults.preset('rate-limited', { match: { operation: 'pages.create' } })
+  const fault = await sandbox.faults.preset('rate-limited', { match: { operation: 'pages.create' } })
   expect(fault.rule).toMatchObject({ preset: 'rate-limited', match: { operation: 'pages.create' } })
-  expect((await world.faults.preset('rate-limited')).id).toBe('rate-limited-2')
+  expect((await sandbox.faults.preset('rate-limited')).id).toBe('rate-limited-2')
 })
 
 test.for(ways)('%s: stubs answer endpoints without a contract', async ([, client]) => {
-  await using world = await client().sandbox()
-  const stub = await world.stubs.create({ method: 'GET', path: '/search', body: { found: 1 } })
-  expect(await (await world.fetch('/search')).json()).toEqual({ found: 1 })
-  const more = await world.stubs.createAll([{ id: 'other', method: 'GET', path: '/agents', status: 204 }])
+  await using sandbox = await client().sandbox()
+  const stub = await sandbox.stubs.create({ method: 'GET', path: '/search', body: { found: 1 } })
+  expect(await (await sandbox.fetch('/search')).json()).toEqual({ found: 1 })
+  const more = await sandbox.stubs.createAll([{ id: 'other', method: 'GET', path: '/agents', status: 204 }])
   expect(more).toMatchObject([{ id: 'other', source: 'control', status: 204 }])
-  expect(await world.stubs.show('other')).toEqual(more[0])
-  const { data, answers } = await world.stubs.list()
+  expect(await sandbox.stubs.show('other')).toEqual(more[0])
+  const { data, answers } = await sandbox.stubs.list()
   expect([data.map(({ id }) => id), answers]).toEqual([[stub.id, 'other'], true])
-  expect(await world.stubs.remove('other')).toEqual(more[0])
-  expect(await world.stubs.clear()).toEqual({ removed: [stub.id] })
+  expect(await sandbox.stubs.remove('other')).toEqual(more[0])
+  expect(await sandbox.stubs.clear()).toEqual({ removed: [stub.id] })
 })

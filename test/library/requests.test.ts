@@ -6,38 +6,40 @@ const { ways } = bothWays()
 const USERS = '/organization/teamspaces/teamspace-harbor/users'
 
 test.for(ways)('%s: requests are listed, filtered and forgotten', async ([, client]) => {
-  await using world = await client().sandbox()
-  await world.fetch(USERS)
-  await world.fetch('/pages', { json: { name: 7 }, headers: { 'idempotency-key': 'once' } })
-  const { data, matched, dropped } = await world.requests.list()
+  await using sandbox = await client().sandbox()
+  await sandbox.fetch(USERS)
+  await sandbox.fetch('/pages', { json: { name: 7 }, headers: { 'idempotency-key': 'once' } })
+  const { data, matched, dropped } = await sandbox.requests.list()
   expect(data.map(({ method, status }) => `${method} ${status}`)).toEqual(['GET 200', 'POST 400'])
   expect([matched, dropped]).toEqual([2, 0])
   const [first] = data
-  expect(first).toMatchObject({ operation: 'teamspace-users.list', sandbox: world.name, chosen_by: 'path' })
-  const refused = await world.requests.list({ status: '4xx', method: 'POST', path: '*/pages' })
+  expect(first).toMatchObject({ operation: 'teamspace-users.list', sandbox: sandbox.name, chosen_by: 'path' })
+  const refused = await sandbox.requests.list({ status: '4xx', method: 'POST', path: '*/pages' })
   expect(refused.data).toEqual([data[1]])
-  expect((await world.requests.list({ status: 200, limit: 1 })).data).toEqual([first])
-  expect((await world.requests.list({ since: first?.id })).data).toEqual([data[1]])
-  expect((await world.requests.list({ idempotency_key: 'once', operation: 'pages.create' })).matched).toBe(1)
-  await world.requests.clear()
-  expect((await world.requests.list()).data).toEqual([])
+  expect((await sandbox.requests.list({ status: 200, limit: 1 })).data).toEqual([first])
+  expect((await sandbox.requests.list({ since: first?.id })).data).toEqual([data[1]])
+  expect((await sandbox.requests.list({ idempotency_key: 'once', operation: 'pages.create' })).matched).toBe(
+    1,
+  )
+  await sandbox.requests.clear()
+  expect((await sandbox.requests.list()).data).toEqual([])
 })
 
 test.for(ways)(
   '%s: a check that does not hold is an answer with the nearest request, not an error',
   async ([, client]) => {
-    await using world = await client().sandbox()
-    await world.fetch(USERS)
+    await using sandbox = await client().sandbox()
+    await sandbox.fetch(USERS)
     const match = { operation: 'teamspace-users.list' }
-    const { data } = await world.requests.list()
+    const { data } = await sandbox.requests.list()
     const ids = data.map(({ id }) => id)
-    expect(await world.requests.verify(match)).toEqual({
+    expect(await sandbox.requests.verify(match)).toEqual({
       passed: true,
       actual: 1,
       expected: { at_least: 1 },
       matched: ids,
     })
-    expect(await world.requests.verify({ ...match, method: 'POST' }, { exactly: 2 })).toMatchObject({
+    expect(await sandbox.requests.verify({ ...match, method: 'POST' }, { exactly: 2 })).toMatchObject({
       passed: false,
       actual: 0,
       expected: { exactly: 2 },
@@ -47,38 +49,41 @@ test.for(ways)(
 )
 
 test.for(ways)('%s: a request is waited for that comes later', async ([, client]) => {
-  await using world = await client().sandbox()
-  const waiting = world.requests.wait({ operation: 'teamspace-users.list' }, { count: 2, timeoutMs: 30_000 })
-  await world.fetch(USERS)
-  await world.fetch(USERS)
+  await using sandbox = await client().sandbox()
+  const waiting = sandbox.requests.wait(
+    { operation: 'teamspace-users.list' },
+    { count: 2, timeoutMs: 30_000 },
+  )
+  await sandbox.fetch(USERS)
+  await sandbox.fetch(USERS)
   expect(await waiting).toMatchObject({ passed: true, actual: 2, expected: { at_least: 2 } })
-  expect(await world.requests.wait({ operation: 'pages.create' }, { timeoutMs: 1 })).toMatchObject({
+  expect(await sandbox.requests.wait({ operation: 'pages.create' }, { timeoutMs: 1 })).toMatchObject({
     passed: false,
     timed_out: true,
-    says: 'Not enough of them came within 1 ms.',
+    description: 'Not enough of them came within 1 ms.',
   })
 })
 
 test.for(ways)('%s: a wait that is given up rejects with the reason of its signal', async ([, client]) => {
-  await using world = await client().sandbox()
+  await using sandbox = await client().sandbox()
   const signal = AbortSignal.abort(new Error('enough'))
-  await expect(world.requests.wait({ method: 'GET' }, { signal })).rejects.toThrow('enough')
+  await expect(sandbox.requests.wait({ method: 'GET' }, { signal })).rejects.toThrow('enough')
   const leaving = new AbortController()
-  const waiting = world.requests.wait({ method: 'GET' }, { signal: leaving.signal })
+  const waiting = sandbox.requests.wait({ method: 'GET' }, { signal: leaving.signal })
   leaving.abort(new Error('later'))
   await expect(waiting).rejects.toThrow('later')
 })
 
 test.for(ways)(
-  '%s: a request is explained by the id in its answer, whichever world it was about',
+  '%s: a request is explained by the id in its answer, whichever sandbox it was about',
   async ([, client]) => {
-    await using world = await client().sandbox()
-    const response = await world.fetch(USERS)
+    await using sandbox = await client().sandbox()
+    const response = await sandbox.fetch(USERS)
     const id = response.headers.get('x-emulator-request-id') ?? ''
-    const trace = await client().world.requests.explain(id)
+    const trace = await client().defaultSandbox.requests.explain(id)
     expect(trace).toMatchObject({
       request: { id, method: 'GET' },
-      sandbox: { name: world.name },
+      sandbox: { name: sandbox.name },
       route: { operation: 'teamspace-users.list' },
       caller: { kind: 'user', user_id: 'user-mara' },
       error: null,
@@ -93,11 +98,11 @@ test('in process: many wait at once, and Node warns of nothing', async () => {
   process.on('warning', hear)
   onTestFinished(() => void process.off('warning', hear))
   const [[, client]] = ways as [Way]
-  await using world = await client().sandbox()
+  await using sandbox = await client().sandbox()
   const waits = Array.from({ length: 20 }, () =>
-    world.requests.wait({ operation: 'teamspace-users.list' }, { timeoutMs: 30_000 }),
+    sandbox.requests.wait({ operation: 'teamspace-users.list' }, { timeoutMs: 30_000 }),
   )
-  await world.fetch(USERS)
+  await sandbox.fetch(USERS)
   expect((await Promise.all(waits)).every(({ passed }) => passed)).toBe(true)
   expect(warnings).toEqual([])
 })

@@ -4,8 +4,8 @@ import { bothWays } from './both-ways.ts'
 const { ways } = bothWays({ scenarios: 'scenarios' })
 
 test.for(ways)('%s: scenarios are listed, started, stopped and loaded anew', async ([, client]) => {
-  await using world = await client().sandbox()
-  const { scenarios } = world
+  await using sandbox = await client().sandbox()
+  const { scenarios } = sandbox
   const { data, active } = await scenarios.list()
   expect([data.map(({ name }) => name), active]).toEqual([expect.arrayContaining(['happy-path']), null])
   expect(await scenarios.start('happy-path', { reset: true })).toMatchObject({ name: 'happy-path' })
@@ -15,8 +15,8 @@ test.for(ways)('%s: scenarios are listed, started, stopped and loaded anew', asy
 })
 
 test.for(ways)('%s: a scenario that there is not is refused with the nearest name', async ([, client]) => {
-  await using world = await client().sandbox()
-  await expect(world.scenarios.start('happy-pat')).rejects.toMatchObject({
+  await using sandbox = await client().sandbox()
+  await expect(sandbox.scenarios.start('happy-pat')).rejects.toMatchObject({
     status: 404,
     code: 'not_found',
     message: expect.stringContaining('"happy-path"'),
@@ -25,6 +25,6 @@ test.for(ways)('%s: a scenario that there is not is refused with the nearest nam
 })
 
 test.for(ways)('%s: a sandbox is made with a scenario on it', async ([, client]) => {
-  await using world = await client().sandbox(undefined, { scenario: 'happy-path' })
-  expect((await world.scenarios.list()).active).toMatchObject({ name: 'happy-path' })
+  await using sandbox = await client().sandbox(undefined, { scenario: 'happy-path' })
+  expect((await sandbox.scenarios.list()).active).toMatchObject({ name: 'happy-path' })
 })

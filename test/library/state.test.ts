@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { StateRecord } from '../../src/doors/control/client/public.ts'
+import type { StateRecord } from '../../src/adapters/control/client/public.ts'
 import { bothWays } from './both-ways.ts'
 
 const { ways } = bothWays()
@@ -12,8 +12,8 @@ const PAGE = {
 }
 
 test.for(ways)('%s: records are written, read, changed and deleted', async ([, client]) => {
-  await using world = await client().sandbox()
-  const { state } = world
+  await using sandbox = await client().sandbox()
+  const { state } = sandbox
   const put = await state.put('pages', { id: 'page/ü 1', ...PAGE })
   expect(put).toMatchObject({ id: 'page/ü 1', ...PAGE })
   expect(await state.get('pages', 'page/ü 1')).toEqual(put)
@@ -28,22 +28,22 @@ test.for(ways)('%s: records are written, read, changed and deleted', async ([, c
 })
 
 test.for(ways)('%s: a whole state is taken out, added to and put back', async ([, client]) => {
-  await using world = await client().sandbox()
-  const { state } = world
+  await using sandbox = await client().sandbox()
+  const { state } = sandbox
   const before = await state.document()
-  expect(before).toMatchObject({ sandbox: world.name, clock: { rate: 0 } })
+  expect(before).toMatchObject({ sandbox: sandbox.name, clock: { rate: 0 } })
   const merged = await state.merge({ collections: { pages: [{ id: 'page-new', ...PAGE }] } })
   expect(merged.written).toMatchObject({ pages: 1 })
   expect(await state.get('pages', 'page-new')).toMatchObject(PAGE)
   const summary = await state.load(before)
-  expect(summary).toMatchObject({ sandbox: world.name, records: { pages: 45 } })
+  expect(summary).toMatchObject({ sandbox: sandbox.name, records: { pages: 45 } })
   expect((await state.document()).collections).toEqual(before.collections)
 })
 
 test.for(ways)('%s: ids that no path can carry are refused before anything is asked', async ([, client]) => {
-  await using world = await client().sandbox()
+  await using sandbox = await client().sandbox()
   for (const id of ['', '.', '..']) {
-    await expect(world.state.delete('pages', id)).rejects.toMatchObject({
+    await expect(sandbox.state.delete('pages', id)).rejects.toMatchObject({
       status: 400,
       code: 'validation_failed',
       issues: [{ pointer: '/path/id' }],
@@ -54,13 +54,13 @@ test.for(ways)('%s: ids that no path can carry are refused before anything is as
 test.for(ways)(
   '%s: snapshots are saved, listed, restored, exported, imported and deleted',
   async ([, client]) => {
-    await using world = await client().sandbox()
-    const { snapshots, clock } = world
+    await using sandbox = await client().sandbox()
+    const { snapshots, clock } = sandbox
     const { now } = await clock.show()
     expect(await snapshots.save('before')).toMatchObject({ name: 'before', saved_at: now, replaced: false })
     expect(await snapshots.save('before')).toMatchObject({ replaced: true })
     await clock.advance('24h')
-    await world.state.delete('pages', 'page-handbook')
+    await sandbox.state.delete('pages', 'page-handbook')
     expect(await snapshots.restore('before')).toMatchObject({
       restored: 'before',
       now,
@@ -76,12 +76,12 @@ test.for(ways)(
   },
 )
 
-test.for(ways)('%s: a world starts again, from what it is told to', async ([, client]) => {
-  await using world = await client().sandbox()
-  await world.state.delete('pages', 'page-handbook')
-  expect(await world.reset()).toMatchObject({ records: { pages: 45 } })
+test.for(ways)('%s: a sandbox starts again, from what it is told to', async ([, client]) => {
+  await using sandbox = await client().sandbox()
+  await sandbox.state.delete('pages', 'page-handbook')
+  expect(await sandbox.reset()).toMatchObject({ records: { pages: 45 } })
   const clock = '2030-01-01T00:00:00.000Z'
-  expect(await world.reset({ fixtures: 'empty', seed: 7, clock })).toMatchObject({
+  expect(await sandbox.reset({ fixtures: 'empty', seed: 7, clock })).toMatchObject({
     seed: 7,
     now: clock,
     records: { pages: 0 },

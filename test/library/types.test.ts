@@ -1,6 +1,7 @@
 import { expectTypeOf, test } from 'vitest'
-import type { RouteName, Routes } from '../../src/doors/control/client/ask.ts'
+import type { RouteName, Routes } from '../../src/adapters/control/client/ask.ts'
 import type {
+  AdvanceResult,
   AgentRun,
   AssumptionView,
   BatchFailure,
@@ -27,13 +28,14 @@ import type {
   OutcomeRule,
   PresetList,
   ProblemView,
-  Receipt,
   RequestCheck,
   RequestEntry,
   RequestList,
   RequestSearch,
   RequestTrace,
   RouteIndex,
+  SandboxClient,
+  SandboxSummary,
   SandboxView,
   SavedSnapshot,
   ScenarioList,
@@ -47,23 +49,24 @@ import type {
   StubList,
   WebhookDelivery,
   WebhookDraft,
-  World,
-  WorldSummary,
-} from '../../src/doors/control/client/public.ts'
-import type { Delivery } from '../../src/kernel/outbox/records.ts'
+} from '../../src/adapters/control/client/public.ts'
+import type { Delivery } from '../../src/core/webhooks/records.ts'
 import type { AgentRun as AgentRunRecord } from '../../src/resources/agents/schema.ts'
-import type { ShownBatch } from '../../src/resources/batch-predictions/answer.ts'
-import type { Batch } from '../../src/resources/batch-predictions/batch.ts'
-import type { Failure, PlanChange } from '../../src/resources/batch-predictions/interventions.ts'
-import type { OutcomeRule as OutcomeRuleRecord } from '../../src/resources/batch-predictions/outcome-rules.ts'
+import type { PlanChange } from '../../src/resources/batch-predictions/controls.ts'
 import type { Pace } from '../../src/resources/batch-predictions/pace.ts'
+import type {
+  Batch,
+  Failure,
+  OutcomeRule as OutcomeRuleRecord,
+  ShownBatch,
+} from '../../src/resources/batch-predictions/schema.ts'
 import type { BatchStatus as Status } from '../../src/resources/batch-predictions/states.ts'
 import type { Connection } from '../../src/resources/connections.ts'
 import type { Membership as MembershipRecord } from '../../src/resources/teamspaces/schema.ts'
 
 // The compiler checks these: `npm run types` covers this folder. The tests only give them names.
 
-declare const world: World
+declare const sandbox: SandboxClient
 declare const client: EmulatorClient
 
 /** Whether each of two types can stand for the other. */
@@ -89,7 +92,7 @@ test('bodies of the interface are those that the routes take, no more and no les
 
 test('of answers, no member is left out', () => {
   expectTypeOf<keyof ClockView>().toEqualTypeOf<keyof Answer<'GET /clock'>>()
-  expectTypeOf<Same<Receipt, Answer<'POST /clock/advance'>>>().toEqualTypeOf<true>()
+  expectTypeOf<Same<AdvanceResult, Answer<'POST /clock/advance'>>>().toEqualTypeOf<true>()
   expectTypeOf<keyof FaultList>().toEqualTypeOf<keyof Answer<'GET /faults'>>()
   expectTypeOf<keyof PresetList>().toEqualTypeOf<keyof Answer<'GET /faults/presets'>>()
   expectTypeOf<keyof StubList>().toEqualTypeOf<keyof Answer<'GET /stubs'>>()
@@ -106,7 +109,7 @@ test('of answers, no member is left out', () => {
   expectTypeOf<keyof ScenarioList>().toEqualTypeOf<keyof Answer<'GET /scenarios'>>()
   expectTypeOf<keyof SnapshotView>().toEqualTypeOf<keyof Answer<'GET /snapshots'>['data'][number]>()
   expectTypeOf<keyof SavedSnapshot>().toEqualTypeOf<keyof Answer<'POST /snapshots'>>()
-  expectTypeOf<keyof WorldSummary>().toEqualTypeOf<keyof Answer<'POST /reset'>>()
+  expectTypeOf<keyof SandboxSummary>().toEqualTypeOf<keyof Answer<'POST /reset'>>()
   expectTypeOf<keyof StateDocument>().toEqualTypeOf<keyof Answer<'GET /state'>>()
   expectTypeOf<keyof SandboxView>().toEqualTypeOf<keyof Answer<'GET /sandboxes/{name}'>>()
   expectTypeOf<keyof OperationView>().toEqualTypeOf<keyof Answer<'GET /operations'>['data'][number]>()
@@ -116,14 +119,16 @@ test('of answers, no member is left out', () => {
   expectTypeOf<keyof List<unknown>>().toEqualTypeOf<keyof Answer<'GET /clock/horizon'>>()
 })
 
-test('what the rooms declare is what the client says by hand', () => {
+test('what the resources declare is what the client says by hand', () => {
   expectTypeOf<Same<BatchStatus, Status>>().toEqualTypeOf<true>()
-  expectTypeOf<Same<BatchPlanChange, PlanChange>>().toEqualTypeOf<true>()
+  expectTypeOf<PlanChange>().toExtend<BatchPlanChange>()
+  expectTypeOf<keyof BatchPlanChange>().toEqualTypeOf<keyof PlanChange>()
   expectTypeOf<Same<BatchFailure, Failure>>().toEqualTypeOf<true>()
   expectTypeOf<Same<BatchPace, Pace>>().toEqualTypeOf<true>()
   expectTypeOf<Same<OutcomeRule, OutcomeRuleRecord>>().toEqualTypeOf<true>()
   expectTypeOf<Same<BatchPrediction, ShownBatch>>().toEqualTypeOf<true>()
-  expectTypeOf<Same<BatchView['plan'], Batch['_emulator']['plan']>>().toEqualTypeOf<true>()
+  expectTypeOf<Batch['_emulator']['plan']>().toExtend<BatchView['plan']>()
+  expectTypeOf<keyof BatchView['plan']>().toEqualTypeOf<keyof Batch['_emulator']['plan']>()
   expectTypeOf<Same<BatchView['ended'], Batch['_emulator']['ended']>>().toEqualTypeOf<true>()
   expectTypeOf<keyof BatchView['progress']>().toEqualTypeOf<
     keyof Batch['_emulator']['progress'] | 'finished' | 'all_finished_at'
@@ -143,35 +148,35 @@ test('what the rooms declare is what the client says by hand', () => {
 test('wrong calls do not compile', () => {
   const never = (): unknown => [
     // @ts-expect-error two targets at once
-    world.clock.advance({ by: '1h', too: '2026-01-01T00:00:00Z' }),
+    sandbox.clock.advance({ by: '1h', too: '2026-01-01T00:00:00Z' }),
     // @ts-expect-error a number of what?
-    world.clock.advance(5),
+    sandbox.clock.advance(5),
     // @ts-expect-error a status that batches do not have
-    world.clock.advance({ until: { batch: 'b', status: 'done' } }),
+    sandbox.clock.advance({ until: { batch: 'b', status: 'done' } }),
     // @ts-expect-error no such action
-    world.faults.arm({ match: 'everything', do: [{ explode: {} }] }),
+    sandbox.faults.arm({ match: 'everything', do: [{ explode: {} }] }),
     // @ts-expect-error an action has parameters of its own
-    world.faults.arm({ match: 'everything', do: [{ respond: { code: 503 } }] }),
+    sandbox.faults.arm({ match: 'everything', do: [{ respond: { code: 503 } }] }),
     // @ts-expect-error a preset is named once
-    world.faults.preset('rate-limited', { preset: 'another' }),
+    sandbox.faults.preset('rate-limited', { preset: 'another' }),
     // @ts-expect-error the id of a rule cannot be changed
-    world.faults.get('f').then((fault) => fault.change({ id: 'g' })),
+    sandbox.faults.get('f').then((fault) => fault.change({ id: 'g' })),
     // @ts-expect-error no such criterion
-    world.requests.verify({ operatoin: 'pages.create' }),
+    sandbox.requests.verify({ operatoin: 'pages.create' }),
     // @ts-expect-error how many is an object
-    world.requests.verify({ operation: 'pages.create' }, 1),
+    sandbox.requests.verify({ operation: 'pages.create' }, 1),
     // @ts-expect-error options are in camelCase
-    world.requests.wait({ operation: 'pages.create' }, { timeout_ms: 1 }),
+    sandbox.requests.wait({ operation: 'pages.create' }, { timeout_ms: 1 }),
     // @ts-expect-error a record has an id
-    world.state.put('pages', { name: 'x' }),
+    sandbox.state.put('pages', { name: 'x' }),
     // @ts-expect-error a stub has a path
-    world.stubs.create({ method: 'GET' }),
+    sandbox.stubs.create({ method: 'GET' }),
     // @ts-expect-error a receiver has a URL
-    world.webhooks.create({}),
-    // @ts-expect-error no such shipped world
-    world.reset({ fixtures: 'demos' }),
+    sandbox.webhooks.create({}),
+    // @ts-expect-error no such shipped data
+    sandbox.reset({ fixtures: 'demos' }),
     // @ts-expect-error no such type
-    world.events({ types: ['requests'] }),
+    sandbox.events({ types: ['requests'] }),
     // @ts-expect-error options of a sandbox are in camelCase
     client.sandbox('w', { from_snapshot: 's' }),
     // @ts-expect-error no such document
@@ -182,7 +187,7 @@ test('wrong calls do not compile', () => {
 
 test('an event is known by its type', () => {
   const look = async () => {
-    for await (const event of world.events()) {
+    for await (const event of sandbox.events()) {
       if (event.type === 'request') expectTypeOf(event.data.status).toBeNumber()
       if (event.type === 'hello') expectTypeOf(event.data.version).toBeString()
       // @ts-expect-error a request has no reason

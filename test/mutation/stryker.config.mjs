@@ -4,16 +4,16 @@ import { join } from 'node:path'
 const out = join(tmpdir(), 'agent-workspace-emulator-mutation')
 
 /**
- * How much of the kernel and the resources the fast tests hold in place. `npm run mutate`; for one folder and its own tests
- * `npm run mutate -- --mutate 'src/kernel/time/*.ts' --testFiles 'src/kernel/time/*.test.ts'`.
+ * How much of core and the resources the fast tests hold in place. `npm run mutate`; for one folder and its own tests
+ * `npm run mutate -- --mutate 'src/core/time/*.ts' --testFiles 'src/core/time/*.test.ts'`.
  * @type {import('@stryker-mutator/api/core').PartialStrykerOptions}
  */
 export default {
   mutate: [
-    'src/{kernel,resources}/**/*.ts',
+    'src/{core,resources}/**/*.ts',
     '!src/**/*.test.ts',
     // What makes outputs is held in place by properties over random schemas, which take seconds each.
-    '!src/resources/batch-predictions/output/**',
+    '!src/json-schema/**',
   ],
   // The compiler knows the strings that are names, since nearly all are of literal types; the others are sentences.
   mutator: { excludedMutations: ['StringLiteral'] },
@@ -34,7 +34,7 @@ export default {
   // The compiler that Stryker would look for here has no interface to JavaScript: it is told of a file that is not there.
   disableTypeChecks: false,
   tsconfigFile: 'none.json',
-  // A copy of the project, outside of it: whoever watches or checks the project does not see it.
+  // A copy of the project, outside of it: anyone who watches or checks the project does not see it.
   tempDirName: join(out, 'copy'),
   ignorePatterns: ['dist', 'coverage', '.workspace-emulator'],
   reporters: ['clear-text', 'progress-append-only', 'json'],

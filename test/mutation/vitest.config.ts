@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { warmPool } from './warm-pool.ts'
 
-// Seconds of real time, processes, files on a disk, or hundreds of random worlds: too dear for thousands of mutants.
+// Seconds of real time, processes, files on a disk, or hundreds of random sandboxes: too dear for thousands of mutants.
 const DEAR = [
   'batch-model',
   'batch-races',
@@ -37,10 +37,10 @@ export default defineConfig({
   plugins: [warmPool()],
   test: {
     include: [
-      'src/{kernel,resources}/**/*.test.ts',
+      'src/{core,resources}/**/*.test.ts',
       'test/spec/**/*.test.ts',
       'test/fixtures-{rules,bounds}.test.ts',
-      'test/ledger.test.ts',
+      'test/assumptions.test.ts',
     ],
     exclude: [
       ...DEAR.map((name) => `test/spec/${name}.test.ts`),

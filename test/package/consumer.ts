@@ -37,6 +37,7 @@ export async function borrow(folder: string, names: readonly string[]): Promise<
   for (const name of names) {
     const link = join(folder, 'node_modules', name)
     await mkdir(dirname(link), { recursive: true })
+    await rm(link, { force: true })
     await symlink(resolve('node_modules', name), link)
   }
 }

@@ -6,6 +6,9 @@ import { borrow, type Consumer, consumer, startTime, write } from './consumer.ts
 import { PATIENCE, run, succeed } from './run.ts'
 import { type Packed, pack } from './tarball.ts'
 
+/** Runs a suite, in which only a test that hangs takes minutes. */
+const VITEST = ['--offline', 'vitest', 'run', '--testTimeout=300000', '--hookTimeout=300000']
+
 let packed: Packed
 let user: Consumer
 
@@ -132,17 +135,35 @@ test('scenarios run from the package, those of the user in TypeScript as well', 
 test('a suite with the test of the README is green', async () => {
   await borrow(user.folder, ['vitest', '.bin/vitest'])
   await write(user.folder, { 'first.test.ts': firstTest(readFileSync('README.md', 'utf8')) })
-  const finished = await run(user.folder, 'npx', ['--offline', 'vitest', 'run'], { NO_COLOR: '1' })
+  const finished = await run(user.folder, 'npx', VITEST, { NO_COLOR: '1' })
   console.log(`npx vitest run with the first test of the README: ${finished.ms} ms`)
   expect(finished.code, finished.out + finished.err).toBe(0)
   expect(finished.out).toMatch(/Tests {2}\d+ passed/)
 })
 
-/** The first script below "In a test suite" that uses our Vitest. */
+test.for(['forks', 'threads'])('functions of scenarios run under the %s of Vitest', async (pool) => {
+  await borrow(user.folder, ['vitest', '.bin/vitest'])
+  await write(user.folder, {
+    'scenarios/arming.ts': `import { defineScenario } from 'agent-workspace-emulator'
+      const arm = ({ faults, sandbox }) => faults.arm({ id: 'armed-' + sandbox.state('api_keys').length, preset: 'rate-limited' })
+      export default defineScenario({ timeline: [{ at: '1m', do: arm }] })`,
+    'pool/arming.test.ts': `import { expect, test } from 'agent-workspace-emulator/vitest'
+      test.override({ sandboxOptions: { scenario: 'arming' } })
+      test('a step is called', async ({ sandbox }) => {
+        await sandbox.clock.advance('2m')
+        const { data } = await sandbox.faults.list()
+        expect(data.map(({ id }) => id)).toEqual([expect.stringMatching(/^armed-[1-9]/)])
+      })`,
+  })
+  const finished = await run(user.folder, 'npx', [...VITEST, '--pool', pool, 'pool'], { NO_COLOR: '1' })
+  expect(finished.code, finished.out + finished.err).toBe(0)
+})
+
+/** The first script below "In tests" that uses our Vitest. */
 function firstTest(readme: string): string {
-  const [, section = ''] = readme.split('\n## In a test suite\n')
+  const [, section = ''] = readme.split('\n## In tests\n')
   const blocks = [...section.matchAll(/```ts[^\n]*\n([\s\S]*?)```/g)].map(([, code = '']) => code)
   const block = blocks.find((code) => code.includes("from 'agent-workspace-emulator/vitest'"))
-  if (block === undefined) throw new Error('README.md has no test below "## In a test suite".')
+  if (block === undefined) throw new Error('README.md has no test below "## In tests".')
   return block
 }

@@ -21,7 +21,7 @@ afterAll(() => rm(project, { recursive: true, force: true }))
 
 /** What somebody writes who uses the library. */
 const LIBRARY = `
-import { connect, defineScenario, type Emulator, type EmulatorClient, EmulatorError, startEmulator, type World } from 'agent-workspace-emulator'
+import { connect, defineScenario, type Emulator, type EmulatorClient, EmulatorError, startEmulator, type SandboxClient } from 'agent-workspace-emulator'
 
 export const scenario = defineScenario({
   description: 'Every second item fails',
@@ -35,18 +35,18 @@ export const scenario = defineScenario({
 export async function main(): Promise<number> {
   await using emulator: Emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
   const remote: EmulatorClient = connect(emulator.url)
-  await using world: World = await remote.sandbox('w1', { seed: 7 })
-  const receipt = await world.clock.advance('24h')
-  await world.clock.advance({ until: { batch: 'b' } }).catch((error: unknown) => {
+  await using sandbox: SandboxClient = await remote.sandbox('w1', { seed: 7 })
+  const result = await sandbox.clock.advance('24h')
+  await sandbox.clock.advance({ until: { batch: 'b' } }).catch((error: unknown) => {
     if (!(error instanceof EmulatorError)) throw error
   })
-  await using fault = await world.faults.arm({ match: { operation: 'pages.create' }, do: [{ respond: { status: 503 } }] })
-  const answer: Response = await world.fetch('/pages')
+  await using fault = await sandbox.faults.arm({ match: { operation: 'pages.create' }, do: [{ respond: { status: 503 } }] })
+  const answer: Response = await sandbox.fetch('/pages')
   // @ts-expect-error a time that is no text
-  await world.clock.advance(24)
+  await sandbox.clock.advance(24)
   // @ts-expect-error no such option
   await startEmulator({ prot: 0 })
-  return receipt.events.length + answer.status + String(fault).length
+  return result.events.length + answer.status + String(fault).length
 }
 `
 
@@ -54,14 +54,14 @@ export async function main(): Promise<number> {
 const SUITE = `
 import { test, expect } from 'agent-workspace-emulator/vitest'
 
-test('creates a page', async ({ world, emulator }) => {
-  const answer = await world.fetch('/pages', { method: 'POST', body: '{}' })
+test('creates a page', async ({ sandbox, emulator }) => {
+  const answer = await sandbox.fetch('/pages', { method: 'POST', body: '{}' })
   expect(answer.status).toBe(200)
-  await expect(world).toHaveReceived({ operation: 'pages.create' })
-  await expect(world).toHaveDelivered({}, 0)
+  await expect(sandbox).toHaveReceived({ operation: 'pages.create' })
+  await expect(sandbox).toHaveDelivered({}, 0)
   expect(emulator.baseUrl).toContain('/v1')
   // @ts-expect-error an operation has a name
-  await expect(world).toHaveReceived({ operation: 7 })
+  await expect(sandbox).toHaveReceived({ operation: 7 })
 })
 `
 
@@ -69,10 +69,10 @@ test('creates a page', async ({ world, emulator }) => {
 const PAGES = `
 import { test, expect } from 'agent-workspace-emulator/playwright'
 
-test('shows a page', async ({ world, page }) => {
-  await page.goto(world.baseUrl)
+test('shows a page', async ({ sandbox, page }) => {
+  await page.goto(sandbox.baseUrl)
   await expect(page).toHaveTitle('')
-  await expect(world).toHaveReceived({ operation: 'pages.create' })
+  await expect(sandbox).toHaveReceived({ operation: 'pages.create' })
 })
 `
 

@@ -1,4 +1,4 @@
-import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,6 +21,15 @@ export interface StartOptions {
   readonly environment?: Readonly<Record<string, string>>
   /** Through `npm start`, as a process group of its own, which a terminal would send its signals to. */
   readonly throughNpm?: boolean
+  /** In a pid namespace of its own, as in a container; see {@link namespacesArePermitted}. */
+  readonly inNamespace?: boolean
+}
+
+const UNSHARE = ['-pf', '--mount-proc', '--kill-child']
+
+/** Whether this process may make pid namespaces. */
+export function namespacesArePermitted(): boolean {
+  return spawnSync('unshare', [...UNSHARE, 'true']).status === 0
 }
 
 /** How a process ended. */
@@ -46,10 +55,10 @@ export class Stage implements AsyncDisposable {
     writeFileSync(join(this.folder, 'fixtures.json'), benchFixtures(0))
   }
 
-  /** Starts the emulator on a free port: a frozen clock, no limits, a small world with the key of the benchmarks. */
+  /** Starts the emulator on a free port: a frozen clock, no limits, a small sandbox with the key of the benchmarks. */
   start(options: StartOptions = {}): Started {
     const { data = join(this.folder, 'data'), flags = [], preload, environment = {}, throughNpm } = options
-    const world = ['--data', data, '--fixtures', join(this.folder, 'fixtures.json')]
+    const sandbox = ['--data', data, '--fixtures', join(this.folder, 'fixtures.json')]
     const time = ['--rate', '0', '--clock', '2026-03-01T12:00:00Z']
     const all = [
       '--port',
@@ -60,7 +69,7 @@ export class Stage implements AsyncDisposable {
       '--limits',
       'off',
       ...time,
-      ...world,
+      ...sandbox,
       ...flags,
     ]
     const [path, home] = [`${join(process.execPath, '..')}:/usr/bin:/bin`, this.folder]
@@ -70,11 +79,12 @@ export class Stage implements AsyncDisposable {
       detached: throughNpm === true,
     }
     const before = preload === undefined ? [] : ['--import', preload]
+    const direct = [process.execPath, ...before, CLI, 'start', ...all]
     // Without its scripts, npm does not build again before the start.
-    const child =
-      throughNpm === true
-        ? spawn('npm', ['start', '--silent', '--ignore-scripts', '--', ...all], how)
-        : spawn(process.execPath, [...before, CLI, 'start', ...all], how)
+    const viaNpm = ['npm', 'start', '--silent', '--ignore-scripts', '--', ...all]
+    const plain = throughNpm === true ? viaNpm : direct
+    const [program = '', ...args] = options.inNamespace === true ? ['unshare', ...UNSHARE, ...plain] : plain
+    const child = spawn(program, args, how)
     const started = new Started(child, throughNpm === true)
     this.#started.add(started)
     void started.ended.then(() => this.#started.delete(started))
@@ -121,7 +131,7 @@ export class Started {
       return { code, signal, at: performance.now() }
     })
     this.port = within('a process that is ready', this.#announced())
-    // Whoever does not wait for it is told by the exit code.
+    // Anyone who does not wait for it is told by the exit code.
     this.port.catch(() => {})
   }
 
@@ -188,7 +198,10 @@ export function pause(ms: number): Promise<void> {
 }
 
 /** Whether something comes true, looked for every 20 ms. */
-export async function comesTrue(what: () => boolean | Promise<boolean>, patience = 10_000): Promise<boolean> {
+export async function comesTrue(
+  what: () => boolean | Promise<boolean>,
+  patience = PATIENCE,
+): Promise<boolean> {
   const end = performance.now() + patience
   while (performance.now() < end) {
     if (await what()) return true

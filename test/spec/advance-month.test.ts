@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { ReceiptEvent } from '../../src/kernel/time/receipt.ts'
+import type { RanEvent } from '../../src/core/time/scheduler.ts'
 import { cancel, createBatch, intervene, retrieve } from '../support/batches.ts'
-import { pass, webhookWorld } from '../support/webhook-world.ts'
+import { pass, webhookEmulator } from '../support/webhook-emulator.ts'
 
 const HOUR = 3_600_000
 
@@ -17,8 +17,8 @@ function stubborn() {
   }
 }
 
-test('advancing 30 days over batches, retried webhooks and automations: one receipt in order, nothing is left, a GET agrees', async () => {
-  const { world, receiver } = await webhookWorld(stubborn(), {
+test('advancing 30 days over batches, retried webhooks and automations: one result in order, nothing is left, a GET agrees', async () => {
+  const { emulator, receiver } = await webhookEmulator(stubborn(), {
     settings: { 'webhooks.retry': ['10m', '3h', '2d'] },
     collections: {
       agents: [{ id: 'agent-a', name: 'Clerk', _emulator: { teamspace_id: 'ts-a' } }],
@@ -28,35 +28,35 @@ test('advancing 30 days over batches, retried webhooks and automations: one rece
       ],
     },
   })
-  const start = world.now()
+  const start = emulator.now()
   const ids: string[] = []
-  for (let n = 0; n < 12; n++) ids.push((await createBatch(world, { items: 50 + n })).id)
+  for (let n = 0; n < 12; n++) ids.push((await createBatch(emulator, { items: 50 + n })).id)
   const [cancelled = '', held = ''] = ids
-  intervene(world, 'change', held, { hold: true })
-  await cancel(world, cancelled)
+  intervene(emulator, 'change', held, { hold: true })
+  await cancel(emulator, cancelled)
 
-  const receipt = await pass(world, '30d')
+  const result = await pass(emulator, '30d')
 
-  expect(Date.parse(receipt.to) - start).toBe(30 * 24 * HOUR)
-  expect(receipt.parked).toEqual([])
-  const instants = receipt.events.map(({ at }) => Date.parse(at))
+  expect(Date.parse(result.to) - start).toBe(30 * 24 * HOUR)
+  expect(result.failed).toEqual([])
+  const instants = result.events.map(({ at }) => Date.parse(at))
   expect(instants).toEqual([...instants].sort((a, b) => a - b))
-  const of = (kind: string) => receipt.events.filter((event) => event.kind === kind)
+  const of = (kind: string) => result.events.filter((event) => event.kind === kind)
   expect(of('automation.fire').filter(({ ref }) => ref === 'automations/nightly')).toHaveLength(30)
   expect(of('automation.fire').filter(({ ref }) => ref === 'automations/weekly')).toHaveLength(5)
   expect(of('batch.complete')).toHaveLength(10)
   expect(of('batch.expire')).toMatchObject([{ ref: `batch_predictions/${held}`, to: 'expired' }])
   // Each delivery's attempts stand at its own instants: the transition, and then each delay after the one before.
-  expect(attemptsOf(receipt.events)).toEqual([1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4])
+  expect(attemptsOf(result.events)).toEqual([1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4])
 
-  const { data } = (await world.control('GET', '/webhooks/deliveries')).body
+  const { data } = (await emulator.control('GET', '/webhooks/deliveries')).body
   expect(data.map(({ status }: { status: string }) => status)).toEqual(Array(12).fill('delivered'))
   expect(receiver.received).toHaveLength(12 + 9 + 6 + 3)
-  const { next } = (await world.control('GET', '/clock')).body
-  expect(Date.parse(next.at)).toBeGreaterThan(Date.parse(receipt.to))
+  const { next } = (await emulator.control('GET', '/clock')).body
+  expect(Date.parse(next.at)).toBeGreaterThan(Date.parse(result.to))
   for (const id of ids) {
-    const batch = await retrieve(world, id)
-    const last = receipt.events.findLast(
+    const batch = await retrieve(emulator, id)
+    const last = result.events.findLast(
       ({ ref, to }) => ref === `batch_predictions/${id}` && to !== undefined,
     )
     expect(batch.status).toBe(last?.to)
@@ -66,7 +66,7 @@ test('advancing 30 days over batches, retried webhooks and automations: one rece
 })
 
 /** How many attempts each delivery took, ascending. */
-function attemptsOf(events: readonly ReceiptEvent[]): number[] {
+function attemptsOf(events: readonly RanEvent[]): number[] {
   const attempts = new Map<string, number>()
   for (const { ref, webhook } of events) if (webhook !== undefined) attempts.set(ref, webhook.attempt)
   return [...attempts.values()].sort((a, b) => a - b)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type RequestOptions, type TestWorld, testWorld } from '../support/world.ts'
+import { type RequestOptions, type TestEmulator, testEmulator } from '../support/emulator.ts'
 
 function aTemplate(id: string, changes: Readonly<Record<string, unknown>> = {}, facts: object = {}) {
   return {
@@ -18,14 +18,15 @@ function aTemplate(id: string, changes: Readonly<Record<string, unknown>> = {}, 
   }
 }
 
-const claimWorld = () => testWorld({ collections: { agent_templates: [aTemplate('t1'), aTemplate('t2')] } })
+const claimEmulator = () =>
+  testEmulator({ collections: { agent_templates: [aTemplate('t1'), aTemplate('t2')] } })
 
-function claim(world: TestWorld, claim_token: unknown, options?: RequestOptions) {
-  return world.post('/agents/claim', { claim_token }, options)
+function claim(emulator: TestEmulator, claim_token: unknown, options?: RequestOptions) {
+  return emulator.post('/agents/claim', { claim_token }, options)
 }
 
 test('R062 R063 R064 R065 R066 R136 a claim answers with the template, member for member', async () => {
-  const { status, body, assumed } = await claim(await claimWorld(), 'token-t1')
+  const { status, body, assumed } = await claim(await claimEmulator(), 'token-t1')
   const { _emulator: _, claim_token: __, ...template } = aTemplate('t1')
   expect(status).toBe(200)
   expect(body).toEqual(template)
@@ -34,8 +35,8 @@ test('R062 R063 R064 R065 R066 R136 a claim answers with the template, member fo
 
 test('R063 R066 a template may have no connectors and no tools', async () => {
   const bare = { connectors: undefined, config: { prompt: '', custom_prompt: '', tools: [] } }
-  const world = await testWorld({ collections: { agent_templates: [aTemplate('t1', bare)] } })
-  const { body } = await claim(world, 'token-t1')
+  const emulator = await testEmulator({ collections: { agent_templates: [aTemplate('t1', bare)] } })
+  const { body } = await claim(emulator, 'token-t1')
   expect([body.connectors, body.config.tools]).toEqual([[], []])
 })
 
@@ -53,29 +54,29 @@ test.for<[title: string, change: object, pointer: string]>([
   ['R066 a config without custom_prompt', { config: { prompt: '', tools: [] } }, '/config/custom_prompt'],
 ])('%s is refused in a fixture', async ([, change, pointer]) => {
   const collections = { agent_templates: [aTemplate('t1', change as Readonly<Record<string, unknown>>)] }
-  await expect(testWorld({ collections })).rejects.toThrow(`/collections/agent_templates/0${pointer}`)
+  await expect(testEmulator({ collections })).rejects.toThrow(`/collections/agent_templates/0${pointer}`)
 })
 
 test('R119 R135 a token works once', async () => {
-  const world = await claimWorld()
-  expect((await claim(world, 'token-t1')).status).toBe(200)
-  const before = world.digest()
-  const { status, body } = await claim(world, 'token-t1')
+  const emulator = await claimEmulator()
+  expect((await claim(emulator, 'token-t1')).status).toBe(200)
+  const before = emulator.digest()
+  const { status, body } = await claim(emulator, 'token-t1')
   expect([status, body.error]).toEqual([404, 'not_found'])
-  expect(world.digest()).toBe(before)
-  expect((await claim(world, 'token-t2')).status).toBe(200)
+  expect(emulator.digest()).toBe(before)
+  expect((await claim(emulator, 'token-t2')).status).toBe(200)
 })
 
 test('R119 of 50 concurrent claims of one token exactly one succeeds', async () => {
-  const world = await claimWorld()
-  const answers = await Promise.all(Array.from({ length: 50 }, () => claim(world, 'token-t1')))
+  const emulator = await claimEmulator()
+  const answers = await Promise.all(Array.from({ length: 50 }, () => claim(emulator, 'token-t1')))
   expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(49).fill(404)])
 })
 
 test('R119 a claimed token stays consumed after a restart', async () => {
-  const world = await claimWorld()
-  expect((await claim(world, 'token-t1')).status).toBe(200)
-  const again = await world.restart()
+  const emulator = await claimEmulator()
+  expect((await claim(emulator, 'token-t1')).status).toBe(200)
+  const again = await emulator.restart()
   expect((await claim(again, 'token-t1')).status).toBe(404)
   expect((await claim(again, 'token-t2')).status).toBe(200)
 })
@@ -87,20 +88,20 @@ test.for([
   ['R134 an empty string', ''],
   ['R134 an array with the token', ['token-t1']],
 ] as const)('%s is no claim token', async ([, token]) => {
-  const world = await claimWorld()
-  const before = world.digest()
-  const { status, body } = await claim(world, token)
+  const emulator = await claimEmulator()
+  const before = emulator.digest()
+  const { status, body } = await claim(emulator, token)
   expect([status, body.error]).toEqual([400, 'validation_failed'])
   expect(body.details.errors[0].pointer).toBe('/claim_token')
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test('R134 a token is compared as it is: neither trimmed, nor case-folded, nor taken from the state file', async () => {
-  const world = await claimWorld()
-  const digest = world.state('agent_templates')[0].claim_token
+  const emulator = await claimEmulator()
+  const digest = emulator.state('agent_templates')[0].claim_token
   expect(digest).toMatch(/^sha256:/)
   for (const token of ['token-t1 ', 'TOKEN-t1', 'token-t', digest]) {
-    expect((await claim(world, token)).status).toBe(404)
+    expect((await claim(emulator, token)).status).toBe(404)
   }
 })
 
@@ -109,34 +110,34 @@ test('R136 the token of a template of another teamspace is spoken of like one th
     aTemplate('t1', {}, { teamspace_id: 'ts-b' }),
     aTemplate('t2', {}, { teamspace_id: null }),
   ]
-  const world = await testWorld({ collections: { agent_templates } })
-  const foreign = await claim(world, 'token-t1')
+  const emulator = await testEmulator({ collections: { agent_templates } })
+  const foreign = await claim(emulator, 'token-t1')
   expect(foreign.status).toBe(404)
-  expect(foreign.text).toBe((await claim(world, 'token-t9')).text)
-  expect((await claim(world, 'token-t1', { key: 'K2' })).status).toBe(200)
-  expect((await claim(world, 'token-t2')).status).toBe(200)
+  expect(foreign.text).toBe((await claim(emulator, 'token-t9')).text)
+  expect((await claim(emulator, 'token-t1', { key: 'K2' })).status).toBe(200)
+  expect((await claim(emulator, 'token-t2')).status).toBe(200)
 })
 
 test('R137 neither a 401 nor a 429 consumes a token', async () => {
   const overrides = [{ operation: 'agents.claim', limit: 1, window_s: 60 }]
-  const world = await testWorld({
+  const emulator = await testEmulator({
     settings: { 'limits.overrides': overrides },
     collections: { agent_templates: [aTemplate('t1')] },
   })
-  expect((await claim(world, 'token-t1', { key: 'none' })).status).toBe(401)
-  expect((await claim(world, 'token-t1', { token: 'live_nobody' })).status).toBe(401)
-  expect((await claim(world, 'token-t9')).status).toBe(404)
-  const { status, body } = await claim(world, 'token-t1')
+  expect((await claim(emulator, 'token-t1', { key: 'none' })).status).toBe(401)
+  expect((await claim(emulator, 'token-t1', { token: 'live_nobody' })).status).toBe(401)
+  expect((await claim(emulator, 'token-t9')).status).toBe(404)
+  const { status, body } = await claim(emulator, 'token-t1')
   expect([status, body.error]).toEqual([429, 'rate_limit_exceeded'])
-  world.advance('60s')
-  expect((await claim(world, 'token-t1')).status).toBe(200)
+  emulator.advance('60s')
+  expect((await claim(emulator, 'token-t1')).status).toBe(200)
 })
 
 test('R134 R223 generate answers with nothing but a claim token, which redeems a template', async () => {
-  const world = await testWorld()
-  const made = await world.post('/agents/generate', { title: 'Mine', emoji: 1, config: null, prompt: 'x' })
+  const emulator = await testEmulator()
+  const made = await emulator.post('/agents/generate', { title: 'Mine', emoji: 1, config: null, prompt: 'x' })
   expect([made.status, Object.keys(made.body), made.assumed]).toEqual([200, ['claim_token'], ['U043']])
-  const { status, body } = await claim(world, made.body.claim_token)
+  const { status, body } = await claim(emulator, made.body.claim_token)
   expect(status).toBe(200)
   expect(body).toEqual({
     id: expect.stringMatching(/^[0-9a-f]{24}$/),
@@ -152,19 +153,19 @@ test('R134 R223 generate answers with nothing but a claim token, which redeems a
 })
 
 test('R135 each generated token is another one, and the document holds none of them', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const tokens = []
-  for (let n = 0; n < 3; n++) tokens.push((await world.post('/agents/generate', {})).body.claim_token)
+  for (let n = 0; n < 3; n++) tokens.push((await emulator.post('/agents/generate', {})).body.claim_token)
   expect(new Set(tokens).size).toBe(3)
-  const document = JSON.stringify(world.sandbox.document())
+  const document = JSON.stringify(emulator.sandbox.document())
   expect(tokens.filter((token) => document.includes(token))).toEqual([])
 })
 
 test('R223 under --strict generate is a 501 that makes nothing, while claim works', async () => {
-  const world = await testWorld({ strict: true, collections: { agent_templates: [aTemplate('t1')] } })
-  const before = world.digest()
-  const { status, body } = await world.post('/agents/generate', {})
+  const emulator = await testEmulator({ strict: true, collections: { agent_templates: [aTemplate('t1')] } })
+  const before = emulator.digest()
+  const { status, body } = await emulator.post('/agents/generate', {})
   expect([status, body.error, body.retryable]).toEqual([501, 'emulator_contract_unspecified', false])
-  expect(world.digest()).toBe(before)
-  expect((await claim(world, 'token-t1')).status).toBe(200)
+  expect(emulator.digest()).toBe(before)
+  expect((await claim(emulator, 'token-t1')).status).toBe(200)
 })

@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { loadDocument } from '../../src/core/sandboxes/change.ts'
 import { openEmulator } from '../../src/emulator.ts'
-import { agentsRoom } from '../../src/resources/agents/index.ts'
-import { type TestWorld, type TestWorldOptions, testWorld } from '../support/world.ts'
+import { agentsResource } from '../../src/resources/agents/index.ts'
+import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -14,14 +15,17 @@ function anAutomation(id: string, schedule: string | null, facts: object = {}) {
   return { id, title: `Automation ${id}`, _emulator: { agent_id: 'a1', schedule, ...facts } }
 }
 
-function liveWorld(automations: readonly object[], options: TestWorldOptions = {}): Promise<TestWorld> {
+function liveEmulator(
+  automations: readonly object[],
+  options: TestEmulatorOptions = {},
+): Promise<TestEmulator> {
   const agents = [{ id: 'a1', _emulator: { teamspace_id: 'ts-a' } }]
-  return testWorld({ ...options, collections: { agents, automations, ...options.collections } })
+  return testEmulator({ ...options, collections: { agents, automations, ...options.collections } })
 }
 
 /** When the runs of an automation were queued. */
-function firings(world: TestWorld, automation = 'u1'): number[] {
-  const own = world.state('agent_runs').filter(({ automation_id }) => automation_id === automation)
+function firings(emulator: TestEmulator, automation = 'u1'): number[] {
+  const own = emulator.state('agent_runs').filter(({ automation_id }) => automation_id === automation)
   return own.map(({ queued_at }) => Date.parse(queued_at))
 }
 
@@ -35,8 +39,8 @@ function minutesWhere(rule: (date: Date) => boolean, until: number): number[] {
 }
 
 /** What the schedule says about automations: when each fires next. */
-function ahead(world: TestWorld): string[] {
-  const events = world.sandbox.scheduler.horizon().filter(({ kind }) => kind === 'automation.fire')
+function ahead(emulator: TestEmulator): string[] {
+  const events = emulator.sandbox.scheduler.horizon().filter(({ kind }) => kind === 'automation.fire')
   return events.map(({ ref, due_at }) => `${ref} ${due_at}`)
 }
 
@@ -53,23 +57,24 @@ test.for<[schedule: string, rule: (date: Date) => boolean]>([
   ['@hourly', (date) => date.getUTCMinutes() === 0],
   ['0 */5 * * * *', (date) => date.getUTCMinutes() % 5 === 0],
 ])('T35 over a month %s fires at exactly its instants', async ([schedule, rule]) => {
-  const world = await liveWorld([anAutomation('u1', schedule)])
-  await world.advance('31d')
+  const settings = { 'agent_runs.keep': 10_000 }
+  const emulator = await liveEmulator([anAutomation('u1', schedule)], { settings })
+  await emulator.advance('31d')
   const wanted = minutesWhere(rule, START + 31 * DAY)
   expect(wanted.length).toBeGreaterThan(0)
-  expect(firings(world)).toEqual(wanted)
+  expect(firings(emulator)).toEqual(wanted)
 })
 
-test('T35 a schedule with seconds fires to the second, and never at the instant at which the world starts', async () => {
-  const world = await liveWorld([anAutomation('u1', '*/15 * * * * *')])
-  await world.advance('1m')
-  expect(firings(world)).toEqual([15_000, 30_000, 45_000, 60_000].map((after) => START + after))
+test('T35 a schedule with seconds fires to the second, and never at the instant at which the sandbox starts', async () => {
+  const emulator = await liveEmulator([anAutomation('u1', '*/15 * * * * *')])
+  await emulator.advance('1m')
+  expect(firings(emulator)).toEqual([15_000, 30_000, 45_000, 60_000].map((after) => START + after))
 })
 
 test('T35 each firing queues a run of the agent, which is executed a second later', async () => {
-  const world = await liveWorld([anAutomation('u1', '0 6 * * *')])
-  await world.advance('18h')
-  const [run] = world.state('agent_runs')
+  const emulator = await liveEmulator([anAutomation('u1', '0 6 * * *')])
+  await emulator.advance('18h')
+  const [run] = emulator.state('agent_runs')
   expect(run).toEqual({
     id: expect.stringMatching(/^[0-9a-f]{24}$/),
     agent_id: 'a1',
@@ -83,16 +88,16 @@ test('T35 each firing queues a run of the agent, which is executed a second late
     event_id: null,
     payload: null,
   })
-  await world.advance('1s')
+  await emulator.advance('1s')
   const executed = { ...run, status: 'executed', executed_at: '2026-03-02T06:00:01.000Z' }
-  expect(world.state('agent_runs')).toEqual([executed])
+  expect(emulator.state('agent_runs')).toEqual([executed])
 })
 
-test('T35 the receipt tells of firings and executions in order, at their own instants', async () => {
-  const world = await liveWorld([anAutomation('u1', '0 13 * * *'), anAutomation('u2', '@hourly')])
-  const { events, parked } = await world.advance('2h')
-  const [first, second, third] = world.state('agent_runs').map(({ id }) => `agent_runs/${id}`)
-  expect(parked).toEqual([])
+test('T35 the result tells of firings and executions in order, at their own instants', async () => {
+  const emulator = await liveEmulator([anAutomation('u1', '0 13 * * *'), anAutomation('u2', '@hourly')])
+  const { events, failed } = await emulator.advance('2h')
+  const [first, second, third] = emulator.state('agent_runs').map(({ id }) => `agent_runs/${id}`)
+  expect(failed).toEqual([])
   expect(events.map((event) => [event.at.slice(11, 19), event.kind, event.ref])).toEqual([
     ['13:00:00', 'automation.fire', 'automations/u1'],
     ['13:00:00', 'automation.fire', 'automations/u2'],
@@ -106,36 +111,36 @@ test('T35 the receipt tells of firings and executions in order, at their own ins
 
 test('T35 it makes no difference in how many steps, restarts and reloads a month passes', async () => {
   const automations = [anAutomation('u1', '*/30 20-23 * * *'), anAutomation('u2', '45 6 * * 1-5')]
-  const whole = await liveWorld(automations)
+  const whole = await liveEmulator(automations)
   await whole.advance('30d')
-  let world = await liveWorld(automations)
+  let emulator = await liveEmulator(automations)
   for (const step of ['8h', '1d', '17h', '90s', '4d', '1ms', '10h']) {
-    await world.advance(step)
-    world = await world.restart()
+    await emulator.advance(step)
+    emulator = await emulator.restart()
   }
-  await world.advance('1ms')
-  const saved = JSON.parse(JSON.stringify(world.sandbox.document()))
-  await world.advance('7d')
-  world.sandbox.load(saved)
-  await world.advance('90d')
-  world.sandbox.load(saved)
-  await world.advance(`${START + 30 * DAY - world.now()}ms`)
-  expect(firings(world).length).toBeGreaterThan(200)
-  expect(world.state('agent_runs')).toEqual(whole.state('agent_runs'))
-  expect(ahead(world)).toEqual(ahead(whole))
+  await emulator.advance('1ms')
+  const saved = JSON.parse(JSON.stringify(emulator.sandbox.document()))
+  await emulator.advance('7d')
+  loadDocument(emulator.sandbox, saved)
+  await emulator.advance('90d')
+  loadDocument(emulator.sandbox, saved)
+  await emulator.advance(`${START + 30 * DAY - emulator.now()}ms`)
+  expect(firings(emulator).length).toBeGreaterThan(200)
+  expect(emulator.state('agent_runs')).toEqual(whole.state('agent_runs'))
+  expect(ahead(emulator)).toEqual(ahead(whole))
 })
 
-test('T35 the same world fires the same runs, ids included', async () => {
+test('T35 the same sandbox fires the same runs, ids included', async () => {
   const digests = []
   for (let n = 0; n < 2; n++) {
-    const world = await liveWorld([anAutomation('u1', '@hourly'), anAutomation('u2', '*/7 * * * *')])
-    await world.advance('2d')
-    digests.push(world.digest())
+    const emulator = await liveEmulator([anAutomation('u1', '@hourly'), anAutomation('u2', '*/7 * * * *')])
+    await emulator.advance('2d')
+    digests.push(emulator.digest())
   }
   expect(digests[0]).toBe(digests[1])
 })
 
-test('T35 automations of the demo world are to fire as their schedules say, except the deleted one', async () => {
+test('T35 automations of the demo data are to fire as their schedules say, except the deleted one', async () => {
   const clock = '2026-03-01T12:00:00.000Z'
   const emulator = await openEmulator({ port: 0, ephemeral: true, rate: 0, clock, fixtures: 'demo' })
   onTestFinished(() => emulator.close())
@@ -147,110 +152,112 @@ test('T35 automations of the demo world are to fire as their schedules say, exce
 })
 
 test('R120 R184 an automation that is deleted fires no more, and its history stays', async () => {
-  const world = await liveWorld([anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')])
-  await world.advance('2h')
-  await world.advance('1s')
-  const history = world.state('agent_runs')
-  expect((await world.delete(`${at}/u1`)).status).toBe(204)
-  expect(ahead(world)).toEqual(['automations/u2 2026-03-01T15:00:00.000Z'])
-  await world.advance('3h')
-  expect(firings(world)).toHaveLength(2)
-  expect(firings(world, 'u2')).toHaveLength(5)
-  expect(world.state('agent_runs').slice(0, history.length)).toEqual(history)
-  const again = await world.restart()
+  const emulator = await liveEmulator([anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')])
+  await emulator.advance('2h')
+  await emulator.advance('1s')
+  const history = emulator.state('agent_runs')
+  expect((await emulator.delete(`${at}/u1`)).status).toBe(204)
+  expect(ahead(emulator)).toEqual(['automations/u2 2026-03-01T15:00:00.000Z'])
+  await emulator.advance('3h')
+  expect(firings(emulator)).toHaveLength(2)
+  expect(firings(emulator, 'u2')).toHaveLength(5)
+  expect(emulator.state('agent_runs').slice(0, history.length)).toEqual(history)
+  const again = await emulator.restart()
   await again.advance('3h')
   expect(firings(again)).toHaveLength(2)
 })
 
 test('R186 a run that is queued when its automation is deleted executes at its time', async () => {
-  const world = await liveWorld([anAutomation('u1', '@hourly')])
-  await world.advance('1h')
-  await world.delete(`${at}/u1`)
-  expect(world.state('agent_runs')[0].status).toBe('queued')
-  await world.advance('1s')
-  expect(world.state('agent_runs')).toMatchObject([
+  const emulator = await liveEmulator([anAutomation('u1', '@hourly')])
+  await emulator.advance('1h')
+  await emulator.delete(`${at}/u1`)
+  expect(emulator.state('agent_runs')[0].status).toBe('queued')
+  await emulator.advance('1s')
+  expect(emulator.state('agent_runs')).toMatchObject([
     { status: 'executed', executed_at: '2026-03-01T13:00:01.000Z' },
   ])
 })
 
 test('R186 with automations.queued_runs=drop it never executes, and others do', async () => {
   const settings = { 'automations.queued_runs': 'drop' }
-  const world = await liveWorld([anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')], { settings })
-  await world.advance('1h')
-  await world.delete(`${at}/u1`)
-  const kinds = world.sandbox.scheduler.horizon().map(({ kind }) => kind)
+  const emulator = await liveEmulator([anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')], {
+    settings,
+  })
+  await emulator.advance('1h')
+  await emulator.delete(`${at}/u1`)
+  const kinds = emulator.sandbox.scheduler.horizon().map(({ kind }) => kind)
   expect(kinds).toEqual(['agent-run.execute', 'automation.fire'])
-  await world.advance('1m')
-  expect(world.state('agent_runs')).toMatchObject([
+  await emulator.advance('1m')
+  expect(emulator.state('agent_runs')).toMatchObject([
     { automation_id: 'u1', status: 'dropped', executed_at: null },
     { automation_id: 'u2', status: 'executed' },
   ])
 })
 
 test('R120 a deleted automation does not fire even where its event is still in the schedule', async () => {
-  const world = await liveWorld([anAutomation('u1', '@hourly')])
-  const document = JSON.parse(JSON.stringify(world.sandbox.document()))
+  const emulator = await liveEmulator([anAutomation('u1', '@hourly')])
+  const document = JSON.parse(JSON.stringify(emulator.sandbox.document()))
   document.collections.automations[0]._emulator.deleted_at = '2026-03-01T12:00:00.000Z'
-  world.sandbox.load(document)
-  expect(ahead(world)).toHaveLength(1)
-  await world.advance('5h')
-  expect([world.state('agent_runs'), ahead(world)]).toEqual([[], []])
+  loadDocument(emulator.sandbox, document)
+  expect(ahead(emulator)).toHaveLength(1)
+  await emulator.advance('5h')
+  expect([emulator.state('agent_runs'), ahead(emulator)]).toEqual([[], []])
 })
 
 test('R223 an automation that is created over the API has no schedule, so it never fires by itself', async () => {
-  const world = await liveWorld([])
-  await world.post(at, { schedule: '* * * * *', _emulator: { schedule: '* * * * *' } })
-  await world.advance('1d')
-  expect(world.state('agent_runs')).toEqual([])
+  const emulator = await liveEmulator([])
+  await emulator.post(at, { schedule: '* * * * *', _emulator: { schedule: '* * * * *' } })
+  await emulator.advance('1d')
+  expect(emulator.state('agent_runs')).toEqual([])
 })
 
 test('R223 an update over the API leaves the schedule as it is', async () => {
-  const world = await liveWorld([anAutomation('u1', '@hourly')])
-  await world.patch(`${at}/u1`, { title: 'x', _emulator: { schedule: null } })
-  await world.advance('90m')
-  expect(firings(world)).toEqual([START + HOUR])
+  const emulator = await liveEmulator([anAutomation('u1', '@hourly')])
+  await emulator.patch(`${at}/u1`, { title: 'x', _emulator: { schedule: null } })
+  await emulator.advance('90m')
+  expect(firings(emulator)).toEqual([START + HOUR])
 })
 
 test('T35 a schedule that is written through the control interface holds from now on', async () => {
-  const world = await liveWorld([anAutomation('u1', null)])
-  await world.advance('90m')
+  const emulator = await liveEmulator([anAutomation('u1', null)])
+  await emulator.advance('90m')
   const write = (schedule: string | null) =>
-    world.control('PUT', '/state/automations/u1', anAutomation('u1', schedule))
+    emulator.control('PUT', '/state/automations/u1', anAutomation('u1', schedule))
   await write('@hourly')
-  expect(ahead(world)).toEqual(['automations/u1 2026-03-01T14:00:00.000Z'])
+  expect(ahead(emulator)).toEqual(['automations/u1 2026-03-01T14:00:00.000Z'])
   await write('15 * * * *')
-  expect(ahead(world)).toEqual(['automations/u1 2026-03-01T14:15:00.000Z'])
-  await world.advance('2h')
+  expect(ahead(emulator)).toEqual(['automations/u1 2026-03-01T14:15:00.000Z'])
+  await emulator.advance('2h')
   await write(null)
-  expect(ahead(world)).toEqual([])
-  await world.advance('1d')
-  const minutes = firings(world).map((instant) => (instant - START) / MINUTE)
+  expect(ahead(emulator)).toEqual([])
+  await emulator.advance('1d')
+  const minutes = firings(emulator).map((instant) => (instant - START) / MINUTE)
   expect(minutes).toEqual([135, 195])
 })
 
 test('T35 a deletion or its undoing through the control interface stops the automation or starts it again', async () => {
-  const world = await liveWorld([anAutomation('u1', '@hourly')])
+  const emulator = await liveEmulator([anAutomation('u1', '@hourly')])
   const deleted_at = '2026-03-01T12:00:00.000Z'
-  await world.control('PATCH', '/state/automations/u1', { _emulator: { deleted_at } })
-  expect(ahead(world)).toEqual([])
-  await world.advance('90m')
-  await world.control('PATCH', '/state/automations/u1', { _emulator: { deleted_at: null } })
-  expect(ahead(world)).toEqual(['automations/u1 2026-03-01T14:00:00.000Z'])
-  await world.control('DELETE', '/state/automations/u1')
-  expect(ahead(world)).toEqual([])
-  await world.advance('1d')
-  expect(world.state('agent_runs')).toEqual([])
+  await emulator.control('PATCH', '/state/automations/u1', { _emulator: { deleted_at } })
+  expect(ahead(emulator)).toEqual([])
+  await emulator.advance('90m')
+  await emulator.control('PATCH', '/state/automations/u1', { _emulator: { deleted_at: null } })
+  expect(ahead(emulator)).toEqual(['automations/u1 2026-03-01T14:00:00.000Z'])
+  await emulator.control('DELETE', '/state/automations/u1')
+  expect(ahead(emulator)).toEqual([])
+  await emulator.advance('1d')
+  expect(emulator.state('agent_runs')).toEqual([])
 })
 
 test('T35 a record that is written again as it is does not move its event', async () => {
   const automations = [anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')]
-  const world = await liveWorld(automations)
-  await world.advance('20m')
-  const before = world.sandbox.scheduler.horizon()
-  await world.control('PUT', '/state/automations/u1', { ...automations[0], title: 'Other' })
-  expect(world.sandbox.scheduler.horizon()).toEqual(before)
-  await world.advance('2h')
-  expect(world.state('agent_runs').map(({ automation_id }) => automation_id)).toEqual([
+  const emulator = await liveEmulator(automations)
+  await emulator.advance('20m')
+  const before = emulator.sandbox.scheduler.horizon()
+  await emulator.control('PUT', '/state/automations/u1', { ...automations[0], title: 'Other' })
+  expect(emulator.sandbox.scheduler.horizon()).toEqual(before)
+  await emulator.advance('2h')
+  expect(emulator.state('agent_runs').map(({ automation_id }) => automation_id)).toEqual([
     'u1',
     'u2',
     'u1',
@@ -260,29 +267,29 @@ test('T35 a record that is written again as it is does not move its event', asyn
 
 test('T35 a record that is written at the instant of its firing, before it has fired, fires once', async () => {
   const automations = [anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')]
-  const world = await liveWorld(automations)
-  await world.control('POST', '/clock/advance', { steps: 1 })
-  const before = ahead(world)
+  const emulator = await liveEmulator(automations)
+  await emulator.control('POST', '/clock/advance', { steps: 1 })
+  const before = ahead(emulator)
   expect(before).toEqual([
     'automations/u2 2026-03-01T13:00:00.000Z',
     'automations/u1 2026-03-01T14:00:00.000Z',
   ])
-  const scope = world.sandbox.scope('test')
-  for (const record of world.state('automations')) agentsRoom.arm?.(scope, 'automations', record)
-  world.sandbox.commit(scope)
-  expect(ahead(world)).toEqual(before)
-  await world.control('PUT', '/state/automations/u2', automations[1])
-  await world.advance('59m')
-  expect([firings(world), firings(world, 'u2')]).toEqual([[START + HOUR], [START + HOUR]])
+  const scope = emulator.sandbox.scope('test')
+  for (const record of emulator.state('automations')) agentsResource.arm?.(scope, 'automations', record)
+  emulator.sandbox.commit(scope)
+  expect(ahead(emulator)).toEqual(before)
+  await emulator.control('PUT', '/state/automations/u2', automations[1])
+  await emulator.advance('59m')
+  expect([firings(emulator), firings(emulator, 'u2')]).toEqual([[START + HOUR], [START + HOUR]])
 })
 
 test('T35 an automation that comes with a fixtures document later fires from then on', async () => {
-  const world = await liveWorld([])
-  await world.advance('150m')
+  const emulator = await liveEmulator([])
+  await emulator.advance('150m')
   const collections = { automations: [anAutomation('u1', '@hourly')] }
-  expect((await world.control('POST', '/fixtures', { collections })).status).toBe(200)
-  await world.advance('1h')
-  expect(firings(world)).toEqual([START + 3 * HOUR])
+  expect((await emulator.control('POST', '/fixtures', { collections })).status).toBe(200)
+  await emulator.advance('1h')
+  expect(firings(emulator)).toEqual([START + 3 * HOUR])
 })
 
 const aRun = (id: string, status: string, queued_at: string) => ({ id, agent_id: 'a1', status, queued_at })
@@ -296,14 +303,16 @@ test('T35 queued runs of fixtures execute when their time in the queue is over, 
     aRun('dropped', 'dropped', '2026-02-01T00:00:00.000Z'),
     aRun('never', 'queued', '9999-12-31T23:59:59.999Z'),
   ]
-  const world = await liveWorld([], { collections: { agent_runs } })
-  expect(world.sandbox.scheduler.horizon().map(({ ref, due_at }) => `${ref} ${due_at}`)).toEqual([
+  const emulator = await liveEmulator([], { collections: { agent_runs } })
+  expect(emulator.sandbox.scheduler.horizon().map(({ ref, due_at }) => `${ref} ${due_at}`)).toEqual([
     'agent_runs/past 2026-03-01T12:00:00.000Z',
     'agent_runs/now 2026-03-01T12:00:01.000Z',
     'agent_runs/ahead 2026-03-01T12:00:31.000Z',
   ])
-  await world.advance('1h')
-  expect(world.state('agent_runs').map(({ id, status, executed_at }) => [id, status, executed_at])).toEqual([
+  await emulator.advance('1h')
+  expect(
+    emulator.state('agent_runs').map(({ id, status, executed_at }) => [id, status, executed_at]),
+  ).toEqual([
     ['ahead', 'executed', '2026-03-01T12:00:31.000Z'],
     ['now', 'executed', '2026-03-01T12:00:01.000Z'],
     ['past', 'executed', '2026-03-01T12:00:00.000Z'],
@@ -315,35 +324,37 @@ test('T35 queued runs of fixtures execute when their time in the queue is over, 
 
 test('T35 a queued run that is dropped by hand does not execute', async () => {
   const agent_runs = [aRun('r1', 'queued', '2026-03-01T12:00:00.000Z')]
-  const world = await liveWorld([], { collections: { agent_runs } })
-  await world.control('PATCH', '/state/agent_runs/r1', { status: 'dropped' })
-  expect(world.sandbox.scheduler.horizon()).toEqual([])
-  await world.advance('1h')
-  expect(world.state('agent_runs')[0].status).toBe('dropped')
+  const emulator = await liveEmulator([], { collections: { agent_runs } })
+  await emulator.control('PATCH', '/state/agent_runs/r1', { status: 'dropped' })
+  expect(emulator.sandbox.scheduler.horizon()).toEqual([])
+  await emulator.advance('1h')
+  expect(emulator.state('agent_runs')[0].status).toBe('dropped')
 })
 
 test.for(['daily', '* * * *', '61 * * * *', '2026-03-01T12:00:00Z', '', '0 0 30 2 *'])(
   'T35 the schedule "%s" is refused in fixtures, where it stands',
   async (schedule) => {
-    const made = liveWorld([anAutomation('u1', '@hourly'), anAutomation('u2', schedule)])
+    const made = liveEmulator([anAutomation('u1', '@hourly'), anAutomation('u2', schedule)])
     await expect(made).rejects.toThrow('/collections/automations/1/_emulator/schedule: ')
   },
 )
 
 test('T35 a schedule that is none is refused in a write and in a document, and changes nothing', async () => {
-  const world = await liveWorld([anAutomation('u1', '@hourly')])
-  const before = world.digest()
-  const written = await world.control('PUT', '/state/automations/u1', anAutomation('u1', 'daily'))
+  const emulator = await liveEmulator([anAutomation('u1', '@hourly')])
+  const before = emulator.digest()
+  const written = await emulator.control('PUT', '/state/automations/u1', anAutomation('u1', 'daily'))
   expect([written.status, written.body.details.errors[0].pointer]).toEqual([400, '/_emulator/schedule'])
   expect(written.body.message).toContain('"30 6 * * 1-5"')
-  const document = JSON.parse(JSON.stringify(world.sandbox.document()))
+  const document = JSON.parse(JSON.stringify(emulator.sandbox.document()))
   document.collections.automations[0]._emulator.schedule = 'daily'
-  expect(() => world.sandbox.load(document)).toThrow('/collections/automations/0/_emulator/schedule')
-  expect(world.digest()).toBe(before)
+  expect(() => loadDocument(emulator.sandbox, document)).toThrow(
+    '/collections/automations/0/_emulator/schedule',
+  )
+  expect(emulator.digest()).toBe(before)
 })
 
 test('T35 when an automation fires is a fact that no answer shows', async () => {
-  const world = await liveWorld([anAutomation('u1', '@hourly')])
-  await world.advance('1h')
-  expect((await world.get(`${at}/u1`)).text).toBe('{"id":"u1","title":"Automation u1"}')
+  const emulator = await liveEmulator([anAutomation('u1', '@hourly')])
+  await emulator.advance('1h')
+  expect((await emulator.get(`${at}/u1`)).text).toBe('{"id":"u1","title":"Automation u1"}')
 })

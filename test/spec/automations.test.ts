@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type TestWorld, type TestWorldOptions, testWorld } from '../support/world.ts'
+import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
 
 const NOW = '2026-03-01T12:00:00.000Z'
 const SCHEDULE = '0 6 * * *'
@@ -26,7 +26,7 @@ const aRun = (id: string, automation_id: string, status = 'queued') => ({
 })
 
 /** Two automations of one agent, one of another and one of another teamspace. */
-function automationWorld(options: TestWorldOptions = {}): Promise<TestWorld> {
+function automationEmulator(options: TestEmulatorOptions = {}): Promise<TestEmulator> {
   const agents = [anAgent('a1'), anAgent('a2'), anAgent('a9', 'ts-b')]
   const automations = [
     anAutomation('u1'),
@@ -34,72 +34,74 @@ function automationWorld(options: TestWorldOptions = {}): Promise<TestWorld> {
     anAutomation('u3', 'a2'),
     anAutomation('u9', 'a9'),
   ]
-  return testWorld({ ...options, collections: { agents, automations, ...options.collections } })
+  return testEmulator({ ...options, collections: { agents, automations, ...options.collections } })
 }
 
 const at = '/agents/a1/automations'
 
-async function listed(world: TestWorld, path = at): Promise<string[]> {
-  return (await world.get(path)).body.data.map(({ id }: { id: string }) => id).sort()
+async function listed(emulator: TestEmulator, path = at): Promise<string[]> {
+  return (await emulator.get(path)).body.data.map(({ id }: { id: string }) => id).sort()
 }
 
 test('R120 R184 a deleted automation disappears from list and retrieve, and its record and its runs stay', async () => {
   const runs = [aRun('r1', 'u1', 'executed'), aRun('r2', 'u1')]
-  const world = await automationWorld({ collections: { agent_runs: runs } })
-  const history = world.state('agent_runs')
-  const { status, text } = await world.delete(`${at}/u1`)
+  const emulator = await automationEmulator({ collections: { agent_runs: runs } })
+  const history = emulator.state('agent_runs')
+  const { status, text } = await emulator.delete(`${at}/u1`)
   expect([status, text]).toEqual([204, ''])
-  expect(await listed(world)).toEqual(['u2'])
-  expect((await world.get(`${at}/u1`)).status).toBe(404)
-  expect(world.state('automations')[0]).toEqual({
+  expect(await listed(emulator)).toEqual(['u2'])
+  expect((await emulator.get(`${at}/u1`)).status).toBe(404)
+  expect(emulator.state('automations')[0]).toEqual({
     ...anAutomation('u1'),
     _emulator: { agent_id: 'a1', schedule: SCHEDULE, deleted_at: NOW },
   })
-  expect(world.state('agent_runs')).toEqual(history)
+  expect(emulator.state('agent_runs')).toEqual(history)
 })
 
 test('R120 a deleted automation can neither be updated nor deleted again (T35)', async () => {
-  const world = await automationWorld()
-  await world.delete(`${at}/u1`)
-  const before = world.digest()
-  const never = await world.delete(`${at}/u0`)
-  const again = await world.delete(`${at}/u1`)
+  const emulator = await automationEmulator()
+  await emulator.delete(`${at}/u1`)
+  const before = emulator.digest()
+  const never = await emulator.delete(`${at}/u0`)
+  const again = await emulator.delete(`${at}/u1`)
   expect([again.status, again.text]).toEqual([404, never.text.replace('u0', 'u1')])
-  expect((await world.patch(`${at}/u1`, { title: 'x' })).status).toBe(404)
-  expect(world.digest()).toBe(before)
+  expect((await emulator.patch(`${at}/u1`, { title: 'x' })).status).toBe(404)
+  expect(emulator.digest()).toBe(before)
 })
 
 test('R120 an automation stays deleted over time and after a restart', async () => {
-  const world = await automationWorld()
-  await world.delete(`${at}/u1`)
-  world.advance('30d')
-  const fired = new Set(world.state('agent_runs').map(({ automation_id }) => automation_id))
+  const emulator = await automationEmulator()
+  await emulator.delete(`${at}/u1`)
+  emulator.advance('30d')
+  const fired = new Set(emulator.state('agent_runs').map(({ automation_id }) => automation_id))
   expect([...fired]).toEqual(['u2', 'u3', 'u9'])
-  expect(await listed(await world.restart())).toEqual(['u2'])
+  expect(await listed(await emulator.restart())).toEqual(['u2'])
 })
 
 test('R185 the agent and its other automations are as before', async () => {
-  const world = await automationWorld()
-  const agents = world.state('agents')
-  const [, ...others] = world.state('automations')
-  await world.delete(`${at}/u1`)
-  expect(world.state('agents')).toEqual(agents)
-  expect(world.state('automations').slice(1)).toEqual(others)
+  const emulator = await automationEmulator()
+  const agents = emulator.state('agents')
+  const [, ...others] = emulator.state('automations')
+  await emulator.delete(`${at}/u1`)
+  expect(emulator.state('agents')).toEqual(agents)
+  expect(emulator.state('automations').slice(1)).toEqual(others)
 })
 
 test('R186 runs that are already queued stay queued', async () => {
-  const world = await automationWorld({ collections: { agent_runs: [aRun('r1', 'u1'), aRun('r2', 'u2')] } })
-  await world.delete(`${at}/u1`)
-  expect(world.state('agent_runs').map(({ status }) => status)).toEqual(['queued', 'queued'])
+  const emulator = await automationEmulator({
+    collections: { agent_runs: [aRun('r1', 'u1'), aRun('r2', 'u2')] },
+  })
+  await emulator.delete(`${at}/u1`)
+  expect(emulator.state('agent_runs').map(({ status }) => status)).toEqual(['queued', 'queued'])
 })
 
 test('R186 a setting drops the queued runs of the deleted automation, and no others', async () => {
-  const world = await automationWorld({
+  const emulator = await automationEmulator({
     settings: { 'automations.queued_runs': 'drop' },
     collections: { agent_runs: [aRun('r1', 'u1'), aRun('r2', 'u2'), aRun('r3', 'u1', 'executed')] },
   })
-  await world.delete(`${at}/u1`)
-  expect(world.state('agent_runs').map(({ id, status }) => [id, status])).toEqual([
+  await emulator.delete(`${at}/u1`)
+  expect(emulator.state('agent_runs').map(({ id, status }) => [id, status])).toEqual([
     ['r1', 'dropped'],
     ['r2', 'queued'],
     ['r3', 'executed'],
@@ -107,47 +109,47 @@ test('R186 a setting drops the queued runs of the deleted automation, and no oth
 })
 
 test('R184 an automation is only found below its own agent, and an agent in its own teamspace', async () => {
-  const world = await automationWorld()
-  const before = world.digest()
+  const emulator = await automationEmulator()
+  const before = emulator.digest()
   for (const path of [
     '/agents/a1/automations/u3',
     '/agents/a9/automations/u9',
     '/agents/a0/automations/u1',
   ]) {
-    expect((await world.delete(path)).status).toBe(404)
+    expect((await emulator.delete(path)).status).toBe(404)
   }
-  const foreign = await world.delete('/agents/a9/automations/u9')
-  const unknown = await world.delete('/agents/a0/automations/u9')
+  const foreign = await emulator.delete('/agents/a9/automations/u9')
+  const unknown = await emulator.delete('/agents/a0/automations/u9')
   expect(foreign.text).toBe(unknown.text.replace('a0', 'a9'))
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test('R184 the success of a deletion is a setting', async () => {
-  const world = await automationWorld({ settings: { 'success.delete': 200 } })
-  const { status, body } = await world.delete(`${at}/u1`)
+  const emulator = await automationEmulator({ settings: { 'success.delete': 200 } })
+  const { status, body } = await emulator.delete(`${at}/u1`)
   expect([status, body]).toEqual([200, {}])
 })
 
 test('R187 deletions are rate limited, and a 429 deletes nothing', async () => {
   const overrides = [{ operation: 'automations.delete', limit: 1, window_s: 60 }]
-  const world = await automationWorld({ settings: { 'limits.overrides': overrides } })
-  expect((await world.delete(`${at}/u1`)).status).toBe(204)
-  const { status, body, headers } = await world.delete(`${at}/u2`)
+  const emulator = await automationEmulator({ settings: { 'limits.overrides': overrides } })
+  expect((await emulator.delete(`${at}/u1`)).status).toBe(204)
+  const { status, body, headers } = await emulator.delete(`${at}/u2`)
   expect([status, body.error, headers.get('retry-after')]).toEqual([429, 'rate_limit_exceeded', '60'])
-  expect(await listed(world)).toEqual(['u2'])
+  expect(await listed(emulator)).toEqual(['u2'])
 })
 
 test('R223 automations are passed through as they were given, beside an id', async () => {
-  const world = await automationWorld()
+  const emulator = await automationEmulator()
   const odd = JSON.parse('{"id":"mine","_emulator":{"agent_id":"a2"},"__proto__":{"x":1},"":[null],"n":1e3}')
-  const made = await world.post(at, odd)
+  const made = await emulator.post(at, odd)
   const { id } = made.body
   expect([made.status, made.assumed]).toEqual([200, ['U043']])
   expect(id).toMatch(/^[0-9a-f]{24}$/)
   expect(made.text).toBe(`{"id":"${id}","__proto__":{"x":1},"":[null],"n":1000}`)
-  const again = await world.restart()
+  const again = await emulator.restart()
   expect((await again.get(`${at}/${id}`)).text).toBe(made.text)
-  expect(world.state('automations').at(-1)._emulator).toEqual({
+  expect(emulator.state('automations').at(-1)._emulator).toEqual({
     agent_id: 'a1',
     schedule: null,
     deleted_at: null,
@@ -155,16 +157,16 @@ test('R223 automations are passed through as they were given, beside an id', asy
 })
 
 test('R223 an update replaces the members that it gives, but neither the id nor the facts', async () => {
-  const world = await automationWorld()
-  const { body } = await world.patch(`${at}/u1`, {
+  const emulator = await automationEmulator()
+  const { body } = await emulator.patch(`${at}/u1`, {
     id: 'x',
     _emulator: { agent_id: 'a2' },
     title: null,
     more: [],
   })
   expect(body).toEqual({ id: 'u1', title: null, when: { every: 'day' }, more: [] })
-  expect((await world.get(`${at}/u1`)).body).toEqual(body)
-  expect(await listed(world)).toEqual(['u1', 'u2'])
+  expect((await emulator.get(`${at}/u1`)).body).toEqual(body)
+  expect(await listed(emulator)).toEqual(['u1', 'u2'])
 })
 
 test('R223 lists hold the records of the teamspace alone, newest first where they tell', async () => {
@@ -174,8 +176,8 @@ test('R223 lists hold the records of the teamspace alone, newest first where the
     dated('c', '2026-02-01T00:00:00.000Z'),
     dated('d', null),
   ]
-  const world = await testWorld({ collections: { agents: [...agents, anAgent('z', 'ts-b')] } })
-  const { body, assumed } = await world.get('/agents')
+  const emulator = await testEmulator({ collections: { agents: [...agents, anAgent('z', 'ts-b')] } })
+  const { body, assumed } = await emulator.get('/agents')
   expect(body.object).toBe('list')
   expect(body.data.map(({ id }: { id: string }) => id)).toEqual(['c', 'b', 'd'])
   expect(JSON.stringify(body)).not.toContain('_emulator')
@@ -189,18 +191,18 @@ test.for<[title: string, method: string, path: string]>([
   ['R223 automations.retrieve', 'GET', `${at}/u1`],
   ['R223 automations.update', 'PATCH', `${at}/u1`],
 ])('%s is a 501 under --strict, before anything is looked up', async ([, method, path]) => {
-  const world = await automationWorld({ strict: true })
-  const before = world.digest()
+  const emulator = await automationEmulator({ strict: true })
+  const before = emulator.digest()
   const hasBody = method === 'POST' || method === 'PATCH'
   for (const target of [path, path.replace('a1', 'a0')]) {
-    const { status, body, headers } = await world.request(method, target, hasBody ? { json: {} } : {})
+    const { status, body, headers } = await emulator.request(method, target, hasBody ? { json: {} } : {})
     expect([status, body.error, body.details]).toEqual([501, 'emulator_contract_unspecified', {}])
     expect(headers.get('x-ratelimit-limit')).toBe('200')
   }
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test('R184 a deletion has a contract, so --strict does not stop it', async () => {
-  const world = await automationWorld({ strict: true })
-  expect((await world.delete(`${at}/u1`)).status).toBe(204)
+  const emulator = await automationEmulator({ strict: true })
+  expect((await emulator.delete(`${at}/u1`)).status).toBe(204)
 })

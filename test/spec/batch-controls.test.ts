@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest'
-import { Refusal } from '../../src/kernel/errors.ts'
+import { Refusal } from '../../src/core/errors.ts'
 import { batchStatuses } from '../../src/resources/batch-predictions/states.ts'
-import { batchWorld, bring, counts, createBatch, intervene, linesOf, retrieve } from '../support/batches.ts'
+import {
+  batchEmulator,
+  bring,
+  counts,
+  createBatch,
+  intervene,
+  linesOf,
+  retrieve,
+} from '../support/batches.ts'
 
 /** The code and detail with which something is refused. */
 function refusal(work: () => unknown): string {
@@ -15,12 +23,12 @@ function refusal(work: () => unknown): string {
 }
 
 test('a batch shows its plan, its counts now and what is ahead of it, in words', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world, { items: 120 })
-  world.advance('2200ms')
-  const view = intervene(world, 'show', id)
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator, { items: 120 })
+  emulator.advance('2200ms')
+  const view = intervene(emulator, 'show', id)
   expect(view).toMatchObject({
-    batch: await retrieve(world, id),
+    batch: await retrieve(emulator, id),
     request: { prompt: 'Read the total.', effective_model: 'model-1', items: 120 },
     plan: { pace: { validating: '2s' }, stages: [{ from: 0, outcomes: [] }], rejected: [] },
     progress: { finished: 50, all_finished_at: '2026-03-01T12:00:02.600Z', held: false },
@@ -32,25 +40,25 @@ test('a batch shows its plan, its counts now and what is ahead of it, in words',
       kind: 'batch.finalize',
       due_at: '2026-03-01T12:00:02.600Z',
       urgency: 'work',
-      says: 'The last of 120 items is finished: the batch is finalized.',
+      description: 'The last of 120 items is finished: the batch is finalized.',
     },
     {
       kind: 'batch.expire',
       due_at: '2026-03-02T12:00:00.000Z',
       urgency: 'deadline',
-      says: expect.stringMatching(/\.$/),
+      description: expect.stringMatching(/\.$/),
     },
   ])
 })
 
 test('interventions are routes of the control API, with and without a body', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
   const control = async (method: string, path: string, body?: object) => {
-    const answer = await world.control(method, `/batches/${id}${path}`, body)
+    const answer = await emulator.control(method, `/batches/${id}${path}`, body)
     return [answer.status, answer.body]
   }
-  expect(await control('GET', '')).toEqual([200, intervene(world, 'show', id)])
+  expect(await control('GET', '')).toEqual([200, intervene(emulator, 'show', id)])
   expect(await control('PATCH', '', { hold: true })).toMatchObject([200, { progress: { held: true } }])
   expect(await control('POST', '/complete')).toMatchObject([200, { batch: { status: 'completed' } }])
   expect(await control('POST', '/fail', { detail: 'x' })).toMatchObject([409, { error: 'conflict' }])
@@ -58,19 +66,19 @@ test('interventions are routes of the control API, with and without a body', asy
 })
 
 test('an unknown batch is not found', async () => {
-  const world = await batchWorld()
-  expect(refusal(() => intervene(world, 'show', 'nobody'))).toMatch(/^not_found: .*"nobody"/)
+  const emulator = await batchEmulator()
+  expect(refusal(() => intervene(emulator, 'show', 'nobody'))).toMatch(/^not_found: .*"nobody"/)
 })
 
 test('a new pace counts from now on, and what is finished stays finished', async () => {
-  const world = await batchWorld({ 'batch.pace': { in_progress: { per_item: '1s' } } })
-  const { id } = await createBatch(world, { items: 10 })
-  world.advance('5500ms')
-  intervene(world, 'change', id, { pace: { in_progress: { per_item: '2s', concurrency: 2 } } })
+  const emulator = await batchEmulator({ 'batch.pace': { in_progress: { per_item: '1s' } } })
+  const { id } = await createBatch(emulator, { items: 10 })
+  emulator.advance('5500ms')
+  intervene(emulator, 'change', id, { pace: { in_progress: { per_item: '2s', concurrency: 2 } } })
   const seen = []
   for (const by of ['0s', '1999ms', '1ms', '4s', '2s']) {
-    world.advance(by)
-    const batch = await retrieve(world, id)
+    emulator.advance(by)
+    const batch = await retrieve(emulator, id)
     seen.push([batch.status, batch.request_counts.succeeded])
   }
   expect(seen).toEqual([
@@ -83,24 +91,24 @@ test('a new pace counts from now on, and what is finished stays finished', async
 })
 
 test('a pace of a later phase leaves the present one alone', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
-  world.advance('1s')
-  intervene(world, 'change', id, { pace: { finalizing: '1h' } })
-  world.advance('1s')
-  expect((await retrieve(world, id)).status).toBe('in_progress')
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  emulator.advance('1s')
+  intervene(emulator, 'change', id, { pace: { finalizing: '1h' } })
+  emulator.advance('1s')
+  expect((await retrieve(emulator, id)).status).toBe('in_progress')
 })
 
 test('new outcomes are those of unfinished items: counts never go back', async () => {
-  const world = await batchWorld({ 'batch.pace': { in_progress: { per_item: '1s' } } })
-  const { id } = await createBatch(world, { items: 6 })
-  world.advance('4s')
-  intervene(world, 'change', id, { outcomes: [{ status: 'errored' }] })
-  expect(counts(await retrieve(world, id))).toEqual({ total: 6, succeeded: 2, processing: 4 })
-  world.advance('2s')
-  intervene(world, 'change', id, { outcomes: [] })
-  world.advance('1h')
-  expect((await linesOf(world, id)).map((line) => line.status)).toEqual([
+  const emulator = await batchEmulator({ 'batch.pace': { in_progress: { per_item: '1s' } } })
+  const { id } = await createBatch(emulator, { items: 6 })
+  emulator.advance('4s')
+  intervene(emulator, 'change', id, { outcomes: [{ status: 'errored' }] })
+  expect(counts(await retrieve(emulator, id))).toEqual({ total: 6, succeeded: 2, processing: 4 })
+  emulator.advance('2s')
+  intervene(emulator, 'change', id, { outcomes: [] })
+  emulator.advance('1h')
+  expect((await linesOf(emulator, id)).map((line) => line.status)).toEqual([
     'succeeded',
     'succeeded',
     'errored',
@@ -112,70 +120,70 @@ test('new outcomes are those of unfinished items: counts never go back', async (
 
 test('a batch is held where it is until it is let go, in every phase', async () => {
   for (const status of ['validating', 'in_progress', 'finalizing', 'cancelling']) {
-    const world = await batchWorld()
-    const { id } = await createBatch(world)
-    const batch = await bring(world, id, status)
-    intervene(world, 'change', id, { hold: true })
-    world.advance('1h')
-    expect(await retrieve(world, id)).toEqual(batch)
-    intervene(world, 'change', id, { hold: false })
-    world.advance('10s')
-    expect((await retrieve(world, id)).status).toBe(status === 'cancelling' ? 'cancelled' : 'completed')
+    const emulator = await batchEmulator()
+    const { id } = await createBatch(emulator)
+    const batch = await bring(emulator, id, status)
+    intervene(emulator, 'change', id, { hold: true })
+    emulator.advance('1h')
+    expect(await retrieve(emulator, id)).toEqual(batch)
+    intervene(emulator, 'change', id, { hold: false })
+    emulator.advance('10s')
+    expect((await retrieve(emulator, id)).status).toBe(status === 'cancelling' ? 'cancelled' : 'completed')
   }
 })
 
 test('a held batch still expires', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
-  intervene(world, 'change', id, { hold: true })
-  world.advance('24h')
-  expect((await retrieve(world, id)).status).toBe('expired')
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  intervene(emulator, 'change', id, { hold: true })
+  emulator.advance('24h')
+  expect((await retrieve(emulator, id)).status).toBe('expired')
 })
 
 test('letting go of a phase whose pace is to hold ends it', async () => {
-  const world = await batchWorld({
+  const emulator = await batchEmulator({
     'batch.pace': { validating: 'hold', in_progress: 'hold', finalizing: 'hold' },
   })
-  const { id } = await createBatch(world)
+  const { id } = await createBatch(emulator)
   const seen = []
   for (let n = 0; n < 4; n++) {
-    world.advance('1h')
-    seen.push((await retrieve(world, id)).status)
-    if (n < 3) intervene(world, 'change', id, { hold: false })
+    emulator.advance('1h')
+    seen.push((await retrieve(emulator, id)).status)
+    if (n < 3) intervene(emulator, 'change', id, { hold: false })
   }
   expect(seen).toEqual(['validating', 'in_progress', 'finalizing', 'completed'])
 })
 
 test('letting go with another pace goes on at that pace', async () => {
-  const world = await batchWorld({ 'batch.pace': { validating: 'hold' } })
-  const { id } = await createBatch(world)
-  intervene(world, 'change', id, { hold: false, pace: { validating: '5s' } })
-  world.advance('4s')
-  expect((await retrieve(world, id)).status).toBe('validating')
-  world.advance('1s')
-  expect((await retrieve(world, id)).status).toBe('in_progress')
+  const emulator = await batchEmulator({ 'batch.pace': { validating: 'hold' } })
+  const { id } = await createBatch(emulator)
+  intervene(emulator, 'change', id, { hold: false, pace: { validating: '5s' } })
+  emulator.advance('4s')
+  expect((await retrieve(emulator, id)).status).toBe('validating')
+  emulator.advance('1s')
+  expect((await retrieve(emulator, id)).status).toBe('in_progress')
 })
 
 test.for(['validating', 'in_progress', 'finalizing'])(
   'complete takes a batch that is %s through every phase that is left',
   async (status) => {
-    const world = await batchWorld()
-    const { id } = await createBatch(world)
-    await bring(world, id, status)
-    intervene(world, 'complete', id)
-    const batch = await retrieve(world, id)
+    const emulator = await batchEmulator()
+    const { id } = await createBatch(emulator)
+    await bring(emulator, id, status)
+    intervene(emulator, 'complete', id)
+    const batch = await retrieve(emulator, id)
     expect(batch.status).toBe('completed')
     expect([batch.in_progress_at, batch.finalizing_at, batch.completed_at]).not.toContain(null)
     expect(counts(batch)).toEqual({ total: 3, succeeded: 3 })
-    expect(world.advance('25h').events).toEqual([])
+    expect(emulator.advance('25h').events).toEqual([])
   },
 )
 
 test('complete fails a batch whose items do not validate', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world, { items: [{ custom_id: 'a', file_id: 'nobody' }] })
-  intervene(world, 'complete', id)
-  expect((await retrieve(world, id)).status).toBe('failed')
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator, { items: [{ custom_id: 'a', file_id: 'nobody' }] })
+  intervene(emulator, 'complete', id)
+  expect((await retrieve(emulator, id)).status).toBe('failed')
 })
 
 test('R114 an intervention makes no move that the table does not have, and says which it has', async () => {
@@ -188,16 +196,16 @@ test('R114 an intervention makes no move that the table does not have, and says 
   }
   for (const status of batchStatuses) {
     for (const [name, from] of Object.entries(moves)) {
-      const world = await batchWorld()
-      const { id } = await createBatch(world)
-      const batch = await bring(world, id, status)
-      const said = refusal(() => intervene(world, name, id))
+      const emulator = await batchEmulator()
+      const { id } = await createBatch(emulator)
+      const batch = await bring(emulator, id, status)
+      const said = refusal(() => intervene(emulator, name, id))
       expect(`${name} in ${status}: ${said.split(':')[0]}`).toBe(
         `${name} in ${status}: ${from.includes(status) ? 'accepted' : 'conflict'}`,
       )
       if (said === 'accepted') continue
       expect(said).toContain(status)
-      expect(await retrieve(world, id)).toEqual(batch)
+      expect(await retrieve(emulator, id)).toEqual(batch)
     }
   }
 })
@@ -219,17 +227,17 @@ test.for<[string, string, object]>([
   ['fail', '/error', { error: 'x' }],
   ['expire', '/now', { now: true }],
 ])('%s is refused at %s', async ([name, pointer, body]) => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
-  const before = world.digest()
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  const before = emulator.digest()
   const issues = (() => {
     try {
-      intervene(world, name, id, body)
+      intervene(emulator, name, id, body)
       return []
     } catch (error) {
       return error instanceof Refusal ? (error.options.issues ?? []) : []
     }
   })()
   expect(issues.map((issue) => issue.pointer)).toEqual([pointer])
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { BODY_LIMIT } from '../../src/resources/batch-predictions/create.ts'
 import {
   aBatch,
-  batchWorld,
+  batchEmulator,
   createBatch,
   expectProblem,
   pointersOf,
@@ -15,8 +15,8 @@ const _ASTRAL = '\u{1F600}'
 const _COMBINING = 'e\u0301'
 
 test('R076 R077 R078 R079 R080 R081 R082 R085 R087 R091 R092 R102 R207 a new batch is validating, and whole', async () => {
-  const world = await batchWorld()
-  const { status, body } = await world.post(CREATE, aBatch({ items: 2, metadata: { team: 'north' } }))
+  const emulator = await batchEmulator()
+  const { status, body } = await emulator.post(CREATE, aBatch({ items: 2, metadata: { team: 'north' } }))
   expect(status).toBe(200)
   expect(body).toEqual({
     object: 'batch_prediction',
@@ -38,52 +38,52 @@ test('R076 R077 R078 R079 R080 R081 R082 R085 R087 R091 R092 R102 R207 a new bat
     error: null,
     results_url: null,
   })
-  expect(await retrieve(world, body.id)).toEqual(body)
+  expect(await retrieve(emulator, body.id)).toEqual(body)
 })
 
 test('R081 the window is 24 hours, also across a change to summer time', async () => {
-  const world = await batchWorld({}, { clock: '2026-03-29T00:30:00.000Z' })
-  const { created_at, expires_at } = await createBatch(world)
+  const emulator = await batchEmulator({}, { clock: '2026-03-29T00:30:00.000Z' })
+  const { created_at, expires_at } = await createBatch(emulator)
   expect(Date.parse(expires_at) - Date.parse(created_at)).toBe(86_400_000)
 })
 
 test('R198 two equal creations without an Idempotency-Key make two batches', async () => {
-  const world = await batchWorld()
-  const [one, two] = [await createBatch(world), await createBatch(world)]
+  const emulator = await batchEmulator()
+  const [one, two] = [await createBatch(emulator), await createBatch(emulator)]
   expect(one.id).not.toBe(two.id)
-  expect(world.state('batch_predictions')).toHaveLength(2)
+  expect(emulator.state('batch_predictions')).toHaveLength(2)
 })
 
 test('U015 what is missing is said to be required, and the answer is marked', async () => {
-  const world = await batchWorld({ 'required.batch-predictions.create.completion_window': true })
-  const answer = await refusedProblem(world, () => world.post(CREATE, {}), 400)
+  const emulator = await batchEmulator({ 'required.batch-predictions.create.completion_window': true })
+  const answer = await refusedProblem(emulator, () => emulator.post(CREATE, {}), 400)
   expect(pointersOf(answer)).toEqual(['/prompt', '/output_schema', '/model', '/completion_window', '/items'])
   for (const { detail } of answer.body.errors) expect(detail).toBe('is required')
   expect(answer.assumed).toContain('U015')
 })
 
 test('R202 R275 the window may be left out or said, and is 24h in either case', async () => {
-  const world = await batchWorld()
-  expect((await createBatch(world)).completion_window).toBe('24h')
-  expect((await createBatch(world, { completion_window: '24h' })).completion_window).toBe('24h')
+  const emulator = await batchEmulator()
+  expect((await createBatch(emulator)).completion_window).toBe('24h')
+  expect((await createBatch(emulator, { completion_window: '24h' })).completion_window).toBe('24h')
 })
 
 test('R202 a setting makes the window a required member', async () => {
-  const world = await batchWorld({ 'required.batch-predictions.create.completion_window': true })
-  const answer = await refusedProblem(world, () => world.post(CREATE, aBatch()), 400)
+  const emulator = await batchEmulator({ 'required.batch-predictions.create.completion_window': true })
+  const answer = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch()), 400)
   expect(pointersOf(answer)).toEqual(['/completion_window'])
-  await createBatch(world, { completion_window: '24h' })
+  await createBatch(emulator, { completion_window: '24h' })
 })
 
 test('R270 the body may have 100 MiB after decoding', async () => {
-  const world = await batchWorld()
+  const emulator = await batchEmulator()
   expect(BODY_LIMIT).toBe(100 * 1024 * 1024)
-  expect(world.sandbox.service.operations.get('batch-predictions.create')?.bodyLimit).toBe(BODY_LIMIT)
-  await createBatch(world, { prompt: 'x'.repeat(2 * 1024 * 1024) })
+  expect(emulator.sandbox.service.operations.get('batch-predictions.create')?.bodyLimit).toBe(BODY_LIMIT)
+  await createBatch(emulator, { prompt: 'x'.repeat(2 * 1024 * 1024) })
 })
 
 test('U035 the two names are settings, every answer is marked, and --strict does not make them up', async () => {
-  const named = await batchWorld({ 'batch.names.items': 'requests', 'batch.names.file_ref': 'document' })
+  const named = await batchEmulator({ 'batch.names.items': 'requests', 'batch.names.file_ref': 'document' })
   const requests = [{ custom_id: 'a', document: 'file-pdf', page: 2 }]
   const { items: _, ...rest } = aBatch()
   const created = await named.post(CREATE, { ...rest, requests })
@@ -94,7 +94,7 @@ test('U035 the two names are settings, every answer is marked, and --strict does
   const missing = await refusedProblem(named, () => named.post(CREATE, aBatch()), 400)
   expect(pointersOf(missing)).toEqual(['/requests'])
 
-  const strict = await batchWorld({}, { strict: true })
+  const strict = await batchEmulator({}, { strict: true })
   const before = strict.digest()
   const answer = await strict.post(CREATE, 'not even an object')
   expect([answer.status, answer.body.type.split('/').at(-1)]).toEqual([501, 'emulator_contract_unspecified'])
@@ -104,35 +104,36 @@ test('U035 the two names are settings, every answer is marked, and --strict does
 })
 
 test('R245 R246 every error of the four batch endpoints is problem details', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
   const paths: readonly [string, string][] = [
     ['POST', CREATE],
     ['GET', `${CREATE}/${id}`],
     ['GET', `${CREATE}/${id}/results`],
     ['POST', `${CREATE}/${id}/cancel`],
   ]
-  for (const [method, path] of paths) expectProblem(await world.request(method, path, { key: 'none' }), 401)
+  for (const [method, path] of paths)
+    expectProblem(await emulator.request(method, path, { key: 'none' }), 401)
   for (const path of [`${CREATE}/nobody`, `${CREATE}/nobody/results`])
-    expectProblem(await world.get(path), 404)
-  expectProblem(await world.post(`${CREATE}/nobody/cancel`), 404)
-  expectProblem(await world.request('POST', CREATE, { raw: '{"prompt"' }), 400, 'malformed_json')
-  expectProblem(await world.request('POST', CREATE, { raw: 'x', type: 'text/plain' }), 415)
-  expectProblem(await world.request('POST', CREATE), 400)
-  expectProblem(await world.get(`${CREATE}/${id}/results`), 409, 'results_not_ready')
+    expectProblem(await emulator.get(path), 404)
+  expectProblem(await emulator.post(`${CREATE}/nobody/cancel`), 404)
+  expectProblem(await emulator.request('POST', CREATE, { raw: '{"prompt"' }), 400, 'malformed_json')
+  expectProblem(await emulator.request('POST', CREATE, { raw: 'x', type: 'text/plain' }), 415)
+  expectProblem(await emulator.request('POST', CREATE), 400)
+  expectProblem(await emulator.get(`${CREATE}/${id}/results`), 409, 'results_not_ready')
 })
 
 test('R246 a batch of another teamspace is spoken of like one that does not exist', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
   for (const key of ['K2', 'KO'] as const) {
-    const foreign = await world.get(`${CREATE}/${id}`, { key })
-    const unknown = await world.get(`${CREATE}/${'0'.repeat(24)}`, { key })
+    const foreign = await emulator.get(`${CREATE}/${id}`, { key })
+    const unknown = await emulator.get(`${CREATE}/${'0'.repeat(24)}`, { key })
     const blind = (text: string) => text.replaceAll(id, 'ID').replaceAll('0'.repeat(24), 'ID')
     expect(blind(foreign.text)).toBe(blind(unknown.text))
     expectProblem(foreign, 404, 'not_found')
-    expectProblem(await world.post(`${CREATE}/${id}/cancel`, undefined, { key }), 404)
-    expectProblem(await world.get(`${CREATE}/${id}/results`, { key }), 404)
+    expectProblem(await emulator.post(`${CREATE}/${id}/cancel`, undefined, { key }), 404)
+    expectProblem(await emulator.get(`${CREATE}/${id}/results`, { key }), 404)
   }
-  expect((await world.get(`${CREATE}/${id}`, { key: 'KS' })).status).toBe(200)
+  expect((await emulator.get(`${CREATE}/${id}`, { key: 'KS' })).status).toBe(200)
 })

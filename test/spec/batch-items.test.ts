@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest'
-import { aBatch, batchWorld, createBatch, pointersOf, refusedProblem, someItems } from '../support/batches.ts'
+import {
+  aBatch,
+  batchEmulator,
+  createBatch,
+  pointersOf,
+  refusedProblem,
+  someItems,
+} from '../support/batches.ts'
 
 const CREATE = '/batch-predictions'
 const ASTRAL = '\u{1F600}'
@@ -32,30 +39,30 @@ test.for<[string, object, string]>([
   ['R269 a list that is an object', { items: { 0: {} } }, '/items'],
   ['R271 an empty custom_id', { items: [{ custom_id: '', file_id: 'file-pdf' }] }, '/items/0/custom_id'],
 ])('%s is refused, and nothing changes', async ([, changes, pointer]) => {
-  const world = await batchWorld()
-  const answer = await refusedProblem(world, () => world.post(CREATE, { ...aBatch(), ...changes }), 400)
+  const emulator = await batchEmulator()
+  const answer = await refusedProblem(emulator, () => emulator.post(CREATE, { ...aBatch(), ...changes }), 400)
   expect(pointersOf(answer)).toEqual([pointer])
 })
 
 test.for([0, -1, 1.5, '1', null, true, 1e300])('R204 R272 the page %j is refused', async (page) => {
-  const world = await batchWorld()
+  const emulator = await batchEmulator()
   const items = [...someItems(1), { custom_id: 'bad', file_id: 'file-pdf', page }]
-  const answer = await refusedProblem(world, () => world.post(CREATE, aBatch({ items })), 400)
+  const answer = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch({ items })), 400)
   expect(answer.body.errors).toEqual([
     { pointer: '/items/1/page', detail: expect.stringContaining('integer from 1'), custom_id: 'bad' },
   ])
 })
 
 test('R204 R272 page 1 and a left out page are accepted', async () => {
-  const world = await batchWorld()
-  await createBatch(world, { items: [{ custom_id: 'a', file_id: 'file-pdf', page: 1 }, ...someItems(1)] })
+  const emulator = await batchEmulator()
+  await createBatch(emulator, { items: [{ custom_id: 'a', file_id: 'file-pdf', page: 1 }, ...someItems(1)] })
 })
 
 test('every fault of a request is named at once, with the item that it lies in', async () => {
-  const world = await batchWorld()
+  const emulator = await batchEmulator()
   const items = [{ custom_id: 'x' }, { custom_id: 'x', file_id: 'file-pdf', page: 0 }]
   const body = { items, metadata: { a: 1 }, output_schema: { type: 'object', allOf: [] }, model: 3 }
-  const answer = await refusedProblem(world, () => world.post(CREATE, body), 400, 'validation_failed')
+  const answer = await refusedProblem(emulator, () => emulator.post(CREATE, body), 400, 'validation_failed')
   expect(answer.body.errors).toEqual([
     { pointer: '/prompt', detail: 'is required' },
     { pointer: '/output_schema/allOf', detail: expect.any(String) },
@@ -68,10 +75,10 @@ test('every fault of a request is named at once, with the item that it lies in',
 })
 
 test('R269 R087 one item and 5,000 items are accepted, 5,001 are not', async () => {
-  const world = await batchWorld()
-  expect((await createBatch(world, { items: 1 })).request_counts.total).toBe(1)
-  expect((await createBatch(world, { items: 5_000 })).request_counts.total).toBe(5_000)
-  const answer = await refusedProblem(world, () => world.post(CREATE, aBatch({ items: 5_001 })), 400)
+  const emulator = await batchEmulator()
+  expect((await createBatch(emulator, { items: 1 })).request_counts.total).toBe(1)
+  expect((await createBatch(emulator, { items: 5_000 })).request_counts.total).toBe(5_000)
+  const answer = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch({ items: 5_001 })), 400)
   expect(pointersOf(answer)).toEqual(['/items'])
 })
 
@@ -82,49 +89,51 @@ test.for([
 ])(
   'R271 a custom_id of 128 code points of %s characters is accepted, one more is not',
   async ([, unit = '']) => {
-    const world = await batchWorld()
+    const emulator = await batchEmulator()
     const id = unit.repeat(128 / [...unit].length)
-    await createBatch(world, { items: [{ custom_id: id, file_id: 'file-pdf' }] })
+    await createBatch(emulator, { items: [{ custom_id: id, file_id: 'file-pdf' }] })
     const items = [{ custom_id: `${id}x`, file_id: 'file-pdf' }]
-    const answer = await refusedProblem(world, () => world.post(CREATE, aBatch({ items })), 400)
+    const answer = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch({ items })), 400)
     expect(pointersOf(answer)).toEqual(['/items/0/custom_id'])
   },
 )
 
 test('R271 a repeated custom_id is refused, one that differs in case or normalisation is not', async () => {
-  const world = await batchWorld()
+  const emulator = await batchEmulator()
   const named = (...ids: string[]) => ids.map((custom_id) => ({ custom_id, file_id: 'file-pdf' }))
-  await createBatch(world, { items: named('a', 'A', '\u00e9', COMBINING, '__proto__', 'constructor', ' a') })
-  await createBatch(world, { items: named('a') })
+  await createBatch(emulator, {
+    items: named('a', 'A', '\u00e9', COMBINING, '__proto__', 'constructor', ' a'),
+  })
+  await createBatch(emulator, { items: named('a') })
   const answer = await refusedProblem(
-    world,
-    () => world.post(CREATE, aBatch({ items: named('b', 'a', 'c', 'a', 'a') })),
+    emulator,
+    () => emulator.post(CREATE, aBatch({ items: named('b', 'a', 'c', 'a', 'a') })),
     400,
   )
   expect(pointersOf(answer)).toEqual(['/items/3/custom_id', '/items/4/custom_id'])
 })
 
 test('U050 a setting accepts an empty custom_id', async () => {
-  const world = await batchWorld({ 'batch.empty_custom_id': 'accept' })
-  await createBatch(world, { items: [{ custom_id: '', file_id: 'file-pdf' }] })
+  const emulator = await batchEmulator({ 'batch.empty_custom_id': 'accept' })
+  await createBatch(emulator, { items: [{ custom_id: '', file_id: 'file-pdf' }] })
 })
 
 test('T12 a page and a file are not looked at before validation', async () => {
-  const world = await batchWorld()
-  await createBatch(world, { items: [{ custom_id: 'a', file_id: 'nowhere', page: 99 }] })
+  const emulator = await batchEmulator()
+  await createBatch(emulator, { items: [{ custom_id: 'a', file_id: 'nowhere', page: 99 }] })
 })
 
 test('unknown members are ignored, or refused where a setting says so', async () => {
   const items = [{ custom_id: 'a', file_id: 'file-pdf', note: 1 }]
-  const easy = await batchWorld()
+  const easy = await batchEmulator()
   await createBatch(easy, { items, priority: 'high' })
   expect(easy.state('batch_predictions')[0]._emulator.request.items).toEqual([
     { custom_id: 'a', file_id: 'file-pdf' },
   ])
-  const world = await batchWorld({ unknown_fields: 'reject' })
+  const emulator = await batchEmulator({ unknown_fields: 'reject' })
   const answer = await refusedProblem(
-    world,
-    () => world.post(CREATE, aBatch({ items, priority: 'high' })),
+    emulator,
+    () => emulator.post(CREATE, aBatch({ items, priority: 'high' })),
     400,
   )
   expect(pointersOf(answer).sort()).toEqual(['/items/0/note', '/priority'])

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { batchStatuses } from '../../src/resources/batch-predictions/states.ts'
 import {
-  batchWorld,
+  batchEmulator,
   bring,
   counts,
   createBatch,
@@ -10,14 +10,14 @@ import {
   retrieve,
   stamps,
 } from '../support/batches.ts'
+import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { batchBody as sampleBatch, sampleRecords } from '../support/sample-calls.ts'
-import { type TestWorld, testWorld } from '../support/world.ts'
 
-async function countsWhile(world: TestWorld, id: string, steps: number) {
+async function countsWhile(emulator: TestEmulator, id: string, steps: number) {
   const seen = []
   for (let n = 0; n < steps; n++) {
-    seen.push((await retrieve(world, id)).request_counts)
-    world.advance('100ms')
+    seen.push((await retrieve(emulator, id)).request_counts)
+    emulator.advance('100ms')
   }
   return seen
 }
@@ -37,17 +37,17 @@ test.for<[string, string, string, Record<string, number>]>([
     { in_progress_at: 2, cancelling_at: 2, cancelled_at: 3 },
   ],
 ])('%s sets exactly these timestamps', async ([, from, to, expected]) => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
-  await bring(world, id, from)
-  expect(stamps(await bring(world, id, to))).toEqual(expected)
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  await bring(emulator, id, from)
+  expect(stamps(await bring(emulator, id, to))).toEqual(expected)
 })
 
 test('R077 R079 R080 R085 R086 R087 R091 R092 every state shows a whole and consistent batch', async () => {
   for (const status of batchStatuses) {
-    const world = await batchWorld()
-    const { id } = await createBatch(world, { items: 4 })
-    const batch = await bring(world, id, status)
+    const emulator = await batchEmulator()
+    const { id } = await createBatch(emulator, { items: 4 })
+    const batch = await bring(emulator, id, status)
     expect([batch.status, batch.completion_window]).toEqual([status, '24h'])
     expect([batch.created_at, batch.expires_at]).toEqual([
       '2026-03-01T12:00:00.000Z',
@@ -65,28 +65,32 @@ test('R077 R079 R080 R085 R086 R087 R091 R092 every state shows a whole and cons
 })
 
 test('R077 R085 T18 two l for the batch, one l for its items', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
-  const batch = await bring(world, id, 'cancelled')
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  const batch = await bring(emulator, id, 'cancelled')
   expect(batchStatuses).toEqual(expect.arrayContaining(['cancelling', 'cancelled']))
   expect(Object.keys(batch)).toEqual(expect.arrayContaining(['cancelling_at', 'cancelled_at']))
   expect(batch.request_counts.canceled).toBe(3)
-  expect((await linesOf(world, id)).map((line) => line.status)).toEqual(['canceled', 'canceled', 'canceled'])
+  expect((await linesOf(emulator, id)).map((line) => line.status)).toEqual([
+    'canceled',
+    'canceled',
+    'canceled',
+  ])
   expect(JSON.stringify(batch)).not.toMatch(/"(canceling|canceled_at|status":"canceled|cancelled":)/)
 })
 
 test('R091 U010 the error is a problem that names the cause, and empty under --strict', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
-  const failed = await bring(world, id, 'failed')
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  const failed = await bring(emulator, id, 'failed')
   expect(failed.error).toEqual({
     type: expect.stringMatching(/\/batch_failed$/),
     title: 'Batch Failed',
     status: 422,
     detail: 'The batch was made to fail.',
   })
-  expect((await world.get(`/batch-predictions/${id}`)).assumed).toContain('U010')
-  const strict = await batchWorld(
+  expect((await emulator.get(`/batch-predictions/${id}`)).assumed).toContain('U010')
+  const strict = await batchEmulator(
     { 'batch.names.items': 'items', 'batch.names.file_ref': 'file_id' },
     { strict: true },
   )
@@ -95,27 +99,27 @@ test('R091 U010 the error is a problem that names the cause, and empty under --s
 })
 
 test('R106 U010 the control API fails a batch with an error of its own', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
-  intervene(world, 'fail', id, { error: { code: 'quota', left: 0 } })
-  expect((await retrieve(world, id)).error).toEqual({ code: 'quota', left: 0 })
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  intervene(emulator, 'fail', id, { error: { code: 'quota', left: 0 } })
+  expect((await retrieve(emulator, id)).error).toEqual({ code: 'quota', left: 0 })
 })
 
 test('R111 a batch whose items all errored is completed, without an error of its own', async () => {
-  const world = await batchWorld({ 'batch.outcomes': [{ status: 'errored' }] })
-  const { id } = await createBatch(world, { items: 10 })
-  const batch = await bring(world, id, 'completed')
+  const emulator = await batchEmulator({ 'batch.outcomes': [{ status: 'errored' }] })
+  const { id } = await createBatch(emulator, { items: 10 })
+  const batch = await bring(emulator, id, 'completed')
   expect(counts(batch)).toEqual({ total: 10, errored: 10 })
   expect(batch.error).toBeNull()
 })
 
 test('R086 R088 R109 counts add up and only ever move towards the end, and only in progress', async () => {
-  const world = await batchWorld({
+  const emulator = await batchEmulator({
     'batch.pace': { in_progress: { per_item: '100ms', concurrency: 3 } },
     'batch.outcomes': [{ every: 4, status: 'errored' }],
   })
-  const { id } = await createBatch(world, { items: 40 })
-  const seen = await countsWhile(world, id, 50)
+  const { id } = await createBatch(emulator, { items: 40 })
+  const seen = await countsWhile(emulator, id, 50)
   for (const [n, now] of seen.entries()) {
     const { total, processing, succeeded, errored, canceled, expired } = now
     expect(processing + succeeded + errored + canceled + expired).toBe(total)
@@ -123,7 +127,7 @@ test('R086 R088 R109 counts add up and only ever move towards the end, and only 
     expect([succeeded >= before.succeeded, errored >= before.errored]).toEqual([true, true])
     expect(processing <= before.processing).toBe(true)
   }
-  const { in_progress_at, finalizing_at } = await retrieve(world, id)
+  const { in_progress_at, finalizing_at } = await retrieve(emulator, id)
   const moving = seen.flatMap((now, n) =>
     n > 0 && now.processing !== seen[n - 1].processing ? [n * 100] : [],
   )
@@ -133,14 +137,14 @@ test('R086 R088 R109 counts add up and only ever move towards the end, and only 
 })
 
 test('every event says in a sentence what it will do, and a batch has at most one of each kind', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world, { items: 100 })
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator, { items: 100 })
   const seen = new Set<string>()
   for (const by of ['0s', '2s', '400ms', '1s']) {
-    world.advance(by)
-    const ahead = world.sandbox.scheduler.horizon().filter(({ ref }) => ref.endsWith(id))
+    emulator.advance(by)
+    const ahead = emulator.sandbox.scheduler.horizon().filter(({ ref }) => ref.endsWith(id))
     expect(new Set(ahead.map(({ kind }) => kind)).size).toBe(ahead.length)
-    for (const { kind, says } of ahead) seen.add(`${kind} ${/^[A-Z].{20,}\.$/.test(says)}`)
+    for (const { kind, description } of ahead) seen.add(`${kind} ${/^[A-Z].{20,}\.$/.test(description)}`)
   }
   expect([...seen].sort()).toEqual([
     'batch.cleanup true',
@@ -157,29 +161,30 @@ test('every event says in a sentence what it will do, and a batch has at most on
     'batch.expire',
     'batch.cleanup',
   ]
-  for (const kind of kinds) expect(world.sandbox.service.events.get(kind)?.says).toMatch(/^[A-Z].{20,}\.$/)
+  for (const kind of kinds)
+    expect(emulator.sandbox.service.events.get(kind)?.description).toMatch(/^[A-Z].{20,}\.$/)
 })
 
 test('everything about a batch survives a restart in every phase', async () => {
-  let world = await batchWorld({ 'batch.outcomes': [{ probability: 0.5, status: 'errored' }] })
-  const straight = await batchWorld({ 'batch.outcomes': [{ probability: 0.5, status: 'errored' }] })
-  const { id } = await createBatch(world, { items: 200 })
+  let emulator = await batchEmulator({ 'batch.outcomes': [{ probability: 0.5, status: 'errored' }] })
+  const straight = await batchEmulator({ 'batch.outcomes': [{ probability: 0.5, status: 'errored' }] })
+  const { id } = await createBatch(emulator, { items: 200 })
   await createBatch(straight, { items: 200 })
   for (const by of ['1s', '1100ms', '300ms', '500ms', '2s', '30d']) {
-    world.advance(by)
+    emulator.advance(by)
     straight.advance(by)
-    world = await world.restart()
-    expect(await retrieve(world, id)).toEqual(await retrieve(straight, id))
+    emulator = await emulator.restart()
+    expect(await retrieve(emulator, id)).toEqual(await retrieve(straight, id))
   }
 })
 
 test('a batch that comes from fixtures goes its way, and its results are cleaned up', async () => {
-  const first = await testWorld({ collections: sampleRecords })
+  const first = await testEmulator({ collections: sampleRecords })
   await first.post('/batch-predictions', sampleBatch(2))
   const [batch] = first.state('batch_predictions')
-  const world = await testWorld({ collections: { ...sampleRecords, batch_predictions: [batch] } })
-  world.advance('1h')
-  expect((await world.get(`/batch-predictions/${batch.id}`)).body.status).toBe('completed')
-  world.advance('29d')
-  expect((await world.get(`/batch-predictions/${batch.id}/results`)).status).toBe(410)
+  const emulator = await testEmulator({ collections: { ...sampleRecords, batch_predictions: [batch] } })
+  emulator.advance('1h')
+  expect((await emulator.get(`/batch-predictions/${batch.id}`)).body.status).toBe('completed')
+  emulator.advance('29d')
+  expect((await emulator.get(`/batch-predictions/${batch.id}/results`)).status).toBe(410)
 })

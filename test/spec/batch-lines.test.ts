@@ -1,15 +1,16 @@
 import { createRequire } from 'node:module'
 import { expect, test } from 'vitest'
-import { batchWorld, bring, counts, createBatch, intervene, linesOf } from '../support/batches.ts'
-import type { TestWorld } from '../support/world.ts'
+import { setSettings } from '../../src/core/sandboxes/change.ts'
+import { batchEmulator, bring, counts, createBatch, intervene, linesOf } from '../support/batches.ts'
+import type { TestEmulator } from '../support/emulator.ts'
 
 const Ajv = createRequire(import.meta.url)('ajv/dist/2020.js').default
 
 /** A batch of ten of which four are finished, one of them errored, brought to an end. */
-async function endedHalfway(world: TestWorld, status: string) {
-  const { id } = await createBatch(world, { items: 10 })
-  world.advance('2400ms')
-  return await bring(world, id, status)
+async function endedHalfway(emulator: TestEmulator, status: string) {
+  const { id } = await createBatch(emulator, { items: 10 })
+  emulator.advance('2400ms')
+  return await bring(emulator, id, status)
 }
 
 const ODD_IDS = [
@@ -29,7 +30,7 @@ const ODD_IDS = [
 const ITEM_PACE = { 'batch.pace': { in_progress: { per_item: '100ms', concurrency: 1 } } }
 
 const halfway = () =>
-  batchWorld({ ...ITEM_PACE, 'batch.outcomes': [{ match: { index: 2 }, status: 'errored' }] })
+  batchEmulator({ ...ITEM_PACE, 'batch.outcomes': [{ match: { index: 2 }, status: 'errored' }] })
 
 test.for([
   ['completed', { succeeded: 9, errored: 1 }],
@@ -39,10 +40,10 @@ test.for([
 ] as const)(
   'R094 R095 R097 R098 R099 R112 R213 T16 T17 a %s batch has one line for each item, as its counts say',
   async ([status, expected]) => {
-    const world = await halfway()
-    const batch = await endedHalfway(world, status)
+    const emulator = await halfway()
+    const batch = await endedHalfway(emulator, status)
     expect(counts(batch)).toEqual({ total: 10, ...expected })
-    const lines = await linesOf(world, batch.id)
+    const lines = await linesOf(emulator, batch.id)
     expect(lines.map((line) => line.custom_id)).toEqual(Array.from({ length: 10 }, (_, n) => `item-${n}`))
     for (const word of ['succeeded', 'errored', 'canceled', 'expired']) {
       expect(lines.filter((line) => line.status === word)).toHaveLength(batch.request_counts[word])
@@ -65,12 +66,14 @@ test.for([
 )
 
 test('R251 T19 an errored line is a prediction that failed, with a status of 422 that no answer has', async () => {
-  const world = await batchWorld({ 'batch.outcomes': [{ status: 'errored', detail: 'unreadable scan' }] })
-  const { id } = await createBatch(world)
-  await bring(world, id, 'completed')
-  const answer = await world.get(`/batch-predictions/${id}/results`)
+  const emulator = await batchEmulator({
+    'batch.outcomes': [{ status: 'errored', detail: 'unreadable scan' }],
+  })
+  const { id } = await createBatch(emulator)
+  await bring(emulator, id, 'completed')
+  const answer = await emulator.get(`/batch-predictions/${id}/results`)
   expect(answer.status).toBe(200)
-  const [line] = await linesOf(world, id)
+  const [line] = await linesOf(emulator, id)
   expect(line.error).toEqual({
     type: expect.stringMatching(/\/prediction_failed$/),
     title: 'Prediction Failed',
@@ -80,20 +83,20 @@ test('R251 T19 an errored line is a prediction that failed, with a status of 422
 })
 
 test('U049 lines of canceled and expired items have a problem that settings name', async () => {
-  const world = await halfway()
-  const cancelled = await endedHalfway(world, 'cancelled')
-  const [line] = (await linesOf(world, cancelled.id)).slice(-1)
+  const emulator = await halfway()
+  const cancelled = await endedHalfway(emulator, 'cancelled')
+  const [line] = (await linesOf(emulator, cancelled.id)).slice(-1)
   expect(line.error).toEqual({
     type: expect.stringMatching(/\/canceled$/),
     title: 'Canceled',
     status: 422,
     detail: 'The batch was cancelled before 6 of 10 items were finished.',
   })
-  expect((await world.get(`/batch-predictions/${cancelled.id}/results`)).assumed).toContain('U049')
+  expect((await emulator.get(`/batch-predictions/${cancelled.id}/results`)).assumed).toContain('U049')
   const named = { code: 'gone_by', title: 'Gone By', status: 410 }
-  world.sandbox.setSettings({ ...ITEM_PACE, 'errors.item_problem.expired': named })
-  const expired = await endedHalfway(world, 'expired')
-  expect((await linesOf(world, expired.id)).at(-1).error).toMatchObject({
+  setSettings(emulator.sandbox, { ...ITEM_PACE, 'errors.item_problem.expired': named })
+  const expired = await endedHalfway(emulator, 'expired')
+  expect((await linesOf(emulator, expired.id)).at(-1).error).toMatchObject({
     type: expect.stringMatching(/\/gone_by$/),
     title: 'Gone By',
     status: 410,
@@ -101,14 +104,14 @@ test('U049 lines of canceled and expired items have a problem that settings name
 })
 
 test('T17 a setting makes the unfinished items of a failed batch canceled', async () => {
-  const world = await batchWorld({ ...ITEM_PACE, 'batch.failed_items': 'canceled' })
-  const batch = await endedHalfway(world, 'failed')
+  const emulator = await batchEmulator({ ...ITEM_PACE, 'batch.failed_items': 'canceled' })
+  const batch = await endedHalfway(emulator, 'failed')
   expect(counts(batch)).toEqual({ total: 10, succeeded: 4, canceled: 6 })
-  expect((await linesOf(world, batch.id)).at(-1)).toMatchObject({ status: 'canceled', output: null })
+  expect((await linesOf(emulator, batch.id)).at(-1)).toMatchObject({ status: 'canceled', output: null })
 })
 
 test('R100 every generated output satisfies the schema of its batch', async () => {
-  const world = await batchWorld()
+  const emulator = await batchEmulator()
   const output_schema = {
     type: 'object',
     properties: {
@@ -125,10 +128,10 @@ test('R100 every generated output satisfies the schema of its batch', async () =
     required: ['number', 'total', 'lines'],
     additionalProperties: false,
   }
-  const { id } = await createBatch(world, { items: 200, output_schema })
-  await bring(world, id, 'completed')
+  const { id } = await createBatch(emulator, { items: 200, output_schema })
+  await bring(emulator, id, 'completed')
   const validate = new Ajv({ strict: false, validateFormats: false }).compile(output_schema)
-  const outputs = (await linesOf(world, id)).map((line) => line.output)
+  const outputs = (await linesOf(emulator, id)).map((line) => line.output)
   expect(outputs.filter((output) => !validate(output))).toEqual([])
   expect(new Set(outputs.map((output) => JSON.stringify(output))).size).toBeGreaterThan(150)
 })
@@ -138,26 +141,26 @@ test('R100 an output of a rule is sent as given, and one that does not satisfy t
     { match: { custom_id: 'item-0' }, output: { total: 12.5 } },
     { match: { custom_id: 'item-1' }, output: { total: 'much' } },
   ]
-  const world = await batchWorld({ 'batch.outcomes': outcomes })
-  const { id } = await createBatch(world)
-  const batch = await bring(world, id, 'completed')
+  const emulator = await batchEmulator({ 'batch.outcomes': outcomes })
+  const { id } = await createBatch(emulator)
+  const batch = await bring(emulator, id, 'completed')
   expect(counts(batch)).toEqual({ total: 3, succeeded: 2, errored: 1 })
-  const [first, second] = await linesOf(world, id)
+  const [first, second] = await linesOf(emulator, id)
   expect(first).toMatchObject({ status: 'succeeded', output: { total: 12.5 } })
   expect(second).toMatchObject({ status: 'errored', output: null, error: { status: 422 } })
   expect(second.error.detail).toContain('outcome rule 1')
   expect(second.error.detail).toContain('/total')
-  expect(intervene(world, 'show', id).invalid_outputs).toEqual([
+  expect(intervene(emulator, 'show', id).invalid_outputs).toEqual([
     { stage: 0, rule: 1, errors: [{ pointer: '/total', detail: expect.any(String) }] },
   ])
 })
 
 test('R096 R212 every custom_id comes back as it was, once, and no line has a break inside', async () => {
-  const world = await batchWorld()
+  const emulator = await batchEmulator()
   const items = ODD_IDS.map((custom_id) => ({ custom_id, file_id: 'file-pdf' }))
-  const { id } = await createBatch(world, { items })
-  await bring(world, id, 'completed')
-  const { text } = await world.get(`/batch-predictions/${id}/results`)
+  const { id } = await createBatch(emulator, { items })
+  await bring(emulator, id, 'completed')
+  const { text } = await emulator.get(`/batch-predictions/${id}/results`)
   expect(text.endsWith('\n')).toBe(true)
   const lines = text.split('\n').filter((line) => line !== '')
   expect(lines).toHaveLength(ODD_IDS.length)
@@ -166,11 +169,11 @@ test('R096 R212 every custom_id comes back as it was, once, and no line has a br
 })
 
 test('R212 read in pieces of one byte the lines are the same', async () => {
-  const world = await batchWorld()
+  const emulator = await batchEmulator()
   const items = [{ custom_id: '\u{1F600}\n\u00e9', file_id: 'file-pdf' }]
-  const { id } = await createBatch(world, { items })
-  await bring(world, id, 'completed')
-  const { text } = await world.get(`/batch-predictions/${id}/results`)
+  const { id } = await createBatch(emulator, { items })
+  await bring(emulator, id, 'completed')
+  const { text } = await emulator.get(`/batch-predictions/${id}/results`)
   const decoder = new TextDecoder()
   let pieced = ''
   for (const byte of new TextEncoder().encode(text))

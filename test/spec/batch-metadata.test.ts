@@ -1,42 +1,50 @@
 import { expect, test } from 'vitest'
 import { metadataSchema } from '../../src/resources/batch-predictions/schema.ts'
-import { aBatch, batchWorld, createBatch, pointersOf, refusedProblem } from '../support/batches.ts'
+import { aBatch, batchEmulator, createBatch, pointersOf, refusedProblem } from '../support/batches.ts'
 
 const CREATE = '/batch-predictions'
 const ASTRAL = '\u{1F600}'
 const COMBINING = 'e\u0301'
 
 test('R273 sixteen metadata entries are accepted, seventeen are not', async () => {
-  const world = await batchWorld()
+  const emulator = await batchEmulator()
   const entries = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`k${i}`, '']))
-  expect((await createBatch(world, { metadata: entries(16) })).metadata).toEqual(entries(16))
-  expect((await createBatch(world, { metadata: {} })).metadata).toEqual({})
-  const answer = await refusedProblem(world, () => world.post(CREATE, aBatch({ metadata: entries(17) })), 400)
+  expect((await createBatch(emulator, { metadata: entries(16) })).metadata).toEqual(entries(16))
+  expect((await createBatch(emulator, { metadata: {} })).metadata).toEqual({})
+  const answer = await refusedProblem(
+    emulator,
+    () => emulator.post(CREATE, aBatch({ metadata: entries(17) })),
+    400,
+  )
   expect(pointersOf(answer)).toEqual(['/metadata'])
 })
 
 test.for([['x'], [ASTRAL], [COMBINING]])(
   'R273 metadata keys of 64 and values of 512 code points (%s) are accepted, one more is not',
   async ([unit = '']) => {
-    const world = await batchWorld()
+    const emulator = await batchEmulator()
     const long = (n: number) => unit.repeat(n / [...unit].length)
     const metadata = { [long(64)]: long(512) }
-    expect((await createBatch(world, { metadata })).metadata).toEqual(metadata)
+    expect((await createBatch(emulator, { metadata })).metadata).toEqual(metadata)
     for (const bad of [{ [`${long(64)}x`]: 'v' }, { k: `${long(512)}x` }]) {
-      const answer = await refusedProblem(world, () => world.post(CREATE, aBatch({ metadata: bad })), 400)
+      const answer = await refusedProblem(
+        emulator,
+        () => emulator.post(CREATE, aBatch({ metadata: bad })),
+        400,
+      )
       expect(pointersOf(answer)).toHaveLength(1)
     }
   },
 )
 
 test('R090 metadata comes back as it was sent, also under names that objects have by nature', async () => {
-  const world = await batchWorld()
+  const emulator = await batchEmulator()
   const text =
     '{"__proto__":"p","constructor":"c","toString":"t","hasOwnProperty":"h","":"empty","\u{1F600}":"x"}'
   const raw = JSON.stringify(aBatch()).replace(/}$/, `,"metadata":${text}}`)
-  const created = await world.request('POST', CREATE, { raw })
+  const created = await emulator.request('POST', CREATE, { raw })
   expect(created.status).toBe(200)
-  for (const place of [world, await world.restart()]) {
+  for (const place of [emulator, await emulator.restart()]) {
     const { text: answer } = await place.get(`${CREATE}/${created.body.id}`)
     expect(JSON.stringify(JSON.parse(answer).metadata)).toBe(JSON.stringify(JSON.parse(text)))
   }

@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Refusal } from '../../src/kernel/errors.ts'
-import type { JsonObject } from '../../src/kernel/json.ts'
-import { formatInstant } from '../../src/kernel/time/instant.ts'
-import { advanceTo } from '../../src/kernel/time/settle.ts'
-import { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
+import { Refusal } from '../../src/core/errors.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import { loadDocument } from '../../src/core/sandboxes/change.ts'
+import { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
+import { formatInstant } from '../../src/core/time/instant.ts'
+import { advanceTo } from '../../src/core/time/run-events.ts'
 import { batchLifecycle } from '../../src/resources/batch-predictions/states.ts'
 import { callBatches } from '../support/batch-calls.ts'
 import {
@@ -17,7 +18,7 @@ import {
   modelCounts,
   passTime,
 } from '../support/batch-model.ts'
-import { aBatch, batchWorld, intervene } from '../support/batches.ts'
+import { aBatch, batchEmulator, intervene } from '../support/batches.ts'
 
 const HOUR = 3_600_000
 const STATES = ['in_progress', 'finalizing', 'completed', 'failed', 'cancelling', 'cancelled', 'expired']
@@ -34,11 +35,11 @@ type Step = (pair: Pair) => void
 type Work = (pair: Pair, id: string, model: ModelBatch) => void
 
 interface Command {
-  readonly says: string
+  readonly description: string
   readonly run: Step
 }
 
-const command = (says: string, run: Step): Command => ({ says, run })
+const command = (description: string, run: Step): Command => ({ description, run })
 
 const createCommand = fc
   .record({ items: fc.integer({ min: 1, max: 8 }), key: fc.constantFrom(undefined, undefined, 'k1', 'k2') })
@@ -51,10 +52,10 @@ const advanceCommand = fc
   )
   .map((ms) => command(`advance ${ms}`, (pair) => advance(pair, ms)))
 
-const onOne = (says: string, work: Work) =>
-  fc.nat(3).map((n) => command(`${says} ${n}`, (pair) => onBatch(pair, n, work)))
+const onOne = (description: string, work: Work) =>
+  fc.nat(3).map((n) => command(`${description} ${n}`, (pair) => onBatch(pair, n, work)))
 
-// A restart reads the whole world anew, which takes as long as a hundred requests.
+// A restart reads the whole state anew, which takes as long as a hundred requests.
 const commands: fc.Arbitrary<Command> = fc.oneof(
   { weight: 10, arbitrary: createCommand },
   { weight: 20, arbitrary: advanceCommand },
@@ -95,8 +96,8 @@ function createInvalid(pair: Pair): void {
 }
 
 function advance(pair: Pair, ms: number): void {
-  const { parked } = advanceTo(pair.sandbox, pair.sandbox.clock.now + ms)
-  expect(parked).toEqual([])
+  const { failed } = advanceTo(pair.sandbox, pair.sandbox.clock.now + ms)
+  expect(failed).toEqual([])
   passAll(pair, pair.sandbox.clock.now)
 }
 
@@ -164,7 +165,7 @@ function end(control: string, state: string) {
 function restart(pair: Pair): void {
   const document = JSON.parse(JSON.stringify(pair.sandbox.document())) as JsonObject
   const next = new Sandbox(pair.sandbox.options, { store: pair.sandbox.store, limits: [] })
-  next.load(document)
+  loadDocument(next, document)
   pair.sandbox = next
 }
 
@@ -172,7 +173,7 @@ const MOVES = new Set(batchLifecycle.arrows.map(({ from, to }) => `${from} ${to}
 
 test('R083 R114 R115 R295 no sequence of requests, interventions, time and restarts departs from the model', async () => {
   const settings = { 'batch.pace': MODEL_PACE, 'batch.cancel_delay': MODEL_CANCEL_DELAY }
-  const { sandbox } = await batchWorld(settings, { limits: false })
+  const { sandbox } = await batchEmulator(settings, { limits: false })
   const seen = new Set<string>()
   fc.assert(
     fc.property(fc.array(commands, { minLength: 5, maxLength: 60, size: 'max' }), (script) => {

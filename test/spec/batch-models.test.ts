@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ledger } from '../../src/resources/index.ts'
-import { aBatch, batchWorld, pointersOf, refusedProblem } from '../support/batches.ts'
+import { assumptions } from '../../src/resources/index.ts'
+import { aBatch, batchEmulator, pointersOf, refusedProblem } from '../support/batches.ts'
 
 const models = [
   { id: 'native-only', clouds: ['cloud_a'] },
@@ -19,10 +19,10 @@ test.for<[string, 'KU' | 'K2', string, boolean]>([
   ['R205 R022 cloud_b accepts a model of both', 'KU', 'everywhere', true],
   ['R201 U036 an unknown id is refused', 'KU', 'other-onyl', false],
 ])('%s', async ([, key, model, accepted]) => {
-  const world = await batchWorld({ models })
-  const create = () => world.post('/batch-predictions', aBatch({ model }), { key })
+  const emulator = await batchEmulator({ models })
+  const create = () => emulator.post('/batch-predictions', aBatch({ model }), { key })
   if (!accepted) {
-    const answer = await refusedProblem(world, create, 400, 'validation_failed')
+    const answer = await refusedProblem(emulator, create, 400, 'validation_failed')
     expect(pointersOf(answer)).toEqual(['/model'])
     return
   }
@@ -31,28 +31,28 @@ test.for<[string, 'KU' | 'K2', string, boolean]>([
 })
 
 test('R201 an unknown id is told the nearest known one', async () => {
-  const world = await batchWorld({ models })
-  const answer = await world.post('/batch-predictions', aBatch({ model: 'other-onyl' }))
+  const emulator = await batchEmulator({ models })
+  const answer = await emulator.post('/batch-predictions', aBatch({ model: 'other-onyl' }))
   expect(answer.body.errors[0].detail).toContain('Did you mean "other-only"?')
 })
 
 test('R206 R289 R078 U037 a deprecated id is accepted and runs as another, and the batch shows what was asked for', async () => {
-  const world = await batchWorld({ models })
-  const answer = await world.post('/batch-predictions', aBatch({ model: 'fast-old' }))
+  const emulator = await batchEmulator({ models })
+  const answer = await emulator.post('/batch-predictions', aBatch({ model: 'fast-old' }))
   expect([answer.status, answer.body.model]).toEqual([200, 'fast-old'])
-  expect(world.state('batch_predictions')[0]._emulator.request.effective_model).toBe('other-only')
+  expect(emulator.state('batch_predictions')[0]._emulator.request.effective_model).toBe('other-only')
   expect(answer.assumed).toContain('U037')
 })
 
 test('U037 a setting makes the batch show the model that runs', async () => {
-  const world = await batchWorld({ models, 'batch.model.echo': 'effective' })
-  const answer = await world.post('/batch-predictions', aBatch({ model: 'fast-old' }))
+  const emulator = await batchEmulator({ models, 'batch.model.echo': 'effective' })
+  const answer = await emulator.post('/batch-predictions', aBatch({ model: 'fast-old' }))
   expect(answer.body.model).toBe('other-only')
 })
 
 test('R078 U036 without a list any model id is accepted and echoed, and the answer is marked', async () => {
-  const world = await batchWorld()
-  const answer = await world.post('/batch-predictions', aBatch({ model: 'made up / 7' }))
+  const emulator = await batchEmulator()
+  const answer = await emulator.post('/batch-predictions', aBatch({ model: 'made up / 7' }))
   expect([answer.status, answer.body.model]).toEqual([200, 'made up / 7'])
   expect(answer.assumed).toContain('U036')
 })
@@ -67,5 +67,5 @@ test.for<[string, object[], string]>([
     '/models/0/runs_as',
   ],
 ])('a list of models with %s is refused', ([, list, pointer]) => {
-  expect(ledger.check({ models: list }).map((issue) => issue.pointer)).toEqual([pointer])
+  expect(assumptions.check({ models: list }).map((issue) => issue.pointer)).toEqual([pointer])
 })

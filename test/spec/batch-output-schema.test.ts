@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aBatch, batchWorld, createBatch, pointersOf, refusedProblem } from '../support/batches.ts'
+import { aBatch, batchEmulator, createBatch, pointersOf, refusedProblem } from '../support/batches.ts'
 
 const CREATE = '/batch-predictions'
 const _ASTRAL = '\u{1F600}'
@@ -22,29 +22,29 @@ const POSITIONS: readonly [string, (schema: object) => object, string][] = [
 ]
 
 test.for(KEYWORDS)('R274 R200 the keyword %s is refused wherever a schema may stand', async (keyword) => {
-  const world = await batchWorld()
+  const emulator = await batchEmulator()
   for (const [, around, place] of POSITIONS) {
     const value = ['allOf', 'anyOf', 'oneOf'].includes(keyword) ? [{}] : keyword === '$ref' ? '#' : {}
     const output_schema = around({ [keyword]: value })
-    const answer = await refusedProblem(world, () => world.post(CREATE, aBatch({ output_schema })), 400)
+    const answer = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch({ output_schema })), 400)
     expect(pointersOf(answer)).toContain(`/output_schema${place}/${keyword}`)
   }
 })
 
 test('R274 the seven words are fine as names of properties and inside values', async () => {
-  const world = await batchWorld()
+  const emulator = await batchEmulator()
   const properties = Object.fromEntries(KEYWORDS.map((name) => [name, { type: 'string', default: '$ref' }]))
   const word = { enum: KEYWORDS, default: { not: { $ref: 'x' } } }
-  await createBatch(world, { output_schema: { type: 'object', properties: { ...properties, word } } })
+  await createBatch(emulator, { output_schema: { type: 'object', properties: { ...properties, word } } })
 })
 
 test.for([[['object']], [true], ['array'], ['objekt'], [undefined], [null]])(
   'R274 the root type %j is refused',
   async ([type]) => {
-    const world = await batchWorld()
+    const emulator = await batchEmulator()
     const answer = await refusedProblem(
-      world,
-      () => world.post(CREATE, aBatch({ output_schema: { type } })),
+      emulator,
+      () => emulator.post(CREATE, aBatch({ output_schema: { type } })),
       400,
     )
     expect(pointersOf(answer)).toEqual(['/output_schema/type'])

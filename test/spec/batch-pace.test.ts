@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { batchWorld, counts, createBatch, retrieve, stamps } from '../support/batches.ts'
+import { batchEmulator, counts, createBatch, retrieve, stamps } from '../support/batches.ts'
 
 test('R082 R083 R084 R089 R110 U054 the way to completion takes the default pace and sets each timestamp once', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world, { items: 120 })
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator, { items: 120 })
   const seen = []
   for (const by of ['1999ms', '1ms', '200ms', '200ms', '199ms', '1ms', '999ms', '1ms', '400d']) {
-    world.advance(by)
-    const batch = await retrieve(world, id)
+    emulator.advance(by)
+    const batch = await retrieve(emulator, id)
     seen.push([batch.status, counts(batch), stamps(batch)])
   }
   const total = 120
@@ -26,24 +26,24 @@ test('R082 R083 R084 R089 R110 U054 the way to completion takes the default pace
 })
 
 test('R209 a thousand polls at one instant give one body and change nothing', async () => {
-  const world = await batchWorld({}, { limits: false })
-  const { id } = await createBatch(world, { items: 100 })
-  world.advance('2300ms')
-  const before = world.digest()
+  const emulator = await batchEmulator({}, { limits: false })
+  const { id } = await createBatch(emulator, { items: 100 })
+  emulator.advance('2300ms')
+  const before = emulator.digest()
   const bodies = new Set<string>()
-  for (let n = 0; n < 1_000; n++) bodies.add((await world.get(`/batch-predictions/${id}`)).text)
+  for (let n = 0; n < 1_000; n++) bodies.add((await emulator.get(`/batch-predictions/${id}`)).text)
   expect(bodies.size).toBe(1)
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test('U054 polls move a batch on where the pace says so, and items finish in step with them', async () => {
   const pace = { validating: { polls: 2 }, in_progress: { polls: 3 }, finalizing: { polls: 1 } }
-  const world = await batchWorld({ 'batch.pace': pace })
-  const { id } = await createBatch(world, { items: 7 })
-  world.advance('1h')
+  const emulator = await batchEmulator({ 'batch.pace': pace })
+  const { id } = await createBatch(emulator, { items: 7 })
+  emulator.advance('1h')
   const seen = []
   for (let n = 0; n < 7; n++) {
-    const batch = await retrieve(world, id)
+    const batch = await retrieve(emulator, id)
     seen.push([batch.status, batch.request_counts.succeeded])
   }
   expect(seen).toEqual([
@@ -58,39 +58,39 @@ test('U054 polls move a batch on where the pace says so, and items finish in ste
 })
 
 test('U054 reading results or cancelling is no poll', async () => {
-  const world = await batchWorld({ 'batch.pace': { validating: { polls: 1 } } })
-  const { id } = await createBatch(world)
-  await world.get(`/batch-predictions/${id}/results`)
-  await world.get(`/batch-predictions/${id}`, { key: 'K2' })
-  expect(world.state('batch_predictions')[0].status).toBe('validating')
+  const emulator = await batchEmulator({ 'batch.pace': { validating: { polls: 1 } } })
+  const { id } = await createBatch(emulator)
+  await emulator.get(`/batch-predictions/${id}/results`)
+  await emulator.get(`/batch-predictions/${id}`, { key: 'K2' })
+  expect(emulator.state('batch_predictions')[0].status).toBe('validating')
 })
 
 test('R102 U054 at an immediate pace a creation still shows validating, and the next request the end', async () => {
   const pace = { validating: 'immediate', in_progress: 'immediate', finalizing: 'immediate' }
-  const world = await batchWorld({ 'batch.pace': pace })
-  const created = await createBatch(world, { items: 5_000 })
+  const emulator = await batchEmulator({ 'batch.pace': pace })
+  const created = await createBatch(emulator, { items: 5_000 })
   expect(created.status).toBe('validating')
-  const batch = await retrieve(world, created.id)
+  const batch = await retrieve(emulator, created.id)
   expect(batch.status).toBe('completed')
   expect(stamps(batch)).toEqual({ in_progress_at: 0, finalizing_at: 0, completed_at: 0 })
 })
 
 test('U054 skipping on polls runs work and never jumps into a deadline', async () => {
-  const world = await batchWorld({ 'batch.pace': { finalizing: 'hold' } }, { skipOnPoll: true })
-  const { id } = await createBatch(world)
+  const emulator = await batchEmulator({ 'batch.pace': { finalizing: 'hold' } }, { skipOnPoll: true })
+  const { id } = await createBatch(emulator)
   const seen = []
-  for (let n = 0; n < 4; n++) seen.push((await retrieve(world, id)).status)
+  for (let n = 0; n < 4; n++) seen.push((await retrieve(emulator, id)).status)
   expect(seen).toEqual(['in_progress', 'finalizing', 'finalizing', 'finalizing'])
-  expect(world.now() - Date.parse('2026-03-01T12:00:00.000Z')).toBe(2_200)
+  expect(emulator.now() - Date.parse('2026-03-01T12:00:00.000Z')).toBe(2_200)
 })
 
 test('U054 a phase given as one duration spreads its items over it', async () => {
-  const world = await batchWorld({ 'batch.pace': { validating: 'immediate', in_progress: '10s' } })
-  const { id } = await createBatch(world, { items: 4 })
+  const emulator = await batchEmulator({ 'batch.pace': { validating: 'immediate', in_progress: '10s' } })
+  const { id } = await createBatch(emulator, { items: 4 })
   const seen = []
   for (const by of ['0s', '2499ms', '1ms', '2500ms', '2500ms', '2499ms', '1ms']) {
-    world.advance(by)
-    seen.push((await retrieve(world, id)).request_counts.succeeded)
+    emulator.advance(by)
+    seen.push((await retrieve(emulator, id)).request_counts.succeeded)
   }
   expect(seen).toEqual([0, 0, 1, 2, 3, 3, 4])
 })

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { Chance } from '../../src/kernel/random.ts'
-import { advanceTo } from '../../src/kernel/time/settle.ts'
+import { Chance } from '../../src/core/random.ts'
+import { advanceTo } from '../../src/core/time/run-events.ts'
 import { callBatches } from '../support/batch-calls.ts'
-import { aBatch, batchWorld, intervene } from '../support/batches.ts'
-import type { TestWorld } from '../support/world.ts'
+import { aBatch, batchEmulator, intervene } from '../support/batches.ts'
+import type { TestEmulator } from '../support/emulator.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -12,8 +12,11 @@ const DAY = 24 * HOUR
  * One race: a batch whose items, or whose window, end at an instant, and cancels shortly before, at and after it, in an
  * order that the seed draws. The clock stands wherever a draw puts it, so that requests fall between any two events.
  */
-function race(world: TestWorld, seed: number): { statuses: string[]; terminal: number; changed: number } {
-  const { sandbox } = world
+function race(
+  emulator: TestEmulator,
+  seed: number,
+): { statuses: string[]; terminal: number; changed: number } {
+  const { sandbox } = emulator
   const chance = new Chance(seed, 'race')
   const finishes = chance.int(0, 1) === 0
   const processing = finishes ? chance.pick([HOUR, DAY - HOUR, DAY - 2, DAY]) : DAY + chance.int(1, HOUR)
@@ -25,7 +28,7 @@ function race(world: TestWorld, seed: number): { statuses: string[]; terminal: n
     in_progress: `${processing}ms`,
     finalizing: chance.pick(['immediate', '1ms', '1s']),
   }
-  intervene(world, 'change', id, { pace })
+  intervene(emulator, 'change', id, { pace })
   const ref = `batch_predictions/${id}`
   const statuses: string[] = []
   const bodies = new Set<string>()
@@ -65,9 +68,9 @@ function isEnd(status: string): boolean {
 test('R221 in 1,000 interleavings a cancel and the end of a batch have exactly one outcome', async () => {
   const ends = new Map<string, number>()
   for (const [group, settings] of SETTINGS.entries()) {
-    const world = await batchWorld(settings, { limits: false })
+    const emulator = await batchEmulator(settings, { limits: false })
     for (let seed = group * 250; seed < (group + 1) * 250; seed++) {
-      const { statuses, terminal, changed } = race(world, seed)
+      const { statuses, terminal, changed } = race(emulator, seed)
       expect({ seed, terminal, changed, statuses }).toEqual({ seed, terminal: 1, changed: 0, statuses })
       const last = statuses.at(-1) ?? ''
       ends.set(last, (ends.get(last) ?? 0) + 1)

@@ -1,12 +1,11 @@
 import { connect } from 'node:net'
-import { expect, test } from 'vitest'
-import type { Answer } from '../../src/kernel/request/answer.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { batchStatuses } from '../../src/resources/batch-predictions/states.ts'
-import { KEYS } from '../support/base-world.ts'
+import { KEYS } from '../support/base-state.ts'
 import { callBatches } from '../support/batch-calls.ts'
 import {
   aBatch,
-  batchWorld,
+  batchEmulator,
   bring,
   cancel,
   counts,
@@ -16,17 +15,17 @@ import {
   refusedProblem,
   retrieve,
 } from '../support/batches.ts'
-import type { TestWorld } from '../support/world.ts'
+import type { TestEmulator } from '../support/emulator.ts'
 
 const TERMINAL = ['completed', 'failed', 'expired', 'cancelled'] as const
-const _ITEM_PACE = { 'batch.pace': { in_progress: { per_item: '100ms', concurrency: 1 } } }
 
 const BIG = 'x'.repeat(8_192)
 
-/** Counts the lines that are made for the answers of a world, and the streams that were ended. */
-function watchLines(world: TestWorld): { made: number; ended: number } {
+/** Counts the lines that are made for the answers of a sandbox, and the streams that were ended. */
+function watchLines(emulator: TestEmulator): { made: number; ended: number } {
   const seen = { made: 0, ended: 0 }
-  const perform = world.sandbox.perform.bind(world.sandbox)
+  const operation = emulator.sandbox.service.operations.get('batch-predictions.results')
+  if (operation === undefined) throw new Error('there is no operation for results')
   function* watched(lines: Iterable<string>) {
     try {
       for (const line of lines) {
@@ -37,10 +36,12 @@ function watchLines(world: TestWorld): { made: number; ended: number } {
       seen.ended += 1
     }
   }
-  world.sandbox.perform = (call): Answer => {
-    const answer = perform(call)
-    return answer.lines === undefined ? answer : { ...answer, lines: watched(answer.lines) }
-  }
+  const { handle } = operation
+  const spy = vi.spyOn(operation, 'handle').mockImplementation((context) => {
+    const response = handle(context)
+    return response.lines === undefined ? response : { ...response, lines: watched(response.lines) }
+  })
+  onTestFinished(() => spy.mockRestore())
   return seen
 }
 
@@ -57,10 +58,10 @@ function slowReader(port: number, request: string): Promise<ReturnType<typeof co
 }
 
 test('R211 results are NDJSON, not an array', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
-  await bring(world, id, 'completed')
-  const { headers, text } = await world.get(`/batch-predictions/${id}/results`)
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  await bring(emulator, id, 'completed')
+  const { headers, text } = await emulator.get(`/batch-predictions/${id}/results`)
   expect(headers.get('content-type')).toBe('application/x-ndjson')
   expect(text.startsWith('{')).toBe(true)
 })
@@ -68,12 +69,12 @@ test('R211 results are NDJSON, not an array', async () => {
 test.for(batchStatuses.filter((status) => !(TERMINAL as readonly string[]).includes(status)))(
   'R214 U042 results of a batch that is %s are refused whole',
   async (status) => {
-    const world = await batchWorld()
-    const { id } = await createBatch(world)
-    await bring(world, id, status)
+    const emulator = await batchEmulator()
+    const { id } = await createBatch(emulator)
+    await bring(emulator, id, status)
     const answer = await refusedProblem(
-      world,
-      () => world.get(`/batch-predictions/${id}/results`),
+      emulator,
+      () => emulator.get(`/batch-predictions/${id}/results`),
       409,
       'results_not_ready',
     )
@@ -83,20 +84,20 @@ test.for(batchStatuses.filter((status) => !(TERMINAL as readonly string[]).inclu
 )
 
 test('U042 a setting chooses the status of results that are not ready', async () => {
-  const world = await batchWorld({ 'status.results_not_ready': 404 })
-  const { id } = await createBatch(world)
-  expectProblem(await world.get(`/batch-predictions/${id}/results`), 404, 'results_not_ready')
+  const emulator = await batchEmulator({ 'status.results_not_ready': 404 })
+  const { id } = await createBatch(emulator)
+  expectProblem(await emulator.get(`/batch-predictions/${id}/results`), 404, 'results_not_ready')
 })
 
 test('R215 R250 results are there up to cleanup and 410 after it', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
-  world.advance(`${29 * 86_400_000 - 1}ms`)
-  expect((await world.get(`/batch-predictions/${id}/results`)).status).toBe(200)
-  world.advance('1ms')
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  emulator.advance(`${29 * 86_400_000 - 1}ms`)
+  expect((await emulator.get(`/batch-predictions/${id}/results`)).status).toBe(200)
+  emulator.advance('1ms')
   const answer = await refusedProblem(
-    world,
-    () => world.get(`/batch-predictions/${id}/results`),
+    emulator,
+    () => emulator.get(`/batch-predictions/${id}/results`),
     410,
     'results_gone',
   )
@@ -106,22 +107,22 @@ test('R215 R250 results are there up to cleanup and 410 after it', async () => {
 test.for(['submission', 'shuffled'])(
   'R216 U048 results in the order "%s" are the same bytes when read again, also after a restart',
   async (order) => {
-    const world = await batchWorld({ 'batch.results.order': order })
-    const { id } = await createBatch(world, { items: 300 })
-    await bring(world, id, 'completed')
-    const read = async (where: TestWorld) => (await where.get(`/batch-predictions/${id}/results`)).text
-    const first = await read(world)
-    expect(await read(world)).toBe(first)
-    world.advance('1d')
-    expect(await read(await world.restart())).toBe(first)
+    const emulator = await batchEmulator({ 'batch.results.order': order })
+    const { id } = await createBatch(emulator, { items: 300 })
+    await bring(emulator, id, 'completed')
+    const read = async (where: TestEmulator) => (await where.get(`/batch-predictions/${id}/results`)).text
+    const first = await read(emulator)
+    expect(await read(emulator)).toBe(first)
+    emulator.advance('1d')
+    expect(await read(await emulator.restart())).toBe(first)
   },
 )
 
 test('U048 shuffled lines are every line once, in another order than that of submission', async () => {
-  const world = await batchWorld({ 'batch.results.order': 'shuffled' })
-  const { id } = await createBatch(world, { items: 500 })
-  await bring(world, id, 'completed')
-  const ids = (await linesOf(world, id)).map((line) => line.custom_id)
+  const emulator = await batchEmulator({ 'batch.results.order': 'shuffled' })
+  const { id } = await createBatch(emulator, { items: 500 })
+  await bring(emulator, id, 'completed')
+  const ids = (await linesOf(emulator, id)).map((line) => line.custom_id)
   const sorted = Array.from({ length: 500 }, (_, n) => `item-${n}`)
   expect(ids).not.toEqual(sorted)
   expect(new Set(ids)).toEqual(new Set(sorted))
@@ -129,38 +130,38 @@ test('U048 shuffled lines are every line once, in another order than that of sub
 
 test('R092 T29 U047 results_url leads to the results from the address of any request', async () => {
   for (const status of TERMINAL) {
-    const world = await batchWorld()
-    const { id } = await createBatch(world)
-    const { results_url } = await bring(world, id, status)
+    const emulator = await batchEmulator()
+    const { id } = await createBatch(emulator)
+    const { results_url } = await bring(emulator, id, status)
     expect(results_url).toBe(`/v1/batch-predictions/${id}/results`)
-    const url = new URL(results_url, `${world.baseUrl}/batch-predictions/${id}`)
+    const url = new URL(results_url, `${emulator.baseUrl}/batch-predictions/${id}`)
     const answer = await fetch(url, { headers: { authorization: `Bearer ${KEYS.KU}` } })
     expect([answer.status, (await answer.text()).split('\n')]).toEqual([200, expect.any(Array)])
   }
 })
 
 test('T29 where the path selects the sandbox, results_url stays in it', async () => {
-  const world = await batchWorld()
-  const created = callBatches(world.sandbox, 'create', { body: aBatch(), pathPrefix: '/@default' })
-  const { results_url } = await bring(world, created.body.id, 'completed')
+  const emulator = await batchEmulator()
+  const created = callBatches(emulator.sandbox, 'create', { body: aBatch(), pathPrefix: '/@default' })
+  const { results_url } = await bring(emulator, created.body.id, 'completed')
   expect(results_url).toBe(`/@default/v1/batch-predictions/${created.body.id}/results`)
 })
 
 test('U047 a setting makes results_url relative to the base URL', async () => {
-  const world = await batchWorld({ 'batch.results_url': 'base_relative' })
-  const { id } = await createBatch(world)
-  const { results_url } = await bring(world, id, 'completed')
+  const emulator = await batchEmulator({ 'batch.results_url': 'base_relative' })
+  const { id } = await createBatch(emulator)
+  const { results_url } = await bring(emulator, id, 'completed')
   expect(results_url).toBe(`/batch-predictions/${id}/results`)
-  expect((await world.get(results_url)).status).toBe(200)
+  expect((await emulator.get(results_url)).status).toBe(200)
 })
 
 test('R217 5,000 lines are made as they are read: slow readers hold little, and those that leave hold nothing', async () => {
   const outcomes = [{ output: { total: 1, text: BIG } }]
-  const world = await batchWorld({ 'batch.outcomes': outcomes })
-  const { id } = await createBatch(world, { items: 5_000 })
-  world.advance('1h')
-  const seen = watchLines(world)
-  const { port } = new URL(world.baseUrl)
+  const emulator = await batchEmulator({ 'batch.outcomes': outcomes })
+  const { id } = await createBatch(emulator, { items: 5_000 })
+  emulator.advance('1h')
+  const seen = watchLines(emulator)
+  const { port } = new URL(emulator.baseUrl)
   const head = `GET /v1/batch-predictions/${id}/results HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n`
   const readers = await Promise.all(
     Array.from({ length: 5 }, () =>
@@ -171,7 +172,7 @@ test('R217 5,000 lines are made as they are read: slow readers hold little, and 
   let before = 0
   while (before !== seen.made) {
     before = seen.made
-    for (let n = 0; n < 10; n++) await retrieve(world, id)
+    for (let n = 0; n < 10; n++) await emulator.control('GET', '/clock')
   }
   expect(seen.made).toBeGreaterThan(0)
   expect(seen.made).toBeLessThan(5 * 5_000)
@@ -179,20 +180,20 @@ test('R217 5,000 lines are made as they are read: slow readers hold little, and 
   for (const reader of readers) reader.destroy()
   await expect.poll(() => seen.ended).toBe(5)
   expect(seen.made).toBe(before)
-  expect(counts(await retrieve(world, id))).toEqual({ total: 5_000, succeeded: 5_000 })
+  expect(counts(await retrieve(emulator, id))).toEqual({ total: 5_000, succeeded: 5_000 })
 })
 
 test('R109 R112 T15 work in flight at a cancel is finished while cancelling, where a setting says so', async () => {
   const pace = { in_progress: { per_item: '400ms', concurrency: 3 } }
-  const world = await batchWorld({ 'batch.cancel_in_flight': 'finish', 'batch.pace': pace })
-  const { id } = await createBatch(world, { items: 10 })
-  world.advance('2500ms')
-  const cancelling = (await cancel(world, id)).body
+  const emulator = await batchEmulator({ 'batch.cancel_in_flight': 'finish', 'batch.pace': pace })
+  const { id } = await createBatch(emulator, { items: 10 })
+  emulator.advance('2500ms')
+  const cancelling = (await cancel(emulator, id)).body
   expect(counts(cancelling)).toEqual({ total: 10, succeeded: 3, processing: 7 })
-  world.advance('300ms')
-  expect(counts(await retrieve(world, id))).toEqual({ total: 10, succeeded: 6, processing: 4 })
-  world.advance('600ms')
-  expect(counts(await retrieve(world, id))).toEqual({ total: 10, succeeded: 6, processing: 4 })
-  world.advance('100ms')
-  expect(counts(await retrieve(world, id))).toEqual({ total: 10, succeeded: 6, canceled: 4 })
+  emulator.advance('300ms')
+  expect(counts(await retrieve(emulator, id))).toEqual({ total: 10, succeeded: 6, processing: 4 })
+  emulator.advance('600ms')
+  expect(counts(await retrieve(emulator, id))).toEqual({ total: 10, succeeded: 6, processing: 4 })
+  emulator.advance('100ms')
+  expect(counts(await retrieve(emulator, id))).toEqual({ total: 10, succeeded: 6, canceled: 4 })
 })

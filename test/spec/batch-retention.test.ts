@@ -1,49 +1,49 @@
 import { expect, test } from 'vitest'
-import { batchWorld, bring, cancel, createBatch, intervene, retrieve } from '../support/batches.ts'
+import { batchEmulator, bring, cancel, createBatch, intervene, retrieve } from '../support/batches.ts'
 
 test('R113 R210 a terminal batch changes no more, but for results_url at cleanup', async () => {
   for (const status of ['completed', 'failed', 'expired', 'cancelled']) {
-    const world = await batchWorld()
-    const { id } = await createBatch(world)
-    const batch = await bring(world, id, status)
-    await cancel(world, id)
-    world.advance('20d')
-    expect(await retrieve(world, id)).toEqual(batch)
-    world.advance('400d')
-    await cancel(world, id)
-    expect(await retrieve(world, id)).toEqual({ ...batch, results_url: null })
+    const emulator = await batchEmulator()
+    const { id } = await createBatch(emulator)
+    const batch = await bring(emulator, id, status)
+    await cancel(emulator, id)
+    emulator.advance('20d')
+    expect(await retrieve(emulator, id)).toEqual(batch)
+    emulator.advance('400d')
+    await cancel(emulator, id)
+    expect(await retrieve(emulator, id)).toEqual({ ...batch, results_url: null })
   }
 })
 
 test('R281 R282 R283 R093 R210 results go 29 days after creation, whenever the batch ended, and metadata stays', async () => {
-  const world = await batchWorld({ 'batch.pace': { in_progress: '23h' } })
-  const late = await createBatch(world, { metadata: { a: 'b' } })
-  const early = await createBatch(world)
-  intervene(world, 'complete', early.id)
-  world.advance(`${29 * 86_400_000 - 1}ms`)
+  const emulator = await batchEmulator({ 'batch.pace': { in_progress: '23h' } })
+  const late = await createBatch(emulator, { metadata: { a: 'b' } })
+  const early = await createBatch(emulator)
+  intervene(emulator, 'complete', early.id)
+  emulator.advance(`${29 * 86_400_000 - 1}ms`)
   for (const { id } of [late, early]) {
-    expect((await retrieve(world, id)).results_url).not.toBeNull()
-    expect((await world.get(`/batch-predictions/${id}/results`)).status).toBe(200)
+    expect((await retrieve(emulator, id)).results_url).not.toBeNull()
+    expect((await emulator.get(`/batch-predictions/${id}/results`)).status).toBe(200)
   }
-  world.advance('1ms')
+  emulator.advance('1ms')
   for (const { id } of [late, early]) {
-    expect((await retrieve(world, id)).results_url).toBeNull()
-    expect((await world.get(`/batch-predictions/${id}/results`)).status).toBe(410)
+    expect((await retrieve(emulator, id)).results_url).toBeNull()
+    expect((await emulator.get(`/batch-predictions/${id}/results`)).status).toBe(410)
   }
-  world.advance('400d')
-  const batch = await retrieve(world, late.id)
+  emulator.advance('400d')
+  const batch = await retrieve(emulator, late.id)
   expect([batch.status, batch.metadata, batch.results_url]).toEqual(['completed', { a: 'b' }, null])
 })
 
 test('U056 cleanup can be delayed, or left to the control API', async () => {
-  const delayed = await batchWorld({ 'batch.cleanup': '6h' })
+  const delayed = await batchEmulator({ 'batch.cleanup': '6h' })
   const one = await createBatch(delayed)
   delayed.advance('29d')
   expect((await retrieve(delayed, one.id)).results_url).not.toBeNull()
   delayed.advance('6h')
   expect((await retrieve(delayed, one.id)).results_url).toBeNull()
 
-  const manual = await batchWorld({ 'batch.cleanup': 'manual' })
+  const manual = await batchEmulator({ 'batch.cleanup': 'manual' })
   const two = await createBatch(manual)
   manual.advance('300d')
   expect((await retrieve(manual, two.id)).results_url).not.toBeNull()

@@ -1,8 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { expect, test } from 'vitest'
+import { testEmulator } from '../support/emulator.ts'
 import { batchBody, sampleRecords } from '../support/sample-calls.ts'
-import { testWorld } from '../support/world.ts'
 
 const output_schema = {
   type: 'object',
@@ -28,12 +28,12 @@ const output_schema = {
 }
 
 test('R100 R213 R215 R281 a batch of 5,000 items lives its whole life: every line valid, then gone', async () => {
-  const world = await testWorld({ collections: sampleRecords })
-  const created = await world.post('/batch-predictions', { ...batchBody(5_000), output_schema })
+  const emulator = await testEmulator({ collections: sampleRecords })
+  const created = await emulator.post('/batch-predictions', { ...batchBody(5_000), output_schema })
   expect(created.body.request_counts).toMatchObject({ total: 5_000, processing: 5_000 })
-  world.advance('24h')
+  emulator.advance('24h')
   const path = `/batch-predictions/${created.body.id}`
-  expect((await world.get(path)).body).toMatchObject({
+  expect((await emulator.get(path)).body).toMatchObject({
     status: 'completed',
     request_counts: { succeeded: 5_000, processing: 0 },
   })
@@ -41,7 +41,7 @@ test('R100 R213 R215 R281 a batch of 5,000 items lives its whole life: every lin
   const ajv = new Ajv2020({ strict: false })
   addFormats.default(ajv)
   const isValid = ajv.compile(output_schema)
-  const lines = (await world.get(`${path}/results`)).text
+  const lines = (await emulator.get(`${path}/results`)).text
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line))
@@ -49,7 +49,7 @@ test('R100 R213 R215 R281 a batch of 5,000 items lives its whole life: every lin
   expect(new Set(lines.map(({ custom_id }) => custom_id)).size).toBe(5_000)
   expect(lines.filter(({ output }) => !isValid(output))).toEqual([])
 
-  world.advance('29d')
-  expect((await world.get(`${path}/results`)).status).toBe(410)
-  expect((await world.get(path)).body).toMatchObject({ status: 'completed', results_url: null })
+  emulator.advance('29d')
+  expect((await emulator.get(`${path}/results`)).status).toBe(410)
+  expect((await emulator.get(path)).body).toMatchObject({ status: 'completed', results_url: null })
 })

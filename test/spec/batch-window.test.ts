@@ -1,17 +1,25 @@
 import { expect, test } from 'vitest'
 import { batchLifecycle, batchStatuses } from '../../src/resources/batch-predictions/states.ts'
-import { batchWorld, cancel, counts, createBatch, intervene, linesOf, retrieve } from '../support/batches.ts'
+import {
+  batchEmulator,
+  cancel,
+  counts,
+  createBatch,
+  intervene,
+  linesOf,
+  retrieve,
+} from '../support/batches.ts'
 
 test('R107 T16 in progress at the end of the window expires to the millisecond, and finished items stay', async () => {
-  const world = await batchWorld({ 'batch.pace': { in_progress: { per_item: '10h', concurrency: 2 } } })
-  const { id } = await createBatch(world, { items: 5 })
-  world.advance('86399999ms')
-  expect((await retrieve(world, id)).status).toBe('in_progress')
-  world.advance('1ms')
-  const batch = await retrieve(world, id)
+  const emulator = await batchEmulator({ 'batch.pace': { in_progress: { per_item: '10h', concurrency: 2 } } })
+  const { id } = await createBatch(emulator, { items: 5 })
+  emulator.advance('86399999ms')
+  expect((await retrieve(emulator, id)).status).toBe('in_progress')
+  emulator.advance('1ms')
+  const batch = await retrieve(emulator, id)
   expect([batch.status, batch.expired_at]).toEqual(['expired', batch.expires_at])
   expect(counts(batch)).toEqual({ total: 5, succeeded: 4, expired: 1 })
-  expect((await linesOf(world, id)).map((line) => line.status)).toEqual([
+  expect((await linesOf(emulator, id)).map((line) => line.status)).toEqual([
     'succeeded',
     'succeeded',
     'succeeded',
@@ -22,71 +30,71 @@ test('R107 T16 in progress at the end of the window expires to the millisecond, 
 
 test('R108 T13 all items finished in time completes, though finalizing reaches past the window', async () => {
   const pace = { validating: 'immediate', in_progress: '86399s', finalizing: '2s' }
-  const world = await batchWorld({ 'batch.pace': pace })
-  const { id } = await createBatch(world)
-  world.advance('24h')
-  expect((await retrieve(world, id)).status).toBe('finalizing')
-  world.advance('1s')
-  const batch = await retrieve(world, id)
+  const emulator = await batchEmulator({ 'batch.pace': pace })
+  const { id } = await createBatch(emulator)
+  emulator.advance('24h')
+  expect((await retrieve(emulator, id)).status).toBe('finalizing')
+  emulator.advance('1s')
+  const batch = await retrieve(emulator, id)
   expect([batch.status, batch.expired_at]).toEqual(['completed', null])
 })
 
 test('T14 items that finish at the very end of the window are finished', async () => {
   const pace = { validating: 'immediate', in_progress: '24h', finalizing: '1s' }
-  const world = await batchWorld({ 'batch.pace': pace })
-  const { id } = await createBatch(world)
-  const { events } = world.advance('24h')
+  const emulator = await batchEmulator({ 'batch.pace': pace })
+  const { id } = await createBatch(emulator)
+  const { events } = emulator.advance('24h')
   expect(events.map(({ to }) => to)).toEqual(['in_progress', 'finalizing'])
-  world.advance('1s')
-  expect((await retrieve(world, id)).status).toBe('completed')
+  emulator.advance('1s')
+  expect((await retrieve(emulator, id)).status).toBe('completed')
 })
 
 test('T14 validation that ends with the window starts the items first, whatever the order of scheduling', async () => {
-  const world = await batchWorld({ 'batch.pace': { validating: '24h', in_progress: 'immediate' } })
-  const { id } = await createBatch(world)
-  const { id: moved } = await createBatch(world, { items: 2 })
-  intervene(world, 'change', moved, { pace: { validating: '23h' } })
-  intervene(world, 'change', moved, { pace: { validating: '24h' } })
-  world.advance('24h')
-  for (const each of [id, moved]) expect((await retrieve(world, each)).status).toBe('finalizing')
+  const emulator = await batchEmulator({ 'batch.pace': { validating: '24h', in_progress: 'immediate' } })
+  const { id } = await createBatch(emulator)
+  const { id: moved } = await createBatch(emulator, { items: 2 })
+  intervene(emulator, 'change', moved, { pace: { validating: '23h' } })
+  intervene(emulator, 'change', moved, { pace: { validating: '24h' } })
+  emulator.advance('24h')
+  for (const each of [id, moved]) expect((await retrieve(emulator, each)).status).toBe('finalizing')
 })
 
 test('T14 a window that ends at the instant of a cancel has ended', async () => {
-  const world = await batchWorld({ 'batch.pace': { in_progress: 'hold' } })
-  const { id } = await createBatch(world)
-  world.advance('24h')
-  const { status } = await cancel(world, id)
-  expect([status, (await retrieve(world, id)).status]).toEqual([409, 'expired'])
+  const emulator = await batchEmulator({ 'batch.pace': { in_progress: 'hold' } })
+  const { id } = await createBatch(emulator)
+  emulator.advance('24h')
+  const { status } = await cancel(emulator, id)
+  expect([status, (await retrieve(emulator, id)).status]).toEqual([409, 'expired'])
 })
 
 test.for([
   ['expire', 'expired', { expired: 3 }],
   ['fail', 'failed', { errored: 3 }],
   ['wait', 'validating', { processing: 3 }],
-] as const)('T13 the window ends while validating: %s', async ([reading, status, rest]) => {
-  const world = await batchWorld({
-    'batch.expire_in_validating': reading,
+] as const)('T13 the window ends while validating: %s', async ([decision, status, rest]) => {
+  const emulator = await batchEmulator({
+    'batch.expire_in_validating': decision,
     'batch.pace': { validating: '25h', in_progress: '1h' },
   })
-  const { id } = await createBatch(world)
-  world.advance('24h')
-  const batch = await retrieve(world, id)
+  const { id } = await createBatch(emulator)
+  emulator.advance('24h')
+  const batch = await retrieve(emulator, id)
   expect([batch.status, batch.in_progress_at]).toEqual([status, null])
   expect(counts(batch)).toEqual({ total: 3, ...rest })
-  world.advance('2h')
-  if (reading === 'wait') expect((await retrieve(world, id)).status).toBe('expired')
-  else expect(await retrieve(world, id)).toEqual(batch)
+  emulator.advance('2h')
+  if (decision === 'wait') expect((await retrieve(emulator, id)).status).toBe('expired')
+  else expect(await retrieve(emulator, id)).toEqual(batch)
 })
 
 test('T13 the window ends while cancelling: the batch is cancelled', async () => {
-  const world = await batchWorld({ 'batch.cancel_delay': '2h', 'batch.pace': { in_progress: 'hold' } })
-  const { id } = await createBatch(world)
-  world.advance('23h')
-  await cancel(world, id)
-  world.advance('1h')
-  expect((await retrieve(world, id)).status).toBe('cancelling')
-  world.advance('1h')
-  expect((await retrieve(world, id)).status).toBe('cancelled')
+  const emulator = await batchEmulator({ 'batch.cancel_delay': '2h', 'batch.pace': { in_progress: 'hold' } })
+  const { id } = await createBatch(emulator)
+  emulator.advance('23h')
+  await cancel(emulator, id)
+  emulator.advance('1h')
+  expect((await retrieve(emulator, id)).status).toBe('cancelling')
+  emulator.advance('1h')
+  expect((await retrieve(emulator, id)).status).toBe('cancelled')
 })
 
 test('R114 the table of moves is that of the specification, and the other moves name what they rest on', () => {

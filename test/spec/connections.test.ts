@@ -1,18 +1,19 @@
 import { expect, test } from 'vitest'
-import { connectionsRoom } from '../../src/resources/connections.ts'
+import { change } from '../../src/core/sandboxes/change.ts'
+import { connectionsResource } from '../../src/resources/connections.ts'
+import { testEmulator } from '../support/emulator.ts'
 import { pointersOf, refused } from '../support/refusal.ts'
-import { testWorld } from '../support/world.ts'
 
 const BOTH = { connector_id: 'files', connection_provider_id: 'provider' }
 
 test('R061 R176 R177 the answer is a redirect URL resource and nothing else', async () => {
-  const world = await testWorld()
-  const { status, body, assumed } = await world.post('/connections', BOTH)
+  const emulator = await testEmulator()
+  const { status, body, assumed } = await emulator.post('/connections', BOTH)
   expect(status).toBe(200)
   expect(Object.keys(body)).toEqual(['object', 'redirect_url'])
   expect(body.object).toBe('redirect_url')
   expect(assumed).toContain('U030')
-  const [connection] = world.state('connections')
+  const [connection] = emulator.state('connections')
   expect(new URL(body.redirect_url).href).toBe(
     `http://127.0.0.1:4010/__emulator/connections/${connection.id}`,
   )
@@ -27,25 +28,25 @@ test('R061 R176 R177 the answer is a redirect URL resource and nothing else', as
 
 test('R061 U030 the setting leads elsewhere, the id in its place', async () => {
   const settings = { 'connections.redirect_url': 'https://login.example/{id}?c={id}' }
-  const world = await testWorld({ settings })
-  const { body } = await world.post('/connections', BOTH)
-  const [{ id }] = world.state('connections')
+  const emulator = await testEmulator({ settings })
+  const { body } = await emulator.post('/connections', BOTH)
+  const [{ id }] = emulator.state('connections')
   expect(body.redirect_url).toBe(`https://login.example/${id}?c=${id}`)
 })
 
 test.for(['login', '/login/{id}', ''])('R061 U030 the template "%s" is no absolute URL', async (template) => {
-  await expect(testWorld({ settings: { 'connections.redirect_url': template } })).rejects.toThrow(
+  await expect(testEmulator({ settings: { 'connections.redirect_url': template } })).rejects.toThrow(
     /connections.redirect_url.*absolute URL/,
   )
 })
 
 test('U030 the page behind the default address says that the contract ends there', async () => {
-  const world = await testWorld()
-  await world.post('/connections', BOTH)
-  const [control] = connectionsRoom.controls ?? []
-  const [{ id }] = world.state('connections')
+  const emulator = await testEmulator()
+  await emulator.post('/connections', BOTH)
+  const [control] = connectionsResource.controls ?? []
+  const [{ id }] = emulator.state('connections')
   const show = (id: string) =>
-    world.sandbox.change((scope) => control?.handle(scope, { params: { id }, body: undefined })).result
+    change(emulator.sandbox, (scope) => control?.handle(scope, { params: { id }, body: undefined })).result
   expect(show(id)).toMatchObject({ id, message: expect.stringContaining('redirect_url') })
   expect(() => show('none')).toThrow(/no connection/)
 })
@@ -56,24 +57,24 @@ test.for([
   ['connection_provider_id', true],
   ['connection_provider_id', ['x']],
 ] as const)('R176 %s as %j is refused', async ([member, value]) => {
-  const world = await testWorld()
-  const answer = await refused(world, () => world.post('/connections', { ...BOTH, [member]: value }))
+  const emulator = await testEmulator()
+  const answer = await refused(emulator, () => emulator.post('/connections', { ...BOTH, [member]: value }))
   expect(pointersOf(answer)).toEqual([`/${member}`])
 })
 
 test('R176 U015 both members are optional by default, and required by their flags', async () => {
-  const world = await testWorld()
-  expect((await world.post('/connections', {})).status).toBe(200)
+  const emulator = await testEmulator()
+  expect((await emulator.post('/connections', {})).status).toBe(200)
   const settings = {
     'required.connections.create.connector_id': true,
     'required.connections.create.connection_provider_id': true,
   }
-  const strict = await testWorld({ settings })
+  const strict = await testEmulator({ settings })
   const answer = await refused(strict, () => strict.post('/connections', {}))
   expect(pointersOf(answer)).toEqual(['/connector_id', '/connection_provider_id'])
 })
 
 test.for([undefined, [], 'x', null])('R176 the body %j is refused', async (body) => {
-  const world = await testWorld()
-  await refused(world, () => world.post('/connections', body))
+  const emulator = await testEmulator()
+  await refused(emulator, () => emulator.post('/connections', body))
 })

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { change } from '../../src/core/sandboxes/change.ts'
+import { type TestAnswer, type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { pointersOf, refused } from '../support/refusal.ts'
-import { type TestAnswer, type TestWorld, testWorld } from '../support/world.ts'
 
 const PATH = '/organization/reports/consumption-breakdown'
 
@@ -17,22 +18,22 @@ const row = (id: string, created_at: string, change: object = {}) => ({
   ...change,
 })
 
-/** Rows one minute apart; the highest number is the newest, one minute before the world starts. */
+/** Rows one minute apart; the highest number is the newest, one minute before the sandbox starts. */
 const rows = (count: number) => Array.from({ length: count }, (_, n) => row(`row-${n}`, `-${count - n}m`))
 
 const withRows = (consumption_rows: object[], settings = {}) =>
-  testWorld({ collections: { consumption_rows }, settings })
+  testEmulator({ collections: { consumption_rows }, settings })
 
 // The resource of each row is its id, which answers do not show.
 const resourcesOf = ({ body }: TestAnswer): string[] =>
   body.data.map(({ resource }: { resource: string }) => resource)
 
-const list = (world: TestWorld, query: Record<string, string> = {}) =>
-  world.get(`${PATH}?${new URLSearchParams(query)}`)
+const list = (emulator: TestEmulator, query: Record<string, string> = {}) =>
+  emulator.get(`${PATH}?${new URLSearchParams(query)}`)
 
 test('R006 R054 R055 R056 R171 rows have exactly the eight members of the table, the envelope five', async () => {
-  const world = await withRows([row('row-0', '-1h', { credits: 0.1 })])
-  const { status, body } = await world.get(PATH)
+  const emulator = await withRows([row('row-0', '-1h', { credits: 0.1 })])
+  const { status, body } = await emulator.get(PATH)
   expect(status).toBe(200)
   expect(body).toEqual({
     object: 'list',
@@ -56,8 +57,8 @@ test('R006 R054 R055 R056 R171 rows have exactly the eight members of the table,
 
 test('R054 fractional, zero and negative credits come back equal', async () => {
   const credits = [0.1, 0, -3.75, 1e-9, 123456789.125]
-  const world = await withRows(credits.map((each, n) => row(`row-${n}`, `-${n + 1}m`, { credits: each })))
-  const { body } = await list(world)
+  const emulator = await withRows(credits.map((each, n) => row(`row-${n}`, `-${n + 1}m`, { credits: each })))
+  const { body } = await list(emulator)
   expect(body.data.map((each: { credits: number }) => each.credits)).toEqual(credits)
 })
 
@@ -77,23 +78,23 @@ test.for([
 })
 
 test('R007 R056 R057 a window without rows has an empty page, null cursors and nothing more', async () => {
-  const world = await withRows(rows(3))
-  const { body } = await list(world, { start_date: '2020-01-01', end_date: '2020-01-31' })
+  const emulator = await withRows(rows(3))
+  const { body } = await list(emulator, { start_date: '2020-01-01', end_date: '2020-01-31' })
   expect(body).toEqual({ object: 'list', data: [], has_more: false, first_id: null, last_id: null })
 })
 
 test('R058 cursors are opaque: neither an id nor a timestamp of a row is one', async () => {
-  const world = await withRows(rows(5))
-  const { body } = await list(world, { limit: '2' })
-  const facts = world.state('consumption_rows').flatMap(({ id, created_at }) => [id, created_at])
+  const emulator = await withRows(rows(5))
+  const { body } = await list(emulator, { limit: '2' })
+  const facts = emulator.state('consumption_rows').flatMap(({ id, created_at }) => [id, created_at])
   expect(facts).not.toContain(body.first_id)
   expect(facts).not.toContain(body.last_id)
-  for (const fact of facts) await refused(world, () => list(world, { after: fact }), 400)
+  for (const fact of facts) await refused(emulator, () => list(emulator, { after: fact }), 400)
 })
 
 test('R058 U022 a made-up cursor is refused, or an empty page by the setting', async () => {
-  const world = await withRows(rows(3))
-  const answer = await refused(world, () => list(world, { before: 'row-1' }), 400)
+  const emulator = await withRows(rows(3))
+  const answer = await refused(emulator, () => list(emulator, { before: 'row-1' }), 400)
   expect([pointersOf(answer), answer.assumed.includes('U022')]).toEqual([['/query/before'], true])
   const lenient = await withRows(rows(3), { 'lists.bad_cursor': 'empty' })
   expect((await list(lenient, { before: 'row-1' })).body).toMatchObject({ data: [], first_id: null })
@@ -103,7 +104,7 @@ test('R162 rows of all teamspaces and of the organization itself are listed, of 
   const facts = (organization_id: string, teamspace_id: string | null) => ({
     _emulator: { organization_id, teamspace_id },
   })
-  const world = await withRows([
+  const emulator = await withRows([
     row('own', '-1m', facts('org-1', 'ts-a')),
     row('sibling', '-2m', facts('org-1', 'ts-b')),
     row('whole', '-3m', facts('org-1', null)),
@@ -111,8 +112,8 @@ test('R162 rows of all teamspaces and of the organization itself are listed, of 
     row('foreign-whole', '-5m', facts('org-2', null)),
   ])
   for (const key of ['KU', 'KM', 'KS', 'K2'] as const)
-    expect(resourcesOf(await world.get(PATH, { key }))).toEqual(['own', 'sibling', 'whole'])
-  expect(resourcesOf(await world.get(PATH, { key: 'KO' }))).toEqual(['foreign', 'foreign-whole'])
+    expect(resourcesOf(await emulator.get(PATH, { key }))).toEqual(['own', 'sibling', 'whole'])
+  expect(resourcesOf(await emulator.get(PATH, { key: 'KO' }))).toEqual(['foreign', 'foreign-whole'])
 })
 
 const edges = [
@@ -141,14 +142,14 @@ test.for([
   ['R166 offsets count', '2026-02-01T02:00:00+02:00', '2026-02-01T01:00:00+01:00', ['midnight']],
   ['R166 T24 without an offset it is UTC', '2026-02-01T12:00:00', '2026-02-01T12:00:00', ['noon']],
 ] as const)('%s', async ([, start_date, end_date, expected]) => {
-  const world = await withRows(edges)
-  expect(resourcesOf(await list(world, { start_date, end_date }))).toEqual(expected)
+  const emulator = await withRows(edges)
+  expect(resourcesOf(await list(emulator, { start_date, end_date }))).toEqual(expected)
 })
 
 test('R166 T24 only a date-time without an offset is marked', async () => {
-  const world = await withRows(edges)
+  const emulator = await withRows(edges)
   const ask = async (start_date: string) =>
-    (await list(world, { start_date, end_date: '2026-02-01' })).assumed.includes('T24')
+    (await list(emulator, { start_date, end_date: '2026-02-01' })).assumed.includes('T24')
   expect(await ask('2026-02-01T00:00:00')).toBe(true)
   expect(await ask('2026-02-01T00:00:00Z')).toBe(false)
   expect(await ask('2026-02-01')).toBe(false)
@@ -170,38 +171,47 @@ const badDates = [
 ]
 
 test.for(badDates)('R166 the date %s, as it stands in the URL, is refused', async (date) => {
-  const world = await withRows(rows(1))
+  const emulator = await withRows(rows(1))
   for (const member of ['start_date', 'end_date']) {
-    const answer = await refused(world, () => world.get(`${PATH}?${member}=${date}&end_date=2024-03-05`), 400)
+    const answer = await refused(
+      emulator,
+      () => emulator.get(`${PATH}?${member}=${date}&end_date=2024-03-05`),
+      400,
+    )
     expect(answer.body.details.errors.length).toBeGreaterThan(0)
   }
 })
 
 test('R167 R171 a page is full while more rows exist', async () => {
-  const world = await withRows(rows(150))
+  const emulator = await withRows(rows(150))
   for (const limit of [1, 99, 100]) {
-    const { body } = await list(world, { limit: String(limit) })
+    const { body } = await list(emulator, { limit: String(limit) })
     expect([body.data.length, body.has_more]).toEqual([limit, true])
   }
-  expect((await list(world)).body.data).toHaveLength(20)
+  expect((await list(emulator)).body.data).toHaveLength(20)
 })
 
 test('R168 after last_id walks through all rows once, before first_id goes a page back', async () => {
-  const world = await withRows(rows(23))
-  const pages: TestAnswer[] = [await list(world, { limit: '5' })]
+  const emulator = await withRows(rows(23))
+  const pages: TestAnswer[] = [await list(emulator, { limit: '5' })]
   for (let page = pages.at(-1); page?.body.has_more; page = pages.at(-1))
-    pages.push(await list(world, { limit: '5', after: page.body.last_id }))
+    pages.push(await list(emulator, { limit: '5', after: page.body.last_id }))
   expect(pages.map(({ body }) => body.data.length)).toEqual([5, 5, 5, 5, 3])
   const walked = pages.flatMap(resourcesOf)
   expect(walked).toEqual(Array.from({ length: 23 }, (_, n) => `row-${22 - n}`))
-  const back = await list(world, { limit: '5', before: pages[2]?.body.first_id })
+  const back = await list(emulator, { limit: '5', before: pages[2]?.body.first_id })
   expect(back.body).toEqual(pages[1]?.body)
+  const first = await list(emulator, { limit: '5', before: back.body.first_id })
+  expect(first.body).toEqual({ ...pages[0]?.body, has_more: false })
+  expect(first.assumed).toContain('T26')
+  const empty = await list(emulator, { limit: '5', before: first.body.first_id })
+  expect(empty.body).toMatchObject({ data: [], has_more: false })
 })
 
 test('R168 R058 a cursor works after a restart, and beyond the end it finds an empty page', async () => {
-  const world = await withRows(rows(8))
-  const { last_id } = (await list(world, { limit: '5' })).body
-  const again = await world.restart()
+  const emulator = await withRows(rows(8))
+  const { last_id } = (await list(emulator, { limit: '5' })).body
+  const again = await emulator.restart()
   expect(resourcesOf(await list(again, { after: last_id }))).toEqual(['row-2', 'row-1', 'row-0'])
   const empty = { object: 'list', data: [], has_more: false, first_id: null, last_id: null }
   const narrow = { start_date: '2026-03-01T11:58:30Z', after: last_id }
@@ -216,9 +226,9 @@ test.for([
 ] as const)(
   'R169 R284 U027 across %s 90 dates pass, 91 are refused and marked',
   async ([, start_date, last, over]) => {
-    const world = await withRows([])
-    expect((await list(world, { start_date, end_date: last })).status).toBe(200)
-    const answer = await refused(world, () => list(world, { start_date, end_date: over }), 400)
+    const emulator = await withRows([])
+    expect((await list(emulator, { start_date, end_date: last })).status).toBe(200)
+    const answer = await refused(emulator, () => list(emulator, { start_date, end_date: over }), 400)
     expect(answer.assumed).toEqual(expect.arrayContaining(['T22', 'U027']))
   },
 )
@@ -228,46 +238,46 @@ test.for([
   ['empty', []],
 ] as const)('R169 U027 consumption.over_90 at %s answers an overlong window', async ([choice, expected]) => {
   const consumption_rows = [row('old', '2025-10-01T00:00:00Z'), row('new', '2026-02-01T00:00:00Z')]
-  const world = await withRows(consumption_rows, { 'consumption.over_90': choice })
-  const answer = await list(world, { start_date: '2025-09-01', end_date: '2026-02-28' })
+  const emulator = await withRows(consumption_rows, { 'consumption.over_90': choice })
+  const answer = await list(emulator, { start_date: '2025-09-01', end_date: '2026-02-28' })
   expect([resourcesOf(answer), answer.assumed.includes('U027')]).toEqual([expected, true])
 })
 
 test('R170 a row written between two pages shifts the window: the last row comes again', async () => {
-  const world = await withRows(rows(25))
-  const first = await list(world, { limit: '10' })
-  world.advance('1m')
+  const emulator = await withRows(rows(25))
+  const first = await list(emulator, { limit: '10' })
+  emulator.advance('1m')
   const fresh = { ...row('fresh', '2026-03-01T12:00:30.000Z'), object: 'consumption_breakdown' }
-  world.sandbox.change(({ tx }) => tx.put('consumption_rows', fresh))
-  const second = await list(world, { limit: '10', after: first.body.last_id })
+  change(emulator.sandbox, ({ tx }) => tx.put('consumption_rows', fresh))
+  const second = await list(emulator, { limit: '10', after: first.body.last_id })
   expect(resourcesOf(second)[0]).toBe(resourcesOf(first).at(-1))
   expect(resourcesOf(second)[1]).toBe('row-14')
 })
 
 test('U028 without dates the report covers the last 90 dates up to now, and says that this is assumed', async () => {
-  const world = await withRows([
+  const emulator = await withRows([
     row('too-old', '2025-12-01T23:59:59.999Z'),
     row('oldest', '2025-12-02T00:00:00.000Z'),
     row('now', '2026-03-01T12:00:00.000Z'),
     row('future', '2026-03-01T12:00:00.001Z'),
   ])
-  const answer = await world.get(PATH)
+  const answer = await emulator.get(PATH)
   expect([resourcesOf(answer), answer.assumed.includes('U028')]).toEqual([['now', 'oldest'], true])
-  const dated = await list(world, { start_date: '2025-12-01', end_date: '2025-12-01' })
+  const dated = await list(emulator, { start_date: '2025-12-01', end_date: '2025-12-01' })
   expect([resourcesOf(dated), dated.assumed.includes('U028')]).toEqual([['too-old'], false])
 })
 
 test('U028 a start after the end is empty and marked, or refused by the setting', async () => {
   const dates = { start_date: '2026-02-02', end_date: '2026-02-01' }
-  const world = await withRows(edges)
-  const answer = await list(world, dates)
+  const emulator = await withRows(edges)
+  const answer = await list(emulator, dates)
   expect([answer.body.data, answer.assumed.includes('U028')]).toEqual([[], true])
   const strict = await withRows(edges, { 'consumption.start_after_end': 'reject' })
   await refused(strict, () => list(strict, dates), 400)
 })
 
 test('T25 after together with before is refused', async () => {
-  const world = await withRows(rows(3))
-  const { first_id, last_id } = (await world.get(PATH)).body
-  await refused(world, () => list(world, { after: first_id, before: last_id }), 400)
+  const emulator = await withRows(rows(3))
+  const { first_id, last_id } = (await emulator.get(PATH)).body
+  await refused(emulator, () => list(emulator, { after: first_id, before: last_id }), 400)
 })

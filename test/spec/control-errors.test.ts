@@ -1,51 +1,51 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { controlRoutes } from '../../src/doors/control/routes/index.ts'
-import { service } from '../../src/kernel/operation.ts'
-import { controlWorld } from '../support/control-world.ts'
+import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
+import { service } from '../../src/core/operation.ts'
+import { controlEmulator } from '../support/control-emulator.ts'
 import { library } from '../support/library.ts'
 
 test('an unknown route is a 404 that names the nearest one', async () => {
-  const world = await controlWorld()
-  const near = await world.call('GET', '/clock/advanse')
+  const emulator = await controlEmulator()
+  const near = await emulator.call('GET', '/clock/advanse')
   expect(near.status).toBe(404)
   expect(near.body).toMatchObject({ error: 'route_not_found', retryable: false, details: {} })
   expect(near.body.message).toContain('Did you mean "/__emulator/clock/advance"?')
-  expect((await world.call('GET', '/stat/shelves/s1')).body.message).toContain(
+  expect((await emulator.call('GET', '/stat/shelves/s1')).body.message).toContain(
     '"/__emulator/state/shelves/s1"',
   )
-  expect((await world.call('GET', '/clock/')).body.message).toContain('"/__emulator/clock"')
-  expect((await world.call('GET', '/Clock')).status).toBe(404)
+  expect((await emulator.call('GET', '/clock/')).body.message).toContain('"/__emulator/clock"')
+  expect((await emulator.call('GET', '/Clock')).status).toBe(404)
 })
 
 test('a wrong method is a 405 with Allow', async () => {
-  const world = await controlWorld()
-  const answer = await world.call('DELETE', '/clock')
+  const emulator = await controlEmulator()
+  const answer = await emulator.call('DELETE', '/clock')
   expect(answer.status).toBe(405)
   expect(answer.headers.allow).toBe('GET, PATCH, HEAD')
   expect(answer.body).toMatchObject({ status_code: 405, error: 'method_not_allowed' })
-  expect((await world.call('OPTIONS', '/clock/advance')).headers.allow).toBe('POST')
+  expect((await emulator.call('OPTIONS', '/clock/advance')).headers.allow).toBe('POST')
 })
 
 test('HEAD answers like GET, without the body', async () => {
-  const world = await controlWorld()
-  const answer = await world.call('HEAD', '/clock')
+  const emulator = await controlEmulator()
+  const answer = await emulator.call('HEAD', '/clock')
   expect(answer.status).toBe(200)
   expect(answer.text).toBe('')
   expect(Number(answer.headers['content-length'])).toBeGreaterThan(10)
 })
 
 test('malformed JSON is a 400 that names line and column', async () => {
-  const world = await controlWorld()
-  const answer = await world.call('POST', '/clock/advance', undefined, { raw: '{"by":\n"1h",}' })
+  const emulator = await controlEmulator()
+  const answer = await emulator.call('POST', '/clock/advance', undefined, { raw: '{"by":\n"1h",}' })
   expect(answer.status).toBe(400)
   expect(answer.body.error).toBe('malformed_json')
   expect(answer.body.message).toContain('line 2')
 })
 
 test('all that is wrong with a body and a query is told at once, by JSON Pointer', async () => {
-  const world = await controlWorld()
-  const answer = await world.call('PATCH', '/clock?verbose=1', { rate: -1, now: 'soon', rat: 2 })
+  const emulator = await controlEmulator()
+  const answer = await emulator.call('PATCH', '/clock?verbose=1', { rate: -1, now: 'soon', rat: 2 })
   expect(answer.status).toBe(400)
   expect(answer.body.error).toBe('validation_failed')
   expect(answer.body.details.errors.map(({ pointer }: { pointer: string }) => pointer).sort()).toEqual([
@@ -58,36 +58,38 @@ test('all that is wrong with a body and a query is told at once, by JSON Pointer
 })
 
 test('a missing body is told as such', async () => {
-  const world = await controlWorld()
-  const answer = await world.call('POST', '/clock/advance')
+  const emulator = await controlEmulator()
+  const answer = await emulator.call('POST', '/clock/advance')
   expect(answer.body.details.errors).toEqual([{ pointer: '', detail: 'a JSON body is required' }])
 })
 
 test('a route without a body takes an empty object and refuses anything else', async () => {
-  const world = await controlWorld()
-  expect((await world.call('DELETE', '/requests', {})).status).toBe(204)
-  expect((await world.call('DELETE', '/requests', { all: true })).body.details.errors[0].pointer).toBe('/all')
+  const emulator = await controlEmulator()
+  expect((await emulator.call('DELETE', '/requests', {})).status).toBe(204)
+  expect((await emulator.call('DELETE', '/requests', { all: true })).body.details.errors[0].pointer).toBe(
+    '/all',
+  )
 })
 
 test('a body over its limit is a 413, and one that nests too deep a 400', async () => {
-  const world = await controlWorld()
-  const large = await world.call('PATCH', '/settings', { x: 'a'.repeat(1_048_577) })
+  const emulator = await controlEmulator()
+  const large = await emulator.call('PATCH', '/settings', { x: 'a'.repeat(1_048_577) })
   expect([large.status, large.body.error]).toEqual([413, 'payload_too_large'])
-  const deep = await world.call('PUT', '/state', undefined, { raw: `${'['.repeat(65)}${']'.repeat(65)}` })
+  const deep = await emulator.call('PUT', '/state', undefined, { raw: `${'['.repeat(65)}${']'.repeat(65)}` })
   expect([deep.status, deep.body.error]).toEqual([400, 'validation_failed'])
-  const fits = await world.call('PUT', '/state', { x: 'a'.repeat(1_048_577) })
+  const fits = await emulator.call('PUT', '/state', { x: 'a'.repeat(1_048_577) })
   expect(fits.body.details.errors.some(({ pointer }: { pointer: string }) => pointer === '/x')).toBe(true)
 })
 
 test('a client that waits to be told to go on is told so, then answered', async () => {
-  const world = await controlWorld()
-  const answer = await world.call('POST', '/reset', { seed: 2 }, { headers: { expect: '100-continue' } })
+  const emulator = await controlEmulator()
+  const answer = await emulator.call('POST', '/reset', { seed: 2 }, { headers: { expect: '100-continue' } })
   expect([answer.status, answer.body.seed]).toEqual([200, 2])
 })
 
 test('R253 a percent sign that encodes nothing is a 400 in JSON, without a stack trace', async () => {
-  const world = await controlWorld()
-  const answer = await world.call('GET', '/state/%E0%A4%A')
+  const emulator = await controlEmulator()
+  const answer = await emulator.call('GET', '/state/%E0%A4%A')
   expect(answer.status).toBe(400)
   expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
   expect(answer.body.error).toBe('bad_request')
@@ -95,44 +97,44 @@ test('R253 a percent sign that encodes nothing is a 400 in JSON, without a stack
 })
 
 test('R253 a defect is a 500 in JSON that gives nothing away, and the host is told of it', async () => {
-  const world = await controlWorld({ forgiving: true })
-  const before = world.digest()
-  const answer = await world.call('POST', '/break')
+  const emulator = await controlEmulator({ forgiving: true })
+  const before = emulator.digest()
+  const answer = await emulator.call('POST', '/break')
   expect(answer.status).toBe(500)
   expect(answer.body).toMatchObject({ error: 'internal_error', retryable: false })
   expect(answer.text).not.toMatch(/secret|node_modules|TypeError/)
-  expect(world.surprises.map(String)).toEqual(['TypeError: at /secret/place (node_modules/x.js:1:1)'])
-  expect(world.digest()).toBe(before)
+  expect(emulator.defects.map(String)).toEqual(['TypeError: at /secret/place (node_modules/x.js:1:1)'])
+  expect(emulator.digest()).toBe(before)
 })
 
-test('whoever can ask at all hears that the emulator is ready', async () => {
-  const world = await controlWorld()
-  const answer = await world.call('GET', '/ready')
+test('anyone who can ask at all hears that the emulator is ready', async () => {
+  const emulator = await controlEmulator()
+  const answer = await emulator.call('GET', '/ready')
   expect([answer.status, answer.body]).toEqual([200, { status: 'ready' }])
 })
 
 test('statuses of errors do not follow the settings about those of the API', async () => {
-  const world = await controlWorld({ settings: { 'status.validation': 422, 'status.not_found': 403 } })
-  expect((await world.call('POST', '/clock/advance', {})).status).toBe(400)
-  expect((await world.call('GET', '/state/nothing')).status).toBe(404)
+  const emulator = await controlEmulator({ settings: { 'status.validation': 422, 'status.not_found': 403 } })
+  expect((await emulator.call('POST', '/clock/advance', {})).status).toBe(400)
+  expect((await emulator.call('GET', '/state/nothing')).status).toBe(404)
 })
 
 test('the Date header is virtual, and nothing may be cached', async () => {
-  const world = await controlWorld()
-  const answer = await world.call('POST', '/clock/advance', { to: '2030-01-01T00:00:00.000Z' })
+  const emulator = await controlEmulator()
+  const answer = await emulator.call('POST', '/clock/advance', { to: '2030-01-01T00:00:00.000Z' })
   expect(answer.headers.date).toBe('Tue, 01 Jan 2030 00:00:00 GMT')
   expect(answer.headers['cache-control']).toBe('no-store')
 })
 
 test('it is never rate limited, and never in the log of requests', async () => {
-  const world = await controlWorld()
-  for (let n = 0; n < 250; n++) expect((await world.call('GET', '/clock')).status).toBe(200)
-  expect((await world.call('GET', '/requests')).body.data).toEqual([])
-  expect((await world.call('GET', '/limits')).body.data).toEqual([])
+  const emulator = await controlEmulator()
+  for (let n = 0; n < 250; n++) expect((await emulator.call('GET', '/clock')).status).toBe(200)
+  expect((await emulator.call('GET', '/requests')).body.data).toEqual([])
+  expect((await emulator.call('GET', '/limits')).body.data).toEqual([])
 })
 
 test('R254 no request, however odd, causes a 5xx, HTML or a surprise', async () => {
-  const world = await controlWorld()
+  const emulator = await controlEmulator()
   const paths = controlRoutes(service([library]))
     .map(({ method, path }) => [method, String(path)] as const)
     .filter(([, path]) => path !== '/break')
@@ -197,13 +199,13 @@ test('R254 no request, however odd, causes a 5xx, HTML or a surprise', async () 
     fc.asyncProperty(request, async ({ place: [method, template], segment, body, query }) => {
       const path =
         template.replaceAll(/\{\w+\}/g, () => segment) + (query ? '?limit=%zz&since=&status=9xx&x' : '')
-      const before = world.digest()
-      const answer = await world.call(method, path, method === 'GET' ? undefined : body)
+      const before = emulator.digest()
+      const answer = await emulator.call(method, path, method === 'GET' ? undefined : body)
       expect(answer.status).toBeLessThan(500)
       expect(answer.text).not.toMatch(/<html|node_modules|\n {4}at /i)
-      if (answer.status >= 400) expect(world.digest()).toBe(before)
+      if (answer.status >= 400) expect(emulator.digest()).toBe(before)
     }),
     { numRuns: 400, seed: 7 },
   )
-  expect((await world.call('GET', '/health')).status).toBe(200)
+  expect((await emulator.call('GET', '/health')).status).toBe(200)
 })

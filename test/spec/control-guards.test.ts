@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { controlRoutes } from '../../src/doors/control/routes/index.ts'
-import { service } from '../../src/kernel/operation.ts'
+import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
+import { service } from '../../src/core/operation.ts'
 import { workspaceService } from '../../src/resources/index.ts'
-import { type ControlRequestOptions, callControl, controlWorld } from '../support/control-world.ts'
+import { type ControlRequestOptions, callControl, controlEmulator } from '../support/control-emulator.ts'
+import { testEmulator } from '../support/emulator.ts'
 import { library } from '../support/library.ts'
 import { pipelined } from '../support/pipeline.ts'
-import { testWorld } from '../support/world.ts'
 
 const TOKEN = 'control-token-of-this-test'
 const routes = controlRoutes(service([library]))
@@ -64,39 +64,39 @@ test('the list of targets covers every route, and the bodies belong to routes', 
 })
 
 test.for(guards)('every route refuses %s, and nothing changes', async ([, status, options]) => {
-  const world = await controlWorld({ token: TOKEN })
-  const [state, limits] = [world.digest(), JSON.stringify(world.sandbox.limiter.save())]
+  const emulator = await controlEmulator({ token: TOKEN })
+  const [state, limits] = [emulator.digest(), JSON.stringify(emulator.sandbox.limiter.save())]
   for (const { method, path, probe } of targets) {
     if (probe && status === 401) continue
-    const answer = await world.call(method, path, BODIES[`${method} ${path}`], options(world.port))
+    const answer = await emulator.call(method, path, BODIES[`${method} ${path}`], options(emulator.port))
     expect([method, path, answer.status]).toEqual([method, path, status])
     expect(answer.body).toMatchObject({ status_code: status, retryable: false })
   }
-  expect(world.digest()).toBe(state)
-  expect(JSON.stringify(world.sandbox.limiter.save())).toBe(limits)
+  expect(emulator.digest()).toBe(state)
+  expect(JSON.stringify(emulator.sandbox.limiter.save())).toBe(limits)
 })
 
 test.for(guards)(
   'every route of the emulator itself refuses %s, and nothing changes',
   async ([, status, options]) => {
-    const world = await testWorld({ controlToken: TOKEN })
-    const { port } = world.emulator
-    const before = world.digest()
+    const emulator = await testEmulator({ controlToken: TOKEN })
+    const { port } = emulator.emulator
+    const before = emulator.digest()
     for (const { method, path, probe } of controlRoutes(workspaceService)) {
       if (probe === true && status === 401) continue
       const target = String(path).replaceAll(/\{\w+\}/g, 'x')
       const answer = await callControl(port, method, target, undefined, options(port))
       expect([method, path, answer.status]).toEqual([method, path, status])
     }
-    expect(world.digest()).toBe(before)
+    expect(emulator.digest()).toBe(before)
   },
 )
 
-test('probes need no token, because whoever supervises the process cannot know one made for the run', async () => {
-  const world = await controlWorld({ token: TOKEN })
+test('probes need no token, because anyone who supervises the process cannot know one made for the run', async () => {
+  const emulator = await controlEmulator({ token: TOKEN })
   const probes = targets.filter(({ probe }) => probe)
   expect(probes.map(({ path }) => path)).toEqual(['/health', '/ready'])
-  for (const { method, path } of probes) expect((await world.call(method, path)).status).toBe(200)
+  for (const { method, path } of probes) expect((await emulator.call(method, path)).status).toBe(200)
 })
 
 test.for([
@@ -107,42 +107,45 @@ test.for([
   ['text/json', '{}'],
   ['application/vnd.x+json', '{}'],
 ])('a body of the type %s is refused with 415 by every route that writes', async ([type, raw]) => {
-  const world = await controlWorld()
-  const before = world.digest()
+  const emulator = await controlEmulator()
+  const before = emulator.digest()
   for (const { method, path } of targets.filter(({ method }) => method !== 'GET')) {
-    const answer = await world.call(method, path, undefined, {
+    const answer = await emulator.call(method, path, undefined, {
       raw: raw ?? '',
       headers: { 'content-type': type ?? '' },
     })
     expect([method, path, answer.status]).toEqual([method, path, 415])
   }
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test('a body without a type is refused as well', async () => {
-  const world = await controlWorld()
-  const answer = await world.call('POST', '/reset', undefined, { raw: '{}', headers: { 'content-type': '' } })
+  const emulator = await controlEmulator()
+  const answer = await emulator.call('POST', '/reset', undefined, {
+    raw: '{}',
+    headers: { 'content-type': '' },
+  })
   expect(answer.status).toBe(415)
 })
 
 test('unknown paths and wrong methods are guarded like routes', async () => {
-  const world = await controlWorld({ token: TOKEN })
-  expect((await world.call('GET', '/nowhere')).status).toBe(401)
-  expect((await world.call('OPTIONS', '/clock')).status).toBe(401)
+  const emulator = await controlEmulator({ token: TOKEN })
+  expect((await emulator.call('GET', '/nowhere')).status).toBe(401)
+  expect((await emulator.call('OPTIONS', '/clock')).status).toBe(401)
   const origin = { headers: { ...authorized, origin: 'https://example.com' } }
-  expect((await world.call('GET', '/nowhere', undefined, origin)).status).toBe(403)
+  expect((await emulator.call('GET', '/nowhere', undefined, origin)).status).toBe(403)
 })
 
 test('a preflight gets no CORS header, and neither does any answer to our own pages', async () => {
-  const world = await controlWorld({ token: TOKEN })
-  const origin = `http://127.0.0.1:${world.port}`
+  const emulator = await controlEmulator({ token: TOKEN })
+  const origin = `http://127.0.0.1:${emulator.port}`
   const headers = { ...authorized, origin }
   for (const [method, path] of [
     ['OPTIONS', '/clock'],
     ['GET', '/clock'],
     ['GET', '/nowhere'],
   ] as const) {
-    const answer = await world.call(method, path, undefined, { headers })
+    const answer = await emulator.call(method, path, undefined, { headers })
     const cors = Object.keys(answer.headers).filter((name) => name.startsWith('access-control-'))
     expect(cors).toEqual([])
     expect(answer.headers['cross-origin-resource-policy']).toBe('same-origin')
@@ -150,31 +153,67 @@ test('a preflight gets no CORS header, and neither does any answer to our own pa
   }
 })
 
+test('no page can frame any answer, make it another type, or keep it', async () => {
+  const emulator = await controlEmulator({ token: TOKEN, forgiving: true })
+  const post = (raw: string, type = 'application/json') => ({
+    raw,
+    headers: { ...authorized, 'content-type': type },
+  })
+  const answers = [
+    ['GET', '/clock', undefined, { headers: authorized }, 200],
+    ['HEAD', '/clock', undefined, { headers: authorized }, 200],
+    ['GET', '/health', undefined, {}, 200],
+    ['GET', '/events', undefined, { headers: authorized }, 200],
+    ['DELETE', '/requests', undefined, { headers: authorized }, 204],
+    ['POST', '/clock/advance', undefined, post('{'), 400],
+    ['GET', '/clock', undefined, {}, 401],
+    ['GET', '/clock', undefined, { headers: { ...authorized, host: 'example.com' } }, 403],
+    ['GET', '/%zz', undefined, { headers: authorized }, 404],
+    ['GET', '/state/%zz', undefined, { headers: authorized }, 400],
+    ['GET', '/nowhere', undefined, { headers: authorized }, 404],
+    ['PUT', '/clock', undefined, { headers: authorized }, 405],
+    ['POST', '/requests/verify', { match: { method: 'PUT' } }, { headers: authorized }, 409],
+    ['POST', '/reset', undefined, post('{}', 'text/plain'), 415],
+    ['POST', '/break', undefined, { headers: authorized }, 500],
+  ] as const
+  for (const [method, path, json, how, status] of answers) {
+    const answer = await emulator.call(method, path, json, how)
+    expect([method, path, answer.status]).toEqual([method, path, status])
+    expect(answer.headers).toMatchObject({
+      'content-security-policy': "frame-ancestors 'none'",
+      'x-frame-options': 'DENY',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+    })
+  }
+})
+
 test('with the token every route can be reached', async () => {
-  const world = await controlWorld({ token: TOKEN, forgiving: true })
+  const emulator = await controlEmulator({ token: TOKEN, forgiving: true })
   for (const { method, path } of targets.filter(({ path }) => path !== '/break')) {
-    const answer = await world.call(method, path, BODIES[`${method} ${path}`], { headers: authorized })
+    const answer = await emulator.call(method, path, BODIES[`${method} ${path}`], { headers: authorized })
     expect([method, path, [401, 403, 405, 415].includes(answer.status)]).toEqual([method, path, false])
     expect([method, path, answer.body?.error]).not.toEqual([method, path, 'route_not_found'])
   }
 })
 
 test('the token is not taken from the query, and is no API key', async () => {
-  const world = await controlWorld({ token: TOKEN })
-  expect((await world.call('GET', `/clock?token=${TOKEN}`)).status).toBe(401)
-  expect(world.perform('books.list', {}, undefined, TOKEN)).toBe(401)
+  const emulator = await controlEmulator({ token: TOKEN })
+  expect((await emulator.call('GET', `/clock?token=${TOKEN}`)).status).toBe(401)
+  expect(emulator.perform('books.list', {}, undefined, TOKEN)).toBe(401)
 })
 
 test('without a token set, local clients need none', async () => {
-  const world = await controlWorld()
-  expect((await world.call('GET', '/clock')).status).toBe(200)
+  const emulator = await controlEmulator()
+  expect((await emulator.call('GET', '/clock')).status).toBe(200)
   expect(
-    (await world.call('GET', '/clock', undefined, { headers: { host: `localhost:${world.port}` } })).status,
+    (await emulator.call('GET', '/clock', undefined, { headers: { host: `localhost:${emulator.port}` } }))
+      .status,
   ).toBe(200)
 })
 
 test('X1 a page of another site makes no sandbox by an image or a link either, which send no Origin', async () => {
-  const { emulator } = await testWorld()
+  const { emulator } = await testEmulator()
   const own = `Host: 127.0.0.1:${emulator.port}`
   const get = (path: string, site: string) =>
     pipelined(emulator.port, [{ lines: [`GET ${path} HTTP/1.1`, own, `Sec-Fetch-Site: ${site}`] }])
@@ -190,7 +229,7 @@ test('X1 a page of another site makes no sandbox by an image or a link either, w
 })
 
 test('X2 a preflight below the path of a sandbox makes none, asks for no key and uses no quota', async () => {
-  const { emulator } = await testWorld()
+  const { emulator } = await testEmulator()
   const { sandboxes, port } = emulator
   const preflight = (path: string) =>
     fetch(`http://127.0.0.1:${port}${path}`, {

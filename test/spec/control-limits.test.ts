@@ -1,29 +1,31 @@
 import { expect, test } from 'vitest'
-import { controlWorld } from '../support/control-world.ts'
+import { controlEmulator } from '../support/control-emulator.ts'
 
 test('R258 a limit of its own is set, shown, survives in the state and goes away with its setting', async () => {
-  const world = await controlWorld()
-  const answer = await world.call('PUT', '/limits/books.list', { limit: 2, window_s: 10 })
+  const emulator = await controlEmulator()
+  const answer = await emulator.call('PUT', '/limits/books.list', { limit: 2, window_s: 10 })
   expect(answer.body.data).toEqual([{ operation: 'books.list', limit: 2, window_s: 10 }])
-  expect([1, 2, 3].map(() => world.perform('books.list'))).toEqual([200, 200, 429])
-  expect((await world.call('GET', '/state')).body.settings).toEqual({ 'limits.overrides': answer.body.data })
-  await world.call('PUT', '/limits/books.create', { limit: 1 })
-  const again = await world.call('PUT', '/limits/books.list', { limit: 3 })
+  expect([1, 2, 3].map(() => emulator.perform('books.list'))).toEqual([200, 200, 429])
+  expect((await emulator.call('GET', '/state')).body.settings).toEqual({
+    'limits.overrides': answer.body.data,
+  })
+  await emulator.call('PUT', '/limits/books.create', { limit: 1 })
+  const again = await emulator.call('PUT', '/limits/books.list', { limit: 3 })
   expect(again.body.data).toEqual([
     { operation: 'books.create', limit: 1, window_s: 60 },
     { operation: 'books.list', limit: 3, window_s: 60 },
   ])
-  await world.call('PATCH', '/settings', { 'limits.overrides': null })
-  expect((await world.call('GET', '/limits')).body.overrides).toEqual([])
+  await emulator.call('PATCH', '/settings', { 'limits.overrides': null })
+  expect((await emulator.call('GET', '/limits')).body.overrides).toEqual([])
 })
 
 test('every window with requests is listed: key, limit, use, oldest request, next free place', async () => {
-  const world = await controlWorld()
-  world.perform('books.list')
-  await world.call('POST', '/clock/advance', { by: '10s' })
-  world.perform('books.list')
-  world.perform('books.list', {}, undefined, 'service_b')
-  const { body } = await world.call('GET', '/limits')
+  const emulator = await controlEmulator()
+  emulator.perform('books.list')
+  await emulator.call('POST', '/clock/advance', { by: '10s' })
+  emulator.perform('books.list')
+  emulator.perform('books.list', {}, undefined, 'service_b')
+  const { body } = await emulator.call('GET', '/limits')
   expect(body).toMatchObject({ object: 'list', enforced: true, clock: 'virtual', overrides: [] })
   expect(body.data).toEqual([
     {
@@ -47,34 +49,34 @@ test('every window with requests is listed: key, limit, use, oldest request, nex
       reset_at: '2026-03-01T12:01:10.000Z',
     },
   ])
-  await world.call('POST', '/clock/advance', { by: '55s' })
-  expect((await world.call('GET', '/limits')).body.data.map(({ used }: { used: number }) => used)).toEqual([
-    1, 1,
-  ])
-  await world.call('POST', '/clock/advance', { by: '5s' })
-  expect((await world.call('GET', '/limits')).body.data).toEqual([])
+  await emulator.call('POST', '/clock/advance', { by: '55s' })
+  expect((await emulator.call('GET', '/limits')).body.data.map(({ used }: { used: number }) => used)).toEqual(
+    [1, 1],
+  )
+  await emulator.call('POST', '/clock/advance', { by: '5s' })
+  expect((await emulator.call('GET', '/limits')).body.data).toEqual([])
 })
 
 test('fill leaves so many requests in every teamspace that has a key', async () => {
-  const world = await controlWorld()
-  const answer = await world.call('POST', '/limits/books.list/fill', { remaining: 1 })
+  const emulator = await controlEmulator()
+  const answer = await emulator.call('POST', '/limits/books.list/fill', { remaining: 1 })
   expect(answer.body.data).toMatchObject([
     { key: 'ts-a books.list', used: 199, remaining: 1 },
     { key: 'ts-b books.list', used: 199, remaining: 1 },
   ])
-  expect([1, 2].map(() => world.perform('books.list'))).toEqual([200, 429])
-  expect(world.perform('books.create', { shelf_id: 's1' }, { title: 'x' })).toBe(201)
-  await world.call('POST', '/clock/advance', { by: '60s' })
-  expect(world.perform('books.list')).toBe(200)
+  expect([1, 2].map(() => emulator.perform('books.list'))).toEqual([200, 429])
+  expect(emulator.perform('books.create', { shelf_id: 's1' }, { title: 'x' })).toBe(201)
+  await emulator.call('POST', '/clock/advance', { by: '60s' })
+  expect(emulator.perform('books.list')).toBe(200)
 })
 
 test('fill takes one teamspace, and sets the window both ways', async () => {
-  const world = await controlWorld()
-  await world.call('POST', '/limits/books.list/fill', { remaining: 0, teamspace_id: 'ts-a' })
-  expect(world.perform('books.list')).toBe(429)
-  expect(world.perform('books.list', {}, undefined, 'service_b')).toBe(200)
-  await world.call('POST', '/limits/books.list/fill', { remaining: 200, teamspace_id: 'ts-a' })
-  expect(world.perform('books.list')).toBe(200)
+  const emulator = await controlEmulator()
+  await emulator.call('POST', '/limits/books.list/fill', { remaining: 0, teamspace_id: 'ts-a' })
+  expect(emulator.perform('books.list')).toBe(429)
+  expect(emulator.perform('books.list', {}, undefined, 'service_b')).toBe(200)
+  await emulator.call('POST', '/limits/books.list/fill', { remaining: 200, teamspace_id: 'ts-a' })
+  expect(emulator.perform('books.list')).toBe(200)
 })
 
 test.for<[name: string, path: string, body: object, status: number, words: string]>([
@@ -83,12 +85,12 @@ test.for<[name: string, path: string, body: object, status: number, words: strin
   ['a limit of nothing', '/limits/books.list', { limit: 0 }, 400, '/limit'],
   ['a window of a day and a second', '/limits/books.list', { limit: 1, window_s: 86_401 }, 400, '/window_s'],
 ])('a limit with %s is refused', async ([, path, body, status, words]) => {
-  const world = await controlWorld()
-  const before = world.digest()
-  const answer = await world.call('PUT', path, body)
+  const emulator = await controlEmulator()
+  const before = emulator.digest()
+  const answer = await emulator.call('PUT', path, body)
   expect(answer.status).toBe(status)
   expect(answer.body.message).toContain(words)
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test.for<[name: string, path: string, body: object, status: number, words: string]>([
@@ -96,28 +98,28 @@ test.for<[name: string, path: string, body: object, status: number, words: strin
   ['more than the limit', '/limits/books.list/fill', { remaining: 201 }, 400, '/remaining'],
   ['an unknown teamspace', '/limits/books.list/fill', { remaining: 0, teamspace_id: 'ts-c' }, 400, 'ts-'],
 ])('filling with %s is refused', async ([, path, body, status, words]) => {
-  const world = await controlWorld()
-  const answer = await world.call('POST', path, body)
+  const emulator = await controlEmulator()
+  const answer = await emulator.call('POST', path, body)
   expect(answer.status).toBe(status)
   expect(answer.body.message).toContain(words)
-  expect(world.sandbox.limiter.save()).toEqual([])
+  expect(emulator.sandbox.limiter.save()).toEqual([])
 })
 
 test('where every concrete path has its window, filling says why it cannot, and windows show their operation', async () => {
-  const world = await controlWorld({ settings: { 'limits.path_key': 'concrete' } })
-  world.perform('books.create', { shelf_id: 's1' }, { title: 'x' })
-  const answer = await world.call('POST', '/limits/books.list/fill', { remaining: 0 })
+  const emulator = await controlEmulator({ settings: { 'limits.path_key': 'concrete' } })
+  emulator.perform('books.create', { shelf_id: 's1' }, { title: 'x' })
+  const answer = await emulator.call('POST', '/limits/books.list/fill', { remaining: 0 })
   expect([answer.status, answer.body.error]).toEqual([409, 'conflict'])
-  expect((await world.call('GET', '/limits')).body.data).toMatchObject([
+  expect((await emulator.call('GET', '/limits')).body.data).toMatchObject([
     { key: 'ts-a POST /v1/shelves/s1/books', operation: 'books.create', used: 1 },
   ])
 })
 
 test('T07 R262 windows filled under the virtual clock do not bind the wall clock, which the virtual one may be far ahead of', async () => {
-  const world = await controlWorld()
-  await world.call('POST', '/clock/advance', { by: '29d' })
-  await world.call('PUT', '/limits/books.list', { limit: 1 })
-  expect([1, 2].map(() => world.perform('books.list'))).toEqual([200, 429])
-  await world.call('PATCH', '/settings', { 'limits.clock': 'wall' })
-  expect([1, 2].map(() => world.perform('books.list'))).toEqual([200, 429])
+  const emulator = await controlEmulator()
+  await emulator.call('POST', '/clock/advance', { by: '29d' })
+  await emulator.call('PUT', '/limits/books.list', { limit: 1 })
+  expect([1, 2].map(() => emulator.perform('books.list'))).toEqual([200, 429])
+  await emulator.call('PATCH', '/settings', { 'limits.clock': 'wall' })
+  expect([1, 2].map(() => emulator.perform('books.list'))).toEqual([200, 429])
 })

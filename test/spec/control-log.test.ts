@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest'
-import { controlWorld } from '../support/control-world.ts'
+import { controlEmulator } from '../support/control-emulator.ts'
 
 async function someRequests() {
-  const world = await controlWorld()
-  world.perform('books.list')
-  await world.call('POST', '/clock/advance', { by: '10s' })
-  world.perform('books.create', { shelf_id: 's1' }, { title: 'x'.repeat(11) })
-  world.perform('books.create', { shelf_id: 's1' }, { title: 'Ode' })
-  world.perform('books.list', {}, undefined, 'live_nobody')
-  return world
+  const emulator = await controlEmulator()
+  emulator.perform('books.list')
+  await emulator.call('POST', '/clock/advance', { by: '10s' })
+  emulator.perform('books.create', { shelf_id: 's1' }, { title: 'x'.repeat(11) })
+  emulator.perform('books.create', { shelf_id: 's1' }, { title: 'Ode' })
+  emulator.perform('books.list', {}, undefined, 'live_nobody')
+  return emulator
 }
 
 const ids = (body: { data: { id: string }[] }) => body.data.map(({ id }) => Number(id.split('-')[1]))
 
 test('the log holds what happened to each API request, in order of arrival', async () => {
-  const world = await someRequests()
-  const { body } = await world.call('GET', '/requests')
+  const emulator = await someRequests()
+  const { body } = await emulator.call('GET', '/requests')
   expect(body).toMatchObject({ object: 'list', matched: 4, capacity: 1000, dropped: 0 })
   expect(ids(body)).toEqual([1, 2, 3, 4])
   expect(body.data[0]).toMatchObject({
@@ -32,7 +32,7 @@ test('the log holds what happened to each API request, in order of arrival', asy
   })
   expect(body.data[1]).toMatchObject({
     status: 400,
-    decided: 'understand',
+    decided: 'validate',
     error: { code: 'validation_failed' },
   })
   expect(body.data[2].changed).toEqual([expect.stringMatching(/^books\/[0-9a-f]{24}$/)])
@@ -40,8 +40,8 @@ test('the log holds what happened to each API request, in order of arrival', asy
 })
 
 test('no secret is in the log', async () => {
-  const world = await someRequests()
-  const { text } = await world.call('GET', '/requests')
+  const emulator = await someRequests()
+  const { text } = await emulator.call('GET', '/requests')
   expect(text).not.toMatch(/live_|service_b|authorization|bearer/i)
 })
 
@@ -56,8 +56,8 @@ test.for<[query: string, expected: number[]]>([
   ['since=default-000002&limit=1', [4]],
   ['status=5xx', []],
 ])('the log is narrowed by %s', async ([query, expected]) => {
-  const world = await someRequests()
-  expect(ids((await world.call('GET', `/requests?${query}`)).body)).toEqual(expected)
+  const emulator = await someRequests()
+  expect(ids((await emulator.call('GET', `/requests?${query}`)).body)).toEqual(expected)
 })
 
 test.for<[query: string, pointer: string]>([
@@ -68,31 +68,31 @@ test.for<[query: string, pointer: string]>([
   ['limit=1&limit=2', '/query/limit'],
   ['oparation=books.list', '/query/oparation'],
 ])('a wrong filter is refused: %s', async ([query, pointer]) => {
-  const world = await controlWorld()
-  const answer = await world.call('GET', `/requests?${query}`)
+  const emulator = await controlEmulator()
+  const answer = await emulator.call('GET', `/requests?${query}`)
   expect(answer.status).toBe(400)
   expect(answer.body.details.errors[0].pointer).toBe(pointer)
 })
 
 test('the log is emptied', async () => {
-  const world = await someRequests()
-  expect((await world.call('DELETE', '/requests')).status).toBe(204)
-  expect((await world.call('GET', '/requests')).body.data).toEqual([])
+  const emulator = await someRequests()
+  expect((await emulator.call('DELETE', '/requests')).status).toBe(204)
+  expect((await emulator.call('GET', '/requests')).body.data).toEqual([])
 })
 
-test('the ledger lists every open item with its settings and how often an answer rested on it', async () => {
-  const world = await someRequests()
-  const { data } = (await world.call('GET', '/assumptions')).body
-  expect(data.length).toBe(world.sandbox.ledger.items.size)
+test('the assumptions lists every open item with its settings and how often an answer rested on it', async () => {
+  const emulator = await someRequests()
+  const { data } = (await emulator.call('GET', '/assumptions')).body
+  expect(data.length).toBe(emulator.sandbox.assumptions.items.size)
   expect(data.find(({ id }: { id: string }) => id === 'U901')).toEqual({
     id: 'U901',
     open: 'How long names are.',
-    reading: '20.',
-    shows: 'answer',
+    decision: '20.',
+    reportedIn: 'response',
     settings: [
       {
         key: 'shelves.name_bound',
-        says: 'How long the name of a shelf may be.',
+        description: 'How long the name of a shelf may be.',
         default: 20,
         value: 20,
       },
@@ -103,37 +103,37 @@ test('the ledger lists every open item with its settings and how often an answer
 })
 
 test('settings are shown and changed by key, and null goes back to the default', async () => {
-  const world = await controlWorld()
-  const changed = await world.call('PATCH', '/settings', {
+  const emulator = await controlEmulator()
+  const changed = await emulator.call('PATCH', '/settings', {
     'shelves.name_bound': 8,
     'lists.default_limit': 5,
   })
   expect(changed.status).toBe(200)
   expect(changed.body.overrides).toEqual({ 'shelves.name_bound': 8, 'lists.default_limit': 5 })
   expect(changed.body.values).toMatchObject({ 'shelves.name_bound': 8, 'lists.order': 'newest' })
-  expect((await world.call('PATCH', '/state/shelves/s1', { name: 'Nine long' })).status).toBe(400)
-  const back = await world.call('PATCH', '/settings', { 'shelves.name_bound': null })
+  expect((await emulator.call('PATCH', '/state/shelves/s1', { name: 'Nine long' })).status).toBe(400)
+  const back = await emulator.call('PATCH', '/settings', { 'shelves.name_bound': null })
   expect(back.body.overrides).toEqual({ 'lists.default_limit': 5 })
-  expect((await world.call('GET', '/settings')).body).toEqual(back.body)
+  expect((await emulator.call('GET', '/settings')).body).toEqual(back.body)
 })
 
 test('settings are refused whole: unknown keys, wrong values', async () => {
-  const world = await controlWorld()
-  const before = world.digest()
+  const emulator = await controlEmulator()
+  const before = emulator.digest()
   const body = { 'shelves.name_bond': null, 'lists.default_limit': 101, 'shelves.name_bound': 30 }
-  const answer = await world.call('PATCH', '/settings', body)
+  const answer = await emulator.call('PATCH', '/settings', body)
   expect(answer.status).toBe(400)
   const issues = answer.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
   expect(issues.sort()).toEqual(['/lists.default_limit', '/shelves.name_bond'])
   expect(answer.text).toContain('Did you mean \\"shelves.name_bound\\"')
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
-test('settings under which the world could not be loaded again are refused with the records in question', async () => {
-  const world = await controlWorld()
-  const before = world.digest()
-  const answer = await world.call('PATCH', '/settings', { 'shelves.name_bound': 4 })
+test('settings under which the sandbox could not be loaded again are refused with the records in question', async () => {
+  const emulator = await controlEmulator()
+  const before = emulator.digest()
+  const answer = await emulator.call('PATCH', '/settings', { 'shelves.name_bound': 4 })
   expect([answer.status, answer.body.error]).toEqual([400, 'validation_failed'])
   expect(answer.body.details.errors[0].pointer).toBe('/collections/shelves/0/name')
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { controlRoutes } from '../../src/doors/control/routes/index.ts'
+import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { workspaceService } from '../../src/resources/index.ts'
-import { callControl } from '../support/control-world.ts'
-import { testWorld } from '../support/world.ts'
+import { callControl } from '../support/control-emulator.ts'
+import { testEmulator } from '../support/emulator.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: OpenAPI documents are looked into at every depth.
 type Any = any
@@ -10,13 +10,13 @@ type Any = any
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 /** The control interface of a real emulator, and its own description. */
-async function described(options: Parameters<typeof testWorld>[0] = {}) {
-  const world = await testWorld(options)
-  const { controlUrl, port } = world.emulator
+async function described(options: Parameters<typeof testEmulator>[0] = {}) {
+  const emulator = await testEmulator(options)
+  const { controlUrl, port } = emulator.emulator
   const headers =
     options.controlToken === undefined ? {} : { authorization: `Bearer ${options.controlToken}` }
   const document: Any = await (await fetch(`${controlUrl}/openapi.json`, { headers })).json()
-  return { world, document, port, headers }
+  return { emulator, document, port, headers }
 }
 
 const routes = controlRoutes(workspaceService)
@@ -48,7 +48,7 @@ test('each described method of each path is served by the emulator, and no other
 })
 
 test('both servers lead to the routes, and the variable of the second names a sandbox', async () => {
-  const { document, world } = await described()
+  const { document, emulator } = await described()
   const [plain, named] = document.servers
   expect([plain.url, named.url]).toEqual(['/__emulator', '/@{sandbox}/__emulator'])
   expect(Object.keys(named.variables)).toEqual(['sandbox'])
@@ -56,21 +56,21 @@ test('both servers lead to the routes, and the variable of the second names a sa
     [plain.url, 'default'],
     [named.url.replace('{sandbox}', 'w3'), 'w3'],
   ]) {
-    const answer = await fetch(`http://127.0.0.1:${world.emulator.port}${url}/state`)
+    const answer = await fetch(`http://127.0.0.1:${emulator.emulator.port}${url}/state`)
     expect(((await answer.json()) as Any).sandbox).toBe(sandbox)
   }
 })
 
-test('what is about a world takes the header that names one, and nothing else does', async () => {
-  const { document, world } = await described()
+test('what is about a sandbox takes the header that names one, and nothing else does', async () => {
+  const { document, emulator } = await described()
   const ref = '#/components/parameters/Sandbox'
   const taking = operationsIn(document)
     .filter(({ item }) => item.parameters.some(({ $ref }: Any) => $ref === ref))
     .map(nameOf)
-  const worldly = routes.filter(({ worldless }) => worldless !== true).map(nameOf)
-  expect(taking.sort()).toEqual(worldly.sort())
+  const stateful = routes.filter(({ withoutSandbox }) => withoutSandbox !== true).map(nameOf)
+  expect(taking.sort()).toEqual(stateful.sort())
   const { name, schema } = document.components.parameters.Sandbox
-  const answer = await fetch(`${world.emulator.controlUrl}/state`, { headers: { [name]: 'w3' } })
+  const answer = await fetch(`${emulator.emulator.controlUrl}/state`, { headers: { [name]: 'w3' } })
   expect(((await answer.json()) as Any).sandbox).toBe('w3')
   expect([schema.default, new RegExp(schema.pattern).test('-w3')]).toEqual(['default', false])
 })

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { controlRoutes } from '../../src/doors/control/routes/index.ts'
-import { service } from '../../src/kernel/operation.ts'
-import { mcpServersRoom } from '../../src/resources/mcp-servers/index.ts'
-import { pagesRoom } from '../../src/resources/pages.ts'
-import { controlWorld } from '../support/control-world.ts'
+import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
+import { service } from '../../src/core/operation.ts'
+import { mcpServersResource } from '../../src/resources/mcp-servers/index.ts'
+import { pagesResource } from '../../src/resources/pages.ts'
+import { controlEmulator } from '../support/control-emulator.ts'
+import { testEmulator } from '../support/emulator.ts'
 import { library } from '../support/library.ts'
-import { testWorld } from '../support/world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: OpenAPI documents are looked into at every depth.
 type Any = any
@@ -54,15 +54,15 @@ function expectSound(document: Any): void {
 }
 
 test('R286 the document of the emulated API carries the version 0.1.1 and every operation', async () => {
-  const world = await controlWorld()
-  const { body, headers } = await world.call('GET', '/openapi.json?api=workspace')
+  const emulator = await controlEmulator()
+  const { body, headers } = await emulator.call('GET', '/openapi.json?api=workspace')
   expect(headers['content-type']).toBe('application/json; charset=utf-8')
   expectSound(body)
   expect(body.info.version).toBe('0.1.1')
   expect(body.servers).toEqual([{ url: '/v1' }])
   expect(body.components.securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' })
   const described = operationsIn(body).map(({ path, method, item }) => [item.operationId, method, path])
-  const declared = [...world.sandbox.service.operations.values()].map(({ name, method, path }) => [
+  const declared = [...emulator.sandbox.service.operations.values()].map(({ name, method, path }) => [
     name,
     method,
     path,
@@ -71,13 +71,14 @@ test('R286 the document of the emulated API carries the version 0.1.1 and every 
 })
 
 test('R286 R287 the documents of the running emulator are sound, complete, and mark what is beta or has no contract', async () => {
-  const world = await testWorld()
-  const fetched = async (path: string): Promise<Any> => (await fetch(world.emulator.controlUrl + path)).json()
+  const emulator = await testEmulator()
+  const fetched = async (path: string): Promise<Any> =>
+    (await fetch(emulator.emulator.controlUrl + path)).json()
   const api = await fetched('/openapi.json?api=workspace')
   expectSound(api)
   expect(api.info.version).toBe('0.1.1')
   const described = operationsIn(api)
-  const { operations } = world.sandbox.service
+  const { operations } = emulator.sandbox.service
   expect(described.map(({ item }) => item.operationId).sort()).toEqual([...operations.keys()].sort())
   for (const { item } of described) {
     const { beta, contract } = operations.get(item.operationId) ?? {}
@@ -91,8 +92,11 @@ test('R286 R287 the documents of the running emulator are sound, complete, and m
 })
 
 test('R287 the document marks the MCP server endpoints as beta, and no others', async () => {
-  const world = await controlWorld({ rooms: [pagesRoom, mcpServersRoom], fixtures: { collections: {} } })
-  const { body } = await world.call('GET', '/openapi.json?api=workspace')
+  const emulator = await controlEmulator({
+    resources: [pagesResource, mcpServersResource],
+    fixtures: { collections: {} },
+  })
+  const { body } = await emulator.call('GET', '/openapi.json?api=workspace')
   expectSound(body)
   const marks = Object.fromEntries(
     operationsIn(body).map(({ item }) => [item.operationId, item['x-beta'] ?? false]),
@@ -102,7 +106,7 @@ test('R287 the document marks the MCP server endpoints as beta, and no others', 
     'mcp-servers.list': true,
     'mcp-servers.oauth-callback': true,
   })
-  const listed = (await world.call('GET', '/operations')).body.data
+  const listed = (await emulator.call('GET', '/operations')).body.data
   expect(listed.filter(({ beta }: Any) => beta).map(({ name }: Any) => name)).toEqual([
     'mcp-servers.oauth-callback',
     'mcp-servers.list',
@@ -110,15 +114,15 @@ test('R287 the document marks the MCP server endpoints as beta, and no others', 
 })
 
 test('R288 the standard error of the document marks statusCode as deprecated', async () => {
-  const world = await controlWorld()
-  const { components } = (await world.call('GET', '/openapi.json?api=workspace')).body
+  const emulator = await controlEmulator()
+  const { components } = (await emulator.call('GET', '/openapi.json?api=workspace')).body
   expect(components.schemas.StandardError.properties.statusCode.deprecated).toBe(true)
   expect(components.schemas.StandardError.properties.status_code.deprecated).toBeUndefined()
 })
 
 test('an operation is described by its declaration: parameters, body, answers, errors, marks', async () => {
-  const world = await controlWorld({ settings: { 'status.validation': 422 } })
-  const { paths } = (await world.call('GET', '/openapi.json?api=workspace')).body
+  const emulator = await controlEmulator({ settings: { 'status.validation': 422 } })
+  const { paths } = (await emulator.call('GET', '/openapi.json?api=workspace')).body
   const list = paths['/books'].get
   expect(list.parameters).toEqual([
     { name: 'limit', in: 'query', required: false, schema: { type: 'integer', minimum: 1, maximum: 100 } },
@@ -155,8 +159,8 @@ test('an operation is described by its declaration: parameters, body, answers, e
 })
 
 test('the document of the control interface has every route, and every route is in it', async () => {
-  const world = await controlWorld()
-  const { body } = await world.call('GET', '/openapi.json')
+  const emulator = await controlEmulator()
+  const { body } = await emulator.call('GET', '/openapi.json')
   expectSound(body)
   expect(body.servers.map(({ url }: Any) => url)).toEqual(['/__emulator', '/@{sandbox}/__emulator'])
   expect(body.servers[1].variables.sandbox.default).toBe('default')
@@ -164,19 +168,19 @@ test('the document of the control interface has every route, and every route is 
   const described = operationsIn(body).map(({ path, method }) => `${method} ${path}`)
   const declared = controlRoutes(service([library])).map(({ path, method }) => `${method} ${path}`)
   expect(described.sort()).toEqual(declared.sort())
-  const index = (await world.call('GET', '/')).body.routes
+  const index = (await emulator.call('GET', '/')).body.routes
   expect(
     index.map(({ method, path }: Any) => `${method} ${path.slice('/__emulator'.length)}`).sort(),
   ).toEqual(declared.sort())
 })
 
 test('every described route is served, and every other method of its path is a 405', async () => {
-  const world = await controlWorld({ forgiving: true })
-  const { body } = await world.call('GET', '/openapi.json')
+  const emulator = await controlEmulator({ forgiving: true })
+  const { body } = await emulator.call('GET', '/openapi.json')
   for (const [path, methods] of Object.entries(body.paths as Record<string, object>)) {
     const target = path.replaceAll(/\{\w+\}/g, 'x')
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
-      const answer = await world.call(method, target)
+      const answer = await emulator.call(method, target)
       const served = Object.hasOwn(methods, method.toLowerCase())
       expect([method, path, answer.status === 405]).toEqual([method, path, !served])
       expect([method, path, answer.body?.error]).not.toEqual([method, path, 'route_not_found'])
@@ -185,9 +189,9 @@ test('every described route is served, and every other method of its path is a 4
 })
 
 test('the document says how bodies look, and asks for the token where one is set', async () => {
-  const world = await controlWorld({ token: 'secret-token-value' })
+  const emulator = await controlEmulator({ token: 'secret-token-value' })
   const headers = { authorization: 'Bearer secret-token-value' }
-  const { body, text } = await world.call('GET', '/openapi.json', undefined, { headers })
+  const { body, text } = await emulator.call('GET', '/openapi.json', undefined, { headers })
   expect(body.security).toEqual([{ token: [] }])
   expect(text).not.toContain('secret-token-value')
   const { paths } = body
@@ -195,7 +199,7 @@ test('the document says how bodies look, and asks for the token where one is set
   expect(paths['/clock/advance'].post.requestBody.required).toBe(true)
   expect(
     Object.keys(paths['/clock/advance'].post.requestBody.content['application/json'].schema.properties),
-  ).toEqual(['by', 'to', 'steps'])
+  ).toEqual(['by', 'to', 'steps', 'max_events'])
   expect(paths['/openapi.json'].get.parameters).toEqual([
     {
       name: 'api',
@@ -209,9 +213,9 @@ test('the document says how bodies look, and asks for the token where one is set
 })
 
 test('operations are listed as data, with the limits in force', async () => {
-  const world = await controlWorld()
-  await world.call('PUT', '/limits/books.create', { limit: 7, window_s: 30 })
-  const { data } = (await world.call('GET', '/operations')).body
+  const emulator = await controlEmulator()
+  await emulator.call('PUT', '/limits/books.create', { limit: 7, window_s: 30 })
+  const { data } = (await emulator.call('GET', '/operations')).body
   expect(data.map(({ name }: Any) => name)).toEqual(['books.list', 'books.create', 'shelves.close'])
   expect(data[1]).toEqual({
     name: 'books.create',
@@ -219,7 +223,7 @@ test('operations are listed as data, with the limits in force', async () => {
     path: '/shelves/{shelf_id}/books',
     summary: 'Create a book',
     section: 'Create book',
-    dialect: 'problem',
+    errorFormat: 'problem',
     contract: true,
     beta: true,
     idempotent: true,
@@ -231,8 +235,8 @@ test('operations are listed as data, with the limits in force', async () => {
 })
 
 test('the type of a problem leads to what it means', async () => {
-  const world = await controlWorld({ settings: { 'status.validation': 422 } })
-  const { body } = await world.call('GET', '/problems/validation_failed')
+  const emulator = await controlEmulator({ settings: { 'status.validation': 422 } })
+  const { body } = await emulator.call('GET', '/problems/validation_failed')
   expect(body).toMatchObject({
     code: 'validation_failed',
     type: 'http://127.0.0.1:4010/__emulator/problems/validation_failed',
@@ -242,16 +246,16 @@ test('the type of a problem leads to what it means', async () => {
     retryable: false,
   })
   expect(body.meaning).toMatch(/breaks a rule/)
-  const all = (await world.call('GET', '/problems')).body.data
+  const all = (await emulator.call('GET', '/problems')).body.data
   expect(all).toContainEqual(body)
-  const unknown = await world.call('GET', '/problems/validation_faild')
+  const unknown = await emulator.call('GET', '/problems/validation_faild')
   expect(unknown.status).toBe(404)
   expect(unknown.body.message).toContain('Did you mean "validation_failed"?')
-  expect((await world.call('GET', '/problems/constructor')).status).toBe(404)
+  expect((await emulator.call('GET', '/problems/constructor')).status).toBe(404)
 })
 
 test('an unknown document is refused', async () => {
-  const world = await controlWorld()
-  const answer = await world.call('GET', '/openapi.json?api=other')
+  const emulator = await controlEmulator()
+  const answer = await emulator.call('GET', '/openapi.json?api=other')
   expect([answer.status, answer.body.details.errors[0].pointer]).toEqual([400, '/query/api'])
 })

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { controlWorld } from '../support/control-world.ts'
+import { controlEmulator } from '../support/control-emulator.ts'
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
-const shelf = (id: string, more: object = {}) => ({
+const snapshotStore = (id: string, more: object = {}) => ({
   id,
   name: 'New',
   note: null,
@@ -11,82 +11,82 @@ const shelf = (id: string, more: object = {}) => ({
 })
 
 test('the state is one document, secrets as digests', async () => {
-  const world = await controlWorld()
-  const { body, text } = await world.call('GET', '/state')
+  const emulator = await controlEmulator()
+  const { body, text } = await emulator.call('GET', '/state')
   expect(Object.keys(body).slice(0, 4)).toEqual(['format', 'revision', 'sandbox', 'seed'])
   expect(body.collections.books).toMatchObject([{ id: 'b1', title: 'Odes' }])
   expect(body.collections.api_keys[0].token).toMatch(/^sha256:[0-9a-f]{64}$/)
   expect(text).not.toMatch(/live_a|service_b|opensesame/)
 })
 
-test('a document put back gives the same world; a wrong one is refused whole, with every issue', async () => {
-  const world = await controlWorld()
-  const saved = (await world.call('GET', '/state')).body
-  await world.call('DELETE', '/state/books/b1')
-  const loaded = await world.call('PUT', '/state', saved)
+test('a document put back gives the same sandbox; a wrong one is refused whole, with every issue', async () => {
+  const emulator = await controlEmulator()
+  const saved = (await emulator.call('GET', '/state')).body
+  await emulator.call('DELETE', '/state/books/b1')
+  const loaded = await emulator.call('PUT', '/state', saved)
   expect(loaded.body).toMatchObject({
     seed: 1,
     now: '2026-03-01T12:00:00.000Z',
     records: { shelves: 2, books: 1, api_keys: 2 },
   })
-  expect((await world.call('GET', '/state')).body).toEqual({ ...saved, revision: loaded.body.revision })
+  expect((await emulator.call('GET', '/state')).body).toEqual({ ...saved, revision: loaded.body.revision })
 
-  const before = world.digest()
+  const before = emulator.digest()
   const wrong = structuredClone(saved)
   wrong.collections.books[0].shelf_id = 7
   wrong.collections.shelfs = []
   wrong.settings = { 'shelves.name_bund': 3 }
   wrong.shedule = []
-  const refused = await world.call('PUT', '/state', wrong)
+  const refused = await emulator.call('PUT', '/state', wrong)
   expect(refused.status).toBe(400)
   expect(refused.text).toContain('Did you mean \\"schedule\\"')
   expect(refused.text).toContain('Did you mean \\"shelves.name_bound\\"')
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
   const dangling = structuredClone(saved)
   dangling.collections.books[0].shelf_id = 'nowhere'
-  const broken = await world.call('PUT', '/state', dangling)
+  const broken = await emulator.call('PUT', '/state', dangling)
   expect(broken.body.details.errors).toEqual([
     { pointer: '/collections/books/0/shelf_id', detail: 'there is no shelf with the id "nowhere"' },
   ])
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test('a collection lists its records; an unknown one is a 404 with the nearest', async () => {
-  const world = await controlWorld()
-  const { body } = await world.call('GET', '/state/shelves')
+  const emulator = await controlEmulator()
+  const { body } = await emulator.call('GET', '/state/shelves')
   expect(body.object).toBe('list')
   expect(body.data.map(({ id }: { id: string }) => id)).toEqual(['s1', 's2'])
-  const unknown = await world.call('GET', '/state/shelfs')
+  const unknown = await emulator.call('GET', '/state/shelfs')
   expect([unknown.status, unknown.body.error]).toEqual([404, 'not_found'])
   expect(unknown.body.message).toContain('Did you mean "shelves"?')
-  expect((await world.call('GET', '/state/__proto__')).status).toBe(404)
+  expect((await emulator.call('GET', '/state/__proto__')).status).toBe(404)
 })
 
 test('a record is shown; one that does not exist is a 404', async () => {
-  const world = await controlWorld()
-  expect((await world.call('GET', '/state/shelves/s1')).body).toMatchObject({ id: 's1', status: 'open' })
+  const emulator = await controlEmulator()
+  expect((await emulator.call('GET', '/state/shelves/s1')).body).toMatchObject({ id: 's1', status: 'open' })
   for (const id of ['nothing', '__proto__', 'constructor', '%20', '%2F']) {
-    expect((await world.call('GET', `/state/shelves/${id}`)).status).toBe(404)
+    expect((await emulator.call('GET', `/state/shelves/${id}`)).status).toBe(404)
   }
 })
 
 test('PUT writes a record whole: 201 when it is new, 200 when it replaces', async () => {
-  const world = await controlWorld()
-  const made = await world.call('PUT', '/state/shelves/s3', shelf('s3'))
-  expect([made.status, made.body]).toEqual([201, shelf('s3', { status: 'open' })])
-  const replaced = await world.call('PUT', '/state/shelves/s3', {
+  const emulator = await controlEmulator()
+  const made = await emulator.call('PUT', '/state/shelves/s3', snapshotStore('s3'))
+  expect([made.status, made.body]).toEqual([201, snapshotStore('s3', { status: 'open' })])
+  const replaced = await emulator.call('PUT', '/state/shelves/s3', {
     name: 'Other',
     note: 'x',
     created_at: JANUARY,
   })
   expect([replaced.status, replaced.body.name]).toEqual([200, 'Other'])
-  expect((await world.call('GET', '/state/shelves/s3')).body).toEqual(replaced.body)
+  expect((await emulator.call('GET', '/state/shelves/s3')).body).toEqual(replaced.body)
 })
 
 test.for<[name: string, path: string, body: object, pointers: string[]]>([
-  ['another id', 's3', shelf('s4'), ['/id']],
-  ['an id that is no text', 's3', { ...shelf('s3'), id: 3 }, ['/id', '/id']],
-  ['a name past its bound', 's3', shelf('s3', { name: 'x'.repeat(21) }), ['/name']],
+  ['another id', 's3', snapshotStore('s4'), ['/id']],
+  ['an id that is no text', 's3', { ...snapshotStore('s3'), id: 3 }, ['/id', '/id']],
+  ['a name past its bound', 's3', snapshotStore('s3', { name: 'x'.repeat(21) }), ['/name']],
   [
     'several faults',
     's3',
@@ -94,85 +94,87 @@ test.for<[name: string, path: string, body: object, pointers: string[]]>([
     ['/created_at', '/note', '/name', '/color'],
   ],
 ])('R284 PUT with %s is refused whole, and nothing changes', async ([, id, body, pointers]) => {
-  const world = await controlWorld()
-  const before = world.digest()
-  const answer = await world.call('PUT', `/state/shelves/${id}`, body)
+  const emulator = await controlEmulator()
+  const before = emulator.digest()
+  const answer = await emulator.call('PUT', `/state/shelves/${id}`, body)
   expect(answer.status).toBe(400)
   const found = answer.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
   expect(found.sort()).toEqual([...pointers].sort())
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test('R284 a name at its bound is accepted, counted in code points', async () => {
-  const world = await controlWorld()
-  expect((await world.call('PUT', '/state/shelves/s3', shelf('s3', { name: '😀'.repeat(20) }))).status).toBe(
-    201,
-  )
+  const emulator = await controlEmulator()
+  expect(
+    (await emulator.call('PUT', '/state/shelves/s3', snapshotStore('s3', { name: '😀'.repeat(20) }))).status,
+  ).toBe(201)
 })
 
 test('a record that refers to nothing is refused, and so is taking away what others refer to', async () => {
-  const world = await controlWorld()
-  const before = world.digest()
+  const emulator = await controlEmulator()
+  const before = emulator.digest()
   const book = { shelf_id: 'nowhere', title: 'x', created_at: JANUARY }
-  const dangling = await world.call('PUT', '/state/books/b2', book)
+  const dangling = await emulator.call('PUT', '/state/books/b2', book)
   expect(dangling.status).toBe(400)
   expect(dangling.body.details.errors[0].pointer).toBe('/shelf_id')
-  const needed = await world.call('DELETE', '/state/shelves/s1')
+  const needed = await emulator.call('DELETE', '/state/shelves/s1')
   expect([needed.status, needed.body.error]).toEqual([409, 'conflict'])
   expect(needed.body.details).toEqual({ needed_by: ['books/b1'] })
   expect(needed.body.mitigation).toContain('first')
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test('a change that leaves another record without what it needs names that record', async () => {
-  const world = await controlWorld()
-  const before = world.digest()
-  const answer = await world.call('PATCH', '/state/shelves/s1', { name: 'sealed' })
+  const emulator = await controlEmulator()
+  const before = emulator.digest()
+  const answer = await emulator.call('PATCH', '/state/shelves/s1', { name: 'sealed' })
   expect(answer.status).toBe(400)
   expect(answer.body.details.errors).toEqual([
     { pointer: '', detail: 'would break books/b1 (/shelf_id: is a sealed shelf)' },
   ])
-  expect(world.digest()).toBe(before)
-  expect((await world.call('PATCH', '/state/shelves/s2', { name: 'sealed' })).status).toBe(200)
+  expect(emulator.digest()).toBe(before)
+  expect((await emulator.call('PATCH', '/state/shelves/s2', { name: 'sealed' })).status).toBe(200)
 })
 
 test('what was broken before does not stand in the way of other changes', async () => {
-  const world = await controlWorld()
-  expect(world.perform('books.create', { shelf_id: 'nowhere' }, { title: 'Stray' })).toBe(201)
-  expect((await world.call('PATCH', '/state/shelves/s2', { name: 'Atlas' })).status).toBe(200)
-  expect((await world.call('DELETE', '/state/shelves/s2')).status).toBe(204)
-  expect((await world.call('DELETE', '/state/shelves/s1')).body.details).toEqual({ needed_by: ['books/b1'] })
+  const emulator = await controlEmulator()
+  expect(emulator.perform('books.create', { shelf_id: 'nowhere' }, { title: 'Stray' })).toBe(201)
+  expect((await emulator.call('PATCH', '/state/shelves/s2', { name: 'Atlas' })).status).toBe(200)
+  expect((await emulator.call('DELETE', '/state/shelves/s2')).status).toBe(204)
+  expect((await emulator.call('DELETE', '/state/shelves/s1')).body.details).toEqual({
+    needed_by: ['books/b1'],
+  })
 })
 
 test('DELETE takes the record and the future events about it', async () => {
-  const world = await controlWorld()
-  await world.call('POST', '/shelves/s1/close', { after: '1h' })
-  await world.call('POST', '/shelves/s2/close', { after: '1h' })
-  const answer = await world.call('DELETE', '/state/shelves/s2')
+  const emulator = await controlEmulator()
+  await emulator.call('POST', '/shelves/s1/close', { after: '1h' })
+  await emulator.call('POST', '/shelves/s2/close', { after: '1h' })
+  const answer = await emulator.call('DELETE', '/state/shelves/s2')
   expect([answer.status, answer.text]).toEqual([204, ''])
-  expect((await world.call('GET', '/state/shelves/s2')).status).toBe(404)
-  expect((await world.call('DELETE', '/state/shelves/s2')).status).toBe(404)
-  expect((await world.call('GET', '/clock/horizon')).body.data).toMatchObject([{ ref: 'shelves/s1' }])
+  expect((await emulator.call('GET', '/state/shelves/s2')).status).toBe(404)
+  expect((await emulator.call('DELETE', '/state/shelves/s2')).status).toBe(404)
+  expect((await emulator.call('GET', '/clock/horizon')).body.data).toMatchObject([{ ref: 'shelves/s1' }])
 })
 
 test('PATCH merges, and is checked like a whole record', async () => {
-  const world = await controlWorld()
-  const answer = await world.call('PATCH', '/state/shelves/s2', { name: 'Atlas' })
+  const emulator = await controlEmulator()
+  const answer = await emulator.call('PATCH', '/state/shelves/s2', { name: 'Atlas' })
   expect(answer.body).toMatchObject({ id: 's2', name: 'Atlas', note: 'dusty' })
-  expect((await world.call('PATCH', '/state/books/b1', { lock: null })).body.lock).toBeUndefined()
-  const before = world.digest()
-  expect((await world.call('PATCH', '/state/shelves/s2', { name: 'x'.repeat(21) })).status).toBe(400)
-  expect((await world.call('PATCH', '/state/shelves/s2', { id: 's9' })).body.details.errors[0].pointer).toBe(
-    '/id',
-  )
-  expect((await world.call('PATCH', '/state/shelves/s9', { name: 'x' })).status).toBe(404)
-  expect((await world.call('PATCH', '/state/shelves/s2', [])).status).toBe(400)
-  expect(world.digest()).toBe(before)
+  expect((await emulator.call('PATCH', '/state/books/b1', { lock: null })).body.lock).toBeUndefined()
+  const before = emulator.digest()
+  expect((await emulator.call('PATCH', '/state/shelves/s2', { name: 'x'.repeat(21) })).status).toBe(400)
+  expect(
+    (await emulator.call('PATCH', '/state/shelves/s2', { id: 's9' })).body.details.errors[0].pointer,
+  ).toBe('/id')
+  expect((await emulator.call('PATCH', '/state/shelves/s9', { name: 'x' })).status).toBe(404)
+  expect((await emulator.call('PATCH', '/state/shelves/s2', [])).status).toBe(400)
+  expect(emulator.digest()).toBe(before)
 })
 
 test('PATCH with null where a null is needed says how to write one', async () => {
-  const world = await controlWorld()
-  const answer = await world.call('PATCH', '/state/shelves/s2', { note: null })
+  const emulator = await controlEmulator()
+  const answer = await emulator.call('PATCH', '/state/shelves/s2', { note: null })
   expect(answer.status).toBe(400)
   expect(answer.body.details.errors).toEqual([
     {
@@ -183,40 +185,40 @@ test('PATCH with null where a null is needed says how to write one', async () =>
 })
 
 test('members named __proto__ are kept as they are, and pollute nothing', async () => {
-  const world = await controlWorld()
+  const emulator = await controlEmulator()
   const facts = '{"__proto__":{"polluted":1},"constructor":2}'
   const raw = `{"facts":${facts}}`
-  const answer = await world.call('PATCH', '/state/books/b1', undefined, { raw })
+  const answer = await emulator.call('PATCH', '/state/books/b1', undefined, { raw })
   expect(answer.status).toBe(200)
   expect(answer.text).toContain(facts)
-  expect((await world.call('GET', '/state/books/b1')).text).toContain(facts)
+  expect((await emulator.call('GET', '/state/books/b1')).text).toContain(facts)
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
 })
 
 test('a secret that is written is sealed, and a sealed one stays as it is', async () => {
-  const world = await controlWorld()
-  const key = (await world.call('GET', '/state/api_keys/k1')).body
-  const written = await world.call('PATCH', '/state/api_keys/k1', { token: 'live_new' })
+  const emulator = await controlEmulator()
+  const key = (await emulator.call('GET', '/state/api_keys/k1')).body
+  const written = await emulator.call('PATCH', '/state/api_keys/k1', { token: 'live_new' })
   expect(written.body.token).toMatch(/^sha256:/)
   expect(written.text).not.toContain('live_new')
-  expect(world.perform('books.list', {}, undefined, 'live_new')).toBe(200)
-  expect(world.perform('books.list', {}, undefined, 'live_a')).toBe(401)
-  await world.call('PUT', '/state/api_keys/k1', key)
-  expect(world.perform('books.list', {}, undefined, 'live_a')).toBe(200)
+  expect(emulator.perform('books.list', {}, undefined, 'live_new')).toBe(200)
+  expect(emulator.perform('books.list', {}, undefined, 'live_a')).toBe(401)
+  await emulator.call('PUT', '/state/api_keys/k1', key)
+  expect(emulator.perform('books.list', {}, undefined, 'live_a')).toBe(200)
 })
 
 test('interventions of a resource are routes: checked, in one transaction, and due events happen at once', async () => {
-  const world = await controlWorld()
-  expect((await world.call('GET', '/shelves/s1')).body).toMatchObject({ id: 's1' })
-  const refused = await world.call('POST', '/shelves/s1/close', { after: 'soon' })
+  const emulator = await controlEmulator()
+  expect((await emulator.call('GET', '/shelves/s1')).body).toMatchObject({ id: 's1' })
+  const refused = await emulator.call('POST', '/shelves/s1/close', { after: 'soon' })
   expect([refused.status, refused.body.details.errors[0].pointer]).toEqual([400, '/after'])
-  expect((await world.call('POST', '/shelves/s9/close', { after: '1h' })).status).toBe(404)
-  const done = await world.call('POST', '/shelves/s1/close', { after: '0s' })
+  expect((await emulator.call('POST', '/shelves/s9/close', { after: '1h' })).status).toBe(404)
+  const done = await emulator.call('POST', '/shelves/s1/close', { after: '0s' })
   expect(done.body).toEqual({ id: 's1', due: '2026-03-01T12:00:00.000Z' })
-  expect(world.sandbox.store.get('shelves', 's1')).toMatchObject({ status: 'closed' })
+  expect(emulator.sandbox.store.get('shelves', 's1')).toMatchObject({ status: 'closed' })
 })
 
 test('a path in plain words comes before one with parameters', async () => {
-  const world = await controlWorld()
-  expect((await world.call('GET', '/state/summary')).body).toEqual({ shelves: 2 })
+  const emulator = await controlEmulator()
+  expect((await emulator.call('GET', '/state/summary')).body).toEqual({ shelves: 2 })
 })

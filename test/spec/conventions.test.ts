@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { testEmulator } from '../support/emulator.ts'
 import { expectStandardError } from '../support/refusal.ts'
-import { testWorld } from '../support/world.ts'
 
 const skill = {
   id: 's-1',
@@ -63,21 +63,21 @@ test.for([
   ['list', 'GET', CONSUMPTION, undefined],
   ['list', 'GET', '/data-views', undefined],
 ] as const)('R006 object is the constant %s: %s %s', async ([object, method, path, json]) => {
-  const world = await testWorld({ collections })
-  expect((await world.request(method, path, { json })).body.object).toBe(object)
+  const emulator = await testEmulator({ collections })
+  expect((await emulator.request(method, path, { json })).body.object).toBe(object)
 })
 
 test('R006 list items carry their constants: consumption_breakdown and data_view', async () => {
-  const world = await testWorld({ collections })
-  expect((await world.get(CONSUMPTION)).body.data[0].object).toBe('consumption_breakdown')
-  expect((await world.get('/data-views')).body.data[0].object).toBe('data_view')
+  const emulator = await testEmulator({ collections })
+  expect((await emulator.get(CONSUMPTION)).body.data[0].object).toBe('consumption_breakdown')
+  expect((await emulator.get('/data-views')).body.data[0].object).toBe('data_view')
 })
 
 test('R006 T01 teamspaces and teamspace users have no object', async () => {
-  const world = await testWorld({ collections })
-  expect((await world.post(TEAMSPACES, { name: 'x' })).body).not.toHaveProperty('object')
-  expect((await world.patch(`${TEAMSPACES}/ts-a`, { name: 'x' })).body).not.toHaveProperty('object')
-  const { data } = (await world.get(`${TEAMSPACES}/ts-a/users`)).body
+  const emulator = await testEmulator({ collections })
+  expect((await emulator.post(TEAMSPACES, { name: 'x' })).body).not.toHaveProperty('object')
+  expect((await emulator.patch(`${TEAMSPACES}/ts-a`, { name: 'x' })).body).not.toHaveProperty('object')
+  const { data } = (await emulator.get(`${TEAMSPACES}/ts-a/users`)).body
   expect(data).toHaveLength(3)
   for (const user of data) expect(user).not.toHaveProperty('object')
 })
@@ -91,8 +91,8 @@ test.for([
   ],
   ['data views', '/data-views?knowledge_id=none', ['data', 'object']],
 ] as const)('R007 an empty list of %s is an array in its envelope', async ([, path, keys]) => {
-  const world = await testWorld({ collections })
-  const { body } = await world.get(path)
+  const emulator = await testEmulator({ collections })
+  const { body } = await emulator.get(path)
   expect(Object.keys(body).sort()).toEqual(keys)
   expect([body.object, body.data]).toEqual(['list', []])
   if ('has_more' in body) expect(body.has_more).toBe(false)
@@ -112,13 +112,13 @@ test.for([
 ] as const)('%s %s answers a request over its limit with a 429 in the standard body', async (each) => {
   const [, operation, method, path, json] = each
   const settings = { 'limits.overrides': [{ operation, limit: 1, window_s: 60 }] }
-  const world = await testWorld({ collections, settings })
-  const first = await world.request(method, path, { json })
+  const emulator = await testEmulator({ collections, settings })
+  const first = await emulator.request(method, path, { json })
   expect(first.status).toBeLessThan(300)
-  const before = world.digest()
-  const second = await world.request(method, path, { json })
+  const before = emulator.digest()
+  const second = await emulator.request(method, path, { json })
   expectStandardError(second, 429, 'rate_limit_exceeded')
   expect(second.body.details).toEqual({ reason: expect.any(String) })
   expect(Number(second.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { type RequestOptions, type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { pointersOf, refused } from '../support/refusal.ts'
-import { type RequestOptions, type TestWorld, testWorld } from '../support/world.ts'
 
 const uuid = (digit: string) => `${digit.repeat(8)}-0a0b-4c0d-8e0f-${digit.repeat(12)}`
 const [AGENT, VOICE, USER, SYSTEM, ELSEWHERE] = ['a', '2', '3', '4', '5'].map(uuid)
@@ -37,14 +37,14 @@ const collections = {
 }
 
 const path = (id: string | undefined, conversation = 'c-1') => `/conversations/${conversation}/messages/${id}`
-const like = (world: TestWorld, id: string | undefined, how?: RequestOptions) =>
-  world.post(path(id), { like: 1 }, how)
-const feedbackOf = (world: TestWorld, id: string | undefined) =>
-  world.state('messages').find((each) => each.id === id)._emulator.feedback
+const like = (emulator: TestEmulator, id: string | undefined, how?: RequestOptions) =>
+  emulator.post(path(id), { like: 1 }, how)
+const feedbackOf = (emulator: TestEmulator, id: string | undefined) =>
+  emulator.state('messages').find((each) => each.id === id)._emulator.feedback
 
 test('R129 success is a 204 without body and content type, with the rate-limit headers', async () => {
-  const world = await testWorld({ collections })
-  const { status, text, headers } = await like(world, AGENT)
+  const emulator = await testEmulator({ collections })
+  const { status, text, headers } = await like(emulator, AGENT)
   expect([status, text, headers.get('content-type')]).toEqual([204, '', null])
   expect(headers.get('x-ratelimit-remaining')).toBe('199')
 })
@@ -56,9 +56,9 @@ test.for([
   ['R131 a voice message', VOICE],
   ['R131 a voice message under its public id', `${VOICE}-agent`],
 ] as const)('%s takes feedback', async ([, id]) => {
-  const world = await testWorld({ collections })
-  expect((await like(world, id)).status).toBe(204)
-  expect(feedbackOf(world, id?.slice(0, 36).toLowerCase())).toHaveLength(1)
+  const emulator = await testEmulator({ collections })
+  expect((await like(emulator, id)).status).toBe(204)
+  expect(feedbackOf(emulator, id?.slice(0, 36).toLowerCase())).toHaveLength(1)
 })
 
 test.for([
@@ -73,8 +73,8 @@ test.for([
   ['a line break at the end', `${AGENT}%0A`],
   ['a dangling dash', `${AGENT}-`],
 ])('R124 R131 R247 the message id with %s is malformed: 400', async ([, id]) => {
-  const world = await testWorld({ collections })
-  await refused(world, () => like(world, id), 400, 'malformed_message_id')
+  const emulator = await testEmulator({ collections })
+  await refused(emulator, () => like(emulator, id), 400, 'malformed_message_id')
 })
 
 test.for([
@@ -83,8 +83,8 @@ test.for([
   ['R131 T33 the user side of an id', `${AGENT}-user`],
   ['R131 a user message called an agent one', `${USER}-agent`],
 ] as const)('%s takes no feedback: 400', async ([, id]) => {
-  const world = await testWorld({ collections })
-  await refused(world, () => like(world, id), 400, 'not_an_agent_message')
+  const emulator = await testEmulator({ collections })
+  await refused(emulator, () => like(emulator, id), 400, 'not_an_agent_message')
 })
 
 test.for([
@@ -97,17 +97,17 @@ test.for([
   ['a conversation of another organization', 'c-1', AGENT, 'KO'],
   ['a conversation named like a property of every object', '__proto__', AGENT, 'KU'],
 ] as const)('R132 R230 R248 %s: 404, in words that differ by the ids alone', async ([, where, id, key]) => {
-  const world = await testWorld({ collections, settings: { 'status.not_found': 410 } })
-  const request = () => world.post(path(id, where), { like: 1 }, { key })
-  const answer = await refused(world, request, 404, 'not_found')
+  const emulator = await testEmulator({ collections, settings: { 'status.not_found': 410 } })
+  const request = () => emulator.post(path(id, where), { like: 1 }, { key })
+  const answer = await refused(emulator, request, 404, 'not_found')
   expect(answer.body.message).toBe(`There is no message "${id}" in a conversation "${where}".`)
 })
 
 test('R230 a conversation without a list of users is open to the whole teamspace', async () => {
-  const world = await testWorld({ collections })
+  const emulator = await testEmulator({ collections })
   for (const key of ['KU', 'KX', 'KS'] as const)
-    expect((await world.post(path(uuid('6'), 'c-all'), { like: 1 }, { key })).status).toBe(204)
-  await refused(world, () => world.post(path(uuid('6'), 'c-all'), { like: 1 }, { key: 'K2' }), 404)
+    expect((await emulator.post(path(uuid('6'), 'c-all'), { like: 1 }, { key })).status).toBe(204)
+  await refused(emulator, () => emulator.post(path(uuid('6'), 'c-all'), { like: 1 }, { key: 'K2' }), 404)
 })
 
 test.for([
@@ -117,18 +117,18 @@ test.for([
   ['T34 the kind comes before the body', USER, 'KU', { like: 9 }, 'not_an_agent_message'],
   ['T34 the body comes last', AGENT, 'KU', { like: 9 }, 'validation_failed'],
 ] as const)('%s', async ([, id, key, body, code]) => {
-  const world = await testWorld({ collections })
-  await refused(world, () => world.post(path(id), body, { key }), undefined, code)
+  const emulator = await testEmulator({ collections })
+  await refused(emulator, () => emulator.post(path(id), body, { key }), undefined, code)
 })
 
 test('T34 even a body that is not JSON comes after id, access and kind', async () => {
-  const world = await testWorld({ collections })
+  const emulator = await testEmulator({ collections })
   const send = (id: string | undefined, key: 'KU' | 'KX') =>
-    world.request('POST', path(id), { raw: '{', key })
-  await refused(world, () => send('abc', 'KU'), 400, 'malformed_message_id')
-  await refused(world, () => send(AGENT, 'KX'), 404, 'not_found')
-  await refused(world, () => send(USER, 'KU'), 400, 'not_an_agent_message')
-  await refused(world, () => send(AGENT, 'KU'), 400, 'malformed_json')
+    emulator.request('POST', path(id), { raw: '{', key })
+  await refused(emulator, () => send('abc', 'KU'), 400, 'malformed_message_id')
+  await refused(emulator, () => send(AGENT, 'KX'), 404, 'not_found')
+  await refused(emulator, () => send(USER, 'KU'), 400, 'not_an_agent_message')
+  await refused(emulator, () => send(AGENT, 'KU'), 400, 'malformed_json')
 })
 
 test.for([
@@ -138,31 +138,31 @@ test.for([
   ['a string', '"x"'],
   ['null', 'null'],
 ] as const)('R125 %s is refused', async ([, raw]) => {
-  const world = await testWorld({ collections })
-  await refused(world, () => world.request('POST', path(AGENT), raw === undefined ? {} : { raw }))
+  const emulator = await testEmulator({ collections })
+  await refused(emulator, () => emulator.request('POST', path(AGENT), raw === undefined ? {} : { raw }))
 })
 
 test.for(['1', '-1', '1.0', '-1e0', '10e-1'])('R126 like as %s passes', async (number) => {
-  const world = await testWorld({ collections })
-  const answer = await world.request('POST', path(AGENT), { raw: `{"like":${number}}` })
+  const emulator = await testEmulator({ collections })
+  const answer = await emulator.request('POST', path(AGENT), { raw: `{"like":${number}}` })
   expect(answer.status).toBe(204)
-  expect(feedbackOf(world, AGENT)[0].like).toBe(Number(number))
+  expect(feedbackOf(emulator, AGENT)[0].like).toBe(Number(number))
 })
 
 test.for(['0', '2', '-2', '"1"', 'true', 'null', '1.5', '[1]', '-0', '1e400'])(
   'R126 like as %s is refused',
   async (number) => {
-    const world = await testWorld({ collections })
+    const emulator = await testEmulator({ collections })
     const raw = `{"like":${number}}`
-    const answer = await refused(world, () => world.request('POST', path(AGENT), { raw }))
+    const answer = await refused(emulator, () => emulator.request('POST', path(AGENT), { raw }))
     expect(pointersOf(answer)).toEqual(['/like'])
   },
 )
 
 test('R126 a missing like is refused, together with every other fault of the body', async () => {
-  const world = await testWorld({ collections })
+  const emulator = await testEmulator({ collections })
   const body = { feedback: 5, ui_surface: 'fridge' }
-  const answer = await refused(world, () => world.post(path(AGENT), body))
+  const answer = await refused(emulator, () => emulator.post(path(AGENT), body))
   expect(pointersOf(answer)).toEqual(['/like', '/feedback', '/ui_surface'])
 })
 
@@ -172,55 +172,55 @@ test.for([
   ['empty', ''],
   ['a megabyte', 'x'.repeat(1_000_000)],
 ] as const)('R127 feedback that is %s passes and is kept', async ([, feedback]) => {
-  const world = await testWorld({ collections })
+  const emulator = await testEmulator({ collections })
   const body = feedback === undefined ? { like: -1 } : { like: -1, feedback }
-  expect((await world.post(path(AGENT), body)).status).toBe(204)
-  expect(feedbackOf(world, AGENT)[0]).toMatchObject({ like: -1, feedback: feedback ?? null })
+  expect((await emulator.post(path(AGENT), body)).status).toBe(204)
+  expect(feedbackOf(emulator, AGENT)[0]).toMatchObject({ like: -1, feedback: feedback ?? null })
 })
 
 test.for([[5], [true], [['x']], [{}]])('R127 feedback as %j is refused', async ([feedback]) => {
-  const world = await testWorld({ collections })
-  await refused(world, () => world.post(path(AGENT), { like: 1, feedback }))
+  const emulator = await testEmulator({ collections })
+  await refused(emulator, () => emulator.post(path(AGENT), { like: 1, feedback }))
 })
 
 test.for(['service_web', 'construction_platform_embed', 'field_app_mobile'])(
   'R128 U009 the surface %s passes and is marked as a placeholder',
   async (ui_surface) => {
-    const world = await testWorld({ collections })
-    const answer = await world.post(path(AGENT), { like: 1, ui_surface })
+    const emulator = await testEmulator({ collections })
+    const answer = await emulator.post(path(AGENT), { like: 1, ui_surface })
     expect([answer.status, answer.assumed]).toEqual([204, ['U009']])
-    expect(feedbackOf(world, AGENT)[0].ui_surface).toBe(ui_surface)
+    expect(feedbackOf(emulator, AGENT)[0].ui_surface).toBe(ui_surface)
   },
 )
 
 test('R128 a surface of null or none passes unmarked', async () => {
-  const world = await testWorld({ collections })
+  const emulator = await testEmulator({ collections })
   for (const body of [{ like: 1 }, { like: 1, ui_surface: null }]) {
-    const answer = await world.post(path(AGENT), body)
+    const answer = await emulator.post(path(AGENT), body)
     expect([answer.status, answer.assumed]).toEqual([204, []])
   }
 })
 
 test.for([['fridge'], ['SERVICE_WEB'], [''], [1]])('R128 the surface %j is refused', async ([ui_surface]) => {
-  const world = await testWorld({ collections })
-  const answer = await refused(world, () => world.post(path(AGENT), { like: 1, ui_surface }))
+  const emulator = await testEmulator({ collections })
+  const answer = await refused(emulator, () => emulator.post(path(AGENT), { like: 1, ui_surface }))
   if (typeof ui_surface === 'string') expect(answer.body.message).toContain('names.ui_surfaces')
 })
 
 test('R128 U009 configured surfaces replace the placeholders', async () => {
-  const world = await testWorld({ collections, settings: { 'names.ui_surfaces': ['fridge'] } })
-  expect((await world.post(path(AGENT), { like: 1, ui_surface: 'fridge' })).status).toBe(204)
-  await refused(world, () => world.post(path(AGENT), { like: 1, ui_surface: 'service_web' }))
+  const emulator = await testEmulator({ collections, settings: { 'names.ui_surfaces': ['fridge'] } })
+  expect((await emulator.post(path(AGENT), { like: 1, ui_surface: 'fridge' })).status).toBe(204)
+  await refused(emulator, () => emulator.post(path(AGENT), { like: 1, ui_surface: 'service_web' }))
 })
 
 test('R130 U034 feedback is kept with who, when and whether the trace was donated, which no answer tells', async () => {
-  const world = await testWorld({ collections })
-  await world.post(path(AGENT), { like: 1, feedback: 'good' })
-  world.advance('10s')
-  await world.post(path(AGENT), { like: -1 }, { key: 'KM' })
-  const answer = await world.post(path(ELSEWHERE, 'c-2'), { like: 1 })
+  const emulator = await testEmulator({ collections })
+  await emulator.post(path(AGENT), { like: 1, feedback: 'good' })
+  emulator.advance('10s')
+  await emulator.post(path(AGENT), { like: -1 }, { key: 'KM' })
+  const answer = await emulator.post(path(ELSEWHERE, 'c-2'), { like: 1 })
   expect([answer.text, answer.assumed]).toEqual(['', []])
-  const again = await world.restart()
+  const again = await emulator.restart()
   expect(feedbackOf(again, AGENT)).toEqual([
     {
       like: 1,
@@ -243,9 +243,9 @@ test('R130 U034 feedback is kept with who, when and whether the trace was donate
 })
 
 test('R290 content blocks of the type json and of unknown types stay as the fixture gave them', async () => {
-  const world = await testWorld({ collections })
-  await like(world, AGENT)
-  const again = await world.restart()
+  const emulator = await testEmulator({ collections })
+  await like(emulator, AGENT)
+  const again = await emulator.restart()
   expect(again.state('messages').find(({ id }) => id === AGENT).content).toEqual(
     message(AGENT, 'agent').content,
   )
@@ -264,13 +264,15 @@ test.for([
     /_emulator\/teamspace_id/,
   ],
 ] as const)('a fixture with %s is refused', async ([, name, record, message]) => {
-  await expect(testWorld({ collections: { [name]: [record] } })).rejects.toThrow(message)
+  await expect(testEmulator({ collections: { [name]: [record] } })).rejects.toThrow(message)
 })
 
 test('R224 U043 the list passes on what the fixture gave, to those who may see it, with or without has_messages', async () => {
   const rich = { ...conversation('c-rich', { user_ids: null }), title: 'Roof', __v: null, tags: [{ a: [] }] }
-  const world = await testWorld({ collections: { conversations: [...collections.conversations, rich] } })
-  const { status, body, assumed } = await world.get('/conversations', { key: 'KX' })
+  const emulator = await testEmulator({
+    collections: { conversations: [...collections.conversations, rich] },
+  })
+  const { status, body, assumed } = await emulator.get('/conversations', { key: 'KX' })
   expect([status, assumed.includes('U043')]).toEqual([200, true])
   expect(body).toEqual({
     object: 'list',
@@ -282,19 +284,19 @@ test('R224 U043 the list passes on what the fixture gave, to those who may see i
   })
   expect(body.data).toHaveLength(2)
   for (const query of ['?has_messages=true', '?has_messages=', '?has_messages=no&x=1'])
-    expect((await world.get(`/conversations${query}`, { key: 'KX' })).body).toEqual(body)
+    expect((await emulator.get(`/conversations${query}`, { key: 'KX' })).body).toEqual(body)
 })
 
 test('R224 has_messages is no unknown parameter even where those are refused', async () => {
-  const world = await testWorld({ collections, settings: { unknown_fields: 'reject' } })
-  expect((await world.get('/conversations?has_messages=true')).status).toBe(200)
+  const emulator = await testEmulator({ collections, settings: { unknown_fields: 'reject' } })
+  expect((await emulator.get('/conversations?has_messages=true')).status).toBe(200)
 })
 
 test('R224 a record with a member named __proto__ comes back whole', async () => {
   const odd = JSON.parse('{"__proto__": {"x": 1}, "constructor": 2}')
   const conversations = [{ ...odd, ...conversation('c-odd') }]
-  const world = await testWorld({ collections: { conversations } })
-  expect((await world.get('/conversations')).text).toContain('"__proto__":{"x":1},"constructor":2')
+  const emulator = await testEmulator({ collections: { conversations } })
+  expect((await emulator.get('/conversations')).text).toContain('"__proto__":{"x":1},"constructor":2')
 })
 
 test.for(['direct message', 'standard channel', 'chats'])(
@@ -302,23 +304,23 @@ test.for(['direct message', 'standard channel', 'chats'])(
   async (channel) => {
     for (const strict of [false, true]) {
       const conversations = [{ ...conversation('c-root', { root: true }), channel }]
-      const world = await testWorld({ collections: { conversations }, strict })
-      await refused(world, () => world.delete('/conversations/c-root'), 400, 'root_conversation')
-      expect(world.state('conversations')).toHaveLength(1)
+      const emulator = await testEmulator({ collections: { conversations }, strict })
+      await refused(emulator, () => emulator.delete('/conversations/c-root'), 400, 'root_conversation')
+      expect(emulator.state('conversations')).toHaveLength(1)
     }
   },
 )
 
 test('R225 U044 another conversation is deleted with its messages, and the answer is marked', async () => {
-  const world = await testWorld({ collections })
-  const answer = await world.delete('/conversations/c-1')
+  const emulator = await testEmulator({ collections })
+  const answer = await emulator.delete('/conversations/c-1')
   expect([answer.status, answer.text]).toEqual([204, ''])
   expect(answer.assumed).toEqual(expect.arrayContaining(['U025', 'U044']))
-  expect(world.state('conversations').map(({ id }) => id)).not.toContain('c-1')
-  expect(world.state('messages').map(({ id }) => id)).toEqual([ELSEWHERE, uuid('6')])
-  await refused(world, () => world.delete('/conversations/c-1'), 404, 'not_found')
-  await refused(world, () => like(world, AGENT), 404, 'not_found')
-  expect((await (await world.restart()).get('/conversations')).status).toBe(200)
+  expect(emulator.state('conversations').map(({ id }) => id)).not.toContain('c-1')
+  expect(emulator.state('messages').map(({ id }) => id)).toEqual([ELSEWHERE, uuid('6')])
+  await refused(emulator, () => emulator.delete('/conversations/c-1'), 404, 'not_found')
+  await refused(emulator, () => like(emulator, AGENT), 404, 'not_found')
+  expect((await (await emulator.restart()).get('/conversations')).status).toBe(200)
 })
 
 test.for([
@@ -326,17 +328,17 @@ test.for([
   ['one without the caller', 'c-1', 'KX'],
   ['one of another teamspace', 'c-b', 'KU'],
 ] as const)('R230 R248 deleting %s is a 404', async ([, id, key]) => {
-  const world = await testWorld({ collections })
-  await refused(world, () => world.delete(`/conversations/${id}`, { key }), 404, 'not_found')
+  const emulator = await testEmulator({ collections })
+  await refused(emulator, () => emulator.delete(`/conversations/${id}`, { key }), 404, 'not_found')
 })
 
 test('R223 U043 under --strict list and delete answer 501, name a way out and change nothing', async () => {
-  const world = await testWorld({ collections, strict: true })
-  const before = world.digest()
-  for (const answer of [await world.get('/conversations'), await world.delete('/conversations/c-1')]) {
+  const emulator = await testEmulator({ collections, strict: true })
+  const before = emulator.digest()
+  for (const answer of [await emulator.get('/conversations'), await emulator.delete('/conversations/c-1')]) {
     expect([answer.status, answer.body.error]).toEqual([501, 'emulator_contract_unspecified'])
     expect(answer.body.mitigation).toEqual(expect.stringMatching(/./))
     expect(answer.assumed).toContain('U043')
   }
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })

@@ -55,10 +55,11 @@ export function coverageOf(list: readonly Requirement[], titles: readonly Locate
 
 /** The report for people: each requirement with its tests, then those without one, then the sum. */
 export function asText(coverage: Coverage): string {
-  const all = coverage.requirements.flatMap(({ id, section, says, tests }) => [
-    `${id}  ${section}: ${says}`,
+  const all = coverage.requirements.flatMap(({ id, section, description, tests }) => [
+    `${id}  ${section}: ${description}`,
     ...tests.map(
-      ({ file, line, title, shows }) => `        ${file}:${line}  ${title}${shows ? '' : ' (shows nothing)'}`,
+      ({ file, line, title, reportedIn }) =>
+        `        ${file}:${line}  ${title}${reportedIn ? '' : ' (shows nothing)'}`,
     ),
   ])
   const missing = coverage.requirements.filter((requirement) => !isShown(requirement))
@@ -77,7 +78,7 @@ export function asErrors({ unknown, requirements: list }: Coverage): readonly st
 }
 
 function isShown({ tests }: CoveredRequirement): boolean {
-  return tests.some(({ shows }) => shows)
+  return tests.some(({ reportedIn }) => reportedIn)
 }
 
 /** What the command prints and its exit code: 0, 1 for a title with an unknown number, 2 for an unknown option. */

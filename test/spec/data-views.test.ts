@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { setSettings } from '../../src/core/sandboxes/change.ts'
+import { type TestAnswer, testEmulator } from '../support/emulator.ts'
 import { refused } from '../support/refusal.ts'
-import { type TestAnswer, testWorld } from '../support/world.ts'
 
 const view = (n: number, change: object = {}) => ({
   id: `view-${n}`,
@@ -18,8 +19,8 @@ const idsOf = ({ body }: TestAnswer): string[] => body.data.map(({ id }: { id: s
 const newest = (...numbers: number[]) => numbers.map((n) => `view-${n}`)
 
 test('R059 R060 R181 the envelope has object and data only, items the members of the table', async () => {
-  const world = await testWorld({ collections: { data_views: views(1) } })
-  const answer = await world.get('/data-views')
+  const emulator = await testEmulator({ collections: { data_views: views(1) } })
+  const answer = await emulator.get('/data-views')
   expect(answer.body).toEqual({
     object: 'list',
     data: [
@@ -39,15 +40,18 @@ test('R059 R060 R181 the envelope has object and data only, items the members of
 test('R059 U006 the configured word names the member, in answers and in fixtures', async () => {
   const { dataset_name: _, ...rest } = view(1)
   const data_views = [view(0), { ...rest, lake_dataset_name: 'dataset_1' }]
-  const world = await testWorld({ collections: { data_views }, settings: { 'names.warehouse': 'lake' } })
-  const { body } = await world.get('/data-views')
+  const emulator = await testEmulator({
+    collections: { data_views },
+    settings: { 'names.warehouse': 'lake' },
+  })
+  const { body } = await emulator.get('/data-views')
   expect(body.data.map((each: { lake_dataset_name: string }) => each.lake_dataset_name)).toEqual([
     'dataset_1',
     'dataset_0',
   ])
-  world.sandbox.setSettings({})
-  expect((await world.get('/data-views')).body.data[0].warehouse_dataset_name).toBe('dataset_1')
-  expect((await (await world.restart()).get('/data-views')).body.data).toHaveLength(2)
+  setSettings(emulator.sandbox, {})
+  expect((await emulator.get('/data-views')).body.data[0].warehouse_dataset_name).toBe('dataset_1')
+  expect((await (await emulator.restart()).get('/data-views')).body.data).toHaveLength(2)
 })
 
 test.for([
@@ -57,7 +61,7 @@ test.for([
   ['a created_at that is no timestamp', { created_at: 'yesterday' }, 'created_at'],
   ['a teamspace that does not exist', { _emulator: { teamspace_id: 'x' } }, '_emulator/teamspace_id'],
 ] as const)('R059 a fixture with %s is refused', async ([, change, member]) => {
-  await expect(testWorld({ collections: { data_views: [view(0, change)] } })).rejects.toThrow(
+  await expect(testEmulator({ collections: { data_views: [view(0, change)] } })).rejects.toThrow(
     new RegExp(`data_views/0/${member}: `),
   )
 })
@@ -70,28 +74,28 @@ test.for([
   ['R178 an empty filter is compared like any other', 'knowledge_id=', []],
   ['R178 no filter', '', newest(5, 4, 3, 2, 1, 0)],
 ] as const)('%s', async ([, query, expected]) => {
-  const world = await testWorld({ collections: { data_views: views(6) } })
-  expect(idsOf(await world.get(`/data-views?${query}`))).toEqual(expected)
+  const emulator = await testEmulator({ collections: { data_views: views(6) } })
+  expect(idsOf(await emulator.get(`/data-views?${query}`))).toEqual(expected)
 })
 
 test.for(['knowledge_id', 'service_account_id'])('R178 a filter given twice is refused: %s', async (name) => {
-  const world = await testWorld()
-  await refused(world, () => world.get(`/data-views?${name}=a&${name}=b`))
+  const emulator = await testEmulator()
+  await refused(emulator, () => emulator.get(`/data-views?${name}=a&${name}=b`))
 })
 
 test('R007 R178 R182 views of other teamspaces are not listed, and an empty list is an array', async () => {
   const other = view(1, { _emulator: { teamspace_id: 'ts-b' } })
-  const world = await testWorld({ collections: { data_views: [view(0), other] } })
-  expect(idsOf(await world.get('/data-views', { key: 'K2' }))).toEqual(['view-1'])
-  expect((await world.get('/data-views', { key: 'KO' })).body).toEqual({ object: 'list', data: [] })
+  const emulator = await testEmulator({ collections: { data_views: [view(0), other] } })
+  expect(idsOf(await emulator.get('/data-views', { key: 'K2' }))).toEqual(['view-1'])
+  expect((await emulator.get('/data-views', { key: 'KO' })).body).toEqual({ object: 'list', data: [] })
 })
 
 test('R180 R181 offset k and limit n are the slice from k to k + n', async () => {
-  const world = await testWorld({ collections: { data_views: views(30) }, limits: false })
-  const all = idsOf(await world.get('/data-views?limit=100'))
+  const emulator = await testEmulator({ collections: { data_views: views(30) }, limits: false })
+  const all = idsOf(await emulator.get('/data-views?limit=100'))
   await fc.assert(
     fc.asyncProperty(fc.nat(35), fc.integer({ min: 1, max: 100 }), async (offset, limit) => {
-      const answer = await world.get(`/data-views?offset=${offset}&limit=${limit}`)
+      const answer = await emulator.get(`/data-views?offset=${offset}&limit=${limit}`)
       expect(idsOf(answer)).toEqual(all.slice(offset, offset + limit))
     }),
     { numRuns: 40 },
@@ -99,21 +103,21 @@ test('R180 R181 offset k and limit n are the slice from k to k + n', async () =>
 })
 
 test('R180 an offset applies to what the filters leave', async () => {
-  const world = await testWorld({ collections: { data_views: views(10) } })
+  const emulator = await testEmulator({ collections: { data_views: views(10) } })
   const query = 'knowledge_id=k-1&offset=1&limit=2'
-  expect(idsOf(await world.get(`/data-views?${query}`))).toEqual(newest(7, 5))
+  expect(idsOf(await emulator.get(`/data-views?${query}`))).toEqual(newest(7, 5))
 })
 
 test.for(['0', '100000'])('R180 offset=%s is accepted', async (offset) => {
-  const world = await testWorld({ collections: { data_views: views(2) } })
-  const answer = await world.get(`/data-views?offset=${offset}`)
+  const emulator = await testEmulator({ collections: { data_views: views(2) } })
+  const answer = await emulator.get(`/data-views?offset=${offset}`)
   expect([answer.status, answer.body.data.length]).toEqual([200, offset === '0' ? 2 : 0])
 })
 
 test.for(['-1', '100001', '1.5', 'abc', '', '1e2', '0x1', '%201', '00', '1&offset=2'])(
   'R180 R284 offset=%s is refused',
   async (offset) => {
-    const world = await testWorld()
-    await refused(world, () => world.get(`/data-views?offset=${offset}`))
+    const emulator = await testEmulator()
+    await refused(emulator, () => emulator.get(`/data-views?offset=${offset}`))
   },
 )

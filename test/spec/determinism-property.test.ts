@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Receipt } from '../../src/kernel/time/receipt.ts'
-import { aBatch, batchWorld, cancel, createBatch, intervene } from '../support/batches.ts'
+import type { AdvanceResult } from '../../src/core/time/scheduler.ts'
+import { aBatch, batchEmulator, cancel, createBatch, intervene } from '../support/batches.ts'
+import type { TestEmulator } from '../support/emulator.ts'
 import { type Received, type WebhookReceiver, webhookReceiver } from '../support/webhook-receiver.ts'
-import type { TestWorld } from '../support/world.ts'
 
 const HOUR = 3_600_000
 /** Past the completion window, every retry and the first removal of results. */
@@ -17,16 +17,16 @@ function moody() {
   }
 }
 
-interface BusyWorld {
+interface BusyEmulator {
   /** Another one after a move. */
-  world: TestWorld
+  emulator: TestEmulator
   /** What has arrived of it, without what came in time that was taken back. */
   readonly arrived: Received[]
 }
 
 /** Batches that end in every way, automations, and webhooks of which many are refused at first. */
-async function busyWorld({ url }: WebhookReceiver): Promise<BusyWorld> {
-  const world = await batchWorld(
+async function busyEmulator({ url }: WebhookReceiver): Promise<BusyEmulator> {
+  const emulator = await batchEmulator(
     { 'webhooks.retry': ['45s', '0s', '3h'] },
     {
       collections: {
@@ -40,18 +40,18 @@ async function busyWorld({ url }: WebhookReceiver): Promise<BusyWorld> {
     },
   )
   const ids: string[] = []
-  for (let n = 0; n < 6; n++) ids.push((await createBatch(world, { items: 1 + 7 * n })).id)
+  for (let n = 0; n < 6; n++) ids.push((await createBatch(emulator, { items: 1 + 7 * n })).id)
   const [cancelled = '', held = '', failing = ''] = ids
-  await cancel(world, cancelled)
-  intervene(world, 'change', held, { hold: true })
-  intervene(world, 'fail', failing)
+  await cancel(emulator, cancelled)
+  intervene(emulator, 'change', held, { hold: true })
+  intervene(emulator, 'fail', failing)
   // Nothing is on its way any more: what was would be sent again after a restore, as it may.
-  await advance(world, { by: '0s' })
-  return { world, arrived: [] }
+  await advance(emulator, { by: '0s' })
+  return { emulator, arrived: [] }
 }
 
 /** What must not depend on how time was cut up. Each advance is a commit of its own, so that revisions differ. */
-async function outcomeOf({ world, arrived }: BusyWorld) {
+async function outcomeOf({ emulator, arrived }: BusyEmulator) {
   const webhooks = arrived.map(({ headers, text }) => [
     headers['x-emulator-delivery'],
     headers['x-emulator-delivery-attempt'],
@@ -59,23 +59,23 @@ async function outcomeOf({ world, arrived }: BusyWorld) {
     text,
   ])
   const next = [
-    await world.post('/pages', { name: 'Next' }),
-    await world.post('/batch-predictions', aBatch()),
+    await emulator.post('/pages', { name: 'Next' }),
+    await emulator.post('/batch-predictions', aBatch()),
   ]
   const answers = next.map(({ headers, text }) => [headers.get('x-emulator-request-id'), text])
-  return { digest: world.digest(), webhooks, answers }
+  return { digest: emulator.digest(), webhooks, answers }
 }
 
 // Only real milliseconds may differ.
-function told({ events, parked }: Receipt) {
-  return [...events, ...parked].map((event) => ({
+function told({ events, failed }: AdvanceResult) {
+  return [...events, ...failed].map((event) => ({
     ...event,
     ...(event.webhook && { webhook: { ...event.webhook, ms: 0 } }),
   }))
 }
 
-async function advance(world: TestWorld, step: object): Promise<Receipt> {
-  const { status, body } = await world.control('POST', '/clock/advance', step)
+async function advance(emulator: TestEmulator, step: object): Promise<AdvanceResult> {
+  const { status, body } = await emulator.control('POST', '/clock/advance', step)
   expect(status).toBe(200)
   return body
 }
@@ -90,48 +90,48 @@ const cut = fc.oneof(
 )
 
 // Some life that is taken back: nothing of it may be left.
-async function goAstray(world: TestWorld): Promise<void> {
-  await world.control('POST', '/snapshots', { name: 'here' })
-  await world.post('/batch-predictions', aBatch())
-  await world.control('PATCH', '/settings', { 'webhooks.retry': [] })
-  await advance(world, { by: '30h' })
-  expect((await world.control('POST', '/snapshots/here/restore')).status).toBe(200)
+async function goAstray(emulator: TestEmulator): Promise<void> {
+  await emulator.control('POST', '/snapshots', { name: 'here' })
+  await emulator.post('/batch-predictions', aBatch())
+  await emulator.control('PATCH', '/settings', { 'webhooks.retry': [] })
+  await advance(emulator, { by: '30h' })
+  expect((await emulator.control('POST', '/snapshots/here/restore')).status).toBe(200)
 }
 
-/** The same world in another emulator, by an export and an import. */
-async function move(world: TestWorld): Promise<TestWorld> {
-  await world.control('POST', '/snapshots', { name: 'here' })
-  const { body } = await world.control('GET', '/snapshots/here')
-  const other = await batchWorld()
+/** The same sandbox in another emulator, by an export and an import. */
+async function move(emulator: TestEmulator): Promise<TestEmulator> {
+  await emulator.control('POST', '/snapshots', { name: 'here' })
+  const { body } = await emulator.control('GET', '/snapshots/here')
+  const other = await batchEmulator()
   expect((await other.control('PUT', '/snapshots/there', body)).status).toBe(201)
   expect((await other.control('POST', '/snapshots/there/restore')).status).toBe(200)
   return other
 }
 
-/** Does one thing to a world. @returns what happened in the time that passed for good */
-async function live(made: BusyWorld, each: Cut, { received }: WebhookReceiver) {
+/** Does one thing to a sandbox. @returns what happened in the time that passed for good */
+async function live(made: BusyEmulator, each: Cut, { received }: WebhookReceiver) {
   const before = received.length
-  // Whatever is asked of a world first lets happen what a step has left due, so that this is done where it is told of.
-  const receipt = await advance(made.world, typeof each === 'string' ? { by: '0s' } : each)
+  // Whatever is asked of a sandbox first lets happen what a step has left due, so that this is done where it is told of.
+  const result = await advance(made.emulator, typeof each === 'string' ? { by: '0s' } : each)
   made.arrived.push(...received.slice(before))
-  if (each === 'move') made.world = await move(made.world)
-  if (each === 'restore') await goAstray(made.world)
-  return told(receipt)
+  if (each === 'move') made.emulator = await move(made.emulator)
+  if (each === 'restore') await goAstray(made.emulator)
+  return told(result)
 }
 
-test('R296 however time is cut up, taken back or moved elsewhere, the same events happen, the same webhooks arrive, and the same world goes on', async () => {
+test('R296 however time is cut up, taken back or moved elsewhere, the same events happen, the same webhooks arrive, and the same sandbox goes on', async () => {
   const receiver = await webhookReceiver(moody())
-  const whole = await busyWorld(receiver)
-  const start = whole.world.now()
+  const whole = await busyEmulator(receiver)
+  const start = whole.emulator.now()
   const happened = await live(whole, { by: `${END}ms` }, receiver)
   const wanted = await outcomeOf(whole)
   expect(wanted.webhooks.length).toBeGreaterThan(10)
   await fc.assert(
     fc.asyncProperty(fc.array(cut, { minLength: 1, maxLength: 12 }), async (cuts) => {
-      const made = await busyWorld(receiver)
+      const made = await busyEmulator(receiver)
       const events: unknown[] = []
       for (const each of cuts) events.push(...(await live(made, each, receiver)))
-      const rest = start + END - made.world.now()
+      const rest = start + END - made.emulator.now()
       expect(rest).toBeGreaterThan(0)
       events.push(...(await live(made, { by: `${rest}ms` }, receiver)))
       expect(events).toEqual(happened)

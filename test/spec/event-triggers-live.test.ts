@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type TestWorld, type TestWorldOptions, testWorld } from '../support/world.ts'
+import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
 
 const CREATED = '2026-01-15T08:00:00.000Z'
 const NOW = '2026-03-01T12:00:00.000Z'
@@ -21,38 +21,41 @@ function aTrigger(id: string, changes: object = {}, facts: object = {}) {
 }
 
 /** The given triggers of agents of two teamspaces. */
-function liveWorld(
+function liveEmulator(
   triggers: readonly object[] = [aTrigger('t1')],
-  options: TestWorldOptions = {},
-): Promise<TestWorld> {
+  options: TestEmulatorOptions = {},
+): Promise<TestEmulator> {
   const agents = [
     { id: 'a1', _emulator: { teamspace_id: 'ts-a' } },
     { id: 'a9', _emulator: { teamspace_id: 'ts-b' } },
   ]
-  return testWorld({ ...options, collections: { agents, event_triggers: triggers, ...options.collections } })
+  return testEmulator({
+    ...options,
+    collections: { agents, event_triggers: triggers, ...options.collections },
+  })
 }
 
 const created = { source: 'file_sharing', event: 'File:created' }
 
-async function emit(world: TestWorld, event: object = created) {
-  const { status, body } = await world.control('POST', '/provider-events', event)
+async function emit(emulator: TestEmulator, event: object = created) {
+  const { status, body } = await emulator.control('POST', '/provider-events', event)
   expect(status).toBe(200)
   return body
 }
 
 /** Emits one event after the other; the threads of their runs. */
-async function threadsOf(world: TestWorld, count: number): Promise<string[]> {
+async function threadsOf(emulator: TestEmulator, count: number): Promise<string[]> {
   const threads: string[] = []
-  for (let n = 0; n < count; n++) threads.push((await emit(world)).fired[0].thread_id)
+  for (let n = 0; n < count; n++) threads.push((await emit(emulator)).fired[0].thread_id)
   return threads
 }
 
 const t1 = '/agents/a1/event-triggers/t1'
 
 test('R237 an event fires its trigger: a run of the agent is queued, and executed after a second', async () => {
-  const world = await liveWorld()
-  const answer = await emit(world, { ...created, payload: { path: '/a.pdf' } })
-  const [run] = world.state('agent_runs')
+  const emulator = await liveEmulator()
+  const answer = await emit(emulator, { ...created, payload: { path: '/a.pdf' } })
+  const [run] = emulator.state('agent_runs')
   expect(answer).toEqual({
     object: 'provider_event',
     id: expect.stringMatching(/^[0-9a-f]{24}$/),
@@ -73,13 +76,13 @@ test('R237 an event fires its trigger: a run of the agent is queued, and execute
     event_id: answer.id,
     payload: { path: '/a.pdf' },
   })
-  await world.advance('999ms')
-  expect(world.state('agent_runs')).toEqual([run])
-  await world.advance('1ms')
+  await emulator.advance('999ms')
+  expect(emulator.state('agent_runs')).toEqual([run])
+  await emulator.advance('1ms')
   const executed = { ...run, status: 'executed', executed_at: '2026-03-01T12:00:01.000Z' }
-  expect(world.state('agent_runs')).toEqual([executed])
-  await world.advance('30d')
-  expect(world.state('agent_runs')).toEqual([executed])
+  expect(emulator.state('agent_runs')).toEqual([executed])
+  await emulator.advance('30d')
+  expect(emulator.state('agent_runs')).toEqual([executed])
 })
 
 test('R237 of the 16 combinations of source, event, enabled and conditions exactly the one with all four fires', async () => {
@@ -93,15 +96,15 @@ test('R237 of the 16 combinations of source, event, enabled and conditions exact
       ),
     ),
   )
-  const world = await liveWorld(triggers)
+  const emulator = await liveEmulator(triggers)
   const events = ['file_sharing', 'construction_management'].flatMap((source) =>
     ['File:created', 'File:deleted'].map((event) => ({ source, event })),
   )
   const answers = []
-  for (const event of events) answers.push(await emit(world, event))
+  for (const event of events) answers.push(await emit(emulator, event))
   expect(events.length * triggers.length).toBe(16)
   expect(answers.flatMap(({ fired }) => fired)).toMatchObject([{ trigger_id: 'true-true' }])
-  expect(world.state('agent_runs')).toHaveLength(1)
+  expect(emulator.state('agent_runs')).toHaveLength(1)
   const silent = answers.map(({ not_fired }) =>
     not_fired.map(({ trigger_id }: { trigger_id: string }) => trigger_id),
   )
@@ -109,13 +112,13 @@ test('R237 of the 16 combinations of source, event, enabled and conditions exact
 })
 
 test('R237 U062 each trigger that an event concerns and does not fire is named with the reason', async () => {
-  const world = await liveWorld([
+  const emulator = await liveEmulator([
     aTrigger('paused', { enabled: false }),
     aTrigger('picky', { run_conditions: 'only PDFs' }, { condition_verdict: false }),
     aTrigger('unconditional', {}, { condition_verdict: false }),
     aTrigger('elsewhere', { trigger_event: 'File:deleted', enabled: false }),
   ])
-  const { fired, not_fired } = await emit(world)
+  const { fired, not_fired } = await emit(emulator)
   expect(fired).toMatchObject([{ trigger_id: 'unconditional' }])
   expect(not_fired).toEqual([
     { trigger_id: 'paused', agent_id: 'a1', because: expect.stringContaining('paused: enabled is false') },
@@ -124,140 +127,142 @@ test('R237 U062 each trigger that an event concerns and does not fire is named w
 })
 
 test('R237 an event knows no teamspace: triggers of all teamspaces fire, in the order of their records', async () => {
-  const world = await liveWorld([aTrigger('t9', {}, { agent_id: 'a9' }), aTrigger('t1')])
-  const { fired } = await emit(world)
+  const emulator = await liveEmulator([aTrigger('t9', {}, { agent_id: 'a9' }), aTrigger('t1')])
+  const { fired } = await emit(emulator)
   expect(fired.map((each: { agent_id: string }) => each.agent_id)).toEqual(['a9', 'a1'])
   expect(new Set(fired.map((each: { thread_id: string }) => each.thread_id)).size).toBe(2)
 })
 
 test('R237 an event that no trigger waits for runs nothing', async () => {
-  const world = await liveWorld()
-  const { fired, not_fired } = await emit(world, { source: 'file_sharing', event: 'file:created' })
-  expect([fired, not_fired, world.state('agent_runs')]).toEqual([[], [], []])
+  const emulator = await liveEmulator()
+  const { fired, not_fired } = await emit(emulator, { source: 'file_sharing', event: 'file:created' })
+  expect([fired, not_fired, emulator.state('agent_runs')]).toEqual([[], [], []])
 })
 
 test('R073 R238 with response_thread set three events start three threads', async () => {
-  const world = await liveWorld([aTrigger('t1', EACH_TIME)])
-  expect(new Set(await threadsOf(world, 3)).size).toBe(3)
-  expect(world.state('event_triggers')[0]._emulator.thread_id).toBeNull()
+  const emulator = await liveEmulator([aTrigger('t1', EACH_TIME)])
+  expect(new Set(await threadsOf(emulator, 3)).size).toBe(3)
+  expect(emulator.state('event_triggers')[0]._emulator.thread_id).toBeNull()
 })
 
 test('R073 R238 without response_thread three events share one thread, and a restart keeps it', async () => {
-  const world = await liveWorld()
-  const threads = await threadsOf(world, 3)
-  const again = await world.restart()
+  const emulator = await liveEmulator()
+  const threads = await threadsOf(emulator, 3)
+  const again = await emulator.restart()
   expect(new Set([...threads, ...(await threadsOf(again, 1))]).size).toBe(1)
   expect(threads[0]).toMatch(UUID)
 })
 
 test('R238 a shared thread belongs to one trigger alone', async () => {
-  const world = await liveWorld([aTrigger('t1'), aTrigger('t2')])
-  await emit(world)
-  await emit(world)
-  const threads = new Map(world.state('agent_runs').map((run) => [run.thread_id, run.trigger_id]))
+  const emulator = await liveEmulator([aTrigger('t1'), aTrigger('t2')])
+  await emit(emulator)
+  await emit(emulator)
+  const threads = new Map(emulator.state('agent_runs').map((run) => [run.thread_id, run.trigger_id]))
   expect([...threads.values()]).toEqual(['t1', 't2'])
 })
 
 test('R238 a trigger that is set to new threads opens them, and goes back to the thread that it shared before', async () => {
-  const world = await liveWorld()
-  const [shared] = await threadsOf(world, 1)
-  await world.patch(t1, EACH_TIME)
-  const apart = await threadsOf(world, 2)
-  await world.control('PATCH', '/state/event_triggers/t1', { response_thread: null })
-  const [back] = await threadsOf(world, 1)
+  const emulator = await liveEmulator()
+  const [shared] = await threadsOf(emulator, 1)
+  await emulator.patch(t1, EACH_TIME)
+  const apart = await threadsOf(emulator, 2)
+  await emulator.control('PATCH', '/state/event_triggers/t1', { response_thread: null })
+  const [back] = await threadsOf(emulator, 1)
   expect(new Set([shared, ...apart]).size).toBe(3)
   expect(back).toBe(shared)
 })
 
 test('R073 the thread of a trigger is a fact that no answer shows, and firing is no change of the trigger', async () => {
-  const world = await liveWorld()
-  await emit(world)
-  const { body } = await world.get('/agents/a1/event-triggers')
+  const emulator = await liveEmulator()
+  await emit(emulator)
+  const { body } = await emulator.get('/agents/a1/event-triggers')
   expect(body.data[0].updated_at).toBe(CREATED)
   expect(JSON.stringify(body)).not.toContain('thread_id')
 })
 
 test('R116 a trigger that PATCH pauses does not run on a later event', async () => {
-  const world = await liveWorld()
-  expect((await world.patch(t1, { enabled: false })).body.enabled).toBe(false)
-  const { fired, not_fired } = await emit(world)
+  const emulator = await liveEmulator()
+  expect((await emulator.patch(t1, { enabled: false })).body.enabled).toBe(false)
+  const { fired, not_fired } = await emit(emulator)
   expect([fired, not_fired.length]).toEqual([[], 1])
-  await world.advance('1d')
-  expect(world.state('agent_runs')).toEqual([])
-  expect((await world.get('/agents/a1/event-triggers')).body.data[0].enabled).toBe(false)
+  await emulator.advance('1d')
+  expect(emulator.state('agent_runs')).toEqual([])
+  expect((await emulator.get('/agents/a1/event-triggers')).body.data[0].enabled).toBe(false)
 })
 
 test('R117 U058 a trigger that PATCH resumes runs on later events, and never on those of the pause', async () => {
-  const world = await liveWorld([aTrigger('t1', { enabled: false })])
-  await emit(world)
-  await emit(world)
-  expect((await world.patch(t1, { enabled: true })).body.enabled).toBe(true)
-  await world.advance('30d')
-  expect(world.state('agent_runs')).toEqual([])
-  const { id } = await emit(world)
-  await world.advance('1d')
-  expect(world.state('agent_runs')).toMatchObject([{ event_id: id, status: 'executed' }])
+  const emulator = await liveEmulator([aTrigger('t1', { enabled: false })])
+  await emit(emulator)
+  await emit(emulator)
+  expect((await emulator.patch(t1, { enabled: true })).body.enabled).toBe(true)
+  await emulator.advance('30d')
+  expect(emulator.state('agent_runs')).toEqual([])
+  const { id } = await emit(emulator)
+  await emulator.advance('1d')
+  expect(emulator.state('agent_runs')).toMatchObject([{ event_id: id, status: 'executed' }])
 })
 
 test('R116 a run that is queued when its trigger is paused or deleted still executes', async () => {
-  const world = await liveWorld([aTrigger('t1'), aTrigger('t2')])
-  await emit(world)
-  await world.patch(t1, { enabled: false })
-  await world.delete('/agents/a1/event-triggers/t2')
-  await world.advance('1s')
-  expect(world.state('agent_runs').map(({ status }) => status)).toEqual(['executed', 'executed'])
-  const { fired, not_fired } = await emit(world)
+  const emulator = await liveEmulator([aTrigger('t1'), aTrigger('t2')])
+  await emit(emulator)
+  await emulator.patch(t1, { enabled: false })
+  await emulator.delete('/agents/a1/event-triggers/t2')
+  await emulator.advance('1s')
+  expect(emulator.state('agent_runs').map(({ status }) => status)).toEqual(['executed', 'executed'])
+  const { fired, not_fired } = await emit(emulator)
   expect([fired, not_fired.length]).toEqual([[], 1])
 })
 
 test('R237 a trigger that was created over the API fires like any other', async () => {
-  const world = await liveWorld([])
-  const { body } = await world.post('/agents/a1/event-triggers', {
+  const emulator = await liveEmulator([])
+  const { body } = await emulator.post('/agents/a1/event-triggers', {
     trigger_source: 'document_collaboration',
     trigger_event: 'Drawing:revised',
   })
-  const { fired } = await emit(world, { source: 'document_collaboration', event: 'Drawing:revised' })
+  const { fired } = await emit(emulator, { source: 'document_collaboration', event: 'Drawing:revised' })
   expect(fired).toMatchObject([{ trigger_id: body.id, agent_id: 'a1' }])
 })
 
 test('R237 an update of the event moves the trigger to it', async () => {
-  const world = await liveWorld()
-  await world.patch(t1, { trigger_event: 'Folder:moved' })
-  expect((await emit(world)).fired).toEqual([])
-  expect((await emit(world, { ...created, event: 'Folder:moved' })).fired).toHaveLength(1)
+  const emulator = await liveEmulator()
+  await emulator.patch(t1, { trigger_event: 'Folder:moved' })
+  expect((await emit(emulator)).fired).toEqual([])
+  expect((await emit(emulator, { ...created, event: 'Folder:moved' })).fired).toHaveLength(1)
 })
 
 test.for<[time: string, ms: number]>([
   ['90s', 90_000],
   ['PT1H', 3_600_000],
 ])('T35 the setting agent_runs.queue_time queues runs for %s', async ([time, ms]) => {
-  const world = await liveWorld([aTrigger('t1')], { settings: { 'agent_runs.queue_time': time } })
-  await emit(world)
-  const due_at = new Date(world.now() + ms).toISOString()
-  expect(world.sandbox.scheduler.horizon()).toMatchObject([
+  const emulator = await liveEmulator([aTrigger('t1')], { settings: { 'agent_runs.queue_time': time } })
+  await emit(emulator)
+  const due_at = new Date(emulator.now() + ms).toISOString()
+  expect(emulator.sandbox.scheduler.horizon()).toMatchObject([
     { kind: 'agent-run.execute', due_at, urgency: 'work' },
   ])
-  await world.advance(`${ms}ms`)
-  expect(world.state('agent_runs')).toMatchObject([{ status: 'executed', executed_at: due_at }])
+  await emulator.advance(`${ms}ms`)
+  expect(emulator.state('agent_runs')).toMatchObject([{ status: 'executed', executed_at: due_at }])
 })
 
 test('T35 a run that waits for no time is executed when the answer comes', async () => {
-  const world = await liveWorld([aTrigger('t1')], { settings: { 'agent_runs.queue_time': '0s' } })
-  await emit(world)
-  expect(world.state('agent_runs')).toMatchObject([{ status: 'executed', executed_at: NOW }])
+  const emulator = await liveEmulator([aTrigger('t1')], { settings: { 'agent_runs.queue_time': '0s' } })
+  await emit(emulator)
+  expect(emulator.state('agent_runs')).toMatchObject([{ status: 'executed', executed_at: NOW }])
 })
 
 test.for(['3651d', 'soon', '-1s'])('T35 %s is no queue time', async (time) => {
-  await expect(liveWorld([], { settings: { 'agent_runs.queue_time': time } })).rejects.toThrow('queue_time')
+  await expect(liveEmulator([], { settings: { 'agent_runs.queue_time': time } })).rejects.toThrow(
+    'queue_time',
+  )
 })
 
 test('U008 a source goes by the name that the settings give clients, and by that alone', async () => {
   const settings = { 'names.trigger_sources': ['builder', 'papers', 'drive'] }
-  const world = await liveWorld([aTrigger('t1')], { settings })
-  const { source, fired } = await emit(world, { source: 'drive', event: 'File:created' })
+  const emulator = await liveEmulator([aTrigger('t1')], { settings })
+  const { source, fired } = await emit(emulator, { source: 'drive', event: 'File:created' })
   expect([source, fired.length]).toEqual(['drive', 1])
-  expect(world.state('agent_runs')[0].cause).toBe('The provider drive emitted File:created.')
-  const { status, body } = await world.control('POST', '/provider-events', created)
+  expect(emulator.state('agent_runs')[0].cause).toBe('The provider drive emitted File:created.')
+  const { status, body } = await emulator.control('POST', '/provider-events', created)
   expect([status, body.details.errors[0].pointer]).toEqual([400, '/source'])
   expect(body.message).toMatch(/"builder", "papers", "drive".*names\.trigger_sources/)
 })
@@ -275,20 +280,20 @@ test.for<[title: string, body: unknown, pointer: string]>([
   ['an unknown member', { ...created, agent_id: 'a1' }, '/agent_id'],
   ['no body', undefined, ''],
 ])('R237 %s is refused, and nothing fires', async ([, json, pointer]) => {
-  const world = await liveWorld()
-  const before = world.digest()
-  const { status, body } = await world.control('POST', '/provider-events', json)
+  const emulator = await liveEmulator()
+  const before = emulator.digest()
+  const { status, body } = await emulator.control('POST', '/provider-events', json)
   expect([status, body.error, body.details.errors[0].pointer]).toEqual([400, 'validation_failed', pointer])
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test('R237 a run keeps the payload as it was given, up to 65,536 characters', async () => {
-  const world = await liveWorld()
+  const emulator = await liveEmulator()
   const odd = JSON.parse('{"__proto__":{"x":[1,null]},"":"é","constructor":1}')
-  await emit(world, { ...created, payload: odd })
-  await emit(world, { ...created, payload: { x: 'y'.repeat(65_528) } })
-  await emit(world)
-  const again = await world.restart()
+  await emit(emulator, { ...created, payload: odd })
+  await emit(emulator, { ...created, payload: { x: 'y'.repeat(65_528) } })
+  await emit(emulator)
+  const again = await emulator.restart()
   const [first, long, none] = again.state('agent_runs').map(({ payload }) => JSON.stringify(payload))
   expect([first, long?.length, none]).toEqual([JSON.stringify(odd), 65_536, '{}'])
 })
@@ -302,15 +307,17 @@ test('R238 GET /agent-runs lists the runs in the order in which they were queued
     fromFixtures('earlier', '2026-02-02T00:30:00.000+01:00', 'thread'),
     fromFixtures('alone', '2026-01-01T00:00:00.000Z', null),
   ]
-  const world = await liveWorld([aTrigger('t1'), aTrigger('t2', EACH_TIME)], { collections: { agent_runs } })
-  const [first, second] = [(await emit(world)).fired, (await emit(world)).fired]
-  const before = world.digest()
-  const { status, body } = await world.control('GET', '/agent-runs')
+  const emulator = await liveEmulator([aTrigger('t1'), aTrigger('t2', EACH_TIME)], {
+    collections: { agent_runs },
+  })
+  const [first, second] = [(await emit(emulator)).fired, (await emit(emulator)).fired]
+  const before = emulator.digest()
+  const { status, body } = await emulator.control('GET', '/agent-runs')
   const made = [...first, ...second].map((each) => each.run_id)
   expect([status, body.object]).toEqual([200, 'list'])
   expect(body.data.map(({ id }: { id: string }) => id)).toEqual(['alone', 'earlier', 'later', ...made])
   expect(new Set(body.data.map((run: object) => JSON.stringify(run)))).toEqual(
-    new Set(world.state('agent_runs').map((run) => JSON.stringify(run))),
+    new Set(emulator.state('agent_runs').map((run) => JSON.stringify(run))),
   )
   expect(body.threads).toEqual([
     { thread_id: 'thread', runs: ['earlier', 'later'] },
@@ -318,16 +325,16 @@ test('R238 GET /agent-runs lists the runs in the order in which they were queued
     { thread_id: first[1].thread_id, runs: [first[1].run_id] },
     { thread_id: second[1].thread_id, runs: [second[1].run_id] },
   ])
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
-test('R237 the same events in the same world make the same runs, ids and threads included', async () => {
+test('R237 the same events in the same sandbox make the same runs, ids and threads included', async () => {
   const digests = []
   for (let n = 0; n < 2; n++) {
-    const world = await liveWorld([aTrigger('t1'), aTrigger('t2', EACH_TIME)])
-    for (const payload of [{}, { n: 1 }]) await emit(world, { ...created, payload })
-    await world.advance('1h')
-    digests.push(world.digest())
+    const emulator = await liveEmulator([aTrigger('t1'), aTrigger('t2', EACH_TIME)])
+    for (const payload of [{}, { n: 1 }]) await emit(emulator, { ...created, payload })
+    await emulator.advance('1h')
+    digests.push(emulator.digest())
   }
   expect(digests[0]).toBe(digests[1])
 })

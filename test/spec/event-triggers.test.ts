@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type TestWorld, type TestWorldOptions, testWorld } from '../support/world.ts'
+import { change, setSettings } from '../../src/core/sandboxes/change.ts'
+import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
 
 const CREATED = '2026-01-15T08:00:00.000Z'
 const NOW = '2026-03-01T12:00:00.000Z'
@@ -24,47 +25,47 @@ function aTrigger(id: string, changes: Readonly<Record<string, unknown>> = {}, a
 }
 
 /** The trigger `t1` of agent `a1`, as a test changes it, one of another agent and one of another teamspace. */
-function triggerWorld(changes = {}, options: TestWorldOptions = {}): Promise<TestWorld> {
+function triggerEmulator(changes = {}, options: TestEmulatorOptions = {}): Promise<TestEmulator> {
   const agents = [
     { id: 'a1', _emulator: { teamspace_id: 'ts-a' } },
     { id: 'a2', _emulator: { teamspace_id: 'ts-a' } },
     { id: 'a9', _emulator: { teamspace_id: 'ts-b' } },
   ]
   const event_triggers = [aTrigger('t1', changes), aTrigger('t2', {}, 'a2'), aTrigger('t9', {}, 'a9')]
-  return testWorld({ ...options, collections: { agents, event_triggers } })
+  return testEmulator({ ...options, collections: { agents, event_triggers } })
 }
 
 const at = '/agents/a1/event-triggers'
 const t1 = `${at}/t1`
 
-async function refused(world: TestWorld, body: unknown, pointer: string) {
-  const before = world.digest()
-  const answer = await world.patch(t1, body)
+async function refused(emulator: TestEmulator, body: unknown, pointer: string) {
+  const before = emulator.digest()
+  const answer = await emulator.patch(t1, body)
   expect([answer.status, answer.body.error]).toEqual([400, 'validation_failed'])
   expect(answer.body.details.errors.map((issue: { pointer: string }) => issue.pointer)).toEqual([pointer])
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
   return answer
 }
 
 test('R067 R071 R074 R196 an update answers with the whole trigger, and nothing of its facts', async () => {
-  const world = await triggerWorld()
-  const { status, body } = await world.patch(t1, { name: 'Renamed' })
+  const emulator = await triggerEmulator()
+  const { status, body } = await emulator.patch(t1, { name: 'Renamed' })
   const { _emulator: _, ...shown } = aTrigger('t1')
   expect(status).toBe(200)
   expect(body).toEqual({ ...shown, name: 'Renamed', updated_at: NOW })
 })
 
 test('R074 updated_at is the virtual instant of the change', async () => {
-  const world = await triggerWorld()
-  world.advance('90s')
-  const { body } = await world.patch(t1, { enabled: false })
+  const emulator = await triggerEmulator()
+  emulator.advance('90s')
+  const { body } = await emulator.patch(t1, { enabled: false })
   expect([body.created_at, body.updated_at]).toEqual([CREATED, '2026-03-01T12:01:30.000Z'])
 })
 
 test('R068 enabled pauses and resumes, and a restart remembers it', async () => {
-  const world = await triggerWorld()
-  expect((await world.patch(t1, { enabled: false })).body.enabled).toBe(false)
-  const again = await world.restart()
+  const emulator = await triggerEmulator()
+  expect((await emulator.patch(t1, { enabled: false })).body.enabled).toBe(false)
+  const again = await emulator.restart()
   expect(again.state('event_triggers')[0].enabled).toBe(false)
   expect((await again.patch(t1, { enabled: true })).body.enabled).toBe(true)
 })
@@ -79,24 +80,24 @@ const values: Readonly<Record<string, unknown>> = {
 }
 
 test('R188 of the six members exactly those that are supplied change, and updated_at with them', async () => {
-  const world = await triggerWorld()
-  const original = world.state('event_triggers')[0]
+  const emulator = await triggerEmulator()
+  const original = emulator.state('event_triggers')[0]
   await fc.assert(
     fc.asyncProperty(fc.subarray(Object.keys(values), { minLength: 1 }), async (supplied) => {
-      world.sandbox.change(({ tx }) => tx.put('event_triggers', original))
+      change(emulator.sandbox, ({ tx }) => tx.put('event_triggers', original))
       const changes = Object.fromEntries(supplied.map((key) => [key, values[key]]))
-      const { body } = await world.patch(t1, changes)
+      const { body } = await emulator.patch(t1, changes)
       expect(body).toEqual({ ...original, ...changes, updated_at: NOW, _emulator: undefined })
-      expect(world.state('event_triggers')[0]._emulator).toEqual(original._emulator)
+      expect(emulator.state('event_triggers')[0]._emulator).toEqual(original._emulator)
     }),
     { numRuns: 30 },
   )
 })
 
 test('R188 two updates one after the other keep the members of both', async () => {
-  const world = await triggerWorld()
-  await Promise.all([world.patch(t1, { name: 'A' }), world.patch(t1, { description: 'B' })])
-  expect(world.state('event_triggers')[0]).toMatchObject({
+  const emulator = await triggerEmulator()
+  await Promise.all([emulator.patch(t1, { name: 'A' }), emulator.patch(t1, { description: 'B' })])
+  expect(emulator.state('event_triggers')[0]).toMatchObject({
     name: 'A',
     description: 'B',
     run_conditions: 'only PDFs',
@@ -106,28 +107,28 @@ test('R188 two updates one after the other keep the members of both', async () =
 test.for([{}, { unknown: 1 }, { id: 'x', object: 'y', warnings: [{}], created_at: 'z' }])(
   'R188 %j names nothing that can change: the trigger comes back as it is (U016)',
   async (body) => {
-    const world = await triggerWorld()
-    const before = world.digest()
-    const answer = await world.patch(t1, body)
+    const emulator = await triggerEmulator()
+    const before = emulator.digest()
+    const answer = await emulator.patch(t1, body)
     expect([answer.status, answer.body.updated_at]).toEqual([200, CREATED])
     expect(answer.assumed).toContain('U016')
-    expect(world.digest()).toBe(before)
+    expect(emulator.digest()).toBe(before)
   },
 )
 
 test('R188 a setting refuses an update that names nothing', async () => {
-  const world = await triggerWorld({}, { settings: { 'patch.empty': 'reject' } })
-  await refused(world, {}, '')
+  const emulator = await triggerEmulator({}, { settings: { 'patch.empty': 'reject' } })
+  await refused(emulator, {}, '')
 })
 
 test.for(['true', 1, null, []])('R189 %j is not a value of enabled', async (enabled) => {
-  await refused(await triggerWorld(), { enabled }, '/enabled')
+  await refused(await triggerEmulator(), { enabled }, '/enabled')
 })
 
 test.for(['File:created', 'a:b', 'Übung:geändert', 'x:'.padEnd(255, 'y'), `x:${'\u{1F600}'.repeat(253)}`])(
   'R070 R190 R284 the event %j is accepted and comes back as given',
   async (trigger_event) => {
-    const { status, body } = await (await triggerWorld()).patch(t1, { trigger_event })
+    const { status, body } = await (await triggerEmulator()).patch(t1, { trigger_event })
     expect([status, body.trigger_event]).toEqual([200, trigger_event])
   },
 )
@@ -135,22 +136,22 @@ test.for(['File:created', 'a:b', 'Übung:geändert', 'x:'.padEnd(255, 'y'), `x:$
 test.for(['abc', ':x', 'x:', ':', '', 'a:b:c', 'a::b', null, 1])(
   'R190 %j is not an event',
   async (trigger_event) => {
-    await refused(await triggerWorld(), { trigger_event }, '/trigger_event')
+    await refused(await triggerEmulator(), { trigger_event }, '/trigger_event')
   },
 )
 
 test('R190 R284 an event has at most 255 characters', async () => {
-  await refused(await triggerWorld(), { trigger_event: 'x:'.padEnd(256, 'y') }, '/trigger_event')
+  await refused(await triggerEmulator(), { trigger_event: 'x:'.padEnd(256, 'y') }, '/trigger_event')
 })
 
 test('R190 U061 a setting lists the events that there are', async () => {
-  const world = await triggerWorld(
+  const emulator = await triggerEmulator(
     {},
     { settings: { 'names.trigger_events': ['File:created', 'File:moved'] } },
   )
-  const { assumed } = await world.patch(t1, { trigger_event: 'File:moved' })
+  const { assumed } = await emulator.patch(t1, { trigger_event: 'File:moved' })
   expect(assumed).toContain('U061')
-  await refused(world, { trigger_event: 'File:deleted' }, '/trigger_event')
+  await refused(emulator, { trigger_event: 'File:deleted' }, '/trigger_event')
 })
 
 test.for<[title: string, member: string, bound: number]>([
@@ -158,44 +159,44 @@ test.for<[title: string, member: string, bound: number]>([
   ['R192 R284 description', 'description', 1000],
   ['R193 R284 run_conditions', 'run_conditions', 3000],
 ])('%s: the bound counts characters, null clears and the empty string stays', async ([, member, bound]) => {
-  const world = await triggerWorld()
+  const emulator = await triggerEmulator()
   for (const value of ['\u{1F600}'.repeat(bound), '', null]) {
-    const { status, body } = await world.patch(t1, { [member]: value })
+    const { status, body } = await emulator.patch(t1, { [member]: value })
     expect([status, body[member]]).toEqual([200, value])
   }
-  await refused(world, { [member]: 'x'.repeat(bound + 1) }, `/${member}`)
-  await refused(world, { [member]: 1 }, `/${member}`)
+  await refused(emulator, { [member]: 'x'.repeat(bound + 1) }, `/${member}`)
+  await refused(emulator, { [member]: 1 }, `/${member}`)
 })
 
 test('R071 after clearing, the members are there and null', async () => {
-  const world = await triggerWorld()
-  const { body } = await world.patch(t1, { name: null, description: null, run_conditions: null })
+  const emulator = await triggerEmulator()
+  const { body } = await emulator.patch(t1, { name: null, description: null, run_conditions: null })
   expect(body).toMatchObject({ name: null, description: null, run_conditions: null })
 })
 
 test('R194 response_thread takes its one value, and no PATCH takes it back (T31)', async () => {
-  const world = await triggerWorld()
+  const emulator = await triggerEmulator()
   for (const response_thread of [null, 'reuse', '', true])
-    await refused(world, { response_thread }, '/response_thread')
-  const { body: before } = await world.patch(t1, { enabled: true })
+    await refused(emulator, { response_thread }, '/response_thread')
+  const { body: before } = await emulator.patch(t1, { enabled: true })
   expect(before).not.toHaveProperty('response_thread')
-  await world.patch(t1, { response_thread: 'create_new_thread_each_time' })
-  const { body: after } = await world.patch(t1, { name: 'x' })
+  await emulator.patch(t1, { response_thread: 'create_new_thread_each_time' })
+  const { body: after } = await emulator.patch(t1, { name: 'x' })
   expect(after.response_thread).toBe('create_new_thread_each_time')
 })
 
 test.for(['construction_management', 'elsewhere', '', null, 1])(
   'R069 R195 the source cannot become %j, and the refusal says what to do instead',
   async (trigger_source) => {
-    const world = await triggerWorld()
-    const { body, assumed } = await refused(world, { name: 'x', trigger_source }, '/trigger_source')
+    const emulator = await triggerEmulator()
+    const { body, assumed } = await refused(emulator, { name: 'x', trigger_source }, '/trigger_source')
     expect(body.message).toContain('delete the trigger and create another')
     expect(assumed).toContain('U017')
   },
 )
 
 test('R069 R195 the present source is accepted', async () => {
-  const { status, body } = await (await triggerWorld()).patch(t1, {
+  const { status, body } = await (await triggerEmulator()).patch(t1, {
     trigger_source: 'file_sharing',
     name: 'x',
   })
@@ -203,28 +204,28 @@ test('R069 R195 the present source is accepted', async () => {
 })
 
 test('R069 R195 a setting ignores another source and changes the rest', async () => {
-  const world = await triggerWorld({}, { settings: { 'patch.immutable': 'ignore' } })
-  const { status, body } = await world.patch(t1, { trigger_source: 'construction_management', name: 'x' })
+  const emulator = await triggerEmulator({}, { settings: { 'patch.immutable': 'ignore' } })
+  const { status, body } = await emulator.patch(t1, { trigger_source: 'construction_management', name: 'x' })
   expect([status, body.name, body.trigger_source]).toEqual([200, 'x', 'file_sharing'])
 })
 
 test('R075 R196 a warning does not fail the update, and goes when its gap is closed', async () => {
   const gap = { code: 'connection_missing', message: 'Connect the provider first.' }
-  const world = await triggerWorld({ warnings: [gap] })
-  const { status, body } = await world.patch(t1, { enabled: true })
+  const emulator = await triggerEmulator({ warnings: [gap] })
+  const { status, body } = await emulator.patch(t1, { enabled: true })
   expect([status, body.warnings]).toEqual([200, [gap]])
-  world.sandbox.change(({ tx }) =>
-    tx.put('event_triggers', { ...world.state('event_triggers')[0], warnings: [] }),
+  change(emulator.sandbox, ({ tx }) =>
+    tx.put('event_triggers', { ...emulator.state('event_triggers')[0], warnings: [] }),
   )
-  expect((await world.patch(t1, { enabled: true })).body.warnings).toEqual([])
+  expect((await emulator.patch(t1, { enabled: true })).body.warnings).toEqual([])
 })
 
 test('R196 updates are rate limited', async () => {
   const overrides = [{ operation: 'event-triggers.update', limit: 1, window_s: 60 }]
-  const world = await triggerWorld({}, { settings: { 'limits.overrides': overrides } })
-  expect((await world.patch(t1, { name: 'A' })).status).toBe(200)
-  const { status, body } = await world.patch(t1, { name: 'B' })
-  expect([status, body.error, world.state('event_triggers')[0].name]).toEqual([
+  const emulator = await triggerEmulator({}, { settings: { 'limits.overrides': overrides } })
+  expect((await emulator.patch(t1, { name: 'A' })).status).toBe(200)
+  const { status, body } = await emulator.patch(t1, { name: 'B' })
+  expect([status, body.error, emulator.state('event_triggers')[0].name]).toEqual([
     429,
     'rate_limit_exceeded',
     'A',
@@ -232,18 +233,18 @@ test('R196 updates are rate limited', async () => {
 })
 
 test('R197 one bad member refuses the whole update, and every bad member is named', async () => {
-  const world = await triggerWorld()
-  const before = world.digest()
+  const emulator = await triggerEmulator()
+  const before = emulator.digest()
   const bad = { name: 'good', run_conditions: 'x'.repeat(3001), enabled: 'yes' }
-  const { status, body } = await world.patch(t1, bad)
+  const { status, body } = await emulator.patch(t1, bad)
   const named = body.details.errors.map((issue: { pointer: string }) => issue.pointer)
   expect([status, named.sort()]).toEqual([400, ['/enabled', '/run_conditions']])
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test('R188 a trigger is only found below its own agent, and an agent in its own teamspace', async () => {
-  const world = await triggerWorld()
-  const before = world.digest()
+  const emulator = await triggerEmulator()
+  const before = emulator.digest()
   const paths = [
     '/agents/a1/event-triggers/t2',
     '/agents/a9/event-triggers/t9',
@@ -251,10 +252,10 @@ test('R188 a trigger is only found below its own agent, and an agent in its own 
     `${at}/t0`,
   ]
   for (const path of paths) {
-    expect((await world.patch(path, { name: 1 })).status).toBe(404)
-    expect((await world.delete(path)).status).toBe(404)
+    expect((await emulator.patch(path, { name: 1 })).status).toBe(404)
+    expect((await emulator.delete(path)).status).toBe(404)
   }
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test.for<[title: string, change: object, pointer: string]>([
@@ -268,27 +269,27 @@ test.for<[title: string, change: object, pointer: string]>([
   ['R284 a description of 1001 characters', { description: 'x'.repeat(1001) }, '/description'],
   ['R284 conditions of 3001 characters', { run_conditions: 'x'.repeat(3001) }, '/run_conditions'],
 ])('%s is refused in a fixture', async ([, change, pointer]) => {
-  await expect(triggerWorld(change)).rejects.toThrow(`/collections/event_triggers/0${pointer}`)
+  await expect(triggerEmulator(change)).rejects.toThrow(`/collections/event_triggers/0${pointer}`)
 })
 
 test('R069 U008 the three sources have the names that a setting gives, in records written either way', async () => {
   const settings = { 'names.trigger_sources': ['builder', 'papers', 'drive'] }
-  const world = await triggerWorld({ trigger_source: 'drive' }, { settings })
-  expect((await world.patch(t1, { trigger_source: 'drive' })).body.trigger_source).toBe('drive')
-  await refused(world, { trigger_source: 'file_sharing' }, '/trigger_source')
-  expect((await world.get('/agents/a2/event-triggers')).body.data[0].trigger_source).toBe('drive')
-  const made = await world.post(at, { trigger_source: 'papers', trigger_event: 'a:b' })
+  const emulator = await triggerEmulator({ trigger_source: 'drive' }, { settings })
+  expect((await emulator.patch(t1, { trigger_source: 'drive' })).body.trigger_source).toBe('drive')
+  await refused(emulator, { trigger_source: 'file_sharing' }, '/trigger_source')
+  expect((await emulator.get('/agents/a2/event-triggers')).body.data[0].trigger_source).toBe('drive')
+  const made = await emulator.post(at, { trigger_source: 'papers', trigger_event: 'a:b' })
   expect(made.body.trigger_source).toBe('papers')
-  world.sandbox.setSettings({})
-  const plain = await world.restart()
+  setSettings(emulator.sandbox, {})
+  const plain = await emulator.restart()
   const { body } = await plain.get(at)
   const sources = body.data.map((each: { trigger_source: string }) => each.trigger_source)
   expect(sources.sort()).toEqual(['document_collaboration', 'file_sharing'])
 })
 
 test('R223 a trigger that is created has the members given and neutral others', async () => {
-  const world = await triggerWorld()
-  const { status, body, assumed } = await world.post(at, {
+  const emulator = await triggerEmulator()
+  const { status, body, assumed } = await emulator.post(at, {
     trigger_source: 'construction_management',
     trigger_event: 'Drawing:revised',
     name: 'Drawings',
@@ -310,7 +311,7 @@ test('R223 a trigger that is created has the members given and neutral others', 
     updated_at: NOW,
     warnings: [],
   })
-  expect((await world.get(at)).body).toEqual({
+  expect((await emulator.get(at)).body).toEqual({
     object: 'list',
     data: [body, expect.objectContaining({ id: 't1' })],
     has_more: false,
@@ -328,20 +329,20 @@ test.for<[title: string, body: object, pointer: string]>([
     '/name',
   ],
 ])('%s is refused at creation', async ([, body, pointer]) => {
-  const world = await triggerWorld()
-  const before = world.digest()
-  const answer = await world.post(at, body)
+  const emulator = await triggerEmulator()
+  const before = emulator.digest()
+  const answer = await emulator.post(at, body)
   expect([answer.status, answer.body.details.errors[0].pointer]).toEqual([400, pointer])
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test('R223 a deleted trigger is gone, which is how providers are switched', async () => {
-  const world = await triggerWorld()
-  const { status, text, assumed } = await world.delete(t1)
+  const emulator = await triggerEmulator()
+  const { status, text, assumed } = await emulator.delete(t1)
   expect([status, text, assumed.includes('U043')]).toEqual([204, '', true])
-  expect((await world.get(at)).body.data).toEqual([])
-  expect((await world.delete(t1)).status).toBe(404)
-  expect((await world.patch(t1, {})).status).toBe(404)
+  expect((await emulator.get(at)).body.data).toEqual([])
+  expect((await emulator.delete(t1)).status).toBe(404)
+  expect((await emulator.patch(t1, {})).status).toBe(404)
 })
 
 test.for<[title: string, method: string, path: string]>([
@@ -349,10 +350,10 @@ test.for<[title: string, method: string, path: string]>([
   ['R223 event-triggers.create', 'POST', at],
   ['R223 event-triggers.delete', 'DELETE', t1],
 ])('%s is a 501 under --strict', async ([, method, path]) => {
-  const world = await triggerWorld({}, { strict: true })
-  const before = world.digest()
-  const answer = await world.request(method, path, method === 'POST' ? { json: {} } : {})
+  const emulator = await triggerEmulator({}, { strict: true })
+  const before = emulator.digest()
+  const answer = await emulator.request(method, path, method === 'POST' ? { json: {} } : {})
   expect([answer.status, answer.body.error]).toEqual([501, 'emulator_contract_unspecified'])
-  expect(world.digest()).toBe(before)
-  expect((await world.patch(t1, { name: 'x' })).status).toBe(200)
+  expect(emulator.digest()).toBe(before)
+  expect((await emulator.patch(t1, { name: 'x' })).status).toBe(200)
 })

@@ -1,37 +1,41 @@
-import { KEYS } from '../support/base-world.ts'
+import { KEYS } from '../support/base-state.ts'
+import type { TestEmulator } from '../support/emulator.ts'
 import { batchBody } from '../support/sample-calls.ts'
 import { type Said, send } from '../support/send.ts'
-import type { TestWorld } from '../support/world.ts'
 import type { Kind } from './explain-kinds.ts'
 
 const LIST = { operation: 'data-views.list' }
 const CREATE = { operation: 'batch-predictions.create' }
 
 /** Arms rules and makes a request that they are about. What becomes of it on the wire does not matter here: the log has it. */
-function under(rules: readonly object[], make: (world: TestWorld) => Promise<unknown>): Kind['make'] {
-  return async (world) => {
-    const { status, body } = await world.control('POST', '/faults', rules)
+function under(rules: readonly object[], make: (emulator: TestEmulator) => Promise<unknown>): Kind['make'] {
+  return async (emulator) => {
+    const { status, body } = await emulator.control('POST', '/faults', rules)
     if (status !== 201) throw new Error(JSON.stringify(body))
-    await make(world).catch(() => {})
-    await settled(world)
-    return world.sandbox.log.entries().at(-1)?.id ?? ''
+    await make(emulator).catch(() => {})
+    await settled(emulator)
+    return emulator.sandbox.log.entries().at(-1)?.id ?? ''
   }
 }
 
-// A door tells how far an answer came when the exchange is over, which the client may see earlier.
-async function settled({ sandbox }: TestWorld): Promise<void> {
+// An adapter tells how far an answer came when the exchange is over, which the client may see earlier.
+async function settled({ sandbox }: TestEmulator): Promise<void> {
   const { faults } = sandbox.log.entries().at(-1) ?? {}
   for (let turn = 0; turn < 1_000 && faults !== undefined && faults.sent === undefined; turn++)
     await new Promise(setImmediate)
 }
 
-const request = (world: TestWorld, method: string, path: string, said: Omit<Said, 'authorization'> = {}) =>
-  send(world, method, path, { ...said, authorization: `Bearer ${KEYS.KU}` })
+const request = (
+  emulator: TestEmulator,
+  method: string,
+  path: string,
+  said: Omit<Said, 'authorization'> = {},
+) => send(emulator, method, path, { ...said, authorization: `Bearer ${KEYS.KU}` })
 
-const list = (world: TestWorld) => request(world, 'GET', '/v1/data-views?limit=1')
+const list = (emulator: TestEmulator) => request(emulator, 'GET', '/v1/data-views?limit=1')
 
-const create = (world: TestWorld) =>
-  request(world, 'POST', '/v1/batch-predictions', {
+const create = (emulator: TestEmulator) =>
+  request(emulator, 'POST', '/v1/batch-predictions', {
     json: batchBody(),
     headers: { 'idempotency-key': 'try-1', 'x-emulator-tag': 'blue' },
   })
@@ -79,7 +83,7 @@ export const faultKinds: readonly Kind[] = [
     name: 'ok-fault-answers-instead',
     make: under([{ id: 'none', match: LIST, do: [{ respond: { status: 200, body: { data: [] } } }] }], list),
   },
-  { name: 'ok-fault-moves-the-world', make: under([{ preset: 'batch-instant-terminal' }], create) },
+  { name: 'ok-fault-moves-the-sandbox', make: under([{ preset: 'batch-instant-terminal' }], create) },
   {
     name: 'cut-fault-before-read',
     make: under([{ id: 'gone', match: CREATE, do: [{ cut: { at: 'before-read', how: 'rst' } }] }], create),

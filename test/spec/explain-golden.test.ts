@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { catalog } from '../../src/kernel/errors.ts'
-import type { Trace } from '../../src/kernel/explain/trace.ts'
-import type { Json } from '../../src/kernel/json.ts'
-import { STEPS } from '../../src/kernel/request/steps.ts'
+import { catalog } from '../../src/core/errors.ts'
+import type { Trace } from '../../src/core/explain/trace.ts'
+import type { Json } from '../../src/core/json.ts'
+import { STEPS } from '../../src/core/request/steps.ts'
 import { workspaceService } from '../../src/resources/index.ts'
-import { KEYS } from '../support/base-world.ts'
+import { KEYS } from '../support/base-state.ts'
 import { prettyJson } from '../support/pretty-json.ts'
 import { faultKinds } from './explain-fault-kinds.ts'
-import { refusalKinds, specialKinds, successKinds, worldOf } from './explain-kinds.ts'
+import { refusalKinds, sandboxOf, specialKinds, successKinds } from './explain-kinds.ts'
 
 const kinds = [
   ...(await successKinds(workspaceService.operations.keys())),
@@ -20,16 +20,16 @@ const kinds = [
 test.for(kinds.map((kind) => [kind.name, kind] as const))(
   '%s: explain names the deciding step',
   async ([name, kind]) => {
-    const world = await worldOf(kind)
-    const id = await kind.make(world)
-    const { status, body } = await world.control('GET', `/explain/${id}`)
+    const emulator = await sandboxOf(kind)
+    const id = await kind.make(emulator)
+    const { status, body } = await emulator.control('GET', `/explain/${id}`)
     expect([name, status]).toEqual([name, 200])
     const trace: Trace = body
     const deciding = trace.steps.filter(({ outcome }) => outcome === 'decided')
     expect(deciding).toHaveLength(1)
     expect(trace.summary).toContain(` by the step ${deciding[0]?.step}: `)
     if (trace.error !== null) expect(name).toMatch(new RegExp(`^${trace.error.status}-${trace.error.code}`))
-    const text = prettyJson(trace as unknown as Json).replaceAll(`:${world.emulator.port}`, ':4010')
+    const text = prettyJson(trace as unknown as Json).replaceAll(`:${emulator.emulator.port}`, ':4010')
     await expect(text).toMatchFileSnapshot(`golden/explain/${name}.json`)
   },
 )
@@ -53,7 +53,7 @@ test('the golden files show every step deciding, but those that can only let pas
   const deciding = written().flatMap(({ steps }) => steps.filter(({ outcome }) => outcome === 'decided'))
   const decided = new Set(deciding.map(({ step }) => step))
   // Time, polls and the writing of the answer refuse nothing of their own.
-  const never = ['settle', 'poll', 'conclude']
+  const never = ['runDueEvents', 'poll', 'log']
   expect(STEPS.filter((step) => !decided.has(step))).toEqual(never)
 })
 

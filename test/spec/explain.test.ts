@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
+import type { Trace } from '../../src/core/explain/trace.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import { setSettings } from '../../src/core/sandboxes/change.ts'
 import type { RunningEmulator } from '../../src/emulator.ts'
-import type { Trace } from '../../src/kernel/explain/trace.ts'
-import type { JsonObject } from '../../src/kernel/json.ts'
 import { applyPatch } from '../support/apply-patch.ts'
-import { controlWorld } from '../support/control-world.ts'
+import { controlEmulator } from '../support/control-emulator.ts'
 import { alive, dataFolder } from '../support/data-folder.ts'
+import { type TestAnswer, type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { batchBody, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
-import { type TestAnswer, type TestWorld, testWorld } from '../support/world.ts'
 
 interface Explained {
   readonly status: number
@@ -15,19 +16,19 @@ interface Explained {
   readonly text: string
 }
 
-function explain(world: TestWorld, id: string): Promise<Explained> {
-  return world.control('GET', `/explain/${id}`)
+function explain(emulator: TestEmulator, id: string): Promise<Explained> {
+  return emulator.control('GET', `/explain/${id}`)
 }
 
 const idOf = ({ headers }: TestAnswer): string => headers.get('x-emulator-request-id') ?? ''
 
-async function traceOf(world: TestWorld, answer: TestAnswer): Promise<Trace> {
-  return (await explain(world, idOf(answer))).body
+async function traceOf(emulator: TestEmulator, answer: TestAnswer): Promise<Trace> {
+  return (await explain(emulator, idOf(answer))).body
 }
 
 test('a trace begins with the sentence that says why, and its parts come in the order of the way', async () => {
-  const world = await testWorld()
-  const trace = await traceOf(world, await world.get('/data-views'))
+  const emulator = await testEmulator()
+  const trace = await traceOf(emulator, await emulator.get('/data-views'))
   expect(Object.keys(trace)).toEqual([
     'summary',
     'request',
@@ -50,21 +51,21 @@ test('a trace begins with the sentence that says why, and its parts come in the 
 })
 
 test('for every operation, the patches make of the records before the records after', async () => {
-  const world = await testWorld({ collections: sampleRecords, limits: false })
-  for (const { name, method, path, options } of await sampleCalls(world)) {
-    const records = recordsOf(world)
-    const { changes } = await traceOf(world, await world.request(method, path, options))
+  const emulator = await testEmulator({ collections: sampleRecords, limits: false })
+  for (const { name, method, path, options } of await sampleCalls(emulator)) {
+    const records = recordsOf(emulator)
+    const { changes } = await traceOf(emulator, await emulator.request(method, path, options))
     for (const { ref, patch } of changes) {
       const after = applyPatch(records.get(ref), patch)
       if (after === undefined) records.delete(ref)
       else records.set(ref, after as JsonObject)
     }
     const byRef = (all: Map<string, JsonObject>) => Object.fromEntries([...all].sort())
-    expect([name, byRef(records)]).toEqual([name, byRef(recordsOf(world))])
+    expect([name, byRef(records)]).toEqual([name, byRef(recordsOf(emulator))])
   }
 })
 
-function recordsOf({ sandbox }: TestWorld): Map<string, JsonObject> {
+function recordsOf({ sandbox }: TestEmulator): Map<string, JsonObject> {
   return new Map(
     [...sandbox.service.collections.keys()].flatMap((table) =>
       [...sandbox.store.rows(table)].map(
@@ -75,10 +76,10 @@ function recordsOf({ sandbox }: TestWorld): Map<string, JsonObject> {
 }
 
 test('what a request was is shown as it came: query, headers and body, without credentials', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const headers = { 'x-trace': 'abc', cookie: 'session=1' }
-  const answer = await world.post('/pages?draft=1&draft=2', { name: 'Plan' }, { headers })
-  const { body, text } = await explain(world, idOf(answer))
+  const answer = await emulator.post('/pages?draft=1&draft=2', { name: 'Plan' }, { headers })
+  const { body, text } = await explain(emulator, idOf(answer))
   expect(body.request).toMatchObject({
     id: 'default-000001',
     at: '2026-03-01T12:00:00.000Z',
@@ -94,32 +95,32 @@ test('what a request was is shown as it came: query, headers and body, without c
 })
 
 test('R231 the secrets of a claim and of an OAuth callback are shown by their names only', async () => {
-  const world = await testWorld({ collections: sampleRecords })
-  const claim = await world.post('/agents/claim', { claim_token: 'claim-1' })
+  const emulator = await testEmulator({ collections: sampleRecords })
+  const claim = await emulator.post('/agents/claim', { claim_token: 'claim-1' })
   const callback = { code: 'the-code', state: 'state-of-flow', redirect_uri: 'https://app.example/callback' }
-  const oauth = await world.post('/organization/mcp-servers/server-1/oauth-callback', callback)
+  const oauth = await emulator.post('/organization/mcp-servers/server-1/oauth-callback', callback)
   expect([claim.status, oauth.status]).toEqual([200, 200])
-  const [claimed, completed] = [await explain(world, idOf(claim)), await explain(world, idOf(oauth))]
+  const [claimed, completed] = [await explain(emulator, idOf(claim)), await explain(emulator, idOf(oauth))]
   expect(claimed.body.request.body).toEqual({ claim_token: '(redacted)' })
   expect(completed.body.request.body).toEqual({ ...callback, code: '(redacted)', state: '(redacted)' })
   expect(claimed.text + completed.text).not.toMatch(/claim-1|the-code|state-of-flow/)
 })
 
 test('a large body is not kept, only its length', async () => {
-  const world = await testWorld({ collections: sampleRecords })
+  const emulator = await testEmulator({ collections: sampleRecords })
   const body = batchBody(1_000)
-  const { request, changes } = await traceOf(world, await world.post('/batch-predictions', body))
+  const { request, changes } = await traceOf(emulator, await emulator.post('/batch-predictions', body))
   const bytes = Buffer.byteLength(JSON.stringify(body))
   expect(request).toMatchObject({ body: null, body_kept: false, body_bytes: bytes })
   expect(changes).toHaveLength(1)
 })
 
 test('the limiter is shown before and after, whatever refuses', async () => {
-  const world = await testWorld({
+  const emulator = await testEmulator({
     collections: sampleRecords,
     settings: { 'limits.admission.concurrency': 0 },
   })
-  const { limiter } = await traceOf(world, await world.post('/batch-predictions', batchBody()))
+  const { limiter } = await traceOf(emulator, await emulator.post('/batch-predictions', batchBody()))
   expect(limiter).toMatchObject({
     key: 'ts-a batch-predictions.create',
     limit: 200,
@@ -131,10 +132,10 @@ test('the limiter is shown before and after, whatever refuses', async () => {
 })
 
 test('the values of settings are those at the time of the request', async () => {
-  const world = await testWorld({ settings: { 'status.unauthenticated': 403 } })
-  const answer = await world.get('/data-views', { key: 'none' })
-  world.sandbox.setSettings({})
-  const { assumptions, error } = await traceOf(world, answer)
+  const emulator = await testEmulator({ settings: { 'status.unauthenticated': 403 } })
+  const answer = await emulator.get('/data-views', { key: 'none' })
+  setSettings(emulator.sandbox, {})
+  const { assumptions, error } = await traceOf(emulator, answer)
   expect(error?.status).toBe(403)
   expect(assumptions.find(({ id }) => id === 'U068')?.settings).toEqual([
     { key: 'status.unauthenticated', value: 403 },
@@ -142,96 +143,97 @@ test('the values of settings are those at the time of the request', async () => 
 })
 
 test('a replay names the request whose answer it repeats, a conflict the one that it clashes with', async () => {
-  const world = await testWorld({ collections: sampleRecords })
+  const emulator = await testEmulator({ collections: sampleRecords })
   const headers = { 'idempotency-key': 'try-1' }
-  await world.post('/batch-predictions', batchBody(0), { headers })
-  const first = await world.post('/batch-predictions', batchBody(1), { headers })
-  await world.post('/batch-predictions', batchBody(1), { headers, key: 'K2' })
-  const replay = await traceOf(world, await world.post('/batch-predictions', batchBody(1), { headers }))
-  const clash = await traceOf(world, await world.post('/batch-predictions', batchBody(2), { headers }))
+  await emulator.post('/batch-predictions', batchBody(0), { headers })
+  const first = await emulator.post('/batch-predictions', batchBody(1), { headers })
+  await emulator.post('/batch-predictions', batchBody(1), { headers, key: 'K2' })
+  const replay = await traceOf(emulator, await emulator.post('/batch-predictions', batchBody(1), { headers }))
+  const clash = await traceOf(emulator, await emulator.post('/batch-predictions', batchBody(2), { headers }))
   expect(first.status).toBe(200)
   expect([replay.idempotency.outcome, clash.idempotency.outcome]).toEqual(['replay', 'conflict'])
-  for (const { says } of [replay.idempotency, clash.idempotency]) expect(says).toContain(idOf(first))
+  for (const { description } of [replay.idempotency, clash.idempotency])
+    expect(description).toContain(idOf(first))
   expect(replay.changes).toEqual([])
 })
 
 test('polls that let work go on are part of what a request did', async () => {
-  const world = await testWorld({
+  const emulator = await testEmulator({
     collections: sampleRecords,
     settings: { 'batch.pace': { validating: { polls: 2 } } },
   })
-  const { id } = (await world.post('/batch-predictions', batchBody())).body
-  const { changes, steps } = await traceOf(world, await world.get(`/batch-predictions/${id}`))
+  const { id } = (await emulator.post('/batch-predictions', batchBody())).body
+  const { changes, steps } = await traceOf(emulator, await emulator.get(`/batch-predictions/${id}`))
   expect(changes.map(({ step, ref, action }) => [step, ref, action])).toEqual([
     ['poll', `batch_predictions/${id}`, 'changed'],
   ])
-  expect(steps.find(({ step }) => step === 'poll')?.says).toBe('The poll was noted.')
+  expect(steps.find(({ step }) => step === 'poll')?.description).toBe('The poll was noted.')
 })
 
 test('requests of other sandboxes are explained from wherever one asks, and no sandbox is made by asking', async () => {
-  const world = await testWorld()
-  const made = await fetch(`http://127.0.0.1:${world.emulator.port}/@team-7/v1/data-views`, {
+  const emulator = await testEmulator()
+  const made = await fetch(`http://127.0.0.1:${emulator.emulator.port}/@team-7/v1/data-views`, {
     headers: { authorization: 'Bearer live_owner' },
   })
   const id = made.headers.get('x-emulator-request-id') ?? ''
   expect(id).toBe('team-7-000001')
-  const { body } = await explain(world, id)
+  const { body } = await explain(emulator, id)
   expect(body.sandbox).toEqual({
     name: 'team-7',
     chosen_by: 'path',
-    says: 'The path begins with /@team-7.',
+    description: 'The path begins with /@team-7.',
   })
-  const unknown = await explain(world, 'team-8-000001')
+  const unknown = await explain(emulator, 'team-8-000001')
   expect([unknown.status, unknown.body.message]).toEqual([
     404,
     'There is no sandbox "team-8". Did you mean "team-7"?',
   ])
-  expect(world.emulator.sandboxes.get('team-8')).toBeUndefined()
+  expect(emulator.emulator.sandboxes.get('team-8')).toBeUndefined()
 })
 
-test.for<[id: string, says: RegExp]>([
-  ['default-000002', /There has been no request default-000002: the world has seen 1/],
+test.for<[id: string, description: RegExp]>([
+  ['default-000002', /There has been no request default-000002: the sandbox has seen 1/],
   ['default-000000', /There has been no request/],
   ['nonsense', /"nonsense" is no id of a request/],
   ['default-1', /is no id of a request/],
-])('an id that never was is told apart: %s', async ([id, says]) => {
-  const world = await testWorld()
-  await world.get('/data-views')
-  const { status, body } = await explain(world, id)
+])('an id that never was is told apart: %s', async ([id, description]) => {
+  const emulator = await testEmulator()
+  await emulator.get('/data-views')
+  const { status, body } = await explain(emulator, id)
   expect([status, body.error]).toEqual([404, 'not_found'])
-  expect(body.message).toMatch(says)
+  expect(body.message).toMatch(description)
 })
 
 test('a request that newer ones have displaced is told apart from one that never was', async () => {
-  const world = await controlWorld()
-  for (let n = 0; n < 1_003; n++) world.perform('books.list')
-  const { status, body } = await world.call('GET', '/explain/default-000003')
+  const emulator = await controlEmulator()
+  for (let n = 0; n < 1_003; n++) emulator.perform('books.list')
+  const { status, body } = await emulator.call('GET', '/explain/default-000003')
   expect([status, body.error]).toEqual([404, 'not_found'])
   expect(body.message).toBe(
     'The request default-000003 is not in the log any more. It keeps the newest 1000 since the emulator was started or the log was emptied, and has dropped 3 of those.',
   )
-  expect((await world.call('GET', '/explain/default-000004')).status).toBe(200)
+  expect((await emulator.call('GET', '/explain/default-000004')).status).toBe(200)
 })
 
 test('asking changes nothing', async () => {
-  const world = await testWorld({ collections: sampleRecords })
-  const answer = await world.post('/pages', { name: 'Plan' })
-  const before = [world.digest(), JSON.stringify(world.sandbox.limiter.save())]
-  expect((await explain(world, idOf(answer))).text).toBe((await explain(world, idOf(answer))).text)
-  expect([world.digest(), JSON.stringify(world.sandbox.limiter.save())]).toEqual(before)
+  const emulator = await testEmulator({ collections: sampleRecords })
+  const answer = await emulator.post('/pages', { name: 'Plan' })
+  const before = [emulator.digest(), JSON.stringify(emulator.sandbox.limiter.save())]
+  expect((await explain(emulator, idOf(answer))).text).toBe((await explain(emulator, idOf(answer))).text)
+  expect([emulator.digest(), JSON.stringify(emulator.sandbox.limiter.save())]).toEqual(before)
 })
 
 test('the log keeps neither raw bytes nor errors, which hold on to the whole request', async () => {
-  const world = await testWorld({ collections: sampleRecords })
-  await world.post('/pages', { name: 'Plan' })
-  await world.post('/pages', { name: 5 })
+  const emulator = await testEmulator({ collections: sampleRecords })
+  await emulator.post('/pages', { name: 'Plan' })
+  await emulator.post('/pages', { name: 5 })
   const seen = new Set<unknown>()
   const visit = (value: unknown): void => {
     if (typeof value !== 'object' || value === null || seen.has(value)) return
     seen.add(value)
     for (const member of Object.values(value)) visit(member)
   }
-  for (const entry of world.sandbox.log.entries()) visit(entry)
+  for (const entry of emulator.sandbox.log.entries()) visit(entry)
   expect([...seen].filter((value) => value instanceof Uint8Array || value instanceof Error)).toEqual([])
 })
 
@@ -243,8 +245,8 @@ test('the numbers of requests go on after a restart; those of before are told ap
   await first.emulator.close()
   const { emulator, control } = await alive(data)
   expect((await ask(emulator)).headers.get('x-emulator-request-id')).toBe('default-000004')
-  const says = async (id: string) => (await control('GET', `/explain/${id}`)).body.message
-  expect(await says('default-000002')).toContain('is not in the log any more')
-  expect(await says('default-000005')).toContain('There has been no request default-000005')
+  const description = async (id: string) => (await control('GET', `/explain/${id}`)).body.message
+  expect(await description('default-000002')).toContain('is not in the log any more')
+  expect(await description('default-000005')).toContain('There has been no request default-000005')
   expect((await control('GET', '/explain/default-000004')).status).toBe(200)
 })

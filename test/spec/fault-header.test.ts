@@ -1,34 +1,34 @@
 import { expect, test } from 'vitest'
-import type { FaultRule } from '../../src/kernel/faults/rule.ts'
+import type { FaultRule } from '../../src/core/faults/rule.ts'
 import { workspaceService } from '../../src/resources/index.ts'
-import { aBatch, batchWorld } from '../support/batches.ts'
-import { type RequestOptions, type TestWorld, testWorld } from '../support/world.ts'
+import { aBatch, batchEmulator } from '../support/batches.ts'
+import { type RequestOptions, type TestEmulator, testEmulator } from '../support/emulator.ts'
 
 function asking(fault: string, more: RequestOptions = {}): RequestOptions {
   return { ...more, headers: { ...more.headers, 'X-Emulator-Fault': fault } }
 }
 
-async function statuses(world: TestWorld, fault: string, times: number, path = '/data-views') {
+async function statuses(emulator: TestEmulator, fault: string, times: number, path = '/data-views') {
   const seen: number[] = []
-  for (let n = 0; n < times; n++) seen.push((await world.get(path, asking(fault))).status)
+  for (let n = 0; n < times; n++) seen.push((await emulator.get(path, asking(fault))).status)
   return seen
 }
 
-function armed(world: TestWorld): FaultRule[] {
-  return world.state('$faults')
+function armed(emulator: TestEmulator): FaultRule[] {
+  return emulator.state('$faults')
 }
 
 test('a header that comes with every attempt fails the first one of each operation', async () => {
-  const world = await testWorld()
-  expect(await statuses(world, 'server-error', 3)).toEqual([500, 200, 200])
-  expect(await statuses(world, 'server-error', 2, '/agents')).toEqual([500, 200])
+  const emulator = await testEmulator()
+  expect(await statuses(emulator, 'server-error', 3)).toEqual([500, 200, 200])
+  expect(await statuses(emulator, 'server-error', 2, '/agents')).toEqual([500, 200])
 })
 
 test('each idempotency key meets the fault once', async () => {
-  const world = await batchWorld()
+  const emulator = await batchEmulator()
   const create = async (key: string) => {
     const options = asking('server-error;status=503', { headers: { 'Idempotency-Key': key } })
-    return (await world.post('/batch-predictions', aBatch(), options)).status
+    return (await emulator.post('/batch-predictions', aBatch(), options)).status
   }
   expect([await create('a'), await create('a'), await create('b'), await create('b')]).toEqual([
     503, 200, 503, 200,
@@ -36,36 +36,36 @@ test('each idempotency key meets the fault once', async () => {
 })
 
 test('only requests that ask for it meet it', async () => {
-  const world = await testWorld()
-  expect((await world.get('/data-views', asking('server-error;every=1'))).status).toBe(500)
-  expect((await world.get('/data-views')).status).toBe(200)
-  expect((await world.get('/data-views', asking('server-error;every=1'))).status).toBe(500)
-  expect((await world.get('/data-views', asking('rate-limited'))).status).toBe(429)
+  const emulator = await testEmulator()
+  expect((await emulator.get('/data-views', asking('server-error;every=1'))).status).toBe(500)
+  expect((await emulator.get('/data-views')).status).toBe(200)
+  expect((await emulator.get('/data-views', asking('server-error;every=1'))).status).toBe(500)
+  expect((await emulator.get('/data-views', asking('rate-limited'))).status).toBe(429)
 })
 
 test('two clients share a count unless the fault is counted by key or has a label', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const both = async (fault: string) => {
-    const ask = (key: 'KU' | 'KM') => world.get('/data-views', asking(fault, { key }))
+    const ask = (key: 'KU' | 'KM') => emulator.get('/data-views', asking(fault, { key }))
     return [(await ask('KU')).status, (await ask('KM')).status]
   }
   expect(await both('server-error')).toEqual([500, 200])
   expect(await both('server-error;by=api_key')).toEqual([500, 500])
   expect(await both('server-error;by=operation+api_key')).toEqual([500, 500])
-  const labelled = (label: string) => world.get('/data-views', asking(`server-error;label=${label}`))
+  const labelled = (label: string) => emulator.get('/data-views', asking(`server-error;label=${label}`))
   expect([(await labelled('a')).status, (await labelled('b')).status, (await labelled('a')).status]).toEqual([
     500, 500, 200,
   ])
 })
 
 test('of two members the first fires first, and with then=continue both do', async () => {
-  const world = await testWorld()
-  expect(await statuses(world, 'rate-limited, server-error;status=503', 3)).toEqual([429, 503, 200])
+  const emulator = await testEmulator()
+  expect(await statuses(emulator, 'rate-limited, server-error;status=503', 3)).toEqual([429, 503, 200])
   const both = 'unavailable-with-retry-after;then=continue, rate-headers-lowercase'
-  const { status } = await world.get('/data-views', asking(both))
+  const { status } = await emulator.get('/data-views', asking(both))
   expect(status).toBe(503)
   expect(
-    world.sandbox.log
+    emulator.sandbox.log
       .entries()
       .at(-1)
       ?.faults?.fired.map(({ rule }) => rule.preset),
@@ -84,19 +84,19 @@ test.for([
   ['server-error;probability=0', [200, 200, 200, 200]],
   ['server-error;ttl="10m"', [500, 200, 200, 200]],
 ] as const)('%s answers %j', async ([fault, expected]) => {
-  const world = await testWorld()
-  expect(await statuses(world, fault, 4)).toEqual(expected)
+  const emulator = await testEmulator()
+  expect(await statuses(emulator, fault, 4)).toEqual(expected)
 })
 
 test('a preset that counts by something of its own keeps its timing', async () => {
-  const world = await testWorld()
-  expect(await statuses(world, 'token-expired-mid-session', 4)).toEqual([200, 200, 401, 401])
-  expect(await statuses(world, 'token-expired-mid-session;calls=1', 3)).toEqual([200, 401, 401])
+  const emulator = await testEmulator()
+  expect(await statuses(emulator, 'token-expired-mid-session', 4)).toEqual([200, 200, 401, 401])
+  expect(await statuses(emulator, 'token-expired-mid-session;calls=1', 3)).toEqual([200, 401, 401])
 })
 
 test('parameters change what an answer says', async () => {
-  const world = await testWorld()
-  const answer = (fault: string) => world.get('/data-views', asking(fault))
+  const emulator = await testEmulator()
+  const answer = (fault: string) => emulator.get('/data-views', asking(fault))
   const soon = await answer('retry-after-http-date;in=2;nth=1')
   expect(soon.headers.get('retry-after')).toBe('Sun, 01 Mar 2026 12:00:02 GMT')
   expect((await answer('unavailable-with-retry-after;in=7')).headers.get('retry-after')).toBe('7')
@@ -110,10 +110,10 @@ test('parameters change what an answer says', async () => {
 })
 
 test('what parameters change stands in the rule', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const doing = async (fault: string) => {
-    await world.get('/data-views', asking(fault))
-    return armed(world).at(-1)?.do
+    await emulator.get('/data-views', asking(fault))
+    return armed(emulator).at(-1)?.do
   }
   const rare = ';after=1000'
   expect(await doing(`cut-mid-body;at=0.25;how=fin${rare}`)).toEqual([
@@ -132,31 +132,31 @@ test('what parameters change stands in the rule', async () => {
 })
 
 test('the rule is listed, counted, logged and explained like every other', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const fault = 'server-error;detail="Not now";in=2'
-  const refused = await world.get('/data-views', asking(fault))
-  await world.get('/data-views', asking(`  ${fault.replace(';in', '; in')} `))
-  const { body } = await world.control('GET', '/faults')
+  const refused = await emulator.get('/data-views', asking(fault))
+  await emulator.get('/data-views', asking(`  ${fault.replace(';in', '; in')} `))
+  const { body } = await emulator.control('GET', '/faults')
   const id = 'header:server-error;detail="Not%20now";in=2'
   expect(body.data).toMatchObject([{ id, source: 'header', preset: 'server-error', matched: 2, fired: 1 }])
-  expect(world.sandbox.log.entries().at(-2)).toMatchObject({
+  expect(emulator.sandbox.log.entries().at(-2)).toMatchObject({
     status: 500,
     headers: { 'x-emulator-fault': fault },
   })
-  const explained = await world.control('GET', `/explain/${refused.headers.get('x-emulator-request-id')}`)
+  const explained = await emulator.control('GET', `/explain/${refused.headers.get('x-emulator-request-id')}`)
   expect(explained.body.faults).toMatchObject([{ rule: id, source: 'header', fired: true }])
 })
 
 test('every preset about requests can be named', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const names = [...workspaceService.presets.values()].flatMap(({ name, match }) =>
     match !== 'everything' && match.webhook !== undefined ? [] : [name],
   )
   for (const name of names) {
-    const { status, text } = await world.get('/data-views', asking(`${name};after=1000000`))
+    const { status, text } = await emulator.get('/data-views', asking(`${name};after=1000000`))
     expect([name, status, text]).toEqual([name, 200, expect.anything()])
   }
-  expect(armed(world).map(({ preset }) => preset)).toEqual(names)
+  expect(armed(emulator).map(({ preset }) => preset)).toEqual(names)
 })
 
 test.for([
@@ -179,88 +179,88 @@ test.for([
   [`server-error;detail="${'x'.repeat(200)}"`, 'is too long: one fault may have 193 characters.'],
   ['webhook-dropped', 'The preset webhook-dropped is about webhooks, which belong to no request.'],
 ] as const)('%s is refused before anything happens', async ([fault, message]) => {
-  const world = await testWorld()
-  const before = world.digest()
-  const { status, body, headers } = await world.get('/data-views', asking(fault))
+  const emulator = await testEmulator()
+  const before = emulator.digest()
+  const { status, body, headers } = await emulator.get('/data-views', asking(fault))
   expect([status, body.error, body.message]).toEqual([400, 'bad_request', expect.stringContaining(message)])
   expect(body.message).toMatch(/^The header X-Emulator-Fault cannot be obeyed\. /)
   expect(body.details.errors).toMatchObject([{ pointer: '/headers/x-emulator-fault' }])
   expect(headers.get('x-ratelimit-remaining')).toBe('200')
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
-test('a refusal says the way out, in the dialect of the operation', async () => {
-  const world = await batchWorld()
-  const { status, headers, body } = await world.post('/batch-predictions', aBatch(), asking('slow-drop'))
+test('a refusal says the way out, in the error format of the operation', async () => {
+  const emulator = await batchEmulator()
+  const { status, headers, body } = await emulator.post('/batch-predictions', aBatch(), asking('slow-drop'))
   expect([status, headers.get('content-type')]).toEqual([400, 'application/problem+json'])
   expect(body.detail).toMatch(
     /Did you mean "slow-drip"\? GET \/__emulator\/faults\/presets lists every preset\.$/,
   )
-  expect(world.state('batch_predictions')).toEqual([])
-  const unknown = await world.get('/data-views', asking('server-error;stauts=1'))
+  expect(emulator.state('batch_predictions')).toEqual([])
+  const unknown = await emulator.get('/data-views', asking('server-error;stauts=1'))
   expect(unknown.body.mitigation).toMatch(
     /^server-error takes nth, first, .*, status, code, detail, effects\.$/,
   )
 })
 
 test('of several members one that is wrong keeps all from being armed', async () => {
-  const world = await testWorld()
-  expect((await world.get('/data-views', asking('server-error, server-eror'))).status).toBe(400)
-  expect(armed(world)).toEqual([])
+  const emulator = await testEmulator()
+  expect((await emulator.get('/data-views', asking('server-error, server-eror'))).status).toBe(400)
+  expect(armed(emulator)).toEqual([])
 })
 
 test('at most 200 rules of headers stay; those that have waited longest go', async () => {
-  const world = await testWorld()
-  const ask = (n: number) => world.get('/data-views', asking(`server-error;after=1000;label=l${n}`))
+  const emulator = await testEmulator()
+  const ask = (n: number) => emulator.get('/data-views', asking(`server-error;after=1000;label=l${n}`))
   await ask(0)
   await ask(1)
-  world.advance('1m')
+  emulator.advance('1m')
   await ask(0)
   for (let n = 2; n < 202; n++) await ask(n)
-  const labels = armed(world).map(({ id }) => id.replace(/.*=l/, ''))
+  const labels = armed(emulator).map(({ id }) => id.replace(/.*=l/, ''))
   expect(labels).toHaveLength(200)
   expect(labels).not.toContain('1')
   expect(labels).not.toContain('0')
   expect(labels).toContain('201')
-  expect(world.state('$fault_counters').some(({ rule }) => rule.endsWith('=l1'))).toBe(false)
+  expect(emulator.state('$fault_counters').some(({ rule }) => rule.endsWith('=l1'))).toBe(false)
 })
 
-test('rules of headers belong to their world, and leave with it', async () => {
-  const world = await testWorld()
-  expect(await statuses(world, 'server-error', 2)).toEqual([500, 200])
-  const other = await world.get(
+test('rules of headers belong to their sandbox, and leave with it', async () => {
+  const emulator = await testEmulator()
+  expect(await statuses(emulator, 'server-error', 2)).toEqual([500, 200])
+  const other = await emulator.get(
     '/data-views',
     asking('server-error', { headers: { 'X-Emulator-Sandbox': 'w2' } }),
   )
   expect(other.status).toBe(500)
-  await world.control('POST', '/reset', {})
-  expect(armed(world)).toEqual([])
-  expect(await statuses(world, 'server-error', 1)).toEqual([500])
+  await emulator.control('POST', '/reset', {})
+  expect(armed(emulator)).toEqual([])
+  expect(await statuses(emulator, 'server-error', 1)).toEqual([500])
 })
 
 test('an empty header asks for nothing', async () => {
-  const world = await testWorld()
-  expect((await world.get('/data-views', asking(''))).status).toBe(200)
-  expect(armed(world)).toEqual([])
+  const emulator = await testEmulator()
+  expect((await emulator.get('/data-views', asking(''))).status).toBe(200)
+  expect(armed(emulator)).toEqual([])
 })
 
 test('answers name the rules that fired on them where that is asked for, and pages may read it', async () => {
-  const open = await testWorld({ revealFaults: true })
+  const open = await testEmulator({ revealFaults: true })
   const from = { headers: { Origin: 'http://localhost:3000' } }
   const failed = await open.get('/data-views', asking('server-error;status=503', from))
   expect(failed.headers.get('x-emulator-fault')).toBe('header:server-error;status=503')
   expect(failed.headers.get('access-control-expose-headers')).toContain('X-Emulator-Fault')
   expect((await open.get('/data-views')).headers.has('x-emulator-fault')).toBe(false)
-  const closed = await testWorld()
+  const closed = await testEmulator()
   expect((await closed.get('/data-views', asking('server-error'))).headers.has('x-emulator-fault')).toBe(
     false,
   )
 })
 
 test('a preflight of a page is granted the header, and met by no fault', async () => {
-  const world = await testWorld()
-  await world.control('POST', '/faults', { preset: 'server-error', match: 'everything' })
-  const { status, headers } = await world.request('OPTIONS', '/data-views', {
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', { preset: 'server-error', match: 'everything' })
+  const { status, headers } = await emulator.request('OPTIONS', '/data-views', {
     headers: {
       Origin: 'http://localhost:3000',
       'Access-Control-Request-Method': 'GET',
@@ -271,19 +271,19 @@ test('a preflight of a page is granted the header, and met by no fault', async (
 })
 
 test('a fault that cuts before the body is read is decided in time', async () => {
-  const world = await testWorld()
-  await expect(world.get('/data-views', asking('fin-before-headers'))).rejects.toThrow('fetch failed')
-  await expect(world.post('/pages', {}, asking('cut-mid-body;at=before-read'))).rejects.toThrow(
+  const emulator = await testEmulator()
+  await expect(emulator.get('/data-views', asking('fin-before-headers'))).rejects.toThrow('fetch failed')
+  await expect(emulator.post('/pages', {}, asking('cut-mid-body;at=before-read'))).rejects.toThrow(
     'fetch failed',
   )
-  expect((await world.get('/data-views', asking('fin-before-headers'))).status).toBe(200)
-  expect(world.state('pages')).toEqual([])
+  expect((await emulator.get('/data-views', asking('fin-before-headers'))).status).toBe(200)
+  expect(emulator.state('pages')).toEqual([])
 })
 
 test('a path that is no route heeds the header as well, and refuses what it does not know', async () => {
-  const world = await testWorld()
-  const first = await world.get('/nowhere', asking('server-error'))
-  expect([first.status, (await world.get('/nowhere', asking('server-error'))).status]).toEqual([500, 404])
-  const refused = await world.get('/nowhere', asking('server-eror'))
+  const emulator = await testEmulator()
+  const first = await emulator.get('/nowhere', asking('server-error'))
+  expect([first.status, (await emulator.get('/nowhere', asking('server-error'))).status]).toEqual([500, 404])
+  const refused = await emulator.get('/nowhere', asking('server-eror'))
   expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('server-error')])
 })

@@ -1,84 +1,85 @@
 import { expect, test } from 'vitest'
-import type { AuthFault } from '../../src/kernel/faults/actions.ts'
-import { aBatch, batchWorld } from '../support/batches.ts'
+import type { AuthFault } from '../../src/core/faults/actions.ts'
+import { change } from '../../src/core/sandboxes/change.ts'
+import { aBatch, batchEmulator } from '../support/batches.ts'
+import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
 import { expectStandardError } from '../support/refusal.ts'
 import { sampleRecords } from '../support/sample-calls.ts'
-import { type TestWorld, testWorld } from '../support/world.ts'
 
-function auth(world: TestWorld, fault: AuthFault, by?: 'api_key'): void {
-  armRule(world.sandbox, { when: by === undefined ? {} : { by }, do: [{ auth: fault }] })
+function auth(emulator: TestEmulator, fault: AuthFault, by?: 'api_key'): void {
+  armRule(emulator.sandbox, { when: by === undefined ? {} : { by }, do: [{ auth: fault }] })
 }
 
 test('R121 an expired key is refused with 401, and the challenge says invalid_token', async () => {
-  const world = await testWorld()
-  auth(world, { expire_now: true })
-  const answer = await world.post('/pages', { name: 'Plan' })
+  const emulator = await testEmulator()
+  auth(emulator, { expire_now: true })
+  const answer = await emulator.post('/pages', { name: 'Plan' })
   expectStandardError(answer, 401, 'unauthorized')
   expect(answer.body.message).toBe('The key has expired.')
   expect(answer.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
-  expect(world.state('pages')).toEqual([])
-  expect(world.sandbox.log.entries().at(-1)).toMatchObject({
-    decided: 'identify',
+  expect(emulator.state('pages')).toEqual([])
+  expect(emulator.sandbox.log.entries().at(-1)).toMatchObject({
+    decided: 'authenticate',
     caller: { key_id: 'key-owner' },
   })
 })
 
 test('R121 on batch endpoints it is problem details', async () => {
-  const world = await batchWorld()
-  auth(world, { expire_now: true })
-  const answer = await world.post('/batch-predictions', aBatch())
+  const emulator = await batchEmulator()
+  auth(emulator, { expire_now: true })
+  const answer = await emulator.post('/batch-predictions', aBatch())
   expect([answer.status, answer.headers.get('content-type')]).toEqual([401, 'application/problem+json'])
 })
 
 test('R121 a key expires behind so many calls, each key by itself', async () => {
-  const world = await testWorld()
-  auth(world, { expire_after_calls: 2 }, 'api_key')
+  const emulator = await testEmulator()
+  auth(emulator, { expire_after_calls: 2 }, 'api_key')
   const calls = ['KU', 'KU', 'KM', 'KU', 'KM', 'KM', 'KU'] as const
   const statuses: number[] = []
-  for (const key of calls) statuses.push((await world.get('/agents', { key })).status)
+  for (const key of calls) statuses.push((await emulator.get('/agents', { key })).status)
   expect(statuses).toEqual([200, 200, 200, 401, 200, 401, 401])
 })
 
 test('T06 a refused key uses up nothing', async () => {
-  const world = await testWorld()
-  armRule(world.sandbox, { when: { nth: 1 }, do: [{ auth: { expire_now: true } }] })
-  await world.get('/agents')
-  expect((await world.get('/agents')).headers.get('x-ratelimit-remaining')).toBe('199')
+  const emulator = await testEmulator()
+  armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ auth: { expire_now: true } }] })
+  await emulator.get('/agents')
+  expect((await emulator.get('/agents')).headers.get('x-ratelimit-remaining')).toBe('199')
 })
 
-test('U069 a revoked key is gone for this and all later requests, until the world is reset', async () => {
-  const world = await testWorld()
-  armRule(world.sandbox, { when: { nth: 1 }, do: [{ auth: { revoke: true } }] })
+test('U069 a revoked key is gone for this and all later requests, until the sandbox is reset', async () => {
+  const emulator = await testEmulator()
+  armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ auth: { revoke: true } }] })
   const commits: string[][] = []
-  world.sandbox.store.onCommit(({ changes }) =>
+  emulator.sandbox.store.onCommit(({ changes }) =>
     commits.push(changes.map(({ table, id }) => `${table}/${id}`)),
   )
-  const answer = await world.get('/agents')
+  const answer = await emulator.get('/agents')
   expectStandardError(answer, 401, 'unauthorized')
   expect(answer.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
   expect(commits).toContainEqual(['api_keys/key-owner'])
-  expect((await world.get('/agents')).status).toBe(401)
-  expect((await world.get('/agents', { key: 'KM' })).status).toBe(200)
-  await world.control('POST', '/reset')
-  expect((await world.get('/agents')).status).toBe(200)
+  expect((await emulator.get('/agents')).status).toBe(401)
+  expect((await emulator.get('/agents', { key: 'KM' })).status).toBe(200)
+  await emulator.control('POST', '/reset')
+  expect((await emulator.get('/agents')).status).toBe(200)
 })
 
 test('R147 a user key that acts as a service key is refused where a person is needed', async () => {
-  const world = await testWorld({ collections: sampleRecords })
-  auth(world, { kind: 'service' })
+  const emulator = await testEmulator({ collections: sampleRecords })
+  auth(emulator, { kind: 'service' })
   const body = { code: 'c', state: 'state-of-flow', redirect_uri: 'https://app.example/callback' }
-  const answer = await world.post('/organization/mcp-servers/server-1/oauth-callback', body)
+  const answer = await emulator.post('/organization/mcp-servers/server-1/oauth-callback', body)
   expect([answer.status, answer.body.error]).toEqual([403, 'mcp_oauth_requires_user_principal'])
 })
 
 test('R147 a service key that acts as a user key acts for somebody of its teamspace', async () => {
-  const world = await testWorld({ collections: sampleRecords })
-  auth(world, { kind: 'user' })
+  const emulator = await testEmulator({ collections: sampleRecords })
+  auth(emulator, { kind: 'user' })
   const body = { code: 'c', state: 'state-of-flow', redirect_uri: 'https://app.example/callback' }
-  const answer = await world.post('/organization/mcp-servers/server-1/oauth-callback', body, { key: 'KS' })
+  const answer = await emulator.post('/organization/mcp-servers/server-1/oauth-callback', body, { key: 'KS' })
   expect(answer.status).toBe(200)
-  expect(world.sandbox.log.entries().at(-1)?.caller).toMatchObject({
+  expect(emulator.sandbox.log.entries().at(-1)?.caller).toMatchObject({
     key_id: 'key-service',
     kind: 'user',
     user_id: 'user-owner',
@@ -87,24 +88,24 @@ test('R147 a service key that acts as a user key acts for somebody of its teamsp
 })
 
 test('a service key where no user has one acts for nobody, and is refused', async () => {
-  const world = await testWorld()
-  world.sandbox.change(({ tx }) => {
+  const emulator = await testEmulator()
+  change(emulator.sandbox, ({ tx }) => {
     for (const key of ['key-owner', 'key-member', 'key-outsider', 'key-second']) tx.delete('api_keys', key)
   })
-  auth(world, { kind: 'user' })
-  expect((await world.get('/agents', { key: 'KS' })).status).toBe(403)
+  auth(emulator, { kind: 'user' })
+  expect((await emulator.get('/agents', { key: 'KS' })).status).toBe(403)
 })
 
 test('a key of the asked kind stays as it is', async () => {
-  const world = await testWorld()
-  auth(world, { kind: 'user' })
-  await world.get('/agents', { key: 'KM' })
-  expect(world.sandbox.log.entries().at(-1)?.caller).toMatchObject({ user_id: 'user-member' })
+  const emulator = await testEmulator()
+  auth(emulator, { kind: 'user' })
+  await emulator.get('/agents', { key: 'KM' })
+  expect(emulator.sandbox.log.entries().at(-1)?.caller).toMatchObject({ user_id: 'user-member' })
 })
 
 test('an unknown key is refused as ever', async () => {
-  const world = await testWorld()
-  auth(world, { revoke: true })
-  const answer = await world.get('/agents', { token: 'nobody' })
+  const emulator = await testEmulator()
+  auth(emulator, { revoke: true })
+  const answer = await emulator.get('/agents', { token: 'nobody' })
   expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
 })

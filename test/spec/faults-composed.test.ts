@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { brotliDecompressSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../src/kernel/json.ts'
+import type { JsonObject } from '../../src/core/json.ts'
 import { aBatch } from '../support/batches.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 import { viaFetch, viaHttp } from '../support/wire-client.ts'
@@ -112,9 +112,9 @@ test('composed: bytes behind the end of the message', async () => {
 test('composed: bytes that are no HTTP at all', async () => {
   const stage = await withRule({
     match: { operation: 'teamspace-users.list' },
-    do: [{ raw: { base64: Buffer.from('SSH-2.0-door\r\n').toString('base64') } }],
+    do: [{ raw: { base64: Buffer.from('SSH-2.0-adapter\r\n').toString('base64') } }],
   })
-  expect(await stage.raw('GET', USERS)).toMatchObject({ text: 'SSH-2.0-door\r\n', end: 'fin' })
+  expect(await stage.raw('GET', USERS)).toMatchObject({ text: 'SSH-2.0-adapter\r\n', end: 'fin' })
   expect((await stage.call('GET', USERS)).error).toBeDefined()
 })
 
@@ -128,7 +128,7 @@ test('composed: 204 with a body, which no client may read as the next answer', a
   expect(split(text).body).toContain('"object":"list"')
 })
 
-test('composed: a server whose clock is five minutes behind, while the world is in time', async () => {
+test('composed: a server whose clock is five minutes behind, while the sandbox is in time', async () => {
   const stage = await withRule({ match: 'everything', do: [{ clock: { offset: '-5m' } }] })
   const { headers, body } = await stage.call('POST', '/pages', { json: { name: 'x' } })
   expect(headers.date).toBe('Sun, 01 Mar 2026 11:55:00 GMT')

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
-import { checkDraft } from '../../src/kernel/faults/arm.ts'
+import { checkDraft } from '../../src/core/faults/arm.ts'
 import { workspaceService } from '../../src/resources/index.ts'
-import { type TestWorld, testWorld } from '../support/world.ts'
+import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 
 const fail = { match: { operation: 'data-views.list' }, do: [{ respond: { status: 503 } }] }
 
-async function idsOf(world: TestWorld): Promise<string[]> {
-  const { body } = await world.control('GET', '/faults')
+async function idsOf(emulator: TestEmulator): Promise<string[]> {
+  const { body } = await emulator.control('GET', '/faults')
   return body.data.map(({ id }: { id: string }) => id)
 }
 
 test('a rule is armed, counted, listed, shown and removed', async () => {
-  const world = await testWorld()
-  const armed = await world.control('POST', '/faults', { ...fail, id: 'down', when: { nth: 2 } })
+  const emulator = await testEmulator()
+  const armed = await emulator.control('POST', '/faults', { ...fail, id: 'down', when: { nth: 2 } })
   expect([armed.status, armed.body]).toEqual([
     201,
     {
@@ -38,46 +38,50 @@ test('a rule is armed, counted, listed, shown and removed', async () => {
     },
   ])
   const statuses = [
-    await world.get('/data-views'),
-    await world.get('/data-views'),
-    await world.get('/agents'),
+    await emulator.get('/data-views'),
+    await emulator.get('/data-views'),
+    await emulator.get('/agents'),
   ]
   expect(statuses.map(({ status }) => status)).toEqual([200, 503, 200])
-  const { body } = await world.control('GET', '/faults')
+  const { body } = await emulator.control('GET', '/faults')
   expect(body).toMatchObject({
     object: 'list',
     never_fired: [],
     data: [{ id: 'down', matched: 2, fired: 1 }],
   })
-  expect((await world.control('GET', '/faults/down')).body).toEqual(body.data[0])
-  expect((await world.control('DELETE', '/faults/down')).body).toEqual(body.data[0])
-  expect(await idsOf(world)).toEqual([])
-  expect(world.sandbox.document().fault_counters).toEqual([])
+  expect((await emulator.control('GET', '/faults/down')).body).toEqual(body.data[0])
+  expect((await emulator.control('DELETE', '/faults/down')).body).toEqual(body.data[0])
+  expect(await idsOf(emulator)).toEqual([])
+  expect(emulator.sandbox.document().fault_counters).toEqual([])
 })
 
 test('a list of rules is armed whole or not at all', async () => {
-  const world = await testWorld()
-  const refused = await world.control('POST', '/faults', [
+  const emulator = await testEmulator()
+  const refused = await emulator.control('POST', '/faults', [
     fail,
     { ...fail, id: 'x' },
     { ...fail, prioritty: 1 },
   ])
   expect([refused.status, refused.body.details.errors]).toEqual([
     400,
-    [{ pointer: '/2/prioritty', detail: 'is not a known member. Did you mean "priority"?' }],
+    [{ pointer: '/2/prioritty', detail: 'is not a known field. Did you mean "priority"?' }],
   ])
-  const clash = await world.control('POST', '/faults', [
+  const clash = await emulator.control('POST', '/faults', [
     { ...fail, id: 'x' },
     { ...fail, id: 'x' },
   ])
   expect([clash.status, clash.body.message]).toEqual([409, 'There is a fault rule "x" already.'])
-  expect(await idsOf(world)).toEqual([])
-  const taken = await world.control('POST', '/faults', [fail, fail, { preset: 'rate-limited', priority: 1 }])
+  expect(await idsOf(emulator)).toEqual([])
+  const taken = await emulator.control('POST', '/faults', [
+    fail,
+    fail,
+    { preset: 'rate-limited', priority: 1 },
+  ])
   expect([taken.status, taken.body.data.map(({ id }: { id: string }) => id)]).toEqual([
     201,
     ['fault', 'fault-2', 'rate-limited'],
   ])
-  expect(await idsOf(world)).toEqual(['rate-limited', 'fault', 'fault-2'])
+  expect(await idsOf(emulator)).toEqual(['rate-limited', 'fault', 'fault-2'])
 })
 
 test.for<[body: unknown, pointer: string, detail: RegExp]>([
@@ -94,34 +98,34 @@ test.for<[body: unknown, pointer: string, detail: RegExp]>([
     /Did you mean "before-head"\?/,
   ],
 ])('POST /faults refuses %j', async ([body, pointer, detail]) => {
-  const world = await testWorld()
-  const before = world.digest()
-  const answer = await world.control('POST', '/faults', body)
+  const emulator = await testEmulator()
+  const before = emulator.digest()
+  const answer = await emulator.control('POST', '/faults', body)
   expect(answer.status).toBe(400)
   expect(answer.body.details.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test('every preset is a rule that could have been written out, with an example that arms it', async () => {
-  const world = await testWorld()
-  const { body } = await world.control('GET', '/faults/presets')
+  const emulator = await testEmulator()
+  const { body } = await emulator.control('GET', '/faults/presets')
   expect(body.data.length).toBe(workspaceService.presets.size)
   expect(body.data.length).toBeGreaterThan(60)
-  for (const { name, family, says, example, ...written } of body.data) {
-    const checked = checkDraft(written, world.sandbox.service, world.sandbox.settings)
+  for (const { name, family, description, example, ...written } of body.data) {
+    const checked = checkDraft(written, emulator.sandbox.service, emulator.sandbox.settings)
     expect([name, 'issues' in checked ? checked.issues : []]).toEqual([name, []])
-    expect([name, typeof family, says.endsWith('.')]).toEqual([name, 'string', true])
-    const armed = await world.control('POST', '/faults', example)
+    expect([name, typeof family, description.endsWith('.')]).toEqual([name, 'string', true])
+    const armed = await emulator.control('POST', '/faults', example)
     expect([armed.status, armed.body.preset]).toEqual([201, name])
-    expect((await world.control('GET', `/faults/presets/${name}`)).body).toEqual(
+    expect((await emulator.control('GET', `/faults/presets/${name}`)).body).toEqual(
       body.data.find((each: { name: string }) => each.name === name),
     )
   }
 })
 
 test('magic values are listed where they are obeyed', async () => {
-  const [world, strict] = [await testWorld(), await testWorld({ strict: true })]
-  const values = (await world.control('GET', '/faults/presets')).body.magic_values
+  const [emulator, strict] = [await testEmulator(), await testEmulator({ strict: true })]
+  const values = (await emulator.control('GET', '/faults/presets')).body.magic_values
   expect(values.map(({ operation }: { operation: string }) => operation)).toEqual(
     workspaceService.magic.map(({ operation }) => operation),
   )
@@ -145,18 +149,18 @@ test.for([
     'The control interface has no route /__emulator/faults/down/rest. Did you mean "/__emulator/faults/down/reset"?',
   ],
 ])('%s %s is told the nearest name', async ([method, path, message]) => {
-  const world = await testWorld()
-  await world.control('POST', '/faults', { ...fail, id: 'down' })
-  const answer = await world.control(method ?? '', path ?? '', method === 'PATCH' ? {} : undefined)
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', { ...fail, id: 'down' })
+  const answer = await emulator.control(method ?? '', path ?? '', method === 'PATCH' ? {} : undefined)
   expect([answer.status, answer.body.message]).toEqual([404, message])
 })
 
 test('a rule is changed by a merge patch, and its counters go on', async () => {
-  const world = await testWorld()
-  await world.control('POST', '/faults', { ...fail, id: 'a', when: { nth: 2 }, ttl: '1h' })
-  await world.get('/data-views')
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', { ...fail, id: 'a', when: { nth: 2 }, ttl: '1h' })
+  await emulator.get('/data-views')
   const patch = { match: { method: 'GET' }, when: { nth: 3 }, ttl: null, description: 'The third' }
-  const { status, body } = await world.control('PATCH', '/faults/a', patch)
+  const { status, body } = await emulator.control('PATCH', '/faults/a', patch)
   expect([status, body]).toMatchObject([
     200,
     {
@@ -167,7 +171,7 @@ test('a rule is changed by a merge patch, and its counters go on', async () => {
       matched: 1,
     },
   ])
-  const statuses = [await world.get('/data-views'), await world.get('/data-views')]
+  const statuses = [await emulator.get('/data-views'), await emulator.get('/data-views')]
   expect(statuses.map(({ status }) => status)).toEqual([200, 503])
 })
 
@@ -177,102 +181,102 @@ test.for<[patch: object, pointer: string, detail: RegExp]>([
   [{ match: null }, '/match', /is required/],
   [{ do: null }, '/do', /at least one action/],
   [{ whn: {} }, '/whn', /Did you mean "when"\?/],
-  [{ source: 'header' }, '/source', /not a known member/],
+  [{ source: 'header' }, '/source', /not a known field/],
   [{ when: { nth: 0 } }, '/when/nth', /from 1/],
 ])('a patch %j is refused, and the rule stays', async ([patch, pointer, detail]) => {
-  const world = await testWorld()
-  await world.control('POST', '/faults', { ...fail, id: 'a' })
-  const before = world.digest()
-  const answer = await world.control('PATCH', '/faults/a', patch)
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', { ...fail, id: 'a' })
+  const before = emulator.digest()
+  const answer = await emulator.control('PATCH', '/faults/a', patch)
   expect(answer.status).toBe(400)
   expect(answer.body.details.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test('a rule that is reset counts from the beginning', async () => {
-  const world = await testWorld()
-  await world.control('POST', '/faults', { ...fail, id: 'a', times: 1 })
-  const get = async () => (await world.get('/data-views')).status
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', { ...fail, id: 'a', times: 1 })
+  const get = async () => (await emulator.get('/data-views')).status
   expect([await get(), await get()]).toEqual([503, 200])
-  expect((await world.control('GET', '/faults/a')).body.status).toBe('spent')
-  const { body } = await world.control('POST', '/faults/a/reset')
+  expect((await emulator.control('GET', '/faults/a')).body.status).toBe('spent')
+  const { body } = await emulator.control('POST', '/faults/a/reset')
   expect(body).toMatchObject({ id: 'a', status: 'armed', matched: 0, fired: 0 })
   expect([await get(), await get()]).toEqual([503, 200])
 })
 
 test('all rules are removed at once, and those that never fired are named', async () => {
-  const world = await testWorld()
-  await world.control('POST', '/faults', [
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', [
     { ...fail, id: 'fires' },
     { ...fail, id: 'waits', when: { nth: 9 } },
   ])
-  await world.get('/data-views')
-  expect((await world.control('GET', '/faults')).body.never_fired).toEqual(['waits'])
-  const { body } = await world.control('DELETE', '/faults')
+  await emulator.get('/data-views')
+  expect((await emulator.control('GET', '/faults')).body.never_fired).toEqual(['waits'])
+  const { body } = await emulator.control('DELETE', '/faults')
   expect(body).toEqual({ removed: ['fires', 'waits'], never_fired: ['waits'] })
-  expect(await idsOf(world)).toEqual([])
-  expect((await world.get('/data-views')).status).toBe(200)
+  expect(await idsOf(emulator)).toEqual([])
+  expect((await emulator.get('/data-views')).status).toBe(200)
 })
 
 test('a rule belongs to its sandbox alone', async () => {
-  const world = await testWorld()
-  await world.in('w2')('POST', '/faults', fail)
-  expect(await idsOf(world)).toEqual([])
-  expect((await world.get('/data-views')).status).toBe(200)
-  expect((await world.get('/data-views', { headers: { 'x-emulator-sandbox': 'w2' } })).status).toBe(503)
+  const emulator = await testEmulator()
+  await emulator.in('w2')('POST', '/faults', fail)
+  expect(await idsOf(emulator)).toEqual([])
+  expect((await emulator.get('/data-views')).status).toBe(200)
+  expect((await emulator.get('/data-views', { headers: { 'x-emulator-sandbox': 'w2' } })).status).toBe(503)
 })
 
 test('a rule for everything touches neither the control interface nor CORS preflights', async () => {
-  const world = await testWorld()
-  await world.control('POST', '/faults', { ...fail, match: 'everything' })
-  expect((await world.control('GET', '/health')).status).toBe(200)
-  expect((await world.control('GET', '/faults')).body.data[0]).toMatchObject({ matched: 0 })
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', { ...fail, match: 'everything' })
+  expect((await emulator.control('GET', '/health')).status).toBe(200)
+  expect((await emulator.control('GET', '/faults')).body.data[0]).toMatchObject({ matched: 0 })
   const headers = { origin: 'http://localhost:3000', 'access-control-request-method': 'GET' }
-  expect((await world.request('OPTIONS', '/data-views', { headers })).status).toBe(204)
-  expect((await world.get('/data-views')).status).toBe(503)
+  expect((await emulator.request('OPTIONS', '/data-views', { headers })).status).toBe(204)
+  expect((await emulator.get('/data-views')).status).toBe(503)
 })
 
 test('the log names the rules that fired on a request', async () => {
-  const world = await testWorld()
-  await world.control('POST', '/faults', [
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', [
     { ...fail, id: 'a', then: 'continue' },
     { ...fail, id: 'b' },
     { ...fail, id: 'c' },
   ])
-  await world.get('/data-views')
-  await world.get('/agents')
-  const { body } = await world.control('GET', '/requests')
+  await emulator.get('/data-views')
+  await emulator.get('/agents')
+  const { body } = await emulator.control('GET', '/requests')
   expect(body.data.map(({ faults }: { faults: string[] }) => faults)).toEqual([['a', 'b'], []])
 })
 
 test('a request that was cut off before it was performed has the status 0, by which it is found', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const cut = { match: { operation: 'data-views.list' }, do: [{ cut: { at: 'before-read', how: 'rst' } }] }
-  await world.control('POST', '/faults', { ...cut, id: 'gone', when: { nth: 1 } })
-  await expect(world.get('/data-views')).rejects.toThrow('fetch failed')
-  expect((await world.get('/data-views')).status).toBe(200)
-  const { body } = await world.control('GET', '/requests?status=0')
-  expect(body.data).toMatchObject([{ status: 0, decided: 'interfere', faults: ['gone'], error: null }])
+  await emulator.control('POST', '/faults', { ...cut, id: 'gone', when: { nth: 1 } })
+  await expect(emulator.get('/data-views')).rejects.toThrow('fetch failed')
+  expect((await emulator.get('/data-views')).status).toBe(200)
+  const { body } = await emulator.control('GET', '/requests?status=0')
+  expect(body.data).toMatchObject([{ status: 0, decided: 'faultsBefore', faults: ['gone'], error: null }])
   const match = { status: 0, operation: 'data-views.list', path: { regex: 'views$' } }
-  const verified = await world.control('POST', '/requests/verify', { match, count: { exactly: 1 } })
+  const verified = await emulator.control('POST', '/requests/verify', { match, count: { exactly: 1 } })
   expect([verified.status, verified.body.matched]).toEqual([200, [body.data[0].id]])
 })
 
 test('who waits on a connection that a fault holds is let go when the rule is removed', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const hold = { do: [{ cut: { at: 'before-head', how: 'pause' } }] }
-  await world.control('POST', '/faults', [
+  await emulator.control('POST', '/faults', [
     { ...hold, id: 'one', match: { operation: 'data-views.list' } },
     { ...hold, id: 'two', match: { operation: 'agents.list' } },
   ])
   const ended: string[] = []
-  const waits = (path: string) => world.get(path).then(String, () => void ended.push(path))
+  const waits = (path: string) => emulator.get(path).then(String, () => void ended.push(path))
   const both = [waits('/data-views'), waits('/agents')]
-  await expect.poll(async () => (await world.control('GET', '/requests')).body.matched).toBe(2)
-  await world.control('DELETE', '/faults/one')
+  await expect.poll(async () => (await emulator.control('GET', '/requests')).body.matched).toBe(2)
+  await emulator.control('DELETE', '/faults/one')
   await both[0]
   expect(ended).toEqual(['/data-views'])
-  await world.control('DELETE', '/faults')
+  await emulator.control('DELETE', '/faults')
   await both[1]
   expect(ended).toEqual(['/data-views', '/agents'])
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type TestWorld, type TestWorldOptions, testWorld } from '../support/world.ts'
+import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
 
 const CLIENTS = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7', 'c8'] as const
 
@@ -17,13 +17,13 @@ function rule(id: string, status: number, when: object, then: string) {
 }
 
 /** What each client saw of its calls, in order; all of them call at the same time. */
-async function seen(options: TestWorldOptions, turn: readonly string[] = CLIENTS): Promise<Decisions> {
-  const world = await testWorld({ ...options, limits: false })
-  await world.control('POST', '/faults', RULES)
-  const statuses = await Promise.all(turn.map((tag) => statusesOf(world, tag)))
+async function seen(options: TestEmulatorOptions, turn: readonly string[] = CLIENTS): Promise<Decisions> {
+  const emulator = await testEmulator({ ...options, limits: false })
+  await emulator.control('POST', '/faults', RULES)
+  const statuses = await Promise.all(turn.map((tag) => statusesOf(emulator, tag)))
   return {
     statuses: Object.fromEntries(CLIENTS.map((tag) => [tag, statuses[turn.indexOf(tag)] ?? []])),
-    fired: await firedOf(world),
+    fired: await firedOf(emulator),
   }
 }
 
@@ -33,16 +33,16 @@ interface Decisions {
   readonly fired: Readonly<Record<string, readonly string[]>>
 }
 
-async function statusesOf(world: TestWorld, tag: string): Promise<number[]> {
+async function statusesOf(emulator: TestEmulator, tag: string): Promise<number[]> {
   const statuses: number[] = []
   for (let n = 0; n < CALLS; n++)
-    statuses.push((await world.get('/data-views', { headers: { 'x-emulator-tag': tag } })).status)
+    statuses.push((await emulator.get('/data-views', { headers: { 'x-emulator-tag': tag } })).status)
   return statuses
 }
 
-async function firedOf(world: TestWorld): Promise<Decisions['fired']> {
+async function firedOf(emulator: TestEmulator): Promise<Decisions['fired']> {
   const fired = new Map<string, string[]>(CLIENTS.map((tag) => [tag, []]))
-  for (const { headers, faults } of world.sandbox.log.entries()) {
+  for (const { headers, faults } of emulator.sandbox.log.entries()) {
     const ids = faults?.fired.map(({ rule }) => rule.id).join('+') ?? ''
     fired.get(String(headers['x-emulator-tag']))?.push(ids)
   }
@@ -65,12 +65,12 @@ test('another seed decides otherwise', async () => {
 
 test('clients are told apart by their keys, too, and what one does moves nothing for another', async () => {
   const run = async (others: number) => {
-    const world = await testWorld({ seed: 3, limits: false })
-    await world.control('POST', '/faults', rule('flaky', 503, { probability: 0.4, by: 'api_key' }, 'stop'))
+    const emulator = await testEmulator({ seed: 3, limits: false })
+    await emulator.control('POST', '/faults', rule('flaky', 503, { probability: 0.4, by: 'api_key' }, 'stop'))
     const statuses: number[] = []
     for (let n = 0; n < 20; n++) {
-      await Promise.all(Array.from({ length: others }, () => world.get('/data-views', { key: 'KS' })))
-      statuses.push((await world.get('/data-views')).status)
+      await Promise.all(Array.from({ length: others }, () => emulator.get('/data-views', { key: 'KS' })))
+      statuses.push((await emulator.get('/data-views')).status)
     }
     return statuses
   }

@@ -1,24 +1,29 @@
 import { cpSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { DeliverFault } from '../../src/kernel/faults/actions.ts'
+import type { DeliverFault } from '../../src/core/faults/actions.ts'
 import { temporaryDirectory } from '../cli/in-process.ts'
+import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { armed, completedBatch } from '../support/webhook-faults.ts'
-import { deliveriesOf, pass, webhookWorld } from '../support/webhook-world.ts'
 
 test('U060 R233 what faults have done to webhooks survives a crash, counters included', async () => {
   const [running, crashed] = [temporaryDirectory(), temporaryDirectory()]
   const options = (data: string) => ({ ephemeral: false, data })
-  const { world, receiver } = await webhookWorld(undefined, options(running))
+  const { emulator, receiver } = await webhookEmulator(undefined, options(running))
   const faults: readonly DeliverFault[] = [
     { drop: true },
     { delay: '10m', copies: 2 },
     { order: 'after-next', body: { status: 'late' } },
   ]
   for (const [n, deliver] of faults.entries()) {
-    await armed(world, { match: { webhook: '*' }, when: { nth: n + 1 }, then: 'continue', do: [{ deliver }] })
+    await armed(emulator, {
+      match: { webhook: '*' },
+      when: { nth: n + 1 },
+      then: 'continue',
+      do: [{ deliver }],
+    })
   }
-  for (let n = 0; n < 3; n++) await completedBatch(world)
-  const before = await deliveriesOf(world)
+  for (let n = 0; n < 3; n++) await completedBatch(emulator)
+  const before = await deliveriesOf(emulator)
   expect(before.map(({ status }: { status: string }) => status)).toEqual([
     'dropped',
     'waiting',
@@ -28,9 +33,9 @@ test('U060 R233 what faults have done to webhooks survives a crash, counters inc
   // The files of a process that goes on are those that it would leave if it died now; only its lock is its own.
   cpSync(running, crashed, { recursive: true, filter: (path) => !path.includes('lock') })
 
-  const { world: next } = await webhookWorld(undefined, options(crashed))
+  const { emulator: next } = await webhookEmulator(undefined, options(crashed))
   expect(await deliveriesOf(next)).toEqual(before)
-  expect(next.sandbox.document().fault_counters).toEqual(world.sandbox.document().fault_counters)
+  expect(next.sandbox.document().fault_counters).toEqual(emulator.sandbox.document().fault_counters)
   const last = await completedBatch(next)
   await pass(next, '1h')
   const idOf = ({ ref }: { ref: string }) => ref.split('/')[1]

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { FaultDraft } from '../../src/kernel/faults/draft.ts'
+import type { FaultDraft } from '../../src/core/faults/draft.ts'
 import { aBatch } from '../support/batches.ts'
+import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { armed } from '../support/webhook-faults.ts'
-import { deliveriesOf, pass, webhookWorld } from '../support/webhook-world.ts'
 
 /** What makes the webhook of a batch arrive before the answer that creates it. */
 const RACE: FaultDraft = {
@@ -13,60 +13,65 @@ const RACE: FaultDraft = {
 
 test('U060 the webhook of a batch arrives before the answer that says its id', async () => {
   const order: string[] = []
-  const { world } = await webhookWorld(({ body }) => {
+  const { emulator } = await webhookEmulator(({ body }) => {
     order.push(`webhook ${body.id}`)
     return 200
   })
-  await armed(world, RACE)
-  const { status, body } = await world.post('/batch-predictions', aBatch({ items: 1 }))
+  await armed(emulator, RACE)
+  const { status, body } = await emulator.post('/batch-predictions', aBatch({ items: 1 }))
   order.push(`answer ${body.id}`)
   expect([status < 300, order]).toEqual([true, [`webhook ${body.id}`, `answer ${body.id}`]])
 })
 
 test('U060 a receiver that asks the API about an answer that is still held gets its own', async () => {
   const seen: unknown[] = []
-  const { world } = await webhookWorld(async ({ text, body }) => {
-    const answer = await world.get(`/batch-predictions/${body.id}`)
+  const { emulator } = await webhookEmulator(async ({ text, body }) => {
+    const answer = await emulator.get(`/batch-predictions/${body.id}`)
     seen.push([answer.status, answer.text === text])
     return 200
   })
-  await armed(world, RACE)
-  const { body } = await world.post('/batch-predictions', aBatch({ items: 1 }))
+  await armed(emulator, RACE)
+  const { body } = await emulator.post('/batch-predictions', aBatch({ items: 1 }))
   expect(seen).toEqual([[200, true]])
-  expect(await deliveriesOf(world)).toMatchObject([
+  expect(await deliveriesOf(emulator)).toMatchObject([
     { ref: `batch_predictions/${body.id}`, status: 'delivered' },
   ])
 })
 
 test('U060 an answer is held no longer than its webhooks may take', async () => {
-  const { world } = await webhookWorld(() => undefined, { settings: { 'webhooks.timeout': '100ms' } })
-  await armed(world, RACE)
-  expect((await world.post('/batch-predictions', aBatch({ items: 1 }))).status).toBeLessThan(300)
-  expect(await deliveriesOf(world)).toMatchObject([{ status: 'failed', attempts: [{ outcome: 'timeout' }] }])
+  const { emulator } = await webhookEmulator(() => undefined, { settings: { 'webhooks.timeout': '100ms' } })
+  await armed(emulator, RACE)
+  expect((await emulator.post('/batch-predictions', aBatch({ items: 1 }))).status).toBeLessThan(300)
+  expect(await deliveriesOf(emulator)).toMatchObject([
+    { status: 'failed', attempts: [{ outcome: 'timeout' }] },
+  ])
 })
 
 test('U060 a receiver whose own creation is held for its webhook waits until that one has failed', async () => {
   const answers: number[] = []
-  const { world, receiver } = await webhookWorld(
+  const { emulator, receiver } = await webhookEmulator(
     async () => {
       if (receiver.received.length === 1)
-        answers.push((await world.post('/batch-predictions', aBatch())).status)
+        answers.push((await emulator.post('/batch-predictions', aBatch())).status)
       return 200
     },
     { settings: { 'webhooks.timeout': '200ms' } },
   )
-  await armed(world, RACE)
-  answers.push((await world.post('/batch-predictions', aBatch({ items: 1 }))).status)
-  await pass(world, '0s')
+  await armed(emulator, RACE)
+  answers.push((await emulator.post('/batch-predictions', aBatch({ items: 1 }))).status)
+  await pass(emulator, '0s')
   expect(answers.map((status) => status < 300)).toEqual([true, true])
-  expect(await deliveriesOf(world)).toMatchObject([
+  expect(await deliveriesOf(emulator)).toMatchObject([
     { status: 'failed', attempts: [{ outcome: 'timeout' }] },
     { status: 'delivered' },
   ])
 })
 
 test('U060 an answer that leaves no webhook is not held', async () => {
-  const { world } = await webhookWorld()
-  await armed(world, { match: { operation: 'pages.create' }, do: [{ deliver: { when: 'before-response' } }] })
-  expect((await world.post('/pages', { name: 'Plan' })).status).toBe(200)
+  const { emulator } = await webhookEmulator()
+  await armed(emulator, {
+    match: { operation: 'pages.create' },
+    do: [{ deliver: { when: 'before-response' } }],
+  })
+  expect((await emulator.post('/pages', { name: 'Plan' })).status).toBe(200)
 })

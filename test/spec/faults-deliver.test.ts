@@ -1,18 +1,18 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { DeliverFault } from '../../src/kernel/faults/actions.ts'
-import type { FaultDraft } from '../../src/kernel/faults/draft.ts'
+import type { DeliverFault } from '../../src/core/faults/actions.ts'
+import type { FaultDraft } from '../../src/core/faults/draft.ts'
 import { createBatch } from '../support/batches.ts'
-import { armed, completedBatch, faultedWorld } from '../support/webhook-faults.ts'
-import { deliveriesOf, pass, webhookWorld } from '../support/webhook-world.ts'
+import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
+import { armed, completedBatch, faultedEmulator } from '../support/webhook-faults.ts'
 
 test('U060 copies arrive with the same body and id, whichever envelope', async () => {
   for (const kind of ['none', 'typed']) {
     const settings = { 'webhooks.envelope': kind }
-    const { world, receiver } = await faultedWorld({ copies: 3 }, undefined, { settings })
-    await completedBatch(world)
-    await pass(world, '1h')
-    const deliveries = await deliveriesOf(world)
+    const { emulator, receiver } = await faultedEmulator({ copies: 3 }, undefined, { settings })
+    await completedBatch(emulator)
+    await pass(emulator, '1h')
+    const deliveries = await deliveriesOf(emulator)
     const [{ id }] = deliveries
     expect(receiver.received.map(({ text, headers }) => [text, headers['x-emulator-delivery']])).toEqual(
       Array.from({ length: 3 }, () => [receiver.received[0]?.text, id]),
@@ -26,46 +26,46 @@ test('U060 copies arrive with the same body and id, whichever envelope', async (
 })
 
 test('U060 a webhook that goes after the next arrives behind it, however the receiver answers', async () => {
-  const { world, receiver } = await faultedWorld({ order: 'after-next' }, () => 503, {}, { times: 1 })
-  const first = await completedBatch(world)
-  await pass(world, '30s')
+  const { emulator, receiver } = await faultedEmulator({ order: 'after-next' }, () => 503, {}, { times: 1 })
+  const first = await completedBatch(emulator)
+  await pass(emulator, '30s')
   expect(receiver.received).toEqual([])
-  const second = await completedBatch(world)
-  const { events } = await pass(world, '0s')
+  const second = await completedBatch(emulator)
+  const { events } = await pass(emulator, '0s')
   expect(receiver.received.map(({ body }) => body.id)).toEqual([second, first])
   expect(events.map(({ kind }) => kind)).toEqual(['webhook.failed', 'webhook.failed'])
 })
 
 test('U060 two webhooks of one instant change places', async () => {
-  const { world, receiver } = await faultedWorld({ order: 'after-next' })
-  const ids = [await createBatch(world, { items: 1 }), await createBatch(world, { items: 1 })].map(
+  const { emulator, receiver } = await faultedEmulator({ order: 'after-next' })
+  const ids = [await createBatch(emulator, { items: 1 }), await createBatch(emulator, { items: 1 })].map(
     ({ id }) => id,
   )
-  await pass(world, '10s')
+  await pass(emulator, '10s')
   expect(receiver.received.map(({ body }) => body.id)).toEqual(ids.reverse())
 })
 
 test('U060 without a next one it arrives after 60 s', async () => {
-  const { world, receiver } = await faultedWorld({ order: 'after-next' })
-  await completedBatch(world)
-  await pass(world, '59999ms')
+  const { emulator, receiver } = await faultedEmulator({ order: 'after-next' })
+  await completedBatch(emulator)
+  await pass(emulator, '59999ms')
   expect(receiver.received).toEqual([])
-  await pass(world, '1ms')
+  await pass(emulator, '1ms')
   expect(receiver.received).toHaveLength(1)
 })
 
-test('U060 a late webhook stands in the horizon and in the receipt', async () => {
-  const { world, receiver } = await faultedWorld({ delay: '10m' })
-  await completedBatch(world)
-  const { body } = await world.control('GET', '/clock/horizon')
-  const [{ id }] = await deliveriesOf(world)
+test('U060 a late webhook stands in the horizon and in the result', async () => {
+  const { emulator, receiver } = await faultedEmulator({ delay: '10m' })
+  await completedBatch(emulator)
+  const { body } = await emulator.control('GET', '/clock/horizon')
+  const [{ id }] = await deliveriesOf(emulator)
   const ref = `webhook_deliveries/${id}`
   expect(body.data.find((event: { ref: string }) => event.ref === ref)).toMatchObject({
     kind: 'webhook.release',
     at: '2026-03-01T12:10:00.000Z',
-    says: expect.stringContaining('held back by r'),
+    description: expect.stringContaining('held back by r'),
   })
-  const { events } = await pass(world, '10m')
+  const { events } = await pass(emulator, '10m')
   expect(events.filter((event) => event.ref === ref)).toMatchObject([
     { at: '2026-03-01T12:10:00.000Z', kind: 'webhook.release', from: 'waiting', to: 'pending' },
     { at: '2026-03-01T12:10:00.000Z', kind: 'webhook.delivered', to: 'delivered' },
@@ -73,12 +73,12 @@ test('U060 a late webhook stands in the horizon and in the receipt', async () =>
   expect(receiver.received).toHaveLength(1)
 })
 
-test('U060 a dropped webhook is told by receipt, list and explanation, and can be sent by hand', async () => {
-  const { world, receiver } = await faultedWorld({ drop: true })
-  const { id } = await createBatch(world, { items: 1 })
-  const { events } = await pass(world, '40d')
+test('U060 a dropped webhook is told by result, list and explanation, and can be sent by hand', async () => {
+  const { emulator, receiver } = await faultedEmulator({ drop: true })
+  const { id } = await createBatch(emulator, { items: 1 })
+  const { events } = await pass(emulator, '40d')
   expect(receiver.received).toEqual([])
-  const [delivery, ...others] = await deliveriesOf(world)
+  const [delivery, ...others] = await deliveriesOf(emulator)
   expect(others).toEqual([])
   expect(delivery).toMatchObject({ status: 'dropped', attempts: [], faults: { rules: ['r'], drop: true } })
   expect(events.filter(({ ref }) => ref === `webhook_deliveries/${delivery.id}`)).toEqual([
@@ -86,37 +86,37 @@ test('U060 a dropped webhook is told by receipt, list and explanation, and can b
       at: '2026-03-01T12:00:03.200Z',
       kind: 'webhook.dropped',
       ref: `webhook_deliveries/${delivery.id}`,
-      says: `batch_prediction.completed to ${receiver.url} was dropped by r: it is never sent.`,
+      description: `batch_prediction.completed to ${receiver.url} was dropped by r: it is never sent.`,
       from: 'pending',
       to: 'dropped',
       caused_by: `batch.complete:batch_predictions/${id}`,
     },
   ])
-  expect((await world.control('POST', `/webhooks/deliveries/${delivery.id}/redeliver`)).status).toBe(200)
-  await pass(world, '1d')
+  expect((await emulator.control('POST', `/webhooks/deliveries/${delivery.id}/redeliver`)).status).toBe(200)
+  await pass(emulator, '1d')
   expect(receiver.received.map(({ body }) => body.id)).toEqual([id])
-  expect(await deliveriesOf(world)).toMatchObject([{ status: 'delivered', faults: { rules: ['r'] } }])
+  expect(await deliveriesOf(emulator)).toMatchObject([{ status: 'delivered', faults: { rules: ['r'] } }])
 })
 
 test('U060 an explanation names the rules of the webhooks that a request has left', async () => {
   const pace = { validating: 'immediate', in_progress: 'immediate', finalizing: { polls: 1 } }
-  const { world } = await faultedWorld({ drop: true }, undefined, { settings: { 'batch.pace': pace } })
-  const { id } = await createBatch(world)
-  const polled = await world.get(`/batch-predictions/${id}`)
+  const { emulator } = await faultedEmulator({ drop: true }, undefined, { settings: { 'batch.pace': pace } })
+  const { id } = await createBatch(emulator)
+  const polled = await emulator.get(`/batch-predictions/${id}`)
   expect(polled.body.status).toBe('completed')
   const request = polled.headers.get('x-emulator-request-id')
-  const { body } = await world.control('GET', `/explain/${request}`)
+  const { body } = await emulator.control('GET', `/explain/${request}`)
   expect(body.deliveries).toMatchObject([{ type: 'batch_prediction.completed', faults: ['r'] }])
-  expect(await deliveriesOf(world)).toMatchObject([{ caused_by: request, status: 'dropped' }])
+  expect(await deliveriesOf(emulator)).toMatchObject([{ caused_by: request, status: 'dropped' }])
 })
 
 test('U060 T38 retries and time-outs of a rule hold for its deliveries alone', async () => {
   const settings = { 'webhooks.retry': ['1h'], 'webhooks.timeout': '5m' }
   const faults = { timeout_ms: 40, retries: ['1s', '2s'] }
-  const { world } = await faultedWorld(faults, () => undefined, { settings })
-  await completedBatch(world)
-  await pass(world, '1d')
-  const [{ status, attempts }] = await deliveriesOf(world)
+  const { emulator } = await faultedEmulator(faults, () => undefined, { settings })
+  await completedBatch(emulator)
+  await pass(emulator, '1d')
+  const [{ status, attempts }] = await deliveriesOf(emulator)
   expect([status, attempts]).toMatchObject([
     'failed',
     [
@@ -134,7 +134,7 @@ function signature(text: string): string {
 }
 
 test('U060 a signature is wrong or missing where a rule says so', async () => {
-  const { world, receiver } = await webhookWorld(undefined, signed)
+  const { emulator, receiver } = await webhookEmulator(undefined, signed)
   const rule = (id: string, sign: 'wrong' | 'missing', n: number): FaultDraft => ({
     id,
     match: { webhook: '*' },
@@ -142,11 +142,11 @@ test('U060 a signature is wrong or missing where a rule says so', async () => {
     then: 'continue',
     do: [{ deliver: { sign } }],
   })
-  await armed(world, rule('w', 'wrong', 1))
-  await armed(world, rule('m', 'missing', 2))
+  await armed(emulator, rule('w', 'wrong', 1))
+  await armed(emulator, rule('m', 'missing', 2))
   for (let n = 0; n < 3; n++) {
-    await completedBatch(world)
-    await pass(world, '0s')
+    await completedBatch(emulator)
+    await pass(emulator, '0s')
   }
   const [wrong, missing, right] = receiver.received
   expect(wrong?.headers['x-sign']).toMatch(/^v1=[0-9a-f]{64}$/)
@@ -158,13 +158,13 @@ test('U060 a signature is wrong or missing where a rule says so', async () => {
 test('U060 a patched body is signed as it is sent, in every attempt but one by hand', async () => {
   let status = 500
   const patch = { status: 'zombie', metadata: null, extra: { deep: [1] } }
-  const { world, receiver } = await faultedWorld({ body: patch, retries: ['1s'] }, () => status, signed)
-  const id = await completedBatch(world)
-  await pass(world, '1m')
-  const [{ id: delivery, body }] = await deliveriesOf(world)
+  const { emulator, receiver } = await faultedEmulator({ body: patch, retries: ['1s'] }, () => status, signed)
+  const id = await completedBatch(emulator)
+  await pass(emulator, '1m')
+  const [{ id: delivery, body }] = await deliveriesOf(emulator)
   status = 200
-  await world.control('POST', `/webhooks/deliveries/${delivery}/redeliver`)
-  await pass(world, '0s')
+  await emulator.control('POST', `/webhooks/deliveries/${delivery}/redeliver`)
+  await pass(emulator, '0s')
   expect(receiver.received).toHaveLength(3)
   for (const { text, headers } of receiver.received) expect(headers['x-sign']).toBe(signature(text))
   for (const { body: sent } of receiver.received.slice(0, 2)) {
@@ -176,49 +176,49 @@ test('U060 a patched body is signed as it is sent, in every attempt but one by h
 })
 
 test('U060 rules that let others go on compose, and the list says which', async () => {
-  const { world, receiver } = await webhookWorld(undefined, signed)
+  const { emulator, receiver } = await webhookEmulator(undefined, signed)
   const rule = (id: string, deliver: DeliverFault): FaultDraft => ({
     id,
     match: { webhook: 'batch_prediction.*' },
     then: 'continue',
     do: [{ deliver }],
   })
-  await armed(world, rule('twice', { copies: 2 }))
-  await armed(world, rule('late', { delay: '1m' }))
-  await armed(world, rule('unsigned', { sign: 'missing' }))
-  await completedBatch(world)
-  await pass(world, '59s')
+  await armed(emulator, rule('twice', { copies: 2 }))
+  await armed(emulator, rule('late', { delay: '1m' }))
+  await armed(emulator, rule('unsigned', { sign: 'missing' }))
+  await completedBatch(emulator)
+  await pass(emulator, '59s')
   expect(receiver.received).toEqual([])
-  await pass(world, '1s')
+  await pass(emulator, '1s')
   expect(receiver.received.map(({ headers }) => headers['x-sign'])).toEqual([undefined, undefined])
   const rules = ['twice', 'late', 'unsigned']
-  expect(await deliveriesOf(world)).toMatchObject([{ faults: { rules } }, { faults: { rules } }])
+  expect(await deliveriesOf(emulator)).toMatchObject([{ faults: { rules } }, { faults: { rules } }])
 })
 
 test('U060 one subscriber of two is faulted by its url', async () => {
-  const { world, receiver } = await webhookWorld()
-  await world.control('POST', '/webhooks', { url: `${receiver.url}/other` })
-  await armed(world, { match: { webhook: '*', url: '*/other' }, do: [{ deliver: { drop: true } }] })
-  await completedBatch(world)
-  await pass(world, '1m')
+  const { emulator, receiver } = await webhookEmulator()
+  await emulator.control('POST', '/webhooks', { url: `${receiver.url}/other` })
+  await armed(emulator, { match: { webhook: '*', url: '*/other' }, do: [{ deliver: { drop: true } }] })
+  await completedBatch(emulator)
+  await pass(emulator, '1m')
   expect(receiver.received.map(({ path }) => path)).toEqual(['/hook'])
 })
 
 test('U060 R233 held, late and dropped webhooks survive a restart as they are', async () => {
-  const { world, receiver } = await webhookWorld()
+  const { emulator, receiver } = await webhookEmulator()
   const rule = (n: number, deliver: DeliverFault): FaultDraft => ({
     match: { webhook: '*' },
     when: { nth: n },
     then: 'continue',
     do: [{ deliver }],
   })
-  await armed(world, rule(1, { drop: true }))
-  await armed(world, rule(2, { delay: '10m', body: { status: 'late' } }))
-  await armed(world, rule(3, { order: 'after-next' }))
-  for (let n = 0; n < 3; n++) await completedBatch(world)
-  await pass(world, '0s')
-  const before = await deliveriesOf(world)
-  const next = await world.restart()
+  await armed(emulator, rule(1, { drop: true }))
+  await armed(emulator, rule(2, { delay: '10m', body: { status: 'late' } }))
+  await armed(emulator, rule(3, { order: 'after-next' }))
+  for (let n = 0; n < 3; n++) await completedBatch(emulator)
+  await pass(emulator, '0s')
+  const before = await deliveriesOf(emulator)
+  const next = await emulator.restart()
   expect(await deliveriesOf(next)).toEqual(before)
   await completedBatch(next)
   const { events } = await pass(next, '10m')
@@ -234,7 +234,7 @@ test('U060 R233 held, late and dropped webhooks survive a restart as they are', 
 
 test('U060 the same seed makes the same webhooks late, lost and twice, another seed others', async () => {
   const run = async (seed: number) => {
-    const { world } = await webhookWorld(undefined, { seed })
+    const { emulator } = await webhookEmulator(undefined, { seed })
     const faults: readonly DeliverFault[] = [
       { copies: 2 },
       { drop: true },
@@ -242,16 +242,16 @@ test('U060 the same seed makes the same webhooks late, lost and twice, another s
       { order: 'after-next' },
     ]
     for (const deliver of faults) {
-      await armed(world, {
+      await armed(emulator, {
         match: { webhook: '*' },
         when: { probability: 0.4 },
         then: 'continue',
         do: [{ deliver }],
       })
     }
-    for (let n = 0; n < 20; n++) await completedBatch(world)
-    await pass(world, '1h')
-    return (await deliveriesOf(world)).map(({ status, faults }: { status: string; faults: object }) => [
+    for (let n = 0; n < 20; n++) await completedBatch(emulator)
+    await pass(emulator, '1h')
+    return (await deliveriesOf(emulator)).map(({ status, faults }: { status: string; faults: object }) => [
       status,
       faults,
     ])

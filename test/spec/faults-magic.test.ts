@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import {
   aBatch,
-  batchWorld,
+  batchEmulator,
   cancel,
   counts,
   createBatch,
@@ -12,7 +12,7 @@ import {
   retrieve,
   stamps,
 } from '../support/batches.ts'
-import type { TestWorld } from '../support/world.ts'
+import type { TestEmulator } from '../support/emulator.ts'
 
 const SLOWLY = { 'batch.pace': { in_progress: { per_item: '1s' } } }
 const STRICT = { strict: true } as const
@@ -22,39 +22,41 @@ function itemsNamed(...ids: readonly string[]) {
   return ids.map((custom_id) => ({ custom_id, file_id: 'file-pdf' }))
 }
 
-function scripted(world: TestWorld, emu_script: string, more: object = {}) {
-  return createBatch(world, { metadata: { emu_script, project: 'north' }, ...more })
+function scripted(emulator: TestEmulator, emu_script: string, more: object = {}) {
+  return createBatch(emulator, { metadata: { emu_script, project: 'north' }, ...more })
 }
 
-async function statusesOf(world: TestWorld, id: string) {
-  return (await linesOf(world, id)).map(({ custom_id, status }) => [custom_id, status])
+async function statusesOf(emulator: TestEmulator, id: string) {
+  return (await linesOf(emulator, id)).map(({ custom_id, status }) => [custom_id, status])
 }
 
 test('an item that asks to be errored is, and says so', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world, { items: itemsNamed('a', 'emu:errored:b', 'emu:errored:', 'c') })
-  world.advance('1h')
-  const batch = await retrieve(world, id)
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator, { items: itemsNamed('a', 'emu:errored:b', 'emu:errored:', 'c') })
+  emulator.advance('1h')
+  const batch = await retrieve(emulator, id)
   expect([batch.status, counts(batch)]).toEqual(['completed', { total: 4, succeeded: 2, errored: 2 }])
-  expect(await statusesOf(world, id)).toEqual([
+  expect(await statusesOf(emulator, id)).toEqual([
     ['a', 'succeeded'],
     ['emu:errored:b', 'errored'],
     ['emu:errored:', 'errored'],
     ['c', 'succeeded'],
   ])
-  const [, line] = await linesOf(world, id)
+  const [, line] = await linesOf(emulator, id)
   expect(line.error.detail).toBe('The item asked to be errored: its custom_id begins with emu:errored:.')
 })
 
 test('what an item asks for comes before the outcome rules of the settings, and after those of an intervention', async () => {
-  const world = await batchWorld({ 'batch.outcomes': [{ match: { custom_id: '*' }, output: { total: 1 } }] })
+  const emulator = await batchEmulator({
+    'batch.outcomes': [{ match: { custom_id: '*' }, output: { total: 1 } }],
+  })
   const items = itemsNamed('emu:errored:a', 'b')
-  const first = await createBatch(world, { items })
-  const second = await createBatch(world, { items })
-  intervene(world, 'change', second.id, { outcomes: [] })
-  world.advance('1h')
+  const first = await createBatch(emulator, { items })
+  const second = await createBatch(emulator, { items })
+  intervene(emulator, 'change', second.id, { outcomes: [] })
+  emulator.advance('1h')
   const seen = [first, second].map(async ({ id }) =>
-    (await statusesOf(world, id)).map(([, status]) => status),
+    (await statusesOf(emulator, id)).map(([, status]) => status),
   )
   expect(await Promise.all(seen)).toEqual([
     ['errored', 'succeeded'],
@@ -63,12 +65,12 @@ test('what an item asks for comes before the outcome rules of the settings, and 
 })
 
 test('R107 an item that asks to expire keeps the batch at work until the window ends; the others have succeeded', async () => {
-  const world = await batchWorld(SLOWLY)
-  const { id } = await createBatch(world, { items: itemsNamed('emu:expired:a', 'b', 'c') })
+  const emulator = await batchEmulator(SLOWLY)
+  const { id } = await createBatch(emulator, { items: itemsNamed('emu:expired:a', 'b', 'c') })
   const seen = []
   for (const by of ['3s', '1s', '23h', '1h']) {
-    world.advance(by)
-    const batch = await retrieve(world, id)
+    emulator.advance(by)
+    const batch = await retrieve(emulator, id)
     seen.push([batch.status, counts(batch)])
   }
   expect(seen).toEqual([
@@ -77,7 +79,7 @@ test('R107 an item that asks to expire keeps the batch at work until the window 
     ['in_progress', { total: 3, processing: 1, succeeded: 2 }],
     ['expired', { total: 3, succeeded: 2, expired: 1 }],
   ])
-  expect(await statusesOf(world, id)).toEqual([
+  expect(await statusesOf(emulator, id)).toEqual([
     ['emu:expired:a', 'expired'],
     ['b', 'succeeded'],
     ['c', 'succeeded'],
@@ -85,20 +87,22 @@ test('R107 an item that asks to expire keeps the batch at work until the window 
 })
 
 test('an item that asks to expire is not finished by polls either', async () => {
-  const world = await batchWorld({ 'batch.pace': { validating: 'immediate', in_progress: { polls: 2 } } })
-  const { id } = await createBatch(world, { items: itemsNamed('emu:expired:a', 'b') })
+  const emulator = await batchEmulator({
+    'batch.pace': { validating: 'immediate', in_progress: { polls: 2 } },
+  })
+  const { id } = await createBatch(emulator, { items: itemsNamed('emu:expired:a', 'b') })
   const seen = []
-  for (let n = 0; n < 4; n++) seen.push(counts(await retrieve(world, id)).succeeded)
+  for (let n = 0; n < 4; n++) seen.push(counts(await retrieve(emulator, id)).succeeded)
   expect(seen).toEqual([undefined, 1, 1, 1])
 })
 
 test('a slow item is finished last and takes ten times as long', async () => {
-  const world = await batchWorld(SLOWLY)
-  const { id } = await createBatch(world, { items: itemsNamed('emu:slow:a', 'b', 'c') })
+  const emulator = await batchEmulator(SLOWLY)
+  const { id } = await createBatch(emulator, { items: itemsNamed('emu:slow:a', 'b', 'c') })
   const seen = []
   for (const by of ['4s', '9999ms', '1ms']) {
-    world.advance(by)
-    const batch = await retrieve(world, id)
+    emulator.advance(by)
+    const batch = await retrieve(emulator, id)
     seen.push([batch.status, batch.request_counts.succeeded])
   }
   expect(seen).toEqual([
@@ -109,24 +113,24 @@ test('a slow item is finished last and takes ten times as long', async () => {
 })
 
 test('R096 what is unfinished when a batch is cancelled is the slow item, whatever its place', async () => {
-  const world = await batchWorld(SLOWLY)
-  const { id } = await createBatch(world, { items: itemsNamed('emu:slow:a', 'b') })
-  world.advance('4s')
-  await cancel(world, id)
-  world.advance('1s')
-  expect(await statusesOf(world, id)).toEqual([
+  const emulator = await batchEmulator(SLOWLY)
+  const { id } = await createBatch(emulator, { items: itemsNamed('emu:slow:a', 'b') })
+  emulator.advance('4s')
+  await cancel(emulator, id)
+  emulator.advance('1s')
+  expect(await statusesOf(emulator, id)).toEqual([
     ['emu:slow:a', 'canceled'],
     ['b', 'succeeded'],
   ])
 })
 
 test('the plan of a batch shows what its items ask for, and a restart keeps it', async () => {
-  const world = await batchWorld(SLOWLY)
+  const emulator = await batchEmulator(SLOWLY)
   const items = itemsNamed('emu:slow:a', 'b', 'emu:expired:c', 'emu:errored:d')
-  const { id } = await createBatch(world, { items })
-  world.advance('4s')
-  const again = await world.restart()
-  for (const each of [world, again]) {
+  const { id } = await createBatch(emulator, { items })
+  emulator.advance('4s')
+  const again = await emulator.restart()
+  for (const each of [emulator, again]) {
     const { plan } = (await each.control('GET', `/batches/${id}`)).body
     expect(plan.late).toEqual({ slow: [0], never: [2] })
     expect(plan.stages[0].outcomes).toHaveLength(1)
@@ -135,9 +139,9 @@ test('the plan of a batch shows what its items ask for, and a restart keeps it',
 })
 
 test('a batch whose items ask for nothing has a plan without a trace of it', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world, { items: itemsNamed('a', 'not emu:errored:', 'EMU:slow:b') })
-  const { plan } = (await world.control('GET', `/batches/${id}`)).body
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator, { items: itemsNamed('a', 'not emu:errored:', 'EMU:slow:b') })
+  const { plan } = (await emulator.control('GET', `/batches/${id}`)).body
   expect([plan.stages, Object.hasOwn(plan, 'late')]).toEqual([[{ from: 0, outcomes: [] }], false])
 })
 
@@ -146,24 +150,24 @@ test.for([
   ['stuck:in_progress', ['in_progress', 'expired']],
   ['stuck:finalizing', ['finalizing', 'finalizing']],
 ] as const)('%s: the batch gets there and no further', async ([script, expected]) => {
-  const world = await batchWorld()
-  const created = await scripted(world, script)
+  const emulator = await batchEmulator()
+  const created = await scripted(emulator, script)
   expect(created.metadata).toEqual({ emu_script: script, project: 'north' })
   const seen = []
   for (const by of ['1h', '24h']) {
-    world.advance(by)
-    seen.push((await retrieve(world, created.id)).status)
+    emulator.advance(by)
+    seen.push((await retrieve(emulator, created.id)).status)
   }
   expect(seen).toEqual(expected)
 })
 
 test('a stuck batch goes on when it is released', async () => {
-  const world = await batchWorld()
-  const { id } = await scripted(world, 'stuck:in_progress')
-  world.advance('1h')
-  intervene(world, 'change', id, { hold: false })
-  world.advance('1h')
-  expect((await retrieve(world, id)).status).toBe('completed')
+  const emulator = await batchEmulator()
+  const { id } = await scripted(emulator, 'stuck:in_progress')
+  emulator.advance('1h')
+  intervene(emulator, 'change', id, { hold: false })
+  emulator.advance('1h')
+  expect((await retrieve(emulator, id)).status).toBe('completed')
 })
 
 test.for([
@@ -172,34 +176,35 @@ test.for([
   ['expire', 'expired', { succeeded: 2, expired: 2 }, { in_progress_at: 0, expired_at: 0 }],
   ['instant', 'completed', { succeeded: 4 }, { in_progress_at: 0, finalizing_at: 0, completed_at: 0 }],
 ] as const)('%s: the first look sees the end', async ([script, status, expected, instants]) => {
-  const world = await batchWorld()
-  const { id } = await scripted(world, script, { items: 4 })
-  const batch = await retrieve(world, id)
+  const emulator = await batchEmulator()
+  const { id } = await scripted(emulator, script, { items: 4 })
+  const batch = await retrieve(emulator, id)
   expect([batch.status, counts(batch)]).toEqual([status, { total: 4, ...expected }])
   expect(stamps(batch)).toEqual(instants)
-  expect(await linesOf(world, id)).toHaveLength(4)
+  expect(await linesOf(emulator, id)).toHaveLength(4)
 })
 
 test('R277 a repeated creation answers as the first, and does not ask again', async () => {
-  const world = await batchWorld()
+  const emulator = await batchEmulator()
   const headers = { 'idempotency-key': 'k1' }
   const body = aBatch({ metadata: { emu_script: 'stuck:in_progress' } })
-  const first = await world.post('/batch-predictions', body, { headers })
-  intervene(world, 'change', first.body.id, { hold: false, pace: { in_progress: '10s' } })
-  const second = await world.post('/batch-predictions', body, { headers })
+  const first = await emulator.post('/batch-predictions', body, { headers })
+  intervene(emulator, 'change', first.body.id, { hold: false, pace: { in_progress: '10s' } })
+  const second = await emulator.post('/batch-predictions', body, { headers })
   expect(second.text).toBe(first.text)
-  world.advance('1h')
-  expect((await retrieve(world, first.body.id)).status).toBe('completed')
+  emulator.advance('1h')
+  expect((await retrieve(emulator, first.body.id)).status).toBe('completed')
 })
 
 test('a script is a rule of one request: the trace has it, the list of rules has not', async () => {
-  const world = await batchWorld()
-  const answer = await world.post('/batch-predictions', aBatch({ metadata: { emu_script: 'instant' } }))
-  const trace = (await world.control('GET', `/explain/${answer.headers.get('x-emulator-request-id')}`)).body
+  const emulator = await batchEmulator()
+  const answer = await emulator.post('/batch-predictions', aBatch({ metadata: { emu_script: 'instant' } }))
+  const trace = (await emulator.control('GET', `/explain/${answer.headers.get('x-emulator-request-id')}`))
+    .body
   expect(trace.faults).toMatchObject([
     { rule: 'magic:instant', source: 'magic', fired: true, actions: ['state'] },
   ])
-  expect((await world.control('GET', '/faults')).body.data).toEqual([])
+  expect((await emulator.control('GET', '/faults')).body.data).toEqual([])
 })
 
 test.for([
@@ -209,9 +214,13 @@ test.for([
 ] as const)(
   'a custom_id that begins like a magic one and is none is refused: %s',
   async ([custom_id, detail]) => {
-    const world = await batchWorld()
+    const emulator = await batchEmulator()
     const items = itemsNamed('a', custom_id)
-    const answer = await refusedProblem(world, () => world.post('/batch-predictions', aBatch({ items })), 400)
+    const answer = await refusedProblem(
+      emulator,
+      () => emulator.post('/batch-predictions', aBatch({ items })),
+      400,
+    )
     expect(answer.body.errors).toEqual([
       { pointer: '/items/1/custom_id', detail: expect.stringMatching(detail), custom_id },
     ])
@@ -219,9 +228,9 @@ test.for([
 )
 
 test('a script that there is not is refused with the nearest', async () => {
-  const world = await batchWorld()
+  const emulator = await batchEmulator()
   const body = aBatch({ metadata: { emu_script: 'stuck:finalising' } })
-  const answer = await refusedProblem(world, () => world.post('/batch-predictions', body), 400)
+  const answer = await refusedProblem(emulator, () => emulator.post('/batch-predictions', body), 400)
   expect(pointersOf(answer)).toEqual(['/metadata/emu_script'])
   expect(answer.body.errors[0].detail).toMatch(/Did you mean "stuck:finalizing"\?$/)
 })
@@ -232,29 +241,32 @@ test.for([
   ['instant', 400],
   [{ constructor: 'instant', script: 'instant' }, 200],
 ])('metadata of another form is judged as ever: %o', async ([metadata, expected]) => {
-  const world = await batchWorld()
-  expect((await world.post('/batch-predictions', aBatch({ metadata }))).status).toBe(expected)
-  expect(world.state('batch_predictions').map(({ status }) => status)).toEqual(
+  const emulator = await batchEmulator()
+  expect((await emulator.post('/batch-predictions', aBatch({ metadata }))).status).toBe(expected)
+  expect(emulator.state('batch_predictions').map(({ status }) => status)).toEqual(
     expected === 200 ? ['validating'] : [],
   )
 })
 
 test('R096 under --strict all of it is plain text', async () => {
-  const world = await batchWorld(NAMES, STRICT)
+  const emulator = await batchEmulator(NAMES, STRICT)
   const ids = ['emu:errored:a', 'emu:slow:b', 'emu:expired:c', 'emu:typo:d']
   for (const emu_script of ['instant', 'anything']) {
-    const { id, metadata } = await createBatch(world, { items: itemsNamed(...ids), metadata: { emu_script } })
-    expect([metadata, (await retrieve(world, id)).status]).toEqual([{ emu_script }, 'validating'])
-    world.advance('1h')
-    expect(await statusesOf(world, id)).toEqual(ids.map((custom_id) => [custom_id, 'succeeded']))
+    const { id, metadata } = await createBatch(emulator, {
+      items: itemsNamed(...ids),
+      metadata: { emu_script },
+    })
+    expect([metadata, (await retrieve(emulator, id)).status]).toEqual([{ emu_script }, 'validating'])
+    emulator.advance('1h')
+    expect(await statusesOf(emulator, id)).toEqual(ids.map((custom_id) => [custom_id, 'succeeded']))
   }
 })
 
 test('every value is listed with what it does, and none under --strict', async () => {
-  const world = await batchWorld()
-  const { magic_values: magic } = (await world.control('GET', '/faults/presets')).body
+  const emulator = await batchEmulator()
+  const { magic_values: magic } = (await emulator.control('GET', '/faults/presets')).body
   const forms = magic.map(
-    ({ place, operation, values }: Record<string, { form: string; says: string }[]>) => [
+    ({ place, operation, values }: Record<string, { form: string; description: string }[]>) => [
       place,
       operation,
       (values ?? []).map(({ form }) => form),
@@ -276,7 +288,7 @@ test('every value is listed with what it does, and none under --strict', async (
       ],
     ],
   ])
-  expect(JSON.stringify(magic)).toMatch(/"says":"The item is errored\."/)
-  const strict = await batchWorld({}, STRICT)
+  expect(JSON.stringify(magic)).toMatch(/"description":"The item is errored\."/)
+  const strict = await batchEmulator({}, STRICT)
   expect((await strict.control('GET', '/faults/presets')).body.magic_values).toEqual([])
 })

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import type { QuotaFault } from '../../src/kernel/faults/actions.ts'
-import { aBatch, batchWorld } from '../support/batches.ts'
+import type { QuotaFault } from '../../src/core/faults/actions.ts'
+import { aBatch, batchEmulator } from '../support/batches.ts'
+import { type TestAnswer, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
 import { expectStandardError } from '../support/refusal.ts'
-import { type TestAnswer, testWorld } from '../support/world.ts'
 
 const NAMES = [
   'x-ratelimit-limit',
@@ -21,9 +21,9 @@ function fieldsOf({ headers }: TestAnswer): Record<string, string> {
 }
 
 async function under(quota: QuotaFault, path = '/agents'): Promise<TestAnswer & { readonly now: number }> {
-  const world = await testWorld()
-  armRule(world.sandbox, { do: [{ quota }] })
-  return { ...(await world.get(path)), now: world.now() / 1000 }
+  const emulator = await testEmulator()
+  armRule(emulator.sandbox, { do: [{ quota }] })
+  return { ...(await emulator.get(path)), now: emulator.now() / 1000 }
 }
 
 const REJECT: QuotaFault = { reject: true, remaining: 0, reset_in_s: 2 }
@@ -42,17 +42,17 @@ test('R264 an injected 429 is the one of the service: body, Retry-After, and not
 })
 
 test('T04 R267 a request that is refused so takes no place and changes nothing', async () => {
-  const world = await testWorld()
-  armRule(world.sandbox, { when: { nth: 1 }, do: [{ quota: REJECT }] })
-  expect((await world.post('/pages', { name: 'Plan' })).status).toBe(429)
-  expect(world.state('pages')).toEqual([])
-  expect(fieldsOf(await world.post('/pages', { name: 'Plan' }))['x-ratelimit-remaining']).toBe('199')
+  const emulator = await testEmulator()
+  armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ quota: REJECT }] })
+  expect((await emulator.post('/pages', { name: 'Plan' })).status).toBe(429)
+  expect(emulator.state('pages')).toEqual([])
+  expect(fieldsOf(await emulator.post('/pages', { name: 'Plan' }))['x-ratelimit-remaining']).toBe('199')
 })
 
 test('R268 it is refused although limits are off', async () => {
-  const world = await testWorld({ limits: false })
-  armRule(world.sandbox, { do: [{ quota: { reject: true } }] })
-  const answer = await world.get('/agents')
+  const emulator = await testEmulator({ limits: false })
+  armRule(emulator.sandbox, { do: [{ quota: { reject: true } }] })
+  const answer = await emulator.get('/agents')
   expect([answer.status, fieldsOf(answer)['retry-after']]).toEqual([429, '60'])
 })
 
@@ -97,7 +97,7 @@ test.for<readonly [QuotaFault['reset_format'], string]>([
   expect([answer.status, fieldsOf(answer)['x-ratelimit-reset']]).toEqual([200, expected])
 })
 
-test('R268 a 429 can say that there is room', async () => {
+test('R268 a 429 can say that requests are left', async () => {
   const answer = await under({ reject: true, remaining: 17 })
   expect([answer.status, fieldsOf(answer)]).toMatchObject([
     429,
@@ -158,24 +158,25 @@ test('R259 an answer can lack every rate-limit header', async () => {
 })
 
 test('R265 R266 a refused creation is problem details, keeps its key free and makes no batch', async () => {
-  const world = await batchWorld()
+  const emulator = await batchEmulator()
   const quota = { ...REJECT, policy: 'org-create-rate', limit: 10, window_s: 60, fields: 'both' } as const
-  armRule(world.sandbox, { when: { nth: 1 }, do: [{ quota }] })
-  const create = () => world.post('/batch-predictions', aBatch(), { headers: { 'idempotency-key': 'key-1' } })
-  const rules = () => world.sandbox.store.get('$fault_counters', 'rule-1')
+  armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ quota }] })
+  const create = () =>
+    emulator.post('/batch-predictions', aBatch(), { headers: { 'idempotency-key': 'key-1' } })
+  const rules = () => emulator.sandbox.store.get('$fault_counters', 'rule-1')
   expect(rules()).toBeUndefined()
   const answer = await create()
   expect(answer.headers.get('content-type')).toBe('application/problem+json')
   expect([answer.status, answer.body.title]).toEqual([429, 'Rate Limit Exceeded'])
   expect(fieldsOf(answer)['ratelimit-policy']).toBe('"org-create-rate";q=10;w=60')
   expect(rules()).toMatchObject({ matched: 1, fired: 1 })
-  expect([(await create()).status, world.state('batch_predictions').length]).toEqual([200, 1])
+  expect([(await create()).status, emulator.state('batch_predictions').length]).toEqual([200, 1])
 })
 
 test('R265 what a rule says of the limiter replaces what an admission policy says', async () => {
-  const world = await batchWorld({ 'limits.admission.concurrency': 0 })
-  armRule(world.sandbox, { do: [{ quota: { policy: 'other', limit: 7, reset_in_s: 4, fields: 'both' } }] })
-  const answer = await world.post('/batch-predictions', aBatch())
+  const emulator = await batchEmulator({ 'limits.admission.concurrency': 0 })
+  armRule(emulator.sandbox, { do: [{ quota: { policy: 'other', limit: 7, reset_in_s: 4, fields: 'both' } }] })
+  const answer = await emulator.post('/batch-predictions', aBatch())
   expect([answer.status, fieldsOf(answer)]).toMatchObject([
     429,
     {
@@ -188,18 +189,18 @@ test('R265 what a rule says of the limiter replaces what an admission policy say
 })
 
 test('T06 without a known key it is a 401, whose headers say what the rule says', async () => {
-  const world = await testWorld()
-  armRule(world.sandbox, { do: [{ quota: { ...REJECT, limit: 3 } }] })
-  const answer = await world.get('/agents', { key: 'none' })
+  const emulator = await testEmulator()
+  armRule(emulator.sandbox, { do: [{ quota: { ...REJECT, limit: 3 } }] })
+  const answer = await emulator.get('/agents', { key: 'none' })
   expect([answer.status, fieldsOf(answer)['x-ratelimit-limit']]).toEqual([401, '3'])
 })
 
 test('an injected error carries what the rule says of the limiter', async () => {
-  const world = await testWorld()
-  armRule(world.sandbox, {
+  const emulator = await testEmulator()
+  armRule(emulator.sandbox, {
     do: [{ respond: { status: 503 } }, { quota: { remaining: 3, retry_after: 'seconds' } }],
   })
-  const answer = await world.get('/agents')
+  const answer = await emulator.get('/agents')
   expect([answer.status, fieldsOf(answer)]).toMatchObject([
     503,
     { 'x-ratelimit-remaining': '3', 'retry-after': '60' },
@@ -207,15 +208,15 @@ test('an injected error carries what the rule says of the limiter', async () => 
 })
 
 test('what is said last of one thing counts, and what was said of others stays', async () => {
-  const world = await testWorld()
-  armRule(world.sandbox, {
+  const emulator = await testEmulator()
+  armRule(emulator.sandbox, {
     then: 'continue',
     do: [{ quota: { limit: 1, remaining: 1 } }, { quota: { limit: 7 } }],
   })
-  armRule(world.sandbox, { then: 'continue', priority: 1, do: [{ quota: { limit: 9, reset_in_s: 5 } }] })
-  expect(fieldsOf(await world.get('/agents'))).toEqual({
+  armRule(emulator.sandbox, { then: 'continue', priority: 1, do: [{ quota: { limit: 9, reset_in_s: 5 } }] })
+  expect(fieldsOf(await emulator.get('/agents'))).toEqual({
     'x-ratelimit-limit': '7',
     'x-ratelimit-remaining': '1',
-    'x-ratelimit-reset': String(world.now() / 1000 + 5),
+    'x-ratelimit-reset': String(emulator.now() / 1000 + 5),
   })
 })

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
-import type { Action, Respond } from '../../src/kernel/faults/actions.ts'
-import { aBatch, batchWorld, createBatch } from '../support/batches.ts'
+import type { Action, Respond } from '../../src/core/faults/actions.ts'
+import { aBatch, batchEmulator, createBatch } from '../support/batches.ts'
+import { type TestAnswer, type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
 import { sampleCalls, sampleRecords } from '../support/sample-calls.ts'
-import { type TestAnswer, type TestWorld, testWorld } from '../support/world.ts'
 
 const CREATE = '/batch-predictions'
 
-function respond(world: TestWorld, said: Respond, ...more: Action[]): void {
-  armRule(world.sandbox, { do: [{ respond: said }, ...more] })
+function respond(emulator: TestEmulator, said: Respond, ...more: Action[]): void {
+  armRule(emulator.sandbox, { do: [{ respond: said }, ...more] })
 }
 
 /** All that a request may change, without what rules have counted. */
-function content({ sandbox }: TestWorld): unknown {
+function content({ sandbox }: TestEmulator): unknown {
   const { collections, schedule, idempotency, counters } = sandbox.document()
   return { collections, schedule, idempotency, counters: { ...counters, requests: 0 } }
 }
@@ -21,14 +21,14 @@ function quotaOf({ headers }: TestAnswer): (string | null)[] {
   return ['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}`))
 }
 
-function lastOf({ sandbox }: TestWorld) {
+function lastOf({ sandbox }: TestEmulator) {
   return sandbox.log.entries().at(-1)
 }
 
 test('R239 R246 an injected error has the standard body of the service and its quota headers', async () => {
-  const world = await testWorld()
-  respond(world, { status: 500 })
-  const answer = await world.post('/pages', { name: 'Plan' })
+  const emulator = await testEmulator()
+  respond(emulator, { status: 500 })
+  const answer = await emulator.post('/pages', { name: 'Plan' })
   expect([answer.status, answer.headers.get('content-type')]).toEqual([
     500,
     'application/json; charset=utf-8',
@@ -45,9 +45,9 @@ test('R239 R246 an injected error has the standard body of the service and its q
 })
 
 test('R245 R246 on batch endpoints it is problem details', async () => {
-  const world = await batchWorld()
-  respond(world, { status: 503 })
-  const answer = await world.post(CREATE, aBatch())
+  const emulator = await batchEmulator()
+  respond(emulator, { status: 503 })
+  const answer = await emulator.post(CREATE, aBatch())
   expect([answer.status, answer.headers.get('content-type')]).toEqual([503, 'application/problem+json'])
   expect(answer.body).toMatchObject({
     title: 'Service Unavailable',
@@ -58,47 +58,47 @@ test('R245 R246 on batch endpoints it is problem details', async () => {
 })
 
 test('T04 without effects it uses up a place of the window and changes nothing else', async () => {
-  const world = await batchWorld()
-  respond(world, { status: 503 })
-  const before = content(world)
+  const emulator = await batchEmulator()
+  respond(emulator, { status: 503 })
+  const before = content(emulator)
   const key = { headers: { 'idempotency-key': 'key-1' } }
-  const answers = [await world.post(CREATE, aBatch(), key), await world.post(CREATE, aBatch(), key)]
+  const answers = [await emulator.post(CREATE, aBatch(), key), await emulator.post(CREATE, aBatch(), key)]
   expect(answers.map(({ status }) => status)).toEqual([503, 503])
   expect(answers.map((answer) => quotaOf(answer)[1])).toEqual(['199', '198'])
-  expect(content(world)).toEqual(before)
+  expect(content(emulator)).toEqual(before)
 })
 
 test('R137 a claim that is answered by a fault leaves its token', async () => {
-  const world = await testWorld({ collections: sampleRecords })
-  const claim = () => world.post('/agents/claim', { claim_token: 'claim-1' })
-  armRule(world.sandbox, { when: { first: 1 }, do: [{ respond: { status: 500 } }] })
+  const emulator = await testEmulator({ collections: sampleRecords })
+  const claim = () => emulator.post('/agents/claim', { claim_token: 'claim-1' })
+  armRule(emulator.sandbox, { when: { first: 1 }, do: [{ respond: { status: 500 } }] })
   expect((await claim()).status).toBe(500)
   expect((await claim()).status).toBe(200)
 })
 
 test('R276 with effects the answer is lost and the same key replays the real one', async () => {
-  const world = await batchWorld()
-  armRule(world.sandbox, { when: { nth: 1 }, do: [{ respond: { status: 504, effects: 'apply' } }] })
+  const emulator = await batchEmulator()
+  armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ respond: { status: 504, effects: 'apply' } }] })
   const key = { headers: { 'idempotency-key': 'key-1' } }
-  const lost = await world.post(CREATE, aBatch(), key)
+  const lost = await emulator.post(CREATE, aBatch(), key)
   expect(lost.status).toBe(504)
-  const [batch] = world.state('batch_predictions')
-  const again = await world.post(CREATE, aBatch(), key)
+  const [batch] = emulator.state('batch_predictions')
+  const again = await emulator.post(CREATE, aBatch(), key)
   expect([again.status, again.body.id]).toEqual([200, batch.id])
-  expect(world.state('batch_predictions')).toHaveLength(1)
-  expect(world.sandbox.log.entries().map(({ decided, idempotency }) => [decided, idempotency])).toEqual([
-    ['interfere-after', 'fresh'],
-    ['recall', 'replay'],
+  expect(emulator.state('batch_predictions')).toHaveLength(1)
+  expect(emulator.sandbox.log.entries().map(({ decided, idempotency }) => [decided, idempotency])).toEqual([
+    ['faultsAfter', 'fresh'],
+    ['replay', 'replay'],
   ])
 })
 
 test('R276 without effects the same key is a first use afterwards', async () => {
-  const world = await batchWorld()
-  armRule(world.sandbox, { when: { nth: 1 }, do: [{ respond: { status: 504 } }] })
+  const emulator = await batchEmulator()
+  armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ respond: { status: 504 } }] })
   const key = { headers: { 'idempotency-key': 'key-1' } }
-  expect((await world.post(CREATE, aBatch(), key)).status).toBe(504)
-  expect((await world.post(CREATE, aBatch({ prompt: 'Another.' }), key)).status).toBe(200)
-  expect(world.state('batch_predictions')).toHaveLength(1)
+  expect((await emulator.post(CREATE, aBatch(), key)).status).toBe(504)
+  expect((await emulator.post(CREATE, aBatch({ prompt: 'Another.' }), key)).status).toBe(200)
+  expect(emulator.state('batch_predictions')).toHaveLength(1)
 })
 
 test.for([
@@ -120,56 +120,60 @@ test.for([
   [504, 'gateway_timeout'],
   [507, 'internal_error'],
 ] as const)('an injected %i has the code %s', async ([status, code]) => {
-  const world = await testWorld()
-  respond(world, { status })
-  const answer = await world.get('/agents')
+  const emulator = await testEmulator()
+  respond(emulator, { status })
+  const answer = await emulator.get('/agents')
   expect([answer.status, answer.body.status_code, answer.body.error]).toEqual([status, status, code])
   expect(answer.text).not.toMatch(/fault|rule-1|inject|emulator/i)
 })
 
 test('code and detail can be said', async () => {
-  const world = await batchWorld()
-  respond(world, { status: 409, code: 'idempotency_key_reused', detail: 'Seen before.' })
-  const { body } = await world.post(CREATE, aBatch())
+  const emulator = await batchEmulator()
+  respond(emulator, { status: 409, code: 'idempotency_key_reused', detail: 'Seen before.' })
+  const { body } = await emulator.post(CREATE, aBatch())
   expect(body.type).toMatch(/\/idempotency_key_reused$/)
   expect(body.detail).toMatch(/^Seen before\./)
 })
 
 test('R268 an injected 429 says that nothing remains, and when to come back', async () => {
-  const world = await testWorld()
-  respond(world, { status: 429 })
-  const answer = await world.get('/agents')
+  const emulator = await testEmulator()
+  respond(emulator, { status: 429 })
+  const answer = await emulator.get('/agents')
   expect(answer.body).toMatchObject({ error: 'rate_limit_exceeded', retryable: true })
   expect(answer.body.details.reason).toMatch(/./)
   expect(quotaOf(answer).slice(0, 2)).toEqual(['200', '0'])
   const [retry, reset] = ['retry-after', 'x-ratelimit-reset'].map((name) => Number(answer.headers.get(name)))
-  expect(retry).toBe((reset ?? 0) - world.now() / 1000)
+  expect(retry).toBe((reset ?? 0) - emulator.now() / 1000)
 })
 
 test('R268 two injected 429s and then a success, each logged with its rule', async () => {
-  const world = await testWorld()
-  armRule(world.sandbox, {
+  const emulator = await testEmulator()
+  armRule(emulator.sandbox, {
     id: 'storm',
     when: { first: 2 },
     do: [{ respond: { status: 429, headers: { 'Retry-After': '0' } } }],
   })
-  const answers = [await world.get('/agents'), await world.get('/agents'), await world.get('/agents')]
+  const answers = [
+    await emulator.get('/agents'),
+    await emulator.get('/agents'),
+    await emulator.get('/agents'),
+  ]
   expect(answers.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual([
     [429, '0'],
     [429, '0'],
     [200, null],
   ])
-  const fired = world.sandbox.log
+  const fired = emulator.sandbox.log
     .entries()
     .map(({ faults }) => faults?.fired.map(({ rule, n }) => [rule.id, n]))
   expect(fired).toEqual([[['storm', 1]], [['storm', 2]], []])
 })
 
 test('headers are added, or stand in for ours in any letter case', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const headers = { 'retry-after': '7', 'X-RATELIMIT-LIMIT': 'many', 'X-Node': 'n1', 'Content-Length': '5' }
-  respond(world, { status: 503, headers })
-  const answer = await world.get('/agents')
+  respond(emulator, { status: 503, headers })
+  const answer = await emulator.get('/agents')
   expect(answer.headers.get('x-ratelimit-limit')).toBe('many')
   expect(answer.headers.get('retry-after')).toBe('7')
   expect(answer.headers.get('x-node')).toBe('n1')
@@ -177,10 +181,10 @@ test('headers are added, or stand in for ours in any letter case', async () => {
 })
 
 test('how an answer is framed stays ours, whatever the headers of a fault say of it', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const headers = { 'Content-Length': '1', 'transfer-encoding': 'chunked', Trailer: 'Expires' }
-  respond(world, { status: 200, body: { ok: true }, headers })
-  const answer = await world.get('/data-views')
+  respond(emulator, { status: 200, body: { ok: true }, headers })
+  const answer = await emulator.get('/data-views')
   expect([answer.status, answer.body, answer.headers.get('content-length')]).toEqual([
     200,
     { ok: true },
@@ -189,8 +193,8 @@ test('how an answer is framed stays ours, whatever the headers of a fault say of
 })
 
 test('a body is sent as it is: JSON, or text with its own type', async () => {
-  const world = await batchWorld()
-  armRule(world.sandbox, {
+  const emulator = await batchEmulator()
+  armRule(emulator.sandbox, {
     when: { sequence: ['json', 'text', 'typed', 'problem', 'null', 'empty', 'none'] },
     actions: {
       json: [{ respond: { status: 200, body: { object: 'list', data: [] } } }],
@@ -204,7 +208,7 @@ test('a body is sent as it is: JSON, or text with its own type', async () => {
   })
   const seen: unknown[] = []
   for (let n = 0; n < 7; n++) {
-    const { status, headers, text } = await world.post(CREATE, aBatch())
+    const { status, headers, text } = await emulator.post(CREATE, aBatch())
     seen.push([status, headers.get('content-type'), text])
   }
   expect(seen).toEqual([
@@ -216,13 +220,13 @@ test('a body is sent as it is: JSON, or text with its own type', async () => {
     [202, null, ''],
     [204, null, ''],
   ])
-  expect(world.state('batch_predictions')).toEqual([])
+  expect(emulator.state('batch_predictions')).toEqual([])
 })
 
-test('a proxy in front knows no limits, no dialect and no assumptions', async () => {
-  const world = await batchWorld()
-  respond(world, { status: 502, proxy: true })
-  const answer = await world.post(CREATE, aBatch())
+test('a proxy in front knows no limits, no error format and no assumptions', async () => {
+  const emulator = await batchEmulator()
+  respond(emulator, { status: 502, proxy: true })
+  const answer = await emulator.post(CREATE, aBatch())
   expect([answer.status, answer.headers.get('content-type'), answer.text]).toEqual([
     502,
     'text/plain; charset=utf-8',
@@ -234,110 +238,110 @@ test('a proxy in front knows no limits, no dialect and no assumptions', async ()
 })
 
 test('it stands in for a refusal too: no key, no place, no permission, no such object', async () => {
-  const world = await testWorld()
-  respond(world, { status: 503 })
-  const limited = await world.control('POST', '/limits/agents.list/fill', { remaining: 0 })
+  const emulator = await testEmulator()
+  respond(emulator, { status: 503 })
+  const limited = await emulator.control('POST', '/limits/agents.list/fill', { remaining: 0 })
   expect(limited.status).toBe(200)
   const answers = [
-    await world.get('/agents', { key: 'none' }),
-    await world.get('/agents'),
-    await world.get('/agents', { headers: { 'x-emulator-tag': 'x' }, token: 'nobody' }),
-    await world.delete('/conversations/nothing'),
+    await emulator.get('/agents', { key: 'none' }),
+    await emulator.get('/agents'),
+    await emulator.get('/agents', { headers: { 'x-emulator-tag': 'x' }, token: 'nobody' }),
+    await emulator.delete('/conversations/nothing'),
   ]
   expect(answers.map(({ status, body }) => [status, body.error])).toEqual(
     answers.map(() => [503, 'service_unavailable']),
   )
-  expect(lastOf(world)).toMatchObject({ decided: 'interfere', error: { code: 'service_unavailable' } })
+  expect(lastOf(emulator)).toMatchObject({ decided: 'faultsBefore', error: { code: 'service_unavailable' } })
 })
 
 test('with effects it stands in for the refusal of the handler', async () => {
-  const world = await testWorld()
-  respond(world, { status: 502, effects: 'apply' })
-  expect((await world.post('/pages', { name: 5 })).body.error).toBe('bad_gateway')
-  expect(world.state('pages')).toEqual([])
-  expect(lastOf(world)).toMatchObject({ decided: 'interfere-after', status: 502 })
+  const emulator = await testEmulator()
+  respond(emulator, { status: 502, effects: 'apply' })
+  expect((await emulator.post('/pages', { name: 5 })).body.error).toBe('bad_gateway')
+  expect(emulator.state('pages')).toEqual([])
+  expect(lastOf(emulator)).toMatchObject({ decided: 'faultsAfter', status: 502 })
 })
 
 test('it answers what no operation does, whatever the method', async () => {
-  const world = await testWorld()
-  armRule(world.sandbox, {
+  const emulator = await testEmulator()
+  armRule(emulator.sandbox, {
     match: { path: '/v1/search*' },
     do: [{ respond: { status: 200, body: { object: 'list', data: [] } } }],
   })
-  const found = await world.get('/search-things?query=x')
+  const found = await emulator.get('/search-things?query=x')
   expect([found.status, found.body]).toEqual([200, { object: 'list', data: [] }])
-  expect((await world.delete('/search-things')).status).toBe(200)
-  expect((await world.get('/elsewhere')).status).toBe(404)
-  expect(world.sandbox.log.entries().map(({ decided, status }) => [decided, status])).toEqual([
-    ['interfere', 200],
-    ['interfere', 200],
+  expect((await emulator.delete('/search-things')).status).toBe(200)
+  expect((await emulator.get('/elsewhere')).status).toBe(404)
+  expect(emulator.sandbox.log.entries().map(({ decided, status }) => [decided, status])).toEqual([
+    ['faultsBefore', 200],
+    ['faultsBefore', 200],
     ['route', 404],
   ])
 })
 
 test('what is done on the wire is done to the answer about an unknown route, too', async () => {
-  const world = await testWorld()
-  armRule(world.sandbox, { match: { path: '/v1/nowhere' }, do: [{ head: { set: { 'X-Node': 'n1' } } }] })
-  const answer = await world.get('/nowhere')
+  const emulator = await testEmulator()
+  armRule(emulator.sandbox, { match: { path: '/v1/nowhere' }, do: [{ head: { set: { 'X-Node': 'n1' } } }] })
+  const answer = await emulator.get('/nowhere')
   expect([answer.status, answer.headers.get('x-node')]).toEqual([404, 'n1'])
 })
 
 test('what is foreign, or no HTTP, is turned away without asking any rule', async () => {
-  const world = await testWorld()
-  const rule = armRule(world.sandbox, { do: [{ respond: { status: 200, body: 'in' } }] })
-  const answer = await world.get('/agents/%zz/automations')
+  const emulator = await testEmulator()
+  const rule = armRule(emulator.sandbox, { do: [{ respond: { status: 200, body: 'in' } }] })
+  const answer = await emulator.get('/agents/%zz/automations')
   expect(answer.status).toBe(400)
-  expect(world.sandbox.store.get('$fault_counters', rule.id)).toBeUndefined()
+  expect(emulator.sandbox.store.get('$fault_counters', rule.id)).toBeUndefined()
 })
 
 test('matches are counted although the request is refused', async () => {
-  const world = await testWorld()
-  const rule = armRule(world.sandbox, { when: { nth: 3 }, do: [{ respond: { status: 503 } }] })
-  expect((await world.get('/agents', { key: 'none' })).status).toBe(401)
-  expect((await world.post('/pages', { name: 5 })).status).toBe(400)
-  expect((await world.get('/agents')).status).toBe(503)
-  expect(world.sandbox.store.get('$fault_counters', rule.id)).toMatchObject({ matched: 3, fired: 1 })
+  const emulator = await testEmulator()
+  const rule = armRule(emulator.sandbox, { when: { nth: 3 }, do: [{ respond: { status: 503 } }] })
+  expect((await emulator.get('/agents', { key: 'none' })).status).toBe(401)
+  expect((await emulator.post('/pages', { name: 5 })).status).toBe(400)
+  expect((await emulator.get('/agents')).status).toBe(503)
+  expect(emulator.sandbox.store.get('$fault_counters', rule.id)).toMatchObject({ matched: 3, fired: 1 })
 })
 
 test('a body that has no effects keeps the handler from running', async () => {
-  const world = await testWorld()
-  armRule(world.sandbox, { do: [{ body: { effects: 'none', text: '{' } }] })
-  const answer = await world.post('/pages', { name: 'Plan' })
+  const emulator = await testEmulator()
+  armRule(emulator.sandbox, { do: [{ body: { effects: 'none', text: '{' } }] })
+  const answer = await emulator.post('/pages', { name: 'Plan' })
   expect(answer.status).toBe(200)
-  expect(world.state('pages')).toEqual([])
-  expect(lastOf(world)).toMatchObject({ decided: 'interfere', status: 200 })
+  expect(emulator.state('pages')).toEqual([])
+  expect(lastOf(emulator)).toMatchObject({ decided: 'faultsBefore', status: 200 })
 })
 
 test('of two rules that answer, the one of the higher priority does', async () => {
-  const world = await testWorld()
-  armRule(world.sandbox, { then: 'continue', do: [{ respond: { status: 500 } }] })
-  armRule(world.sandbox, {
+  const emulator = await testEmulator()
+  armRule(emulator.sandbox, { then: 'continue', do: [{ respond: { status: 500 } }] })
+  armRule(emulator.sandbox, {
     then: 'continue',
     priority: 1,
     do: [{ respond: { status: 503, effects: 'apply' } }],
   })
-  expect((await world.post('/pages', { name: 'Plan' })).status).toBe(503)
-  expect(world.state('pages')).toHaveLength(1)
+  expect((await emulator.post('/pages', { name: 'Plan' })).status).toBe(503)
+  expect(emulator.state('pages')).toHaveLength(1)
 })
 
 test('answers without rules, and beside them, are the same bytes', async () => {
-  const plain = await testWorld({ collections: sampleRecords })
-  const armed = await testWorld({ collections: sampleRecords })
-  armRule(armed.sandbox, { match: { operation: 'nothing.like-this' }, do: [{ respond: { status: 500 } }] })
+  const plain = await testEmulator({ collections: sampleRecords })
+  const armed = await testEmulator({ collections: sampleRecords })
+  armRule(armed.sandbox, { match: { query: { nothing: 'like this' } }, do: [{ respond: { status: 500 } }] })
   const calls = await sampleCalls(plain)
   expect(await sampleCalls(armed)).toEqual(calls)
-  const bytes = async (world: TestWorld, { method, path, options }: (typeof calls)[number]) => {
-    const { status, headers, text } = await world.request(method, path, options)
-    return JSON.stringify([status, [...headers], text]).replaceAll(`:${world.emulator.port}`, ':0')
+  const bytes = async (emulator: TestEmulator, { method, path, options }: (typeof calls)[number]) => {
+    const { status, headers, text } = await emulator.request(method, path, options)
+    return JSON.stringify([status, [...headers], text]).replaceAll(`:${emulator.emulator.port}`, ':0')
   }
   for (const call of calls) expect(await bytes(armed, call)).toBe(await bytes(plain, call))
 })
 
 test('a batch whose creation is answered by a fault with effects goes its way', async () => {
-  const world = await batchWorld()
-  armRule(world.sandbox, { times: 1, do: [{ respond: { status: 200, body: {}, effects: 'apply' } }] })
-  expect((await world.post(CREATE, aBatch())).body).toEqual({})
-  world.advance('1h')
-  expect(world.state('batch_predictions')).toMatchObject([{ status: 'completed' }])
-  expect((await createBatch(world)).status).toBe('validating')
+  const emulator = await batchEmulator()
+  armRule(emulator.sandbox, { times: 1, do: [{ respond: { status: 200, body: {}, effects: 'apply' } }] })
+  expect((await emulator.post(CREATE, aBatch())).body).toEqual({})
+  emulator.advance('1h')
+  expect(emulator.state('batch_predictions')).toMatchObject([{ status: 'completed' }])
+  expect((await createBatch(emulator)).status).toBe('validating')
 })

@@ -1,56 +1,56 @@
 import { expect, test } from 'vitest'
-import { type TestAnswer, type TestWorld, testWorld } from '../support/world.ts'
+import { type TestAnswer, type TestEmulator, testEmulator } from '../support/emulator.ts'
 
 /** How often a stock client sends a request again that was refused with 429. */
 const RETRIES = 2
 
 /** A client as the specification describes it: it waits for Retry-After, without it 1 s doubling to 60 s. */
-async function stockClient(world: TestWorld, path: string, retries = RETRIES): Promise<TestAnswer> {
+async function stockClient(emulator: TestEmulator, path: string, retries = RETRIES): Promise<TestAnswer> {
   let pause = 1
   for (let attempt = 0; ; attempt++) {
-    const answer = await world.get(path)
+    const answer = await emulator.get(path)
     if (answer.status !== 429 || attempt === retries) return answer
     const asked = answer.headers.get('retry-after')
-    world.advance(`${asked ?? pause}s`)
+    emulator.advance(`${asked ?? pause}s`)
     pause = Math.min(pause * 2, 60)
   }
 }
 
 /** Seconds between the requests in the log. */
-async function pausesOf(world: TestWorld): Promise<number[]> {
-  const { body } = await world.control('GET', '/requests')
+async function pausesOf(emulator: TestEmulator): Promise<number[]> {
+  const { body } = await emulator.control('GET', '/requests')
   const times = body.data.map(({ at }: { at: string }) => Date.parse(at))
   return times.slice(1).map((at: number, n: number) => (at - times[n]) / 1000)
 }
 
 test('R268 behind two 429s a client with two retries succeeds, having waited as it was told', async () => {
-  const world = await testWorld()
-  await world.control('POST', '/faults', { preset: 'rate-limited', when: { first: 2 } })
-  expect((await stockClient(world, '/data-views')).status).toBe(200)
-  expect(await pausesOf(world)).toEqual([2, 2])
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', { preset: 'rate-limited', when: { first: 2 } })
+  expect((await stockClient(emulator, '/data-views')).status).toBe(200)
+  expect(await pausesOf(emulator)).toEqual([2, 2])
 })
 
 test('R268 behind three 429s it gives up after three requests', async () => {
-  const world = await testWorld()
-  await world.control('POST', '/faults', { preset: 'rate-limited', when: { first: 3 } })
-  const { status, body } = await stockClient(world, '/data-views')
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', { preset: 'rate-limited', when: { first: 3 } })
+  const { status, body } = await stockClient(emulator, '/data-views')
   expect([status, body.error, body.retryable]).toEqual([429, 'rate_limit_exceeded', true])
-  expect((await world.control('GET', '/requests')).body.matched).toBe(3)
+  expect((await emulator.control('GET', '/requests')).body.matched).toBe(3)
 })
 
 test('R268 two 429s and then an answer can be said as a sequence, too', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const actions = { refuse: [{ quota: { reject: true, reset_in_s: 7 } }] }
   const when = { sequence: ['refuse', 'refuse', 'pass'] }
-  await world.control('POST', '/faults', { match: { operation: 'data-views.list' }, when, actions })
-  expect((await stockClient(world, '/data-views')).status).toBe(200)
-  expect(await pausesOf(world)).toEqual([7, 7])
+  await emulator.control('POST', '/faults', { match: { operation: 'data-views.list' }, when, actions })
+  expect((await stockClient(emulator, '/data-views')).status).toBe(200)
+  expect(await pausesOf(emulator)).toEqual([7, 7])
 })
 
 test('R268 the back-off of a client that gets no Retry-After shows in the log', async () => {
-  const world = await testWorld()
-  await world.control('POST', '/faults', { preset: 'retry-after-missing', when: { first: 8 } })
-  const { status, headers } = await stockClient(world, '/data-views', 8)
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', { preset: 'retry-after-missing', when: { first: 8 } })
+  const { status, headers } = await stockClient(emulator, '/data-views', 8)
   expect([status, headers.get('retry-after')]).toEqual([200, null])
-  expect(await pausesOf(world)).toEqual([1, 2, 4, 8, 16, 32, 60, 60])
+  expect(await pausesOf(emulator)).toEqual([1, 2, 4, 8, 16, 32, 60, 60])
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import {
-  batchWorld,
+  batchEmulator,
   bring,
   cancel,
   counts,
@@ -27,11 +27,11 @@ test.for([
   ['cancel', 'validating', 'cancelling', { processing: 3 }],
   ['cancel', 'in_progress', 'cancelling', { processing: 3 }],
 ] as const)('%s takes a batch from %s to %s', async ([move, from, to, expected]) => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
-  await bring(world, id, from)
-  await arm(world, moving({ batch: move }))
-  const batch = await retrieve(world, id)
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  await bring(emulator, id, from)
+  await arm(emulator, moving({ batch: move }))
+  const batch = await retrieve(emulator, id)
   expect([batch.status, counts(batch)]).toEqual([to, { total: 3, ...expected }])
   expect(stamps(batch)).toHaveProperty(`${to}_at`)
 })
@@ -54,25 +54,25 @@ test.for([
   ['hold', 'completed'],
   ['release', 'expired'],
 ] as const)('%s leaves a batch that is %s as it is', async ([move, status]) => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
-  const before = await bring(world, id, status)
-  await arm(world, moving({ batch: move }))
-  expect(await retrieve(world, id)).toEqual(before)
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  const before = await bring(emulator, id, status)
+  await arm(emulator, moving({ batch: move }))
+  expect(await retrieve(emulator, id)).toEqual(before)
 })
 
 test('a held batch stays where it is until it is released', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
-  await arm(world, {
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  await arm(emulator, {
     match: RETRIEVE,
     when: { sequence: ['hold', 'pass', 'release', 'pass'] },
     actions: { hold: [{ state: { batch: 'hold' } }], release: [{ state: { batch: 'release' } }] },
   })
   const seen = []
   for (const by of ['1s', '1h', '1s', '2s']) {
-    world.advance(by)
-    seen.push((await retrieve(world, id)).status)
+    emulator.advance(by)
+    seen.push((await retrieve(emulator, id)).status)
   }
   expect(seen).toEqual(['validating', 'validating', 'validating', 'in_progress'])
 })
@@ -82,47 +82,47 @@ test.for([
   ['in_progress', ['validating', 'in_progress', 'expired']],
   ['finalizing', ['validating', 'finalizing', 'finalizing']],
 ] as const)('a batch that is to hold in %s is stuck once it gets there', async ([phase, expected]) => {
-  const world = await batchWorld()
-  await arm(world, moving({ at: 'after-handler', batch: { hold: phase } }, { match: CREATE }))
-  const { id } = await createBatch(world)
+  const emulator = await batchEmulator()
+  await arm(emulator, moving({ at: 'after-handler', batch: { hold: phase } }, { match: CREATE }))
+  const { id } = await createBatch(emulator)
   const seen = []
   for (const by of ['0s', '1h', '24h']) {
-    world.advance(by)
-    seen.push((await retrieve(world, id)).status)
+    emulator.advance(by)
+    seen.push((await retrieve(emulator, id)).status)
   }
   expect(seen).toEqual(expected)
 })
 
 test('a phase that is over cannot be held any more', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
-  await bring(world, id, 'in_progress')
-  await arm(world, moving({ batch: { hold: 'validating' } }))
-  world.advance('1h')
-  expect((await retrieve(world, id)).status).toBe('completed')
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  await bring(emulator, id, 'in_progress')
+  await arm(emulator, moving({ batch: { hold: 'validating' } }))
+  emulator.advance('1h')
+  expect((await retrieve(emulator, id)).status).toBe('completed')
 })
 
 test('the pace and the outcomes of what is to come can change with the move', async () => {
-  const world = await batchWorld()
+  const emulator = await batchEmulator()
   const change = {
     pace: { validating: 'immediate', in_progress: '10s' },
     outcomes: [{ status: 'errored', detail: 'unreadable scan' }],
   }
-  await arm(world, moving({ at: 'after-handler', batch: change }, { match: CREATE }))
-  const { id } = await createBatch(world, { items: 10 })
-  world.advance('5s')
-  const batch = await retrieve(world, id)
+  await arm(emulator, moving({ at: 'after-handler', batch: change }, { match: CREATE }))
+  const { id } = await createBatch(emulator, { items: 10 })
+  emulator.advance('5s')
+  const batch = await retrieve(emulator, id)
   expect([batch.status, counts(batch)]).toEqual(['in_progress', { total: 10, processing: 5, errored: 5 }])
 })
 
 test('R107 an expiry with half of the items finished: counts and result lines say the same', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world, { items: 4 })
-  await arm(world, moving({ batch: { do: 'expire', finished: 0.5 } }))
-  const batch = await retrieve(world, id)
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator, { items: 4 })
+  await arm(emulator, moving({ batch: { do: 'expire', finished: 0.5 } }))
+  const batch = await retrieve(emulator, id)
   expect([batch.status, counts(batch)]).toEqual(['expired', { total: 4, succeeded: 2, expired: 2 }])
   expect(batch.error.detail).toBe('The completion window ended before 2 of 4 items were finished.')
-  const lines = await linesOf(world, id)
+  const lines = await linesOf(emulator, id)
   expect(lines.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'expired', 'expired'])
 })
 
@@ -135,17 +135,17 @@ test.for([
   ['fail', 5000, 'failed', { succeeded: 3, errored: 1 }],
   ['expire', 0.9, 'expired', { succeeded: 3, expired: 1 }],
 ] as const)('%s with %s finished', async ([move, finished, status, expected]) => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world, { items: 4 })
-  await arm(world, moving({ batch: { do: move, finished } }))
-  const batch = await retrieve(world, id)
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator, { items: 4 })
+  await arm(emulator, moving({ batch: { do: move, finished } }))
+  const batch = await retrieve(emulator, id)
   expect([batch.status, counts(batch)]).toEqual([status, { total: 4, ...expected }])
 })
 
 test('without a move of its own, finished brings a batch so far, and never back', async () => {
-  const world = await batchWorld({ 'batch.pace': { in_progress: { per_item: '1s' } } })
-  const { id } = await createBatch(world, { items: 6 })
-  await arm(world, {
+  const emulator = await batchEmulator({ 'batch.pace': { in_progress: { per_item: '1s' } } })
+  const { id } = await createBatch(emulator, { items: 6 })
+  await arm(emulator, {
     match: RETRIEVE,
     when: { sequence: ['two', 'pass', 'one', 'all'] },
     actions: {
@@ -156,8 +156,8 @@ test('without a move of its own, finished brings a batch so far, and never back'
   })
   const seen = []
   for (const by of ['0s', '1500ms', '0s', '0s']) {
-    world.advance(by)
-    const batch = await retrieve(world, id)
+    emulator.advance(by)
+    const batch = await retrieve(emulator, id)
     seen.push([batch.status, batch.request_counts.succeeded])
   }
   expect(seen).toEqual([
@@ -169,34 +169,34 @@ test('without a move of its own, finished brings a batch so far, and never back'
 })
 
 test('T17 a failure says what it was told to say, also in the lines of unfinished items', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
-  await arm(world, moving({ batch: { do: 'fail', finished: 1, detail: 'The disk is full.' } }))
-  expect((await retrieve(world, id)).error.detail).toBe('The disk is full.')
-  const details = (await linesOf(world, id)).map(({ error }) => error?.detail ?? null)
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  await arm(emulator, moving({ batch: { do: 'fail', finished: 1, detail: 'The disk is full.' } }))
+  expect((await retrieve(emulator, id)).error.detail).toBe('The disk is full.')
+  const details = (await linesOf(emulator, id)).map(({ error }) => error?.detail ?? null)
   expect(details).toEqual([null, 'The disk is full.', 'The disk is full.'])
 })
 
 test('R091 a failure can show an error of its own', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
-  await arm(world, moving({ batch: { do: 'fail', error: { code: 'E17' } } }))
-  expect((await retrieve(world, id)).error).toEqual({ code: 'E17' })
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  await arm(emulator, moving({ batch: { do: 'fail', error: { code: 'E17' } } }))
+  expect((await retrieve(emulator, id)).error).toEqual({ code: 'E17' })
 })
 
 test('a batch whose items do not validate fails although it is to be completed', async () => {
-  const world = await batchWorld()
-  await arm(world, moving({ at: 'after-handler', batch: 'instant' }, { match: CREATE }))
-  const { id } = await createBatch(world, { items: [{ custom_id: 'a', file_id: 'file-locked' }] })
-  expect((await retrieve(world, id)).status).toBe('failed')
+  const emulator = await batchEmulator()
+  await arm(emulator, moving({ at: 'after-handler', batch: 'instant' }, { match: CREATE }))
+  const { id } = await createBatch(emulator, { items: [{ custom_id: 'a', file_id: 'file-locked' }] })
+  expect((await retrieve(emulator, id)).status).toBe('failed')
 })
 
 test('behind the handler a creation answers as ever, and the first look sees what became of it', async () => {
-  const world = await batchWorld()
-  await arm(world, moving({ at: 'after-handler', batch: 'instant' }, { match: CREATE }))
-  const created = await createBatch(world)
+  const emulator = await batchEmulator()
+  await arm(emulator, moving({ at: 'after-handler', batch: 'instant' }, { match: CREATE }))
+  const created = await createBatch(emulator)
   expect([created.status, created.results_url]).toEqual(['validating', null])
-  const batch = await retrieve(world, created.id)
+  const batch = await retrieve(emulator, created.id)
   expect([batch.status, stamps(batch)]).toEqual([
     'completed',
     { in_progress_at: 0, finalizing_at: 0, completed_at: 0 },
@@ -204,25 +204,25 @@ test('behind the handler a creation answers as ever, and the first look sees wha
 })
 
 test('R221 a cancel that a completion has overtaken is refused, and the results are whole', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
-  await arm(world, moving({ batch: 'complete' }, { match: { operation: 'batch-predictions.cancel' } }))
-  expect((await cancel(world, id)).status).toBe(409)
-  expect((await linesOf(world, id)).map(({ status }) => status)).toEqual(Array(3).fill('succeeded'))
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  await arm(emulator, moving({ batch: 'complete' }, { match: { operation: 'batch-predictions.cancel' } }))
+  expect((await cancel(emulator, id)).status).toBe(409)
+  expect((await linesOf(emulator, id)).map(({ status }) => status)).toEqual(Array(3).fill('succeeded'))
 })
 
 test.for(['fail', 'expire'])('R221 a cancel that %s has overtaken is refused', async (move) => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
-  await arm(world, moving({ batch: move }, { match: { operation: 'batch-predictions.cancel' } }))
-  expect((await cancel(world, id)).status).toBe(409)
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  await arm(emulator, moving({ batch: move }, { match: { operation: 'batch-predictions.cancel' } }))
+  expect((await cancel(emulator, id)).status).toBe(409)
 })
 
 test('a batch that a fault has cancelled takes a cancel unchanged', async () => {
-  const world = await batchWorld()
-  const { id } = await createBatch(world)
-  await arm(world, moving({ batch: 'cancel' }, { match: { operation: 'batch-predictions.cancel' } }))
-  const answer = await cancel(world, id)
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  await arm(emulator, moving({ batch: 'cancel' }, { match: { operation: 'batch-predictions.cancel' } }))
+  const answer = await cancel(emulator, id)
   expect([answer.status, answer.body.status]).toEqual([200, 'cancelling'])
 })
 
@@ -239,7 +239,7 @@ test.for([
 ] as const)(
   'a move that there is not is refused when it is written: %o',
   async ([state, [pointer, detail]]) => {
-    const world = await batchWorld()
-    expect(await refused(world, state)).toEqual([[pointer, expect.stringMatching(detail)]])
+    const emulator = await batchEmulator()
+    expect(await refused(emulator, state)).toEqual([[pointer, expect.stringMatching(detail)]])
   },
 )

@@ -1,15 +1,16 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Settings } from '../../src/kernel/assumptions.ts'
-import { parseDuration } from '../../src/kernel/time/duration.ts'
-import { advanceTo } from '../../src/kernel/time/settle.ts'
-import { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
-import { shownBatch } from '../../src/resources/batch-predictions/answer.ts'
-import type { Batch } from '../../src/resources/batch-predictions/batch.ts'
-import { batches } from '../../src/resources/batch-predictions/schema.ts'
+import { Settings } from '../../src/core/assumptions.ts'
+import { change } from '../../src/core/sandboxes/change.ts'
+import { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
+import { parseDuration } from '../../src/core/time/instant.ts'
+import { advanceTo } from '../../src/core/time/run-events.ts'
+import { batches } from '../../src/resources/batch-predictions/batches.ts'
+import { shownBatch } from '../../src/resources/batch-predictions/responses.ts'
+import type { Batch } from '../../src/resources/batch-predictions/schema.ts'
 import { isTerminal } from '../../src/resources/batch-predictions/states.ts'
 import { callBatches } from '../support/batch-calls.ts'
-import { aBatch, batchWorld } from '../support/batches.ts'
+import { aBatch, batchEmulator } from '../support/batches.ts'
 
 const WORDS = [
   'start',
@@ -63,7 +64,7 @@ const names = fc.array(fc.constantFrom('emu:slow:', 'emu:expired:', 'emu:errored
   maxLength: 6,
 })
 
-/** One batch in a world of its own, and what has been seen of it. */
+/** One batch in a sandbox of its own, and what has been seen of it. */
 interface Life {
   readonly sandbox: Sandbox
   readonly id: string
@@ -74,7 +75,7 @@ function take(life: Life, { move: argument, by, call }: Step): void {
   const { sandbox, id } = life
   if (by !== undefined) advanceTo(sandbox, sandbox.clock.now + (parseDuration(by) ?? 0))
   else if (call !== undefined) callBatches(sandbox, call, { id })
-  else sandbox.change((scope) => sandbox.service.moves.get('batch')?.apply(scope, id, argument))
+  else change(sandbox, (scope) => sandbox.service.moves.get('batch')?.apply(scope, id, argument))
   inspect(life)
 }
 
@@ -120,14 +121,14 @@ function checkLines(
 
 test('R295 whatever moves and time do to a batch: counts add up, it ends once, and one webhook tells of it', async () => {
   const webhooks = [{ id: 'hook', url: 'http://127.0.0.1:9/', created_at: '2026-01-01T00:00:00.000Z' }]
-  const { sandbox } = await batchWorld({}, { collections: { webhooks } })
-  const start = sandbox.capture()
+  const { sandbox: origin } = await batchEmulator({}, { collections: { webhooks } })
+  const start = origin.capture()
   fc.assert(
     fc.property(names, fc.array(step, { minLength: 1, maxLength: 12 }), (prefixes, steps) => {
-      const world = new Sandbox(sandbox.options, start)
+      const sandbox = new Sandbox(origin.options, start)
       const items = prefixes.map((prefix, n) => ({ custom_id: `${prefix}item-${n}`, file_id: 'file-pdf' }))
-      const { id } = callBatches(world, 'create', { body: aBatch({ items }) }).body
-      const life: Life = { sandbox: world, id, end: undefined }
+      const { id } = callBatches(sandbox, 'create', { body: aBatch({ items }) }).body
+      const life: Life = { sandbox: sandbox, id, end: undefined }
       for (const each of steps) take(life, each)
       take(life, { move: 'release' })
       take(life, { by: '30d' })

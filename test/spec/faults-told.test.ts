@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
+import { testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
-import { testWorld } from '../support/world.ts'
 
 const never = { do: [{ respond: { status: 500 } }] }
 
 test('why a rule did not fire never tells a secret of the request', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   for (const match of [
     { body: { '/claim_token': { equals: 'x' } } },
     { body: { '': { equals: 'x' } } },
@@ -13,12 +13,12 @@ test('why a rule did not fire never tells a secret of the request', async () => 
     { headers: { 'x-api-key': 'x' } },
     { query: { api_token: 'x' } },
   ])
-    armRule(world.sandbox, { ...never, match })
-  await world.request('POST', '/agents/claim?api_token=canary-query', {
+    armRule(emulator.sandbox, { ...never, match })
+  await emulator.request('POST', '/agents/claim?api_token=canary-query', {
     json: { claim_token: 'canary-claim' },
     headers: { 'x-api-key': 'canary-header' },
   })
-  const entry = world.sandbox.log.entries().at(-1)
+  const entry = emulator.sandbox.log.entries().at(-1)
   expect(entry?.operation).toBe('agents.claim')
   expect(entry?.faults?.verdicts.map(({ fired }) => fired)).toEqual([false, false, false, false, false])
   expect(JSON.stringify(entry)).not.toContain('canary')
@@ -26,11 +26,11 @@ test('why a rule did not fire never tells a secret of the request', async () => 
 })
 
 test('why a rule did not fire is told in few words, however large the request and the rule', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const large = 'x'.repeat(200_000)
   for (const match of [{ body: { '': { equals: large } } }, { path: `/v1/${large}` }])
-    armRule(world.sandbox, { ...never, match })
-  expect((await world.post('/pages', { name: large.toUpperCase() })).status).toBe(200)
-  for (const { says } of world.sandbox.log.entries().at(-1)?.faults?.verdicts ?? [])
-    expect(says.length).toBeLessThan(5_000)
+    armRule(emulator.sandbox, { ...never, match })
+  expect((await emulator.post('/pages', { name: large.toUpperCase() })).status).toBe(200)
+  for (const { description } of emulator.sandbox.log.entries().at(-1)?.faults?.verdicts ?? [])
+    expect(description.length).toBeLessThan(5_000)
 })

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../src/kernel/json.ts'
-import type { AnyOperation } from '../../src/kernel/operation.ts'
-import { fingerprint } from '../../src/kernel/request/idempotency.ts'
-import { KEYS } from '../support/base-world.ts'
-import { aBatch, batchWorld } from '../support/batches.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import type { AnyOperation } from '../../src/core/operation.ts'
+import { fingerprint } from '../../src/core/request/idempotency.ts'
+import { perform } from '../../src/core/request/perform.ts'
+import { KEYS } from '../support/base-state.ts'
+import { aBatch, batchEmulator } from '../support/batches.ts'
 
 /** A body that counts how often one of its members is read. */
 function countingBody() {
@@ -18,11 +19,11 @@ function countingBody() {
 }
 
 test('R276 a first use of a key takes the digest of its body once, however large', async () => {
-  const { sandbox } = await batchWorld()
+  const { sandbox } = await batchEmulator()
   const operation = sandbox.service.operations.get('batch-predictions.create') as AnyOperation
   const readsOfCreation = (key: Readonly<Record<string, string>>): number => {
     const { reads, body } = countingBody()
-    const { status } = sandbox.perform({
+    const { status } = perform(sandbox, {
       operation,
       method: 'POST',
       path: '/v1/batch-predictions',

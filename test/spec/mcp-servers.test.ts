@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest'
-import { type RequestOptions, type TestWorld, type TestWorldOptions, testWorld } from '../support/world.ts'
+import { change } from '../../src/core/sandboxes/change.ts'
+import {
+  type RequestOptions,
+  type TestEmulator,
+  type TestEmulatorOptions,
+  testEmulator,
+} from '../support/emulator.ts'
 
 const CREATED = '2026-02-01T00:00:00.000Z'
 const CALLBACK = 'https://app.example/cb'
@@ -36,9 +42,9 @@ function aFlow(id: string, changes: Readonly<Record<string, unknown>> = {}) {
 }
 
 /** Two servers and one pending flow of the first. */
-function mcpWorld(options: TestWorldOptions = {}): Promise<TestWorld> {
+function mcpEmulator(options: TestEmulatorOptions = {}): Promise<TestEmulator> {
   const mcp_servers = [aServer('s1'), aServer('s2')]
-  return testWorld({
+  return testEmulator({
     ...options,
     collections: { mcp_servers, oauth_flows: [aFlow('f1')], ...options.collections },
   })
@@ -46,33 +52,33 @@ function mcpWorld(options: TestWorldOptions = {}): Promise<TestWorld> {
 
 const proof = { code: 'code-1', state: 'state-f1', redirect_uri: CALLBACK }
 
-function callback(world: TestWorld, body: object, options?: RequestOptions, server = 's1') {
-  return world.post(`/organization/mcp-servers/${server}/oauth-callback`, body, options)
+function callback(emulator: TestEmulator, body: object, options?: RequestOptions, server = 's1') {
+  return emulator.post(`/organization/mcp-servers/${server}/oauth-callback`, body, options)
 }
 
 /** Starts a flow as the control API does. */
-function startFlow(world: TestWorld, server_id: string, redirect_uri: string) {
-  const control = world.sandbox.service.resources
+function startFlow(emulator: TestEmulator, server_id: string, redirect_uri: string) {
+  const control = emulator.sandbox.service.resources
     .flatMap(({ controls = [] }) => controls)
     .find(({ path }) => path === '/mcp-oauth-flows')
   if (control === undefined) throw new Error('the control for flows is not declared')
   const body = { server_id, redirect_uri }
-  return world.sandbox.change((scope) => control.handle(scope, { params: {}, body })).result
+  return change(emulator.sandbox, (scope) => control.handle(scope, { params: {}, body })).result
 }
 
-async function refused(world: TestWorld, body: object, pointer: string, server?: string) {
-  const before = world.digest()
-  const answer = await callback(world, body, {}, server)
+async function refused(emulator: TestEmulator, body: object, pointer: string, server?: string) {
+  const before = emulator.digest()
+  const answer = await callback(emulator, body, {}, server)
   expect(answer.status).toBe(400)
   expect(answer.body.error).toBe('validation_failed')
   expect(answer.body.details.errors.map((issue: { pointer: string }) => issue.pointer)).toContain(pointer)
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
   return answer
 }
 
-test('R044 R045 R046 R047 R048 R183 a list shows every member of a server as the world has it', async () => {
-  const world = await mcpWorld()
-  const { status, body } = await world.get('/organization/mcp-servers')
+test('R044 R045 R046 R047 R048 R183 a list shows every member of a server as the sandbox has it', async () => {
+  const emulator = await mcpEmulator()
+  const { status, body } = await emulator.get('/organization/mcp-servers')
   const { _emulator: _, ...shown } = aServer('s1')
   expect(status).toBe(200)
   expect(body).toEqual({
@@ -83,10 +89,10 @@ test('R044 R045 R046 R047 R048 R183 a list shows every member of a server as the
 })
 
 test('R045 U005 the control API may set any status and transport', async () => {
-  const world = await mcpWorld()
-  const server = { ...world.state('mcp_servers')[0], status: 'ablaze', transport: '' }
-  world.sandbox.change(({ tx }) => tx.put('mcp_servers', server))
-  const { body } = await world.get('/organization/mcp-servers')
+  const emulator = await mcpEmulator()
+  const server = { ...emulator.state('mcp_servers')[0], status: 'ablaze', transport: '' }
+  change(emulator.sandbox, ({ tx }) => tx.put('mcp_servers', server))
+  const { body } = await emulator.get('/organization/mcp-servers')
   expect(body.data.at(-1)).toMatchObject({ id: 's1', status: 'ablaze', transport: '' })
 })
 
@@ -120,34 +126,34 @@ test.for<[title: string, change: object, pointer: string]>([
   ['R049 a secret beside its id', { authorization_secret: 'hush' }, '/authorization_secret'],
 ])('%s is refused in a fixture', async ([, change, pointer]) => {
   const collections = { mcp_servers: [aServer('s1', change as Readonly<Record<string, unknown>>)] }
-  await expect(testWorld({ collections })).rejects.toThrow(`/collections/mcp_servers/0${pointer}`)
+  await expect(testEmulator({ collections })).rejects.toThrow(`/collections/mcp_servers/0${pointer}`)
 })
 
 test('R046 R048 a setting lets the two members be null, and the answer says that it rests on it', async () => {
   const nulls = { metadata: { ...aServer('').metadata, last_synced_at: null }, managed_by_app: null }
-  const world = await testWorld({
+  const emulator = await testEmulator({
     settings: { 'mcp.null_values': true },
     collections: { mcp_servers: [aServer('s1', nulls)] },
   })
-  const { body, assumed } = await world.get('/organization/mcp-servers')
+  const { body, assumed } = await emulator.get('/organization/mcp-servers')
   expect(body.data[0]).toMatchObject(nulls)
   expect(assumed).toContain('T32')
 })
 
 test('R049 neither answers nor the document hold the state or the code of a flow', async () => {
-  const world = await mcpWorld({ collections: { oauth_flows: [aFlow('f1', { code: 'code-1' })] } })
-  const list = await world.get('/organization/mcp-servers')
-  const wrong = await callback(world, { ...proof, code: 'code-2' })
-  const right = await callback(world, proof)
-  const everything = [list.text, wrong.text, right.text, JSON.stringify(world.sandbox.document())].join()
+  const emulator = await mcpEmulator({ collections: { oauth_flows: [aFlow('f1', { code: 'code-1' })] } })
+  const list = await emulator.get('/organization/mcp-servers')
+  const wrong = await callback(emulator, { ...proof, code: 'code-2' })
+  const right = await callback(emulator, proof)
+  const everything = [list.text, wrong.text, right.text, JSON.stringify(emulator.sandbox.document())].join()
   expect(right.status).toBe(200)
   expect(list.body.data.at(-1).authorization_secret_id).toBe('secret-ref-1')
   expect(everything).not.toMatch(/state-f1|code-1|code-2/)
 })
 
 test('R050 R051 R146 a completed flow is answered with the callback result and nothing else', async () => {
-  const world = await mcpWorld()
-  const { status, body, assumed } = await callback(world, proof)
+  const emulator = await mcpEmulator()
+  const { status, body, assumed } = await callback(emulator, proof)
   expect(status).toBe(200)
   expect(body).toEqual({
     object: 'mcp_oauth_callback',
@@ -159,33 +165,33 @@ test('R050 R051 R146 a completed flow is answered with the callback result and n
 })
 
 test('R052 tools are not synced for a caller without the permission to edit the organization', async () => {
-  const world = await mcpWorld()
-  const { status, body } = await callback(world, proof, { key: 'KM' })
+  const emulator = await mcpEmulator()
+  const { status, body } = await callback(emulator, proof, { key: 'KM' })
   expect([status, body.oauth_configured, body.tools_synced]).toEqual([200, true, false])
 })
 
 test('R051 R052 a sync that fails leaves the flow completed', async () => {
-  const world = await mcpWorld({
+  const emulator = await mcpEmulator({
     collections: { mcp_servers: [aServer('s1', {}, { sync: 'fails', tools: ['a'] })] },
   })
-  const { status, body } = await callback(world, proof)
+  const { status, body } = await callback(emulator, proof)
   expect([status, body.oauth_configured, body.tools_synced]).toEqual([200, true, false])
-  expect(world.state('mcp_servers')[0].metadata).toMatchObject({ oauth_configured: true, tool_count: 3 })
+  expect(emulator.state('mcp_servers')[0].metadata).toMatchObject({ oauth_configured: true, tool_count: 3 })
 })
 
 test('R053 the message is a setting, and nothing else in the result changes with it', async () => {
-  const plain = await callback(await mcpWorld(), proof)
-  const told = await callback(await mcpWorld({ settings: { 'mcp.oauth.message': 'All set.' } }), proof)
+  const plain = await callback(await mcpEmulator(), proof)
+  const told = await callback(await mcpEmulator({ settings: { 'mcp.oauth.message': 'All set.' } }), proof)
   expect(plain.body.message).not.toBe('')
   expect(told.body).toEqual({ ...plain.body, message: 'All set.' })
 })
 
 test('R047 R051 a completed flow sets oauth_configured of its server alone (T37)', async () => {
-  const world = await mcpWorld()
-  const [first, second] = world.state('mcp_servers')
-  world.advance('1h')
-  await callback(world, proof)
-  expect(world.state('mcp_servers')).toEqual([
+  const emulator = await mcpEmulator()
+  const [first, second] = emulator.state('mcp_servers')
+  emulator.advance('1h')
+  await callback(emulator, proof)
+  expect(emulator.state('mcp_servers')).toEqual([
     {
       ...first,
       metadata: { ...first.metadata, oauth_configured: true },
@@ -197,118 +203,122 @@ test('R047 R051 a completed flow sets oauth_configured of its server alone (T37)
 
 test('R047 a server that will only be created is not updated before that', async () => {
   const later = '2026-06-01T00:00:00.000Z'
-  const world = await mcpWorld({
+  const emulator = await mcpEmulator({
     collections: { mcp_servers: [aServer('s1', { created_at: later, updated_at: later })] },
   })
-  expect((await callback(world, proof)).status).toBe(200)
-  expect((await world.get('/organization/mcp-servers')).body.data[0].updated_at).toBe(later)
+  expect((await callback(emulator, proof)).status).toBe(200)
+  expect((await emulator.get('/organization/mcp-servers')).body.data[0].updated_at).toBe(later)
 })
 
 test('R052 a sync that finds tools counts them and notes when', async () => {
-  const world = await mcpWorld({
+  const emulator = await mcpEmulator({
     collections: { mcp_servers: [aServer('s1', {}, { tools: ['read', 'write'] })] },
   })
-  await callback(world, proof)
-  expect(world.state('mcp_servers')[0].metadata).toMatchObject({
+  await callback(emulator, proof)
+  expect(emulator.state('mcp_servers')[0].metadata).toMatchObject({
     tool_count: 2,
     last_synced_at: '2026-03-01T12:00:00.000Z',
   })
 })
 
 test('R051 the setting that keeps the server as it was does not change the result (T37)', async () => {
-  const world = await mcpWorld({ settings: { 'mcp.oauth_configured': 'keep' } })
-  const before = world.state('mcp_servers')
-  const { body } = await callback(world, proof)
+  const emulator = await mcpEmulator({ settings: { 'mcp.oauth_configured': 'keep' } })
+  const before = emulator.state('mcp_servers')
+  const { body } = await callback(emulator, proof)
   expect(body.oauth_configured).toBe(true)
-  expect(world.state('mcp_servers')).toEqual(before)
+  expect(emulator.state('mcp_servers')).toEqual(before)
 })
 
 test('R141 an unknown server and one of another teamspace are spoken of alike', async () => {
   const other = aServer('s9', {}, { teamspace_id: 'ts-b' })
   const flow = aFlow('f9', { server_id: 's9' })
-  const world = await mcpWorld({ collections: { mcp_servers: [aServer('s1'), other], oauth_flows: [flow] } })
-  const before = world.digest()
-  const unknown = await callback(world, { ...proof, state: 'state-f9' }, {}, 's8')
-  const foreign = await callback(world, { ...proof, state: 'state-f9' }, {}, 's9')
+  const emulator = await mcpEmulator({
+    collections: { mcp_servers: [aServer('s1'), other], oauth_flows: [flow] },
+  })
+  const before = emulator.digest()
+  const unknown = await callback(emulator, { ...proof, state: 'state-f9' }, {}, 's8')
+  const foreign = await callback(emulator, { ...proof, state: 'state-f9' }, {}, 's9')
   expect([unknown.status, foreign.status]).toEqual([404, 404])
   expect(foreign.text).toBe(unknown.text.replace('s8', 's9'))
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test('R142 R284 a code has at most 4096 characters', async () => {
-  const world = await mcpWorld()
-  await refused(world, { ...proof, code: 'c'.repeat(4097) }, '/code')
-  expect((await callback(world, { ...proof, code: '\u{1F600}'.repeat(4096) })).status).toBe(200)
+  const emulator = await mcpEmulator()
+  await refused(emulator, { ...proof, code: 'c'.repeat(4097) }, '/code')
+  expect((await callback(emulator, { ...proof, code: '\u{1F600}'.repeat(4096) })).status).toBe(200)
 })
 
 test('R142 a code is a string', async () => {
-  const world = await mcpWorld()
-  for (const code of [1, null, ['c'], undefined]) await refused(world, { ...proof, code }, '/code')
+  const emulator = await mcpEmulator()
+  for (const code of [1, null, ['c'], undefined]) await refused(emulator, { ...proof, code }, '/code')
 })
 
 test('R142 U032 where the flow names its code, only that one fits', async () => {
-  const world = await mcpWorld({ collections: { oauth_flows: [aFlow('f1', { code: 'right' })] } })
-  const { assumed } = await refused(world, { ...proof, code: 'wrong' }, '/code')
+  const emulator = await mcpEmulator({ collections: { oauth_flows: [aFlow('f1', { code: 'right' })] } })
+  const { assumed } = await refused(emulator, { ...proof, code: 'wrong' }, '/code')
   expect(assumed).toContain('U033')
-  expect((await callback(world, { ...proof, code: 'right' })).status).toBe(200)
+  expect((await callback(emulator, { ...proof, code: 'right' })).status).toBe(200)
 })
 
 test('R143 R284 a state has at most 512 characters', async () => {
   const long = 's'.repeat(512)
-  const world = await mcpWorld({ collections: { oauth_flows: [aFlow('f1', { state: long })] } })
-  await refused(world, { ...proof, state: `${long}s` }, '/state')
-  expect((await callback(world, { ...proof, state: long })).status).toBe(200)
+  const emulator = await mcpEmulator({ collections: { oauth_flows: [aFlow('f1', { state: long })] } })
+  await refused(emulator, { ...proof, state: `${long}s` }, '/state')
+  expect((await callback(emulator, { ...proof, state: long })).status).toBe(200)
 })
 
 test('R143 a state that differs, is missing or belongs to another server is refused', async () => {
-  const world = await mcpWorld()
+  const emulator = await mcpEmulator()
   for (const state of ['state-f2', 'State-f1', 'state-f1 ', '', null, 1, undefined]) {
-    await refused(world, { ...proof, state }, '/state')
+    await refused(emulator, { ...proof, state }, '/state')
   }
-  const { assumed } = await refused(world, proof, '/state', 's2')
+  const { assumed } = await refused(emulator, proof, '/state', 's2')
   expect(assumed).toContain('U033')
 })
 
 test('R143 the digest that the state file holds is no state', async () => {
-  const world = await mcpWorld()
-  await refused(world, { ...proof, state: world.state('oauth_flows')[0].state }, '/state')
+  const emulator = await mcpEmulator()
+  await refused(emulator, { ...proof, state: emulator.state('oauth_flows')[0].state }, '/state')
 })
 
 test('R143 a state works once', async () => {
-  const world = await mcpWorld()
-  expect((await callback(world, proof)).status).toBe(200)
-  const { assumed } = await refused(world, proof, '/state')
+  const emulator = await mcpEmulator()
+  expect((await callback(emulator, proof)).status).toBe(200)
+  const { assumed } = await refused(emulator, proof, '/state')
   expect(assumed).toContain('U032')
 })
 
 test('R143 a setting lets a state work again', async () => {
-  const world = await mcpWorld({ settings: { 'mcp.oauth.state_reuse': 'accept' } })
-  expect((await callback(world, proof)).status).toBe(200)
-  expect((await callback(world, proof)).status).toBe(200)
+  const emulator = await mcpEmulator({ settings: { 'mcp.oauth.state_reuse': 'accept' } })
+  expect((await callback(emulator, proof)).status).toBe(200)
+  expect((await callback(emulator, proof)).status).toBe(200)
 })
 
 test('R143 a state that completed its flow stays used after a restart', async () => {
-  const world = await mcpWorld()
-  expect((await callback(world, proof)).status).toBe(200)
-  await refused(await world.restart(), proof, '/state')
+  const emulator = await mcpEmulator()
+  expect((await callback(emulator, proof)).status).toBe(200)
+  await refused(await emulator.restart(), proof, '/state')
 })
 
 test('R144 R284 a redirect_uri has at most 2048 characters', async () => {
   const longest = CALLBACK.padEnd(2048, 'x')
-  const world = await mcpWorld({ collections: { oauth_flows: [aFlow('f1', { redirect_uri: longest })] } })
-  await refused(world, { ...proof, redirect_uri: `${longest}x` }, '/redirect_uri')
-  expect((await callback(world, { ...proof, redirect_uri: longest })).status).toBe(200)
+  const emulator = await mcpEmulator({
+    collections: { oauth_flows: [aFlow('f1', { redirect_uri: longest })] },
+  })
+  await refused(emulator, { ...proof, redirect_uri: `${longest}x` }, '/redirect_uri')
+  expect((await callback(emulator, { ...proof, redirect_uri: longest })).status).toBe(200)
 })
 
 test('R144 a redirect_uri other than the one at the start is refused, however alike', async () => {
-  const world = await mcpWorld()
+  const emulator = await mcpEmulator()
   for (const redirect_uri of [
     `${CALLBACK}/`,
     'https://APP.example/cb',
     'https://app.example:443/cb',
     'http://localhost',
   ]) {
-    const { assumed } = await refused(world, { ...proof, redirect_uri }, '/redirect_uri')
+    const { assumed } = await refused(emulator, { ...proof, redirect_uri }, '/redirect_uri')
     expect(assumed).toContain('U033')
   }
 })
@@ -320,11 +330,11 @@ test('R145 https and the three loopback hosts are accepted', async () => {
     'http://127.0.0.1/cb?a=1',
     'http://[::1]:8080',
   ]
-  const world = await mcpWorld({
+  const emulator = await mcpEmulator({
     collections: { oauth_flows: uris.map((redirect_uri, n) => aFlow(`f${n}`, { redirect_uri })) },
   })
   for (const [n, redirect_uri] of uris.entries()) {
-    expect((await callback(world, { ...proof, state: `state-f${n}`, redirect_uri })).status).toBe(200)
+    expect((await callback(emulator, { ...proof, state: `state-f${n}`, redirect_uri })).status).toBe(200)
   }
 })
 
@@ -338,15 +348,15 @@ test.for([
   'http://127.1',
   'http://0x7f000001',
 ])('R145 %s does not count as loopback (T30)', async (redirect_uri) => {
-  const world = await mcpWorld()
-  const { assumed } = await refused(world, { ...proof, redirect_uri }, '/redirect_uri')
+  const emulator = await mcpEmulator()
+  const { assumed } = await refused(emulator, { ...proof, redirect_uri }, '/redirect_uri')
   expect(assumed).toContain('T30')
 })
 
 test.for(['ftp://localhost', 'javascript:alert(1)', '//localhost', 'localhost', ''])(
   'R145 %j is refused',
   async (redirect_uri) => {
-    await refused(await mcpWorld(), { ...proof, redirect_uri }, '/redirect_uri')
+    await refused(await mcpEmulator(), { ...proof, redirect_uri }, '/redirect_uri')
   },
 )
 
@@ -361,13 +371,13 @@ test.for<[title: string, change: object, pointer: string]>([
   ['R145 a redirect_uri over http', { redirect_uri: 'http://x.example' }, '/redirect_uri'],
 ])('%s is refused in a fixture', async ([, change, pointer]) => {
   const collections = { oauth_flows: [aFlow('f1', change as Readonly<Record<string, unknown>>)] }
-  await expect(testWorld({ collections })).rejects.toThrow(`/collections/oauth_flows/0${pointer}`)
+  await expect(testEmulator({ collections })).rejects.toThrow(`/collections/oauth_flows/0${pointer}`)
 })
 
 test('R147 R228 a service key is refused in the standard body, and the state is not consumed', async () => {
-  const world = await mcpWorld()
-  const before = world.digest()
-  const { status, body, assumed } = await callback(world, proof, { key: 'KS' })
+  const emulator = await mcpEmulator()
+  const before = emulator.digest()
+  const { status, body, assumed } = await callback(emulator, proof, { key: 'KS' })
   expect(status).toBe(403)
   expect(body).toMatchObject({
     status_code: 403,
@@ -376,53 +386,55 @@ test('R147 R228 a service key is refused in the standard body, and the state is 
     details: {},
   })
   expect(assumed).toContain('U033')
-  expect(world.digest()).toBe(before)
-  expect((await callback(world, proof)).status).toBe(200)
+  expect(emulator.digest()).toBe(before)
+  expect((await callback(emulator, proof)).status).toBe(200)
 })
 
 test('R147 a service key is refused before anybody looks at the path or the body', async () => {
-  const world = await mcpWorld()
-  const { body } = await callback(world, { code: 1 }, { key: 'KS' }, 'nobody')
+  const emulator = await mcpEmulator()
+  const { body } = await callback(emulator, { code: 1 }, { key: 'KS' }, 'nobody')
   expect(body.error).toBe('mcp_oauth_requires_user_principal')
 })
 
 test('R228 a service key is refused whatever its permissions', async () => {
   const facts = { kind: 'service', organization_id: 'org-1', teamspace_id: 'ts-a', account_admin: true }
   const strong = { ...facts, id: 'key-strong', token: 'service_strong', permissions: ['organization:edit'] }
-  const world = await mcpWorld({ collections: { api_keys: [strong] } })
-  const { status, body } = await callback(world, proof, { token: 'service_strong' })
+  const emulator = await mcpEmulator({ collections: { api_keys: [strong] } })
+  const { status, body } = await callback(emulator, proof, { token: 'service_strong' })
   expect([status, body.error]).toEqual([403, 'mcp_oauth_requires_user_principal'])
-  expect((await world.get('/organization/mcp-servers', { token: 'service_strong' })).status).toBe(200)
+  expect((await emulator.get('/organization/mcp-servers', { token: 'service_strong' })).status).toBe(200)
 })
 
 test('R147 the status for a service key is a setting', async () => {
-  const world = await mcpWorld({ settings: { 'status.oauth_principal': 401 } })
-  const { status, body } = await callback(world, proof, { key: 'KS' })
+  const emulator = await mcpEmulator({ settings: { 'status.oauth_principal': 401 } })
+  const { status, body } = await callback(emulator, proof, { key: 'KS' })
   expect([status, body.status_code]).toEqual([401, 401])
 })
 
-test.for<[title: string, call: (world: TestWorld) => ReturnType<TestWorld['get']>, operation: string]>([
-  ['R148 the callback', (world) => callback(world, proof), 'mcp-servers.oauth-callback'],
-  ['R183 the list', (world) => world.get('/organization/mcp-servers'), 'mcp-servers.list'],
+test.for<
+  [title: string, call: (emulator: TestEmulator) => ReturnType<TestEmulator['get']>, operation: string]
+>([
+  ['R148 the callback', (emulator) => callback(emulator, proof), 'mcp-servers.oauth-callback'],
+  ['R183 the list', (emulator) => emulator.get('/organization/mcp-servers'), 'mcp-servers.list'],
 ])('%s is rate limited, and a 429 consumes nothing', async ([, call, operation]) => {
   const settings = {
     'limits.overrides': [{ operation, limit: 1, window_s: 60 }],
     'mcp.oauth.state_reuse': 'accept',
   }
-  const world = await mcpWorld({ settings })
-  expect((await call(world)).status).toBe(200)
-  const before = world.digest()
-  const { status, body, headers } = await call(world)
+  const emulator = await mcpEmulator({ settings })
+  expect((await call(emulator)).status).toBe(200)
+  const before = emulator.digest()
+  const { status, body, headers } = await call(emulator)
   expect([status, body.error, headers.get('retry-after')]).toEqual([429, 'rate_limit_exceeded', '60'])
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test('R182 the list holds the servers of the teamspace of the key alone', async () => {
-  const world = await mcpWorld({
+  const emulator = await mcpEmulator({
     collections: { mcp_servers: [aServer('s1'), aServer('s9', {}, { teamspace_id: 'ts-b' })] },
   })
   const ids = async (key: 'KU' | 'KS' | 'K2' | 'KO') =>
-    (await world.get('/organization/mcp-servers', { key })).body.data.map(({ id }: { id: string }) => id)
+    (await emulator.get('/organization/mcp-servers', { key })).body.data.map(({ id }: { id: string }) => id)
   expect(await Promise.all([ids('KU'), ids('KS'), ids('K2'), ids('KO')])).toEqual([
     ['s1'],
     ['s1'],
@@ -432,37 +444,37 @@ test('R182 the list holds the servers of the teamspace of the key alone', async 
 })
 
 test('R183 U031 no parameter is read, and has_more is a setting', async () => {
-  const world = await mcpWorld({ settings: { 'mcp.list.has_more': 'absent' } })
-  const { body, assumed } = await world.get('/organization/mcp-servers?limit=1&after=zzz&limit=x')
+  const emulator = await mcpEmulator({ settings: { 'mcp.list.has_more': 'absent' } })
+  const { body, assumed } = await emulator.get('/organization/mcp-servers?limit=1&after=zzz&limit=x')
   expect(Object.keys(body)).toEqual(['object', 'data'])
   expect(body.data).toHaveLength(2)
   expect(assumed).toEqual(expect.arrayContaining(['U031', 'T21']))
 })
 
 test('R287 both MCP operations are marked beta', async () => {
-  const world = await mcpWorld()
-  const beta = [...world.sandbox.service.operations.values()].filter((each) => each.beta === true)
+  const emulator = await mcpEmulator()
+  const beta = [...emulator.sandbox.service.operations.values()].filter((each) => each.beta === true)
   expect(beta.map(({ name }) => name).sort()).toEqual(['mcp-servers.list', 'mcp-servers.oauth-callback'])
 })
 
 test('R143 R144 a flow started by the control API is completed with what it told, by the server it was for', async () => {
-  const world = await mcpWorld()
-  const flow = startFlow(world, 's2', 'http://localhost:3000/cb')
+  const emulator = await mcpEmulator()
+  const flow = startFlow(emulator, 's2', 'http://localhost:3000/cb')
   expect(flow).toMatchObject({ server_id: 's2', redirect_uri: 'http://localhost:3000/cb' })
-  expect(JSON.stringify(world.sandbox.document())).not.toContain(flow.state)
-  await refused(world, { ...flow, server_id: undefined, code: 'another' }, '/code', 's2')
-  await refused(world, flow, '/state', 's1')
-  expect((await callback(world, flow, {}, 's2')).body.tools_synced).toBe(true)
+  expect(JSON.stringify(emulator.sandbox.document())).not.toContain(flow.state)
+  await refused(emulator, { ...flow, server_id: undefined, code: 'another' }, '/code', 's2')
+  await refused(emulator, flow, '/state', 's1')
+  expect((await callback(emulator, flow, {}, 's2')).body.tools_synced).toBe(true)
 })
 
 test('R143 every flow has a state and a code of its own', async () => {
-  const world = await mcpWorld()
-  const flows = [1, 2, 3].map(() => startFlow(world, 's1', CALLBACK))
+  const emulator = await mcpEmulator()
+  const flows = [1, 2, 3].map(() => startFlow(emulator, 's1', CALLBACK))
   expect(new Set(flows.flatMap(({ state, code }) => [state, code])).size).toBe(6)
 })
 
 test('R145 a flow cannot be started for an unknown server or with a redirect that could not come back', async () => {
-  const world = await mcpWorld()
-  expect(() => startFlow(world, 's8', CALLBACK)).toThrow('no MCP server with the id "s8"')
-  expect(() => startFlow(world, 's1', 'http://x.example')).toThrow('must be https')
+  const emulator = await mcpEmulator()
+  expect(() => startFlow(emulator, 's8', CALLBACK)).toThrow('no MCP server with the id "s8"')
+  expect(() => startFlow(emulator, 's1', 'http://x.example')).toThrow('must be https')
 })

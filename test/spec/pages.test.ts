@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { testEmulator } from '../support/emulator.ts'
 import { pointersOf, refused } from '../support/refusal.ts'
-import { testWorld } from '../support/world.ts'
 
 const page = (id: string, teamspace_id: string, scope = 'teamspace') => ({
   id,
@@ -19,8 +19,8 @@ const pages = [
 const collections = { pages }
 
 test('R006 R011 R015 R139 the answer is a page and nothing else', async () => {
-  const world = await testWorld()
-  const { status, body, assumed } = await world.post('/pages', { name: 'Notes' })
+  const emulator = await testEmulator()
+  const { status, body, assumed } = await emulator.post('/pages', { name: 'Notes' })
   expect(status).toBe(200)
   expect(body).toEqual({
     object: 'page',
@@ -31,14 +31,14 @@ test('R006 R011 R015 R139 the answer is a page and nothing else', async () => {
     created_at: '2026-03-01T12:00:00.000Z',
   })
   expect(assumed).toEqual(expect.arrayContaining(['U001', 'U002']))
-  expect(world.state('pages')).toEqual([body])
+  expect(emulator.state('pages')).toEqual([body])
 })
 
 test('R012 a thousand pages have a thousand ids, over a restart', async () => {
-  const first = await testWorld({ limits: false })
+  const first = await testEmulator({ limits: false })
   const ids = new Set<string>()
-  const create = async (world: typeof first, count: number) => {
-    for (let n = 0; n < count; n += 1) ids.add((await world.post('/pages', { name: 'x' })).body.id)
+  const create = async (emulator: typeof first, count: number) => {
+    for (let n = 0; n < count; n += 1) ids.add((await emulator.post('/pages', { name: 'x' })).body.id)
   }
   await create(first, 500)
   await create(await first.restart(), 500)
@@ -58,20 +58,20 @@ test.for([
   ['nothing', ''],
   ['many characters', 'x'.repeat(100_000)],
 ] as const)('R013 a name with %s comes back as it was sent, over a restart', async ([, name]) => {
-  const world = await testWorld()
-  const { body } = await world.request('POST', '/pages', { raw: JSON.stringify({ name }) })
+  const emulator = await testEmulator()
+  const { body } = await emulator.request('POST', '/pages', { raw: JSON.stringify({ name }) })
   expect(body.name).toBe(name)
-  expect((await world.restart()).state('pages')[0].name).toBe(name)
+  expect((await emulator.restart()).state('pages')[0].name).toBe(name)
 })
 
 test.for([[5], [null], [['x']], [{}], [true]])('R013 R138 the name %j is refused', async ([name]) => {
-  const world = await testWorld()
-  const answer = await refused(world, () => world.post('/pages', { name }))
+  const emulator = await testEmulator()
+  const answer = await refused(emulator, () => emulator.post('/pages', { name }))
   expect(pointersOf(answer)).toEqual(['/name'])
 })
 
 test('R014 a page belongs to the teamspace of the key, whatever the body says', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const body = {
     name: 'x',
     teamspace_id: 'ts-b',
@@ -79,29 +79,32 @@ test('R014 a page belongs to the teamspace of the key, whatever the body says', 
     id: 'mine',
     created_at: '2000-01-01',
   }
-  expect((await world.post('/pages', body)).body).toMatchObject({ teamspace_id: 'ts-a', scope: 'teamspace' })
-  expect((await world.post('/pages', body, { key: 'KS' })).body.teamspace_id).toBe('ts-a')
-  const second = (await world.post('/pages', { ...body, teamspace_id: 'ts-a' }, { key: 'K2' })).body
+  expect((await emulator.post('/pages', body)).body).toMatchObject({
+    teamspace_id: 'ts-a',
+    scope: 'teamspace',
+  })
+  expect((await emulator.post('/pages', body, { key: 'KS' })).body.teamspace_id).toBe('ts-a')
+  const second = (await emulator.post('/pages', { ...body, teamspace_id: 'ts-a' }, { key: 'K2' })).body
   expect([second.teamspace_id, second.id === 'mine']).toEqual(['ts-b', false])
 })
 
 test.for(['teamspace', 'organization'])('R015 U002 page.scope.default at %s', async (scope) => {
-  const world = await testWorld({ settings: { 'page.scope.default': scope } })
-  expect((await world.post('/pages', { name: 'x' })).body.scope).toBe(scope)
+  const emulator = await testEmulator({ settings: { 'page.scope.default': scope } })
+  expect((await emulator.post('/pages', { name: 'x' })).body.scope).toBe(scope)
 })
 
 test('R015 a fixture with another scope is refused', async () => {
-  const pages = [page('p', 'ts-a', 'world')]
-  await expect(testWorld({ collections: { pages } })).rejects.toThrow(/pages\/0\/scope/)
+  const pages = [page('p', 'ts-a', 'sandbox')]
+  await expect(testEmulator({ collections: { pages } })).rejects.toThrow(/pages\/0\/scope/)
 })
 
 test.for([
   ['R016 a page of the own teamspace', 'parent'],
   ['R016 a page that a sibling teamspace shares with the organization', 'shared'],
 ])('%s is a parent and comes back', async ([, page_id]) => {
-  const world = await testWorld({ collections })
+  const emulator = await testEmulator({ collections })
   const parent = { type: 'page', page_id }
-  expect((await world.post('/pages', { name: 'x', parent })).body.parent).toEqual(parent)
+  expect((await emulator.post('/pages', { name: 'x', parent })).body.parent).toEqual(parent)
 })
 
 test.for([
@@ -115,15 +118,15 @@ test.for([
   ['R016 a shared page of another organization', { type: 'page', page_id: 'foreign' }, '/parent/page_id'],
   ['R016 a name of every object', { type: 'page', page_id: '__proto__' }, '/parent/page_id'],
 ] as const)('%s is no parent', async ([, parent, pointer]) => {
-  const world = await testWorld({ collections })
-  const answer = await refused(world, () => world.post('/pages', { name: 'x', parent }), 400)
+  const emulator = await testEmulator({ collections })
+  const answer = await refused(emulator, () => emulator.post('/pages', { name: 'x', parent }), 400)
   expect(pointersOf(answer)).toEqual([pointer])
 })
 
 test('R016 hidden and missing parents are spoken of alike', async () => {
-  const world = await testWorld({ collections })
+  const emulator = await testEmulator({ collections })
   const words = async (page_id: string) =>
-    (await world.post('/pages', { name: 'x', parent: { type: 'page', page_id } })).text.replaceAll(
+    (await emulator.post('/pages', { name: 'x', parent: { type: 'page', page_id } })).text.replaceAll(
       page_id,
       '',
     )
@@ -131,38 +134,38 @@ test('R016 hidden and missing parents are spoken of alike', async () => {
 })
 
 test('R016 U001 page.parent.other at passthrough keeps any object as it came', async () => {
-  const world = await testWorld({ collections, settings: { 'page.parent.other': 'passthrough' } })
+  const emulator = await testEmulator({ collections, settings: { 'page.parent.other': 'passthrough' } })
   const raw = '{"name":"x","parent":{"type":"folder","__proto__":{"a":1}}}'
-  const answer = await world.request('POST', '/pages', { raw })
+  const answer = await emulator.request('POST', '/pages', { raw })
   expect(answer.text).toContain('"parent":{"type":"folder","__proto__":{"a":1}}')
-  await refused(world, () => world.post('/pages', { name: 'x', parent: 'folder' }))
+  await refused(emulator, () => emulator.post('/pages', { name: 'x', parent: 'folder' }))
 })
 
 test('R017 created_at is the virtual now and stays, also over a restart', async () => {
-  const world = await testWorld()
-  world.advance('36h')
-  const { body } = await world.post('/pages', { name: 'x' })
+  const emulator = await testEmulator()
+  emulator.advance('36h')
+  const { body } = await emulator.post('/pages', { name: 'x' })
   expect(body.created_at).toBe('2026-03-03T00:00:00.000Z')
-  world.advance('24h')
-  expect((await world.restart()).state('pages')).toEqual([body])
+  emulator.advance('24h')
+  expect((await emulator.restart()).state('pages')).toEqual([body])
 })
 
 test('R138 U015 name is required and parent is not, unless the flags say otherwise', async () => {
-  const world = await testWorld({ collections })
+  const emulator = await testEmulator({ collections })
   const parent = { type: 'page', page_id: 'parent' }
-  expect((await world.post('/pages', { name: 'x', parent })).status).toBe(200)
-  expect((await world.post('/pages', { name: 'x' })).status).toBe(200)
+  expect((await emulator.post('/pages', { name: 'x', parent })).status).toBe(200)
+  expect((await emulator.post('/pages', { name: 'x' })).status).toBe(200)
   for (const body of [{}, { parent }]) {
-    const answer = await refused(world, () => world.post('/pages', body))
+    const answer = await refused(emulator, () => emulator.post('/pages', body))
     expect(pointersOf(answer)).toEqual(['/name'])
   }
   const settings = { 'required.pages.create.name': false, 'required.pages.create.parent': true }
-  const other = await testWorld({ collections, settings })
+  const other = await testEmulator({ collections, settings })
   expect((await other.post('/pages', { parent })).status).toBe(200)
   expect(pointersOf(await refused(other, () => other.post('/pages', {})))).toEqual(['/parent'])
 })
 
 test.for([undefined, [], 'x', null, 5])('R138 the body %j is refused', async (body) => {
-  const world = await testWorld()
-  await refused(world, () => world.post('/pages', body))
+  const emulator = await testEmulator()
+  await refused(emulator, () => emulator.post('/pages', body))
 })

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { expect, test } from 'vitest'
-import { KEYS } from '../support/base-world.ts'
-import { testWorld } from '../support/world.ts'
+import { KEYS } from '../support/base-state.ts'
+import { testEmulator } from '../support/emulator.ts'
 
 test.each([
   ['/v1/batch-predictions/b-1', '/v1/batch-predictions/b-1'],
@@ -12,7 +12,7 @@ test.each([
 ])(
   'R245 U066 the instance of a problem is a URI reference, whatever was requested: %s',
   async (path, instance) => {
-    const { emulator } = await testWorld()
+    const { emulator } = await testEmulator()
     const body = await new Promise<string>((resolve, reject) => {
       const headers = { authorization: `Bearer ${KEYS.KU}` }
       request({ host: '127.0.0.1', port: emulator.port, path, headers }, (res) => {

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
-import { KEYS } from '../support/base-world.ts'
+import { KEYS } from '../support/base-state.ts'
+import { testEmulator } from '../support/emulator.ts'
 import { overSocket } from '../support/wire-client.ts'
-import { testWorld } from '../support/world.ts'
 
 test.each(['http://[::1', 'http://evil.example/v1/data-views', 'http://%zz/', 'ftp://127.0.0.1/', '*'])(
   'R253 a request target that is no path is refused in the form of the API: %s',
   async (target) => {
-    const { emulator } = await testWorld()
+    const { emulator } = await testEmulator()
     const lines = [
       `GET ${target} HTTP/1.1`,
       `Host: 127.0.0.1:${emulator.port}`,
       `Authorization: Bearer ${KEYS.KU}`,
       'Connection: close',
     ]
-    const { text } = await overSocket(emulator.port, `${lines.join('\r\n')}\r\n\r\n`, 10_000)
+    const { text } = await overSocket(emulator.port, `${lines.join('\r\n')}\r\n\r\n`)
     expect(text).toMatch(/^HTTP\/1\.1 40[04] /)
     expect(text).toMatch(/X-RateLimit-Limit: 200\r\n/)
     const body: unknown = JSON.parse(text.slice(text.indexOf('\r\n\r\n')))

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
-import { controlWorld } from '../support/control-world.ts'
+import { controlEmulator } from '../support/control-emulator.ts'
+import { testEmulator } from '../support/emulator.ts'
 import { batchBody, sampleRecords } from '../support/sample-calls.ts'
-import { testWorld } from '../support/world.ts'
 
 const ids = (body: { data: { id: string }[] }) => body.data.map(({ id }) => Number(id.split('-').at(-1)))
 
 async function someRequests() {
-  const world = await testWorld({ collections: sampleRecords })
-  await world.get('/data-views')
-  await world.post('/batch-predictions', batchBody(), { headers: { 'idempotency-key': 'try-1' } })
-  await world.post('/batch-predictions', batchBody(), { headers: { 'idempotency-key': 'try-2' } })
-  await world.delete('/conversations/conversation-2')
-  await fetch(`http://127.0.0.1:${world.emulator.port}/v1/conversations/conversation-1`, { method: 'PUT' })
-  const list = (query: string) => world.control('GET', `/requests?${query}`)
-  return { world, list }
+  const emulator = await testEmulator({ collections: sampleRecords })
+  await emulator.get('/data-views')
+  await emulator.post('/batch-predictions', batchBody(), { headers: { 'idempotency-key': 'try-1' } })
+  await emulator.post('/batch-predictions', batchBody(), { headers: { 'idempotency-key': 'try-2' } })
+  await emulator.delete('/conversations/conversation-2')
+  await fetch(`http://127.0.0.1:${emulator.emulator.port}/v1/conversations/conversation-1`, { method: 'PUT' })
+  const list = (query: string) => emulator.control('GET', `/requests?${query}`)
+  return { emulator, list }
 }
 
 test('an entry names its sandbox, what chose it, its idempotency key, and where it is explained', async () => {
@@ -46,9 +46,9 @@ test.for<[query: string, expected: number[]]>([
 })
 
 test('the log of another sandbox is listed by its name, and the explain path leads there', async () => {
-  const { world, list } = await someRequests()
+  const { emulator, list } = await someRequests()
   const authorization = 'Bearer live_owner@w3'
-  await fetch(`${world.baseUrl}/data-views`, { headers: { authorization } })
+  await fetch(`${emulator.baseUrl}/data-views`, { headers: { authorization } })
   const { body } = await list('sandbox=w3')
   expect(body.data).toMatchObject([
     { id: 'w3-000001', sandbox: 'w3', chosen_by: 'token', explain: '/__emulator/explain/w3-000001' },
@@ -56,16 +56,16 @@ test('the log of another sandbox is listed by its name, and the explain path lea
 })
 
 test('a sandbox that is not there is a 404 with the nearest name, and is not made', async () => {
-  const { world, list } = await someRequests()
+  const { emulator, list } = await someRequests()
   const { status, body } = await list('sandbox=defualt')
   expect([status, body.error]).toEqual([404, 'not_found'])
   expect(body.message).toContain('Did you mean "default"?')
-  expect(world.emulator.sandboxes.list()).toHaveLength(1)
+  expect(emulator.emulator.sandboxes.list()).toHaveLength(1)
 })
 
 test('a filter that nobody knows is refused with the nearest name', async () => {
-  const world = await controlWorld()
-  const { status, text } = await world.call('GET', '/requests?idempotencykey=x')
+  const emulator = await controlEmulator()
+  const { status, text } = await emulator.call('GET', '/requests?idempotencykey=x')
   expect(status).toBe(400)
   expect(text).toContain('Did you mean \\"idempotency_key\\"?')
 })

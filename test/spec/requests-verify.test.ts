@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
-import { controlWorld } from '../support/control-world.ts'
+import { controlEmulator } from '../support/control-emulator.ts'
 
 async function someRequests() {
-  const world = await controlWorld()
-  world.perform('books.list')
-  await world.call('POST', '/clock/advance', { by: '10s' })
-  world.perform('books.create', { shelf_id: 's1' }, { title: 'Ode' })
-  world.perform('books.create', { shelf_id: 's1' }, { title: 'x'.repeat(11) })
-  world.perform('books.list', {}, undefined, 'service_b')
+  const emulator = await controlEmulator()
+  emulator.perform('books.list')
+  await emulator.call('POST', '/clock/advance', { by: '10s' })
+  emulator.perform('books.create', { shelf_id: 's1' }, { title: 'Ode' })
+  emulator.perform('books.create', { shelf_id: 's1' }, { title: 'x'.repeat(11) })
+  emulator.perform('books.list', {}, undefined, 'service_b')
   const verify = (match: unknown, count?: unknown) =>
-    world.call('POST', '/requests/verify', { match, ...(count === undefined ? {} : { count }) })
-  return { world, verify }
+    emulator.call('POST', '/requests/verify', { match, ...(count === undefined ? {} : { count }) })
+  return { emulator, verify }
 }
 
 test('what has come passes, with the ids that matched', async () => {
@@ -96,8 +96,8 @@ test.for<[body: object, pointer: string, detail: RegExp]>([
   [{ match: { method: 'GET' }, count: { at_least: -1 } }, '/count/at_least', /0 to 100000/],
   [{ match: { method: 'GET' }, cuont: {} }, '/cuont', /Did you mean "count"\?/],
 ])('%j is refused', async ([body, pointer, detail]) => {
-  const world = await controlWorld()
-  const answer = await world.call('POST', '/requests/verify', body)
+  const emulator = await controlEmulator()
+  const answer = await emulator.call('POST', '/requests/verify', body)
   expect(answer.status).toBe(400)
   expect(answer.body.details.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
 })
@@ -110,5 +110,5 @@ test('criteria are bounded, and one header is one criterion however it is spelle
   const body = Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`/${n}`, { exists: true }]))
   expect((await verify({ body })).status).toBe(400)
   const twice = await verify({ headers: { 'x-a': '*', 'X-A': '*' } })
-  expect([twice.status, twice.body.message]).toEqual([400, expect.stringContaining('stands twice')])
+  expect([twice.status, twice.body.message]).toEqual([400, expect.stringContaining('is given twice')])
 })

@@ -1,17 +1,26 @@
 import { request as httpRequest } from 'node:http'
 import { expect, test, vi } from 'vitest'
-import { type ControlWorld, controlWorld } from '../support/control-world.ts'
+import {
+  type ControlEmulator,
+  type ControlEmulatorOptions,
+  controlEmulator,
+} from '../support/control-emulator.ts'
 
-/** A world whose listeners to the request log, and to its own end, can be counted. */
-async function observedWorld() {
-  const world = await controlWorld()
-  const { sandbox } = world
+/** A sandbox whose listeners to the request log, and to its own end, can be counted. */
+async function observedEmulator(options: ControlEmulatorOptions = {}) {
+  const emulator = await controlEmulator(options)
+  const { sandbox } = emulator
   const [listening, watching] = [new Set<() => void>(), new Set<() => void>()]
   const listen = sandbox.log.onEntry.bind(sandbox.log)
   vi.spyOn(sandbox.log, 'onEntry').mockImplementation((hear) => counted(listening, listen(hear)))
   const watch = sandbox.onReplaced.bind(sandbox)
   vi.spyOn(sandbox, 'onReplaced').mockImplementation((hear) => counted(watching, watch(hear)))
-  return { world, listening, watching, isHeard: () => vi.waitUntil(() => listening.size > 0) }
+  return {
+    emulator,
+    listening,
+    watching,
+    isHeard: () => vi.waitUntil(() => listening.size > 0, { timeout: 120_000 }),
+  }
 }
 
 function counted(open: Set<() => void>, stop: () => void): () => void {
@@ -23,14 +32,14 @@ function counted(open: Set<() => void>, stop: () => void): () => void {
   return stopCounted
 }
 
-const wait = (world: ControlWorld, match: object, more: object = {}) =>
-  world.call('POST', '/requests/wait', { match, ...more })
+const wait = (emulator: ControlEmulator, match: object, more: object = {}) =>
+  emulator.call('POST', '/requests/wait', { match, ...more })
 
 test('what is in the log already is answered at once', async () => {
-  const { world, listening } = await observedWorld()
-  world.perform('books.list')
-  world.perform('books.list')
-  const { status, body } = await wait(world, { operation: 'books.list' }, { count: 2 })
+  const { emulator, listening } = await observedEmulator()
+  emulator.perform('books.list')
+  emulator.perform('books.list')
+  const { status, body } = await wait(emulator, { operation: 'books.list' }, { count: 2 })
   expect(status).toBe(200)
   expect(body).toEqual({
     passed: true,
@@ -41,52 +50,64 @@ test('what is in the log already is answered at once', async () => {
   expect(listening.size).toBe(0)
 })
 
-test('what is still to come is answered when the last of it is there', async () => {
-  const { world, listening, watching, isHeard } = await observedWorld()
-  world.perform('books.list')
-  const answer = wait(world, { operation: 'books.list' }, { count: { at_least: 3 } })
+test('a wait whose connection is needed for another is answered 503, and nothing listens any more', async () => {
+  const { emulator, listening, watching, isHeard } = await observedEmulator({ maxConnections: 1 })
+  const answer = wait(emulator, { operation: 'books.list' }, { timeout_ms: 600_000 })
   await isHeard()
-  world.perform('books.list')
-  world.perform('books.create', { shelf_id: 's1' }, { title: 'Ode' })
+  expect((await emulator.call('GET', '/health')).status).toBe(200)
+  const { status, headers, body } = await answer
+  expect([status, headers.connection, body.error]).toEqual([503, 'close', 'service_unavailable'])
+  expect(body).toMatchObject({ retryable: true, message: expect.stringContaining('waited longest') })
+  expect([listening.size, watching.size]).toEqual([0, 0])
+})
+
+test('what is still to come is answered when the last of it is there', async () => {
+  const { emulator, listening, watching, isHeard } = await observedEmulator()
+  emulator.perform('books.list')
+  const answer = wait(emulator, { operation: 'books.list' }, { count: { at_least: 3 } })
+  await isHeard()
+  emulator.perform('books.list')
+  emulator.perform('books.create', { shelf_id: 's1' }, { title: 'Ode' })
   expect(listening.size).toBe(1)
-  world.perform('books.list')
+  emulator.perform('books.list')
   const { status, body } = await answer
   expect([status, body.matched]).toEqual([200, ['default-000001', 'default-000002', 'default-000004']])
   expect([listening.size, watching.size]).toEqual([0, 0])
 })
 
 test('since an id, what came before does not count', async () => {
-  const { world, isHeard } = await observedWorld()
-  world.perform('books.list')
-  const answer = wait(world, { operation: 'books.list', since: 'default-000001' })
+  const { emulator, isHeard } = await observedEmulator()
+  emulator.perform('books.list')
+  const answer = wait(emulator, { operation: 'books.list', since: 'default-000001' })
   await isHeard()
-  world.perform('books.list')
+  emulator.perform('books.list')
   expect((await answer).body.matched).toEqual(['default-000002'])
 })
 
 test('when the time is over it fails with the nearest requests, and says that it was the time', async () => {
-  const { world, listening } = await observedWorld()
-  world.perform('books.list')
-  const { status, body } = await wait(world, { operation: 'books.list', status: 429 }, { timeout_ms: 20 })
+  const { emulator, listening } = await observedEmulator()
+  emulator.perform('books.list')
+  const { status, body } = await wait(emulator, { operation: 'books.list', status: 429 }, { timeout_ms: 20 })
   expect(status).toBe(409)
   expect(body).toMatchObject({
     passed: false,
     timed_out: true,
     actual: 0,
     expected: { at_least: 1 },
-    says: 'Not enough of them came within 20 ms.',
+    description: 'Not enough of them came within 20 ms.',
     nearest: [{ id: 'default-000001', missed: [{ what: 'status', expected: 429, actual: 200 }] }],
   })
   expect(listening.size).toBe(0)
 })
 
 test('the nearest are sought among as many requests as a log holds, however long the wait', async () => {
-  const { world, isHeard } = await observedWorld()
+  const { emulator, isHeard } = await observedEmulator()
   const match = { operation: 'books.list', method: 'GET', status: 418 }
-  const answer = wait(world, match, { timeout_ms: 500 })
+  const answer = wait(emulator, match, { timeout_ms: 500 })
   await isHeard()
-  world.perform('books.list')
-  for (let n = 0; n < world.sandbox.log.capacity; n++) world.perform('books.create', { shelf_id: 's1' }, {})
+  emulator.perform('books.list')
+  for (let n = 0; n < emulator.sandbox.log.capacity; n++)
+    emulator.perform('books.create', { shelf_id: 's1' }, {})
   const { nearest } = (await answer).body
   expect(nearest.map(({ id }: { id: string }) => id)).toEqual([
     'default-001001',
@@ -96,12 +117,12 @@ test('the nearest are sought among as many requests as a log holds, however long
 })
 
 test('a client that hangs up leaves nothing behind that listens', async () => {
-  const { world, listening, isHeard } = await observedWorld()
+  const { emulator, listening, isHeard } = await observedEmulator()
   const body = JSON.stringify({ match: { operation: 'books.list' }, timeout_ms: 600_000 })
   const headers = { 'content-type': 'application/json', 'content-length': body.length }
   const target = {
     host: '127.0.0.1',
-    port: world.port,
+    port: emulator.port,
     method: 'POST',
     path: '/__emulator/requests/wait',
     headers,
@@ -111,44 +132,44 @@ test('a client that hangs up leaves nothing behind that listens', async () => {
   req.end(body)
   await isHeard()
   req.destroy()
-  await vi.waitUntil(() => listening.size === 0)
-  world.perform('books.list')
-  expect(world.surprises).toEqual([])
+  await vi.waitUntil(() => listening.size === 0, { timeout: 120_000 })
+  emulator.perform('books.list')
+  expect(emulator.defects).toEqual([])
 })
 
 test('a reset ends the wait and says so', async () => {
-  const { world, listening, isHeard } = await observedWorld()
-  const answer = wait(world, { operation: 'books.list' }, { timeout_ms: 600_000 })
+  const { emulator, listening, isHeard } = await observedEmulator()
+  const answer = wait(emulator, { operation: 'books.list' }, { timeout_ms: 600_000 })
   await isHeard()
-  expect((await world.call('POST', '/reset')).status).toBe(200)
+  expect((await emulator.call('POST', '/reset')).status).toBe(200)
   const { status, body } = await answer
   expect(status).toBe(409)
   expect(body).toMatchObject({ passed: false, timed_out: false, actual: 0 })
-  expect(body.says).toContain('The world was replaced')
+  expect(body.description).toContain('The sandbox was replaced')
   expect(listening.size).toBe(0)
 })
 
 test('emptying the log does not take back what the wait has seen', async () => {
-  const { world, isHeard } = await observedWorld()
-  const answer = wait(world, { operation: 'books.list' }, { count: 2 })
+  const { emulator, isHeard } = await observedEmulator()
+  const answer = wait(emulator, { operation: 'books.list' }, { count: 2 })
   await isHeard()
-  world.perform('books.list')
-  await world.call('DELETE', '/requests')
-  world.perform('books.list')
+  emulator.perform('books.list')
+  await emulator.call('DELETE', '/requests')
+  emulator.perform('books.list')
   expect((await answer).body).toMatchObject({ passed: true, actual: 2 })
 })
 
 test('several wait at once, each for its own', async () => {
-  const { world, listening } = await observedWorld()
+  const { emulator, listening } = await observedEmulator()
   const [lists, creations] = [
-    wait(world, { operation: 'books.list' }),
-    wait(world, { operation: 'books.create' }),
+    wait(emulator, { operation: 'books.list' }),
+    wait(emulator, { operation: 'books.create' }),
   ]
-  await vi.waitUntil(() => listening.size === 2)
-  world.perform('books.list')
+  await vi.waitUntil(() => listening.size === 2, { timeout: 120_000 })
+  emulator.perform('books.list')
   expect((await lists).status).toBe(200)
   expect(listening.size).toBe(1)
-  world.perform('books.create', { shelf_id: 's1' }, { title: 'Ode' })
+  emulator.perform('books.create', { shelf_id: 's1' }, { title: 'Ode' })
   expect((await creations).status).toBe(200)
 })
 
@@ -160,8 +181,8 @@ test.for<[body: object, pointer: string]>([
   [{ match: { method: 'GET' }, timeout_ms: 600_001 }, '/timeout_ms'],
   [{ match: { method: 'GET' }, timeout: 5 }, '/timeout'],
 ])('%j is refused', async ([body, pointer]) => {
-  const world = await controlWorld()
-  const answer = await world.call('POST', '/requests/wait', body)
+  const emulator = await controlEmulator()
+  const answer = await emulator.call('POST', '/requests/wait', body)
   expect(answer.status).toBe(400)
   expect(answer.body.details.errors.map((each: { pointer: string }) => each.pointer)).toContain(pointer)
 })

@@ -13,10 +13,12 @@ test('the list runs from the first to the last number without gap or repeat', ()
 })
 
 test('each requirement is one sentence that no other requirement repeats', () => {
-  const sentences = requirements.map(({ says }) => says)
-  expect(sentences.filter((says) => says.length < 20 || says.length > 260)).toEqual([])
-  expect(sentences.filter((says) => !says.endsWith('.') || /[.!?] /.test(says))).toEqual([])
-  expect(sentences.filter((says, index) => sentences.indexOf(says) !== index)).toEqual([])
+  const sentences = requirements.map(({ description }) => description)
+  expect(sentences.filter((description) => description.length < 20 || description.length > 260)).toEqual([])
+  expect(sentences.filter((description) => !description.endsWith('.') || /[.!?] /.test(description))).toEqual(
+    [],
+  )
+  expect(sentences.filter((description, index) => sentences.indexOf(description) !== index)).toEqual([])
 })
 
 test('each section has a requirement, and the list follows the order of the sections', () => {
@@ -84,9 +86,9 @@ test('a number of the wrong length is named too, so that a slip is reported', ()
 })
 
 const list: readonly Requirement[] = [
-  { id: 'R001', section: 'Authentication', says: 'The first holds.' },
-  { id: 'R002', section: 'Authentication', says: 'The second holds.', beyond: 'waits for later work' },
-  { id: 'R003', section: 'Versioning', says: 'The third holds.' },
+  { id: 'R001', section: 'Authentication', description: 'The first holds.' },
+  { id: 'R002', section: 'Authentication', description: 'The second holds.', beyond: 'waits for later work' },
+  { id: 'R003', section: 'Versioning', description: 'The third holds.' },
 ]
 
 function titlesOf(source: string): readonly LocatedTitle[] {

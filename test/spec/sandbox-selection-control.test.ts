@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { KEYS } from '../support/base-world.ts'
-import { controlWorld } from '../support/control-world.ts'
+import { KEYS } from '../support/base-state.ts'
+import { controlEmulator } from '../support/control-emulator.ts'
+import { testEmulator } from '../support/emulator.ts'
 import { made, type Said, send } from '../support/send.ts'
-import { testWorld } from '../support/world.ts'
 
 const KEYLESS: Said = { authorization: undefined }
 const HEADER: Said = { ...KEYLESS, headers: { 'X-Emulator-Sandbox': 'w1' } }
@@ -11,98 +11,100 @@ test.for<[way: string, prefix: string, said: Said]>([
   ['path', '/@w1', KEYLESS],
   ['header', '', HEADER],
   ['path before the header', '/@w1', { ...KEYLESS, headers: { 'X-Emulator-Sandbox': 'w2' } }],
-])('the %s chooses the world of the control interface, made on first use', async ([, prefix, said]) => {
-  const world = await testWorld()
-  const before = world.digest()
-  const answer = await send(world, 'GET', `${prefix}/__emulator/state`, said)
+])('the %s chooses the sandbox of the control interface, made on first use', async ([, prefix, said]) => {
+  const emulator = await testEmulator()
+  const before = emulator.digest()
+  const answer = await send(emulator, 'GET', `${prefix}/__emulator/state`, said)
   expect([answer.status, answer.body.sandbox]).toEqual([200, 'w1'])
-  expect(made(world)).toEqual(['w1'])
-  await send(world, 'POST', `${prefix}/__emulator/clock/advance`, { ...said, json: { by: '1h' } })
-  const log = await send(world, 'GET', `${prefix}/__emulator/requests`, said)
+  expect(made(emulator)).toEqual(['w1'])
+  await send(emulator, 'POST', `${prefix}/__emulator/clock/advance`, { ...said, json: { by: '1h' } })
+  const log = await send(emulator, 'GET', `${prefix}/__emulator/requests`, said)
   expect([log.body.data, log.headers.date]).toEqual([[], 'Sun, 01 Mar 2026 13:00:00 GMT'])
-  expect([world.digest(), made(world)]).toEqual([before, ['w1']])
+  expect([emulator.digest(), made(emulator)]).toEqual([before, ['w1']])
 })
 
 test('the Date of an answer is that of the chosen clock, of a refusal too', async () => {
-  const world = await testWorld()
-  await send(world, 'POST', '/@w1/__emulator/clock/advance', { ...KEYLESS, json: { by: '24h' } })
+  const emulator = await testEmulator()
+  await send(emulator, 'POST', '/@w1/__emulator/clock/advance', { ...KEYLESS, json: { by: '24h' } })
   const dates = []
   for (const path of ['/@w1/__emulator/clock', '/@w1/__emulator/nowhere', '/@w1/__emulator/health']) {
-    dates.push((await send(world, 'GET', path, KEYLESS)).headers.date)
+    dates.push((await send(emulator, 'GET', path, KEYLESS)).headers.date)
   }
   expect(dates).toEqual(dates.map(() => 'Mon, 02 Mar 2026 12:00:00 GMT'))
-  const other = await send(world, 'GET', '/__emulator/clock', KEYLESS)
+  const other = await send(emulator, 'GET', '/__emulator/clock', KEYLESS)
   expect(other.headers.date).toBe('Sun, 01 Mar 2026 12:00:00 GMT')
 })
 
-test('each world shows its own log, and reset starts that world alone again', async () => {
-  const world = await testWorld()
-  await world.post('/pages', { name: 'kept' })
-  await send(world, 'POST', '/@w1/v1/pages', { json: { name: 'lost' } })
-  const log = await send(world, 'GET', '/@w1/__emulator/requests', KEYLESS)
+test('each sandbox shows its own log, and reset starts that sandbox alone again', async () => {
+  const emulator = await testEmulator()
+  await emulator.post('/pages', { name: 'kept' })
+  await send(emulator, 'POST', '/@w1/v1/pages', { json: { name: 'lost' } })
+  const log = await send(emulator, 'GET', '/@w1/__emulator/requests', KEYLESS)
   expect(log.body.data.map(({ id }: { id: string }) => id)).toEqual(['w1-000001'])
-  const reset = await send(world, 'POST', '/@w1/__emulator/reset', KEYLESS)
+  const reset = await send(emulator, 'POST', '/@w1/__emulator/reset', KEYLESS)
   expect(reset.body).toMatchObject({ sandbox: 'w1', records: { pages: 0 } })
-  expect(world.state('pages').length).toBe(1)
+  expect(emulator.state('pages').length).toBe(1)
 })
 
 test.for(['', 'W1', '-w1', '..%2f', 'a'.repeat(64), 'w1, w2'])(
   'the name "%s" is refused in the standard form, and nothing changes',
   async (name) => {
-    const world = await testWorld()
-    const before = world.digest()
+    const emulator = await testEmulator()
+    const before = emulator.digest()
     const header = { ...KEYLESS, headers: { 'X-Emulator-Sandbox': name } }
     const answers = [
-      await send(world, 'POST', '/__emulator/clock/advance', { ...header, json: { by: '1h' } }),
-      await send(world, 'GET', '/__emulator/health', header),
-      await send(world, 'GET', `/@${name.replaceAll(' ', '+')}/__emulator/clock`, KEYLESS),
+      await send(emulator, 'POST', '/__emulator/clock/advance', { ...header, json: { by: '1h' } }),
+      await send(emulator, 'GET', '/__emulator/health', header),
+      await send(emulator, 'GET', `/@${name.replaceAll(' ', '+')}/__emulator/clock`, KEYLESS),
     ]
     for (const answer of answers) {
       expect([answer.status, answer.body.error]).toEqual([400, 'bad_request'])
       expect(answer.body.mitigation).toContain('lower-case letters')
     }
-    expect([made(world), world.digest()]).toEqual([[], before])
+    expect([made(emulator), emulator.digest()]).toEqual([[], before])
   },
 )
 
-test('whoever may not control makes no sandbox', async () => {
-  const world = await testWorld({ controlToken: 'secret' })
+test('anyone who may not control makes no sandbox', async () => {
+  const emulator = await testEmulator({ controlToken: 'secret' })
   for (const said of [KEYLESS, { authorization: 'Bearer wrong' }, { authorization: `Bearer ${KEYS.KU}` }]) {
-    expect((await send(world, 'GET', '/@w1/__emulator/clock', said)).status).toBe(401)
+    expect((await send(emulator, 'GET', '/@w1/__emulator/clock', said)).status).toBe(401)
   }
-  expect(made(world)).toEqual([])
-  expect((await send(world, 'GET', '/@w1/__emulator/clock', { authorization: 'Bearer secret' })).status).toBe(
-    200,
-  )
-  expect(made(world)).toEqual(['w1'])
+  expect(made(emulator)).toEqual([])
+  expect(
+    (await send(emulator, 'GET', '/@w1/__emulator/clock', { authorization: 'Bearer secret' })).status,
+  ).toBe(200)
+  expect(made(emulator)).toEqual(['w1'])
 })
 
 test('a control token is no API key: what follows an "@" in it chooses nothing', async () => {
-  const world = await testWorld({ controlToken: 'open@w1' })
-  const whole = await send(world, 'GET', '/__emulator/state', { authorization: 'Bearer open@w1' })
+  const emulator = await testEmulator({ controlToken: 'open@w1' })
+  const whole = await send(emulator, 'GET', '/__emulator/state', { authorization: 'Bearer open@w1' })
   expect([whole.status, whole.body.sandbox]).toEqual([200, 'default'])
-  expect((await send(world, 'GET', '/__emulator/state', { authorization: 'Bearer open' })).status).toBe(401)
-  expect(made(world)).toEqual([])
+  expect((await send(emulator, 'GET', '/__emulator/state', { authorization: 'Bearer open' })).status).toBe(
+    401,
+  )
+  expect(made(emulator)).toEqual([])
 })
 
-test('what concerns no world makes none, and neither does what is no route or no body', async () => {
-  const world = await testWorld()
+test('what concerns no sandbox makes none, and neither does what is no route or no body', async () => {
+  const emulator = await testEmulator()
   const statuses = []
   for (const path of ['', '/', '/health', '/ready', '/nowhere', '/clock/']) {
-    statuses.push((await send(world, 'GET', `/@w1/__emulator${path}`, KEYLESS)).status)
+    statuses.push((await send(emulator, 'GET', `/@w1/__emulator${path}`, KEYLESS)).status)
   }
-  statuses.push((await send(world, 'GET', '/_x-steady/health', HEADER)).status)
-  statuses.push((await send(world, 'PUT', '/@w1/__emulator/clock', KEYLESS)).status)
+  statuses.push((await send(emulator, 'GET', '/_x-steady/health', HEADER)).status)
+  statuses.push((await send(emulator, 'PUT', '/@w1/__emulator/clock', KEYLESS)).status)
   const form = { ...HEADER, headers: { ...HEADER.headers, 'content-type': 'text/plain' }, json: {} }
-  statuses.push((await send(world, 'POST', '/@w1/__emulator/reset', form)).status)
+  statuses.push((await send(emulator, 'POST', '/@w1/__emulator/reset', form)).status)
   expect(statuses).toEqual([200, 200, 200, 200, 404, 404, 200, 405, 415])
-  expect(made(world)).toEqual([])
+  expect(made(emulator)).toEqual([])
 })
 
 test('the header chooses for every service alike', async () => {
-  const world = await controlWorld()
+  const emulator = await controlEmulator()
   const inOther = { headers: { 'x-emulator-sandbox': 'other' } }
-  expect((await world.call('PATCH', '/state/shelves/s1', { name: 'Changed' }, inOther)).status).toBe(200)
-  expect((await world.call('GET', '/state/shelves/s1', undefined, inOther)).body.name).toBe('Changed')
-  expect((await world.call('GET', '/state/shelves/s1')).body.name).not.toBe('Changed')
+  expect((await emulator.call('PATCH', '/state/shelves/s1', { name: 'Changed' }, inOther)).status).toBe(200)
+  expect((await emulator.call('GET', '/state/shelves/s1', undefined, inOther)).body.name).toBe('Changed')
+  expect((await emulator.call('GET', '/state/shelves/s1')).body.name).not.toBe('Changed')
 })

@@ -3,27 +3,27 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
+import { MAX_SANDBOXES } from '../../src/core/sandboxes/sandboxes.ts'
 import { openEmulator } from '../../src/emulator.ts'
-import type { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
-import { MOST_SANDBOXES } from '../../src/kernel/worlds/sandboxes.ts'
-import { baseCollections, KEYS } from '../support/base-world.ts'
+import { baseCollections, KEYS } from '../support/base-state.ts'
+import { testEmulator } from '../support/emulator.ts'
 import { lastEntry, made, sandboxOf, send } from '../support/send.ts'
-import { testWorld } from '../support/world.ts'
 
 test('requests that name a new sandbox at the same time share it', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const posts = Array.from({ length: 20 }, (_, n) =>
-    send(world, 'POST', '/@w1/v1/pages', { json: { name: `page ${n}` } }),
+    send(emulator, 'POST', '/@w1/v1/pages', { json: { name: `page ${n}` } }),
   )
   const answers = await Promise.all(posts)
   expect(answers.map(({ status }) => status)).toEqual(posts.map(() => 200))
-  expect(sandboxOf(world, 'w1').store.rows('pages').size).toBe(20)
+  expect(sandboxOf(emulator, 'w1').store.rows('pages').size).toBe(20)
 })
 
 test('a request whose sandbox is removed while it comes in is told so, and nothing comes of it', async () => {
-  const world = await testWorld()
-  await send(world, 'GET', '/@w1/v1/data-views')
-  const { port } = world.emulator
+  const emulator = await testEmulator()
+  await send(emulator, 'GET', '/@w1/v1/data-views')
+  const { port } = emulator.emulator
   const headers = {
     authorization: `Bearer ${KEYS.KU}`,
     'content-type': 'application/json',
@@ -36,69 +36,134 @@ test('a request whose sandbox is removed while it comes in is told so, and nothi
     req.on('error', reject)
     // The body is asked for once the sandbox has been chosen.
     req.on('continue', () =>
-      world.emulator.sandboxes.delete('w1').then(() => req.end('{"name":"x"}'), reject),
+      emulator.emulator.sandboxes.delete('w1').then(() => req.end('{"name":"x"}'), reject),
     )
     req.flushHeaders()
   })
-  expect([status, made(world)]).toEqual([409, []])
-  expect(lastEntry(world.sandbox)).toMatchObject({ path: '/@w1/v1/pages', status: 409 })
+  expect([status, made(emulator)]).toEqual([409, []])
+  expect(lastEntry(emulator.sandbox)).toMatchObject({ path: '/@w1/v1/pages', status: 409 })
 })
 
 test('R121 a request without a key makes the sandbox that it names: its keys are in there', async () => {
-  const world = await testWorld()
-  const answer = await send(world, 'GET', '/@w1/v1/data-views', { authorization: undefined })
+  const emulator = await testEmulator()
+  const answer = await send(emulator, 'GET', '/@w1/v1/data-views', { authorization: undefined })
   expect([answer.status, answer.headers['x-emulator-request-id']]).toEqual([401, 'w1-000001'])
 })
 
 test('unknown routes and wrong methods are answered and logged in the chosen sandbox', async () => {
-  const world = await testWorld()
-  expect((await send(world, 'GET', '/@w1/v1/pagess')).status).toBe(404)
-  expect((await send(world, 'PUT', '/v1/pages', { headers: { 'X-Emulator-Sandbox': 'w2' } })).status).toBe(
+  const emulator = await testEmulator()
+  expect((await send(emulator, 'GET', '/@w1/v1/pagess')).status).toBe(404)
+  expect((await send(emulator, 'PUT', '/v1/pages', { headers: { 'X-Emulator-Sandbox': 'w2' } })).status).toBe(
     405,
   )
-  expect(lastEntry(sandboxOf(world, 'w1'))).toMatchObject({ path: '/@w1/v1/pagess', chosenBy: 'path' })
-  expect(lastEntry(sandboxOf(world, 'w2'))).toMatchObject({ status: 405, chosenBy: 'header' })
-  expect(world.sandbox.log.entries()).toEqual([])
+  expect(lastEntry(sandboxOf(emulator, 'w1'))).toMatchObject({ path: '/@w1/v1/pagess', chosenBy: 'path' })
+  expect(lastEntry(sandboxOf(emulator, 'w2'))).toMatchObject({ status: 405, chosenBy: 'header' })
+  expect(emulator.sandbox.log.entries()).toEqual([])
 })
 
 test('a foreign Host makes no sandbox, and is logged where it was bound for if that is there', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const foreign = { headers: { host: 'example.com' } }
-  expect((await send(world, 'GET', '/@w1/v1/data-views', foreign)).status).toBe(403)
-  expect((await send(world, 'GET', '/@w1/__emulator/clock', foreign)).status).toBe(403)
-  expect(made(world)).toEqual([])
-  expect(lastEntry(world.sandbox)).toMatchObject({ status: 403, path: '/@w1/v1/data-views' })
-  await send(world, 'GET', '/@w1/v1/data-views')
-  await send(world, 'GET', '/@w1/v1/data-views', foreign)
-  expect(lastEntry(sandboxOf(world, 'w1'))).toMatchObject({ status: 403, id: 'w1-000002' })
+  expect((await send(emulator, 'GET', '/@w1/v1/data-views', foreign)).status).toBe(403)
+  expect((await send(emulator, 'GET', '/@w1/__emulator/clock', foreign)).status).toBe(403)
+  expect(made(emulator)).toEqual([])
+  expect(lastEntry(emulator.sandbox)).toMatchObject({ status: 403, path: '/@w1/v1/data-views' })
+  await send(emulator, 'GET', '/@w1/v1/data-views')
+  await send(emulator, 'GET', '/@w1/v1/data-views', foreign)
+  expect(lastEntry(sandboxOf(emulator, 'w1'))).toMatchObject({ status: 403, id: 'w1-000002' })
 })
 
 test('a page of a foreign origin makes no sandbox, though it may use one that is there', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const from = (origin: string) => ({ headers: { origin } })
-  const refused = await send(world, 'GET', '/@w1/v1/data-views', from('https://example.com'))
+  const refused = await send(emulator, 'GET', '/@w1/v1/data-views', from('https://example.com'))
   expect([refused.status, refused.body.error]).toEqual([403, 'forbidden'])
   expect(refused.body.mitigation).toContain('--cors-origin https://example.com')
-  expect((await send(world, 'GET', '/@w1/__emulator/clock', from('https://example.com'))).status).toBe(403)
-  expect(made(world)).toEqual([])
-  expect((await send(world, 'GET', '/@w1/v1/data-views', from('http://localhost:3000'))).status).toBe(200)
-  expect((await send(world, 'GET', '/@w1/v1/data-views', from('https://example.com'))).status).toBe(200)
+  expect((await send(emulator, 'GET', '/@w1/__emulator/clock', from('https://example.com'))).status).toBe(403)
+  expect(made(emulator)).toEqual([])
+  expect((await send(emulator, 'GET', '/@w1/v1/data-views', from('http://localhost:3000'))).status).toBe(200)
+  expect((await send(emulator, 'GET', '/@w1/v1/data-views', from('https://example.com'))).status).toBe(200)
+})
+
+const OLD_BROWSER =
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 Version/14.1 Safari/605.1.15'
+
+test.for([
+  ['a new browser', { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' }],
+  ['an old browser', { 'user-agent': OLD_BROWSER, accept: '*/*' }],
+  ['a browser that names the page', { referer: 'https://example.com/', accept: '*/*' }],
+  ['a browser that asks for an image', { accept: 'image/avif,image/webp,*/*;q=0.8' }],
+  ['a browser with a password in the address', { 'user-agent': OLD_BROWSER, authorization: 'Basic YTpi' }],
+] as const)(
+  'an image that %s loads for a page makes no sandbox, though it may show one',
+  async ([, headers]) => {
+    const emulator = await testEmulator()
+    const image = { headers, authorization: undefined }
+    for (const path of ['/@w1/v1/data-views', '/@w1/__emulator/clock', '/@w1/__emulator/events']) {
+      for (const method of ['GET', 'HEAD']) {
+        const answer = await send(emulator, method, path, image)
+        expect([path, answer.status]).toEqual([path, 403])
+        if (method === 'GET')
+          expect(answer.body.mitigation).toContain('POST /__emulator/sandboxes {"name": "w1"}')
+      }
+    }
+    expect(made(emulator)).toEqual([])
+    await send(emulator, 'GET', '/@w1/v1/data-views')
+    expect((await send(emulator, 'GET', '/@w1/__emulator/clock', image)).status).toBe(200)
+  },
+)
+
+test.for([
+  [
+    'a key',
+    'GET',
+    '/@w1/v1/data-views',
+    { 'user-agent': OLD_BROWSER, authorization: `Bearer ${KEYS.KU}` },
+    200,
+  ],
+  ['a method of its own', 'POST', '/@w1/__emulator/clock/advance', { 'user-agent': OLD_BROWSER }, 200],
+  [
+    'a header of its own',
+    'GET',
+    '/__emulator/clock',
+    { 'user-agent': OLD_BROWSER, 'x-emulator-sandbox': 'w1' },
+    200,
+  ],
+  [
+    'an address that was typed',
+    'GET',
+    '/@w1/__emulator/clock',
+    { 'user-agent': OLD_BROWSER, 'sec-fetch-site': 'none' },
+    200,
+  ],
+  [
+    'a client that is no browser',
+    'GET',
+    '/@w1/__emulator/clock',
+    { 'user-agent': 'curl/8.5.0', accept: '*/*' },
+    200,
+  ],
+] as const)('%s is what no image can send: it makes a sandbox', async ([, method, path, headers, status]) => {
+  const emulator = await testEmulator()
+  const json = method === 'POST' ? { by: '1h' } : undefined
+  const answer = await send(emulator, method, path, { headers, json, authorization: undefined })
+  expect([answer.status, made(emulator)]).toEqual([status, ['w1']])
 })
 
 test('a preflight makes no sandbox, and grants the header that chooses one', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const headers = {
     origin: 'http://localhost:3000',
     'access-control-request-method': 'GET',
     'access-control-request-headers': 'authorization, x-emulator-sandbox',
   }
-  const answer = await send(world, 'OPTIONS', '/@w1/v1/data-views', { headers, authorization: undefined })
+  const answer = await send(emulator, 'OPTIONS', '/@w1/v1/data-views', { headers, authorization: undefined })
   expect([answer.status, answer.headers['access-control-allow-headers']]).toEqual([
     204,
     'authorization, x-emulator-sandbox',
   ])
   expect(answer.headers['x-ratelimit-limit']).toMatch(/^\d+$/)
-  expect(made(world)).toEqual([])
+  expect(made(emulator)).toEqual([])
 })
 
 test.for([
@@ -112,29 +177,29 @@ test.for([
   '/@W1',
   '/@w1?/v1/',
 ])('nothing but the API and the control interface is served below a sandbox: %s', async (path) => {
-  const world = await testWorld()
-  const answer = await send(world, 'GET', path)
+  const emulator = await testEmulator()
+  const answer = await send(emulator, 'GET', path)
   expect([answer.status, answer.body.error]).toEqual([404, 'route_not_found'])
-  expect(answer.body.message).toContain('In a sandbox the same holds behind its /@name.')
-  expect(made(world)).toEqual([])
-  expect(lastEntry(world.sandbox)?.path).toBe(path.split('?')[0])
+  expect(answer.body.message).toContain('In a sandbox the same holds after its /@name.')
+  expect(made(emulator)).toEqual([])
+  expect(lastEntry(emulator.sandbox)?.path).toBe(path.split('?')[0])
 })
 
 test('more sandboxes than there can be are refused, and the others go on', async () => {
-  const world = await testWorld()
-  await send(world, 'GET', '/@w1/v1/data-views')
-  const [housed] = world.emulator.sandboxes.list()
+  const emulator = await testEmulator()
+  await send(emulator, 'GET', '/@w1/v1/data-views')
+  const [opened] = emulator.emulator.sandboxes.list()
   const nothing = async () => {}
-  for (let n = 2; n < MOST_SANDBOXES; n++) {
+  for (let n = 2; n < MAX_SANDBOXES; n++) {
     // Only the name is looked at, and that it ends with the others.
-    const sandbox = { ...housed, name: `full-${n}`, retire: () => {} } as unknown as Sandbox
-    world.emulator.sandboxes.add({ sandbox, close: nothing, remove: nothing } as never, false)
+    const sandbox = { ...opened, name: `full-${n}`, retire: () => {} } as unknown as Sandbox
+    emulator.emulator.sandboxes.add({ sandbox, close: nothing, remove: nothing } as never, false)
   }
-  const refused = await send(world, 'GET', '/@w2/v1/data-views')
+  const refused = await send(emulator, 'GET', '/@w2/v1/data-views')
   expect([refused.status, refused.body.error]).toEqual([409, 'conflict'])
   expect(refused.body.mitigation).toContain('DELETE /__emulator/sandboxes/{name}')
-  expect((await send(world, 'GET', '/@w2/__emulator/clock')).status).toBe(409)
-  expect((await send(world, 'GET', '/@w1/v1/data-views')).status).toBe(200)
+  expect((await send(emulator, 'GET', '/@w2/__emulator/clock')).status).toBe(409)
+  expect((await send(emulator, 'GET', '/@w1/v1/data-views')).status).toBe(200)
 })
 
 test('fixtures that have been broken meanwhile are an answer that says so, until they are mended', async () => {
@@ -145,21 +210,21 @@ test('fixtures that have been broken meanwhile are an answer that says so, until
   const whole = JSON.stringify({ collections: baseCollections })
   write(whole)
   let now = Date.parse('2026-03-01T12:00:00Z')
-  const emulator = await openEmulator({ port: 0, ephemeral: true, fixtures: file, hostTime: () => now })
-  onTestFinished(() => emulator.close())
-  const world = { emulator }
+  const running = await openEmulator({ port: 0, ephemeral: true, fixtures: file, hostTime: () => now })
+  onTestFinished(() => running.close())
+  const emulator = { emulator: running }
   write('{')
-  // A starting world that is a minute old is made anew.
+  // A starting state that is a minute old is made anew.
   now += 60_000
   for (const path of ['/@w1/v1/data-views', '/@w1/__emulator/clock']) {
-    const refused = await send(world, 'GET', path)
+    const refused = await send(emulator, 'GET', path)
     expect([refused.status, refused.body.error]).toEqual([409, 'conflict'])
     expect(refused.body.message).toContain(
-      `none can be made, since its starting world is not valid: ${file}: /:`,
+      `none can be made, since its starting state is not valid: ${file}: /:`,
     )
   }
-  expect(made(world)).toEqual([])
-  expect((await send(world, 'GET', '/v1/data-views')).status).toBe(200)
+  expect(made(emulator)).toEqual([])
+  expect((await send(emulator, 'GET', '/v1/data-views')).status).toBe(200)
   write(whole)
-  expect((await send(world, 'GET', '/@w1/v1/data-views')).status).toBe(200)
+  expect((await send(emulator, 'GET', '/@w1/v1/data-views')).status).toBe(200)
 })

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { NAME_PATTERN } from '../../src/kernel/worlds/names.ts'
+import { NAME_PATTERN } from '../../src/core/sandboxes/origin.ts'
+import { testEmulator } from '../support/emulator.ts'
 import { send } from '../support/send.ts'
-import { testWorld } from '../support/world.ts'
 
 const name = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,62}$/)
 // What a header can carry at all.
@@ -15,15 +15,15 @@ const spoiled = fc
   .map(([before, between, after]) => `${before}${between}${after}`)
 
 test('any header value either is a name, and chooses it, or is refused and changes nothing', async () => {
-  const world = await testWorld()
-  const { sandboxes } = world.emulator
+  const emulator = await testEmulator()
+  const { sandboxes } = emulator.emulator
   await fc.assert(
     fc.asyncProperty(fc.oneof(name, spoiled, anything), async (value) => {
-      const [before, count] = [world.digest(), sandboxes.list().length]
+      const [before, count] = [emulator.digest(), sandboxes.list().length]
       // Blanks around a value are no part of it (RFC 9110, section 5.5).
       const said = value.replace(/^[\t ]+|[\t ]+$/g, '')
       const known = sandboxes.get(said) !== undefined
-      const answer = await send(world, 'POST', '/v1/pages', {
+      const answer = await send(emulator, 'POST', '/v1/pages', {
         headers: { 'X-Emulator-Sandbox': value },
         json: { name: 'x' },
       })
@@ -35,7 +35,7 @@ test('any header value either is a name, and chooses it, or is refused and chang
         expect([answer.status, answer.body.error]).toEqual([400, 'bad_request'])
         expect(sandboxes.list().length).toBe(count)
       }
-      if (said !== 'default') expect(world.digest()).toBe(before)
+      if (said !== 'default') expect(emulator.digest()).toBe(before)
     }),
     { numRuns: 200, seed: 7 },
   )

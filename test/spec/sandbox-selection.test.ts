@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { baseCollections, KEYS } from '../support/base-world.ts'
-import { aBatch, batchWorld } from '../support/batches.ts'
+import { baseCollections, KEYS } from '../support/base-state.ts'
+import { aBatch, batchEmulator } from '../support/batches.ts'
+import { testEmulator } from '../support/emulator.ts'
 import { lastEntry, made, type Said, sandboxOf, send } from '../support/send.ts'
-import { testWorld } from '../support/world.ts'
 
 const KEY = `Bearer ${KEYS.KU}`
 const inHeader = (name: string | string[]): Said => ({ headers: { 'X-Emulator-Sandbox': name } })
@@ -15,19 +15,23 @@ const ways: readonly [way: string, prefix: string, said: Said][] = [
 ]
 
 test.for(ways)('the %s chooses the sandbox, which is made on first use', async ([way, prefix, said]) => {
-  const world = await testWorld()
-  const before = world.digest()
+  const emulator = await testEmulator()
+  const before = emulator.digest()
   const page = { ...said, json: { name: 'Roof plan' } }
-  const answer = await send(world, 'POST', `${prefix}/v1/pages`, page)
+  const answer = await send(emulator, 'POST', `${prefix}/v1/pages`, page)
   expect([answer.status, answer.headers['x-emulator-request-id']]).toEqual([200, 'w1-000001'])
-  expect(made(world)).toEqual(['w1'])
-  expect([...sandboxOf(world, 'w1').store.rows('pages').values()]).toEqual([answer.body])
-  expect(lastEntry(sandboxOf(world, 'w1'))).toMatchObject({ path: `${prefix}/v1/pages`, chosenBy: way })
-  expect([world.state('pages'), world.digest(), world.sandbox.log.entries()]).toEqual([[], before, []])
+  expect(made(emulator)).toEqual(['w1'])
+  expect([...sandboxOf(emulator, 'w1').store.rows('pages').values()]).toEqual([answer.body])
+  expect(lastEntry(sandboxOf(emulator, 'w1'))).toMatchObject({ path: `${prefix}/v1/pages`, chosenBy: way })
+  expect([emulator.state('pages'), emulator.digest(), emulator.sandbox.log.entries()]).toEqual([
+    [],
+    before,
+    [],
+  ])
 })
 
 test('who chooses nothing is in the default sandbox, whose name can be said as well', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const said: [string, Said][] = [
     ['', {}],
     ['/@default', {}],
@@ -35,26 +39,26 @@ test('who chooses nothing is in the default sandbox, whose name can be said as w
     ['', inKey('default')],
   ]
   for (const [prefix, how] of said) {
-    expect((await send(world, 'GET', `${prefix}/v1/data-views`, how)).status).toBe(200)
+    expect((await send(emulator, 'GET', `${prefix}/v1/data-views`, how)).status).toBe(200)
   }
-  expect(world.sandbox.log.entries().map(({ chosenBy }) => chosenBy)).toEqual([
+  expect(emulator.sandbox.log.entries().map(({ chosenBy }) => chosenBy)).toEqual([
     'default',
     'path',
     'header',
     'token',
   ])
-  expect(made(world)).toEqual([])
+  expect(made(emulator)).toEqual([])
 })
 
 test('the path goes before the header, and the header before the key', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const both = { ...inHeader('w2'), ...inKey('w3') }
   const answers = [
-    await send(world, 'GET', '/@w1/v1/data-views', both),
-    await send(world, 'GET', '/v1/data-views', both),
-    await send(world, 'GET', '/v1/data-views', inKey('w3')),
+    await send(emulator, 'GET', '/@w1/v1/data-views', both),
+    await send(emulator, 'GET', '/v1/data-views', both),
+    await send(emulator, 'GET', '/v1/data-views', inKey('w3')),
   ]
-  // The suffix is no part of the key, whoever chooses.
+  // The suffix is no part of the key, also where the path or the header chooses.
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
   expect(answers.map(({ headers }) => headers['x-emulator-request-id'])).toEqual([
     'w1-000001',
@@ -64,31 +68,31 @@ test('the path goes before the header, and the header before the key', async () 
 })
 
 test('the key is what stands before the last "@", however the scheme is written', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   for (const authorization of [`bearer   ${KEYS.KU}@w1  `, `BEARER ${KEYS.KU}@w1`]) {
-    expect((await send(world, 'GET', '/v1/data-views', { authorization })).status).toBe(200)
+    expect((await send(emulator, 'GET', '/v1/data-views', { authorization })).status).toBe(200)
   }
-  const doubled = await send(world, 'GET', '/v1/data-views', { authorization: `${KEY}@w2@w1` })
+  const doubled = await send(emulator, 'GET', '/v1/data-views', { authorization: `${KEY}@w2@w1` })
   expect([doubled.status, doubled.headers['x-emulator-request-id']]).toEqual([401, 'w1-000003'])
-  const keyless = await send(world, 'GET', '/v1/data-views', { authorization: 'Bearer @w1' })
+  const keyless = await send(emulator, 'GET', '/v1/data-views', { authorization: 'Bearer @w1' })
   expect([keyless.status, keyless.headers['x-emulator-request-id']]).toEqual([401, 'w1-000004'])
-  expect(made(world)).toEqual(['w1'])
+  expect(made(emulator)).toEqual(['w1'])
 })
 
 test('an "@" outside a bearer token chooses nothing', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   for (const authorization of ['Basic me@w1', `${KEY}@w1 more`, `${KEY}@w1, ${KEY}@w2`, 'me@w1']) {
-    const answer = await send(world, 'GET', '/v1/data-views', { authorization })
+    const answer = await send(emulator, 'GET', '/v1/data-views', { authorization })
     expect([authorization, answer.status]).toEqual([authorization, 401])
   }
-  expect(made(world)).toEqual([])
+  expect(made(emulator)).toEqual([])
 })
 
 test('a large body is read for a key with a suffix as for one without', async () => {
-  const world = await batchWorld()
+  const emulator = await batchEmulator()
   const json = aBatch({ prompt: 'x'.repeat(1_200_000) })
-  expect((await send(world, 'POST', '/v1/batch-predictions', { json })).status).toBe(200)
-  const answer = await send(world, 'POST', '/v1/batch-predictions', { json, ...inKey('w1') })
+  expect((await send(emulator, 'POST', '/v1/batch-predictions', { json })).status).toBe(200)
+  const answer = await send(emulator, 'POST', '/v1/batch-predictions', { json, ...inKey('w1') })
   expect([answer.status, answer.headers['x-emulator-request-id']]).toEqual([200, 'w1-000001'])
 })
 
@@ -111,10 +115,10 @@ const malformed = [
 test.for(malformed)(
   'the header "%s" is refused with the rule for names, and nothing changes',
   async (name) => {
-    const world = await testWorld()
-    const before = world.digest()
+    const emulator = await testEmulator()
+    const before = emulator.digest()
     for (const prefix of ['', '/@w1']) {
-      const answer = await send(world, 'GET', `${prefix}/v1/data-views`, inHeader(name))
+      const answer = await send(emulator, 'GET', `${prefix}/v1/data-views`, inHeader(name))
       expect(answer.status).toBe(400)
       expect(answer.body).toMatchObject({
         error: 'bad_request',
@@ -122,120 +126,126 @@ test.for(malformed)(
         mitigation: expect.stringContaining('1 to 63 lower-case letters, digits and hyphens'),
       })
     }
-    expect([made(world), world.digest()]).toEqual([[], before])
+    expect([made(emulator), emulator.digest()]).toEqual([[], before])
   },
 )
 
 test('a header that is repeated with one value is that value, with two it is refused', async () => {
-  const world = await testWorld()
-  expect((await send(world, 'GET', '/v1/data-views', inHeader(['w1', 'w1']))).status).toBe(200)
-  const answer = await send(world, 'GET', '/v1/data-views', inHeader(['w2', 'w3']))
+  const emulator = await testEmulator()
+  expect((await send(emulator, 'GET', '/v1/data-views', inHeader(['w1', 'w1']))).status).toBe(200)
+  const answer = await send(emulator, 'GET', '/v1/data-views', inHeader(['w2', 'w3']))
   expect([answer.status, answer.body.message]).toEqual([
     400,
     'The header X-Emulator-Sandbox has 2 different values.',
   ])
-  expect(made(world)).toEqual(['w1'])
+  expect(made(emulator)).toEqual(['w1'])
 })
 
 test.for(['', 'W1', '-w1', 'w1!', TOO_LONG, '\u00e9'])(
   'the suffix "@%s" of a key is refused without repeating it, and nothing changes',
   async (name) => {
-    const world = await testWorld()
-    const before = world.digest()
+    const emulator = await testEmulator()
+    const before = emulator.digest()
     for (const prefix of ['', '/@w1']) {
-      const answer = await send(world, 'GET', `${prefix}/v1/data-views`, inKey(name))
+      const answer = await send(emulator, 'GET', `${prefix}/v1/data-views`, inKey(name))
       expect(answer.status).toBe(400)
       expect(answer.body.message).toMatch(/^The API key, behind its last "@", names a sandbox, and the name /)
       if (name !== '') expect(answer.text).not.toContain(name)
     }
-    expect([made(world), world.digest()]).toEqual([[], before])
+    expect([made(emulator), emulator.digest()]).toEqual([[], before])
   },
 )
 
 test.for(['', 'W1', '..%2f', '%2e%2e', 'w%31', '-w', 'w1@w2', TOO_LONG])(
   'the path /@%s is refused in the form of errors of the route',
   async (name) => {
-    const world = await testWorld()
-    const before = world.digest()
-    const standard = await send(world, 'GET', `/@${name}/v1/data-views`)
+    const emulator = await testEmulator()
+    const before = emulator.digest()
+    const standard = await send(emulator, 'GET', `/@${name}/v1/data-views`)
     expect([standard.status, standard.headers['content-type']]).toEqual([
       400,
       'application/json; charset=utf-8',
     ])
     expect(standard.body.error).toBe('bad_request')
-    const problem = await send(world, 'GET', `/@${name}/v1/batch-predictions/b`)
+    const problem = await send(emulator, 'GET', `/@${name}/v1/batch-predictions/b`)
     expect([problem.status, problem.headers['content-type']]).toEqual([400, 'application/problem+json'])
     expect(problem.body.instance).toBe(`/@${name}/v1/batch-predictions/b`)
-    expect([made(world), world.digest()]).toEqual([[], before])
+    expect([made(emulator), emulator.digest()]).toEqual([[], before])
   },
 )
 
-test('no key can have an "@": a starting world with one is refused, and a write of one too', async () => {
+test('no key can have an "@": a starting state with one is refused, and a write of one too', async () => {
   const [key] = baseCollections.api_keys as readonly { readonly token: string }[]
   const odd = { ...key, id: 'key-odd', token: 'live_me@home' }
-  await expect(testWorld({ collections: { api_keys: [odd] } })).rejects.toThrow(
+  await expect(testEmulator({ collections: { api_keys: [odd] } })).rejects.toThrow(
     /api_keys\/\d+\/token: must have no "@"/,
   )
-  const world = await testWorld()
-  const answer = await world.control('PATCH', '/state/api_keys/key-owner', { token: 'live_me@home' })
+  const emulator = await testEmulator()
+  const answer = await emulator.control('PATCH', '/state/api_keys/key-owner', { token: 'live_me@home' })
   expect([answer.status, answer.body.details.errors]).toEqual([
     400,
     [{ pointer: '/token', detail: expect.stringContaining('names a sandbox') }],
   ])
 })
 
-test('worlds share nothing: records, rate windows, idempotency keys, clocks and request ids are their own', async () => {
-  const world = await batchWorld({
+test('sandboxes share nothing: records, rate windows, idempotency keys, clocks and request ids are their own', async () => {
+  const emulator = await batchEmulator({
     'limits.overrides': [{ operation: 'data-views.list', limit: 2, window_s: 60 }],
   })
   const create = (name: string) =>
-    send(world, 'POST', `/@${name}/v1/batch-predictions`, {
+    send(emulator, 'POST', `/@${name}/v1/batch-predictions`, {
       json: aBatch(),
       headers: { 'idempotency-key': 'once' },
     })
-  const views = (name: string) => send(world, 'GET', `/@${name}/v1/data-views`)
+  const views = (name: string) => send(emulator, 'GET', `/@${name}/v1/data-views`)
   const [first, again, other] = [await create('w1'), await create('w1'), await create('w2')]
   expect(again.body).toEqual(first.body)
   for (const name of ['w1', 'w2']) {
-    expect(sandboxOf(world, name).store.rows('batch_predictions').size).toBe(1)
+    expect(sandboxOf(emulator, name).store.rows('batch_predictions').size).toBe(1)
   }
   expect(other.headers['x-emulator-request-id']).toBe('w2-000001')
   for (const status of [200, 200, 429]) expect((await views('w1')).status).toBe(status)
   expect((await views('w2')).headers['x-ratelimit-remaining']).toBe('1')
-  await send(world, 'POST', '/@w1/__emulator/clock/advance', { json: { by: '1h' } })
+  await send(emulator, 'POST', '/@w1/__emulator/clock/advance', { json: { by: '1h' } })
   expect((await views('w1')).headers.date).toBe('Sun, 01 Mar 2026 13:00:00 GMT')
   expect((await views('w2')).headers.date).toBe('Sun, 01 Mar 2026 12:00:00 GMT')
-  expect([world.state('batch_predictions'), world.now()]).toEqual([[], Date.parse('2026-03-01T12:00:00Z')])
+  expect([emulator.state('batch_predictions'), emulator.now()]).toEqual([
+    [],
+    Date.parse('2026-03-01T12:00:00Z'),
+  ])
 })
 
 test('the key of a limit that is counted by path does not know the way to the sandbox', async () => {
-  const world = await testWorld({ settings: { 'limits.path_key': 'concrete' } })
+  const emulator = await testEmulator({ settings: { 'limits.path_key': 'concrete' } })
   const left = []
   for (const [prefix, said] of ways.map(([, prefix, said]) => [prefix, said] as const)) {
-    left.push((await send(world, 'GET', `${prefix}/v1/data-views`, said)).headers['x-ratelimit-remaining'])
+    left.push((await send(emulator, 'GET', `${prefix}/v1/data-views`, said)).headers['x-ratelimit-remaining'])
   }
   const [first] = left
   expect(left).toEqual([first, String(Number(first) - 1), String(Number(first) - 2)])
 })
 
 test('T29 R092 results_url keeps /@name where the path chose, and only there, and leads to the results', async () => {
-  const world = await batchWorld()
+  const emulator = await batchEmulator()
   const urls = []
   for (const [, prefix, said] of ways) {
-    const created = await send(world, 'POST', `${prefix}/v1/batch-predictions`, { ...said, json: aBatch() })
-    await send(world, 'POST', '/@w1/__emulator/clock/advance', { json: { by: '1h' } })
+    const created = await send(emulator, 'POST', `${prefix}/v1/batch-predictions`, {
+      ...said,
+      json: aBatch(),
+    })
+    await send(emulator, 'POST', '/@w1/__emulator/clock/advance', { json: { by: '1h' } })
     const path = `${prefix}/v1/batch-predictions/${created.body.id}`
-    const { body } = await send(world, 'GET', path, said)
+    const { body } = await send(emulator, 'GET', path, said)
     expect(body.results_url).toBe(`${path}/results`)
-    expect((await send(world, 'GET', body.results_url, said)).status).toBe(200)
+    expect((await send(emulator, 'GET', body.results_url, said)).status).toBe(200)
     urls.push(body.results_url)
   }
   expect(new Set(urls).size).toBe(3)
 })
 
 test('R245 the instance of a problem is the path as it was requested', async () => {
-  const world = await testWorld()
-  const answer = await send(world, 'GET', '/@w1/v1/batch-predictions/none?x=1')
+  const emulator = await testEmulator()
+  const answer = await send(emulator, 'GET', '/@w1/v1/batch-predictions/none?x=1')
   expect([answer.status, answer.body.instance]).toEqual([404, '/@w1/v1/batch-predictions/none'])
 })
 
@@ -246,12 +256,12 @@ test('neither a malformed header nor the suffix of a key is kept in a log', asyn
     warn: (...args: unknown[]) => void said.push(args),
     error: (...args: unknown[]) => void said.push(args),
   }
-  const world = await testWorld({ logger })
-  await send(world, 'GET', '/v1/data-views', inHeader('Sesame-1'))
-  await send(world, 'GET', '/v1/data-views', inKey('Sesame-2'))
-  await send(world, 'GET', '/v1/nowhere', inKey('sesame-3'))
-  await send(world, 'GET', '/v1/data-views', inKey('sesame-3'))
-  const logs = world.emulator.sandboxes.list().map(({ sandbox }) => sandbox.log.entries())
+  const emulator = await testEmulator({ logger })
+  await send(emulator, 'GET', '/v1/data-views', inHeader('Sesame-1'))
+  await send(emulator, 'GET', '/v1/data-views', inKey('Sesame-2'))
+  await send(emulator, 'GET', '/v1/nowhere', inKey('sesame-3'))
+  await send(emulator, 'GET', '/v1/data-views', inKey('sesame-3'))
+  const logs = emulator.emulator.sandboxes.list().map(({ sandbox }) => sandbox.log.entries())
   expect(logs.flat().length).toBe(4)
   expect(JSON.stringify([logs, said])).not.toMatch(/Sesame|live_owner/)
 })

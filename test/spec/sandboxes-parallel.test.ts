@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { KEYS, START } from '../support/base-world.ts'
-import { aBatch, batchWorld } from '../support/batches.ts'
-import type { TestWorld } from '../support/world.ts'
+import { KEYS, START } from '../support/base-state.ts'
+import { aBatch, batchEmulator } from '../support/batches.ts'
+import type { TestEmulator } from '../support/emulator.ts'
 
 const CLIENTS = 100
 
@@ -15,7 +15,7 @@ interface Client {
   control(method: string, path: string, json?: object): Promise<{ status: number; text: string }>
 }
 
-function clientOf({ emulator }: TestWorld, n: number): Client {
+function clientOf({ emulator }: TestEmulator, n: number): Client {
   const name = `client-${n}`
   const origin = emulator.baseUrl.slice(0, -'/v1'.length)
   const [prefix, header, suffix] =
@@ -72,14 +72,14 @@ function digest(text: string): string {
 }
 
 test('100 clients drive 100 sandboxes at once, with clocks of their own: each sees what it would see alone', async () => {
-  const world = await batchWorld()
-  const clients = Array.from({ length: CLIENTS }, (_, n) => clientOf(world, n))
+  const emulator = await batchEmulator()
+  const clients = Array.from({ length: CLIENTS }, (_, n) => clientOf(emulator, n))
   for (const { name, clock } of [...clients, { name: 'bystander', clock: START }]) {
-    expect((await world.control('POST', '/sandboxes', { name, clock })).status).toBe(201)
+    expect((await emulator.control('POST', '/sandboxes', { name, clock })).status).toBe(201)
   }
   const bystanders = async () => {
     const states = ['', '/@bystander'].map((prefix) =>
-      fetch(`${world.baseUrl.slice(0, -'/v1'.length)}${prefix}/__emulator/state`),
+      fetch(`${emulator.baseUrl.slice(0, -'/v1'.length)}${prefix}/__emulator/state`),
     )
     return Promise.all(states.map(async (response) => digest(await (await response).text())))
   }
@@ -88,7 +88,7 @@ test('100 clients drive 100 sandboxes at once, with clocks of their own: each se
   const together = await Promise.all(clients.map((client, n) => session(client, n)))
   expect(await bystanders()).toEqual(before)
 
-  const elsewhere = await batchWorld()
+  const elsewhere = await batchEmulator()
   for (const n of [0, 1, 2, 49, 98, 99]) {
     const client = clientOf(elsewhere, n)
     await elsewhere.control('POST', '/sandboxes', { name: client.name, clock: client.clock })

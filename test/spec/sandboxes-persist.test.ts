@@ -1,7 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { nodeFiles } from '../../src/doors/disk/files.ts'
+import { nodeFiles } from '../../src/adapters/storage/files.ts'
 import type { CallControl } from '../support/control.ts'
 import {
   alive,
@@ -48,7 +48,7 @@ test('a sandbox is on the disk when its creation is answered', async () => {
   expect((await second.control('GET', '/sandboxes/kept')).body).toMatchObject({ seed: 42, now: OWN.clock })
 })
 
-test('a sandbox with a start of its own resets to that very world, after a restart and a kill too', async () => {
+test('a sandbox with a start of its own resets to that very sandbox, after a restart and a kill too', async () => {
   const data = dataFolder()
   const first = await alive(data)
   await first.control('POST', '/sandboxes', { name: 'kept', persist: true, ...OWN })
@@ -89,14 +89,14 @@ test('after a restart a reset takes other fixtures, with the seed, the instant a
   expect(before).toEqual([42, OWN.clock, OWN.settings, []])
 })
 
-test('a sandbox whose state file cannot be read starts again from its own start', async () => {
+test('a sandbox whose state file and the one before it cannot be read starts again from its own start', async () => {
   const data = dataFolder()
   const first = await alive(data)
   await first.control('POST', '/sandboxes', { name: 'kept', persist: true, ...OWN })
   const start = contentOf((await first.in('kept')('GET', '/state')).body)
   await putOrganization(first.in('kept'), 'one')
   await first.emulator.close()
-  writeFileSync(join(data, 'sandboxes/kept.json'), '{')
+  for (const name of ['kept.json', 'kept.json.previous']) writeFileSync(join(data, 'sandboxes', name), '{')
   const { in: sandbox, said } = await alive(data)
   expect(contentOf((await sandbox('kept')('GET', '/state')).body)).toBe(start)
   expect(said).toEqual([expect.stringContaining('kept.json.corrupt-1')])
@@ -155,6 +155,7 @@ test('a deleted sandbox leaves no file, and does not come back', async () => {
   expect(filesIn(data)).toHaveLength(4)
   expect((await first.control('DELETE', '/sandboxes/kept')).status).toBe(204)
   expect(filesIn(data)).toEqual(['default.json'])
+  expect(readdirSync(join(data, 'sandboxes'))).toEqual([])
   await first.emulator.close()
   const second = await alive(data)
   expect((await second.control('GET', '/sandboxes')).body.data).toHaveLength(1)
@@ -220,7 +221,7 @@ test('a save that is under way when its sandbox is deleted leaves no file', asyn
   expect(filesIn(data)).toEqual(['default.json'])
 })
 
-test('a world that has come into the folder since the start is not overwritten', async () => {
+test('a sandbox that has come into the folder since the start is not overwritten', async () => {
   const data = dataFolder()
   const { control } = await alive(data)
   mkdirSync(join(data, 'sandboxes'))

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { type CallControl, controlOf } from '../support/control.ts'
 import { alive, contentOf, dataFolder, organizations } from '../support/data-folder.ts'
-import { folder } from '../support/disk-world.ts'
+import { folder } from '../support/disk-emulator.ts'
+import { type TestAnswer, type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { sampleCalls, sampleRecords } from '../support/sample-calls.ts'
-import { type TestAnswer, type TestWorld, testWorld } from '../support/world.ts'
 
-/** Everything that the control interface shows of a world. */
+/** Everything that the control interface shows of a sandbox. */
 const VIEWS = [
   '/requests',
   '/limits',
@@ -20,26 +20,26 @@ const VIEWS = [
 ]
 
 /** One request of every operation, successful wherever there is a contract, and a few that are refused. */
-async function useEveryOperation(world: TestWorld): Promise<void> {
-  const calls = await sampleCalls(world)
+async function useEveryOperation(emulator: TestEmulator): Promise<void> {
+  const calls = await sampleCalls(emulator)
   for (const { name, method, path, options } of calls) {
-    const { status } = await world.request(method, path, options)
+    const { status } = await emulator.request(method, path, options)
     expect([name, status < 400]).toEqual([name, true])
   }
   const called = new Set(calls.map(({ name }) => name))
-  for (const { name, method, path } of world.sandbox.service.operations.values()) {
+  for (const { name, method, path } of emulator.sandbox.service.operations.values()) {
     const body = method === 'GET' ? {} : { json: {} }
-    if (!called.has(name)) await world.request(method, path.replaceAll(/\{\w+\}/g, 'x'), body)
+    if (!called.has(name)) await emulator.request(method, path.replaceAll(/\{\w+\}/g, 'x'), body)
   }
-  await world.get('/nowhere')
-  await world.post('/pages', { name: 7 })
-  await world.get('/data-views', { key: 'none' })
-  const logged = world.sandbox.log.entries().map(({ operation }) => operation)
-  expect([...world.sandbox.service.operations.keys()].filter((name) => !logged.includes(name))).toEqual([])
+  await emulator.get('/nowhere')
+  await emulator.post('/pages', { name: 7 })
+  await emulator.get('/data-views', { key: 'none' })
+  const logged = emulator.sandbox.log.entries().map(({ operation }) => operation)
+  expect([...emulator.sandbox.service.operations.keys()].filter((name) => !logged.includes(name))).toEqual([])
 }
 
 /** A change by every kind of control route. */
-async function intervene(world: TestWorld, control: CallControl): Promise<void> {
+async function intervene(emulator: TestEmulator, control: CallControl): Promise<void> {
   const batches = (await control('GET', '/state/batch_predictions')).body.data as { id: string }[]
   const last = batches.at(-1)?.id
   const changes: readonly (readonly [method: string, path: string, json?: object])[] = [
@@ -63,7 +63,7 @@ async function intervene(world: TestWorld, control: CallControl): Promise<void> 
     const { status } = await control(method, path, json)
     expect([method, path, status < 400]).toEqual([method, path, true])
   }
-  await world.post('/batch-predictions', {}, { headers: { 'idempotency-key': 'k' } })
+  await emulator.post('/batch-predictions', {}, { headers: { 'idempotency-key': 'k' } })
 }
 
 function told({ status, headers, text }: TestAnswer): string {
@@ -71,14 +71,14 @@ function told({ status, headers, text }: TestAnswer): string {
   return JSON.stringify([status, kept, text])
 }
 
-/** What a client is answered, headers and all, by a world that has seen nothing yet. */
-async function session(world: TestWorld, control: CallControl): Promise<string[]> {
-  const calls = await sampleCalls(world)
+/** What a client is answered, headers and all, by a sandbox that has seen nothing yet. */
+async function session(emulator: TestEmulator, control: CallControl): Promise<string[]> {
+  const calls = await sampleCalls(emulator)
   const answers: string[] = []
   for (const { method, path, options } of calls)
-    answers.push(told(await world.request(method, path, options)))
+    answers.push(told(await emulator.request(method, path, options)))
   answers.push(JSON.stringify((await control('POST', '/clock/advance', { by: '30d' })).body))
-  answers.push(contentOf(world.sandbox.document()))
+  answers.push(contentOf(emulator.sandbox.document()))
   return answers
 }
 
@@ -86,10 +86,10 @@ async function views(control: CallControl): Promise<unknown[]> {
   return Promise.all(VIEWS.map(async (path) => [path, (await control('GET', path)).body]))
 }
 
-test('after every operation and every kind of intervention, a reset world is a fresh one, byte for byte', async () => {
+test('after every operation and every kind of intervention, a reset sandbox is a fresh one, byte for byte', async () => {
   const [used, fresh] = [
-    await testWorld({ collections: sampleRecords }),
-    await testWorld({ collections: sampleRecords }),
+    await testEmulator({ collections: sampleRecords }),
+    await testEmulator({ collections: sampleRecords }),
   ]
   const [control, ofFresh] = [controlOf(used.emulator), controlOf(fresh.emulator)]
   await useEveryOperation(used)
@@ -101,16 +101,16 @@ test('after every operation and every kind of intervention, a reset world is a f
   expect(contentOf(used.sandbox.document())).toBe(contentOf(fresh.sandbox.document()))
   expect(used.sandbox.log.save()).toEqual(fresh.sandbox.log.save())
   expect(await views(control)).toEqual(await views(ofFresh))
-  // Whatever does not stand in the document would show in what the world does next.
+  // Whatever does not stand in the document would show in what the sandbox does next.
   expect(await session(used, control)).toEqual(await session(fresh, ofFresh))
 })
 
-test('after every operation and every kind of intervention, a world that is loaded from its own document is the same, byte for byte', async () => {
-  const world = await testWorld({ collections: sampleRecords })
-  const control = controlOf(world.emulator)
-  await useEveryOperation(world)
+test('after every operation and every kind of intervention, a sandbox that is loaded from its own document is the same, byte for byte', async () => {
+  const emulator = await testEmulator({ collections: sampleRecords })
+  const control = controlOf(emulator.emulator)
+  await useEveryOperation(emulator)
   await control('POST', '/provider-events', { source: 'provider_a', event: 'Document:created' })
-  await intervene(world, control)
+  await intervene(emulator, control)
   await control('PATCH', '/clock', { rate: 0 })
   await control('POST', '/clock/advance', { by: '0s' })
   const then = (await control('GET', '/state')).body
@@ -118,40 +118,40 @@ test('after every operation and every kind of intervention, a world that is load
   expect(contentOf((await control('GET', '/state')).body)).toBe(contentOf(then))
 })
 
-test('a second reset, and one after a restored snapshot, give the same world again', async () => {
-  const world = await testWorld({ collections: sampleRecords })
-  const control = controlOf(world.emulator)
-  const start = contentOf(world.sandbox.document())
-  await useEveryOperation(world)
-  await intervene(world, control)
+test('a second reset, and one after a restored snapshot, give the same sandbox again', async () => {
+  const emulator = await testEmulator({ collections: sampleRecords })
+  const control = controlOf(emulator.emulator)
+  const start = contentOf(emulator.sandbox.document())
+  await useEveryOperation(emulator)
+  await intervene(emulator, control)
   await control('POST', '/reset')
   await control('POST', '/reset')
-  expect(contentOf(world.sandbox.document())).toBe(start)
+  expect(contentOf(emulator.sandbox.document())).toBe(start)
   await control('POST', '/snapshots/base/restore')
-  expect(contentOf(world.sandbox.document())).not.toBe(start)
+  expect(contentOf(emulator.sandbox.document())).not.toBe(start)
   await control('POST', '/reset')
-  expect(contentOf(world.sandbox.document())).toBe(start)
+  expect(contentOf(emulator.sandbox.document())).toBe(start)
 })
 
 test('a reset of one sandbox leaves the others as they are', async () => {
-  const world = await testWorld({ collections: sampleRecords })
-  const [one, two] = [controlOf(world.emulator, 'one'), controlOf(world.emulator, 'two')]
+  const emulator = await testEmulator({ collections: sampleRecords })
+  const [one, two] = [controlOf(emulator.emulator, 'one'), controlOf(emulator.emulator, 'two')]
   for (const control of [one, two]) await control('PUT', '/state/organizations/own', { name: 'Own' })
-  await world.post('/pages', { name: 'Plan' })
+  await emulator.post('/pages', { name: 'Plan' })
   const others = async () =>
     JSON.stringify([
       (await two('GET', '/state')).body,
-      (await controlOf(world.emulator)('GET', '/state')).body,
+      (await controlOf(emulator.emulator)('GET', '/state')).body,
     ])
   const before = await others()
   expect((await one('POST', '/reset')).body.records.organizations).toBe(2)
   expect(await others()).toBe(before)
 })
 
-test('a reset under a clock that runs starts where the emulator was told to start worlds', async () => {
+test('a reset under a clock that runs starts where the emulator was told to start sandboxes', async () => {
   let now = Date.parse('2026-05-01T00:00:00.000Z')
-  const world = await testWorld({ rate: 2, hostTime: () => now })
-  const control = controlOf(world.emulator)
+  const emulator = await testEmulator({ rate: 2, hostTime: () => now })
+  const control = controlOf(emulator.emulator)
   now += 60_000
   expect((await control('GET', '/clock')).body.now).toBe('2026-03-01T12:02:00.000Z')
   expect((await control('POST', '/reset')).body.now).toBe('2026-03-01T12:00:00.000Z')
@@ -160,7 +160,7 @@ test('a reset under a clock that runs starts where the emulator was told to star
 })
 
 test('a reset reads a file of fixtures anew', async () => {
-  const file = join(folder(onTestFinished), 'world.json')
+  const file = join(folder(onTestFinished), 'sandbox.json')
   const write = (id: string) =>
     writeFileSync(file, JSON.stringify({ collections: { organizations: [{ id, name: id }] } }))
   write('org-before')

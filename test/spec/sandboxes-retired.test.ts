@@ -1,12 +1,13 @@
 import { expect, test, vi } from 'vitest'
-import { keepAwake } from '../../src/doors/realtime.ts'
-import { DAY } from '../../src/kernel/time/duration.ts'
-import { baseCollections } from '../support/base-world.ts'
+import { keepAwake } from '../../src/adapters/realtime.ts'
+import { advance } from '../../src/core/time/advance.ts'
+import { DAY } from '../../src/core/time/instant.ts'
+import { baseCollections } from '../support/base-state.ts'
 import { alive, dataFolder, filesIn } from '../support/data-folder.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 
 /** An automation that fires by the minute, and a delivery to a receiver that is to be sent before anything of it. */
-function busyWorld(url: string) {
+function busyEmulator(url: string) {
   const at = '2026-01-01T00:00:00.000Z'
   const delivery = {
     type: 'batch_prediction.completed',
@@ -31,21 +32,21 @@ test.for([true, false])(
   'time that passes in a sandbox ends when that is removed (persist: %s)',
   async (persist) => {
     const receiver = await webhookReceiver(silent)
-    const { control, in: sandbox, said, emulator } = await alive(dataFolder())
+    const { control, in: callIn, said, emulator } = await alive(dataFolder())
     const made = await control('POST', '/sandboxes', {
       name: 'w',
       persist,
-      fixtures: busyWorld(receiver.url),
+      fixtures: busyEmulator(receiver.url),
     })
     expect(made.status).toBe(201)
-    const world = emulator.sandboxes.get('w')
+    const sandbox = emulator.sandboxes.get('w')
     await receiver.arrived(1)
-    const passing = sandbox('w')('POST', '/clock/advance', { by: '24h' })
-    await expect.poll(() => world?.outbox?.isIdle).toBe(false)
+    const passing = callIn('w')('POST', '/clock/advance', { by: '24h' })
+    await expect.poll(() => sandbox?.pendingWork?.isIdle).toBe(false)
     await new Promise(setImmediate)
     expect((await control('DELETE', '/sandboxes/w')).status).toBe(204)
     expect(await passing).toMatchObject({ status: 404, body: { error: 'not_found' } })
-    expect(world?.store.rows('agent_runs').size).toBe(0)
+    expect(sandbox?.store.rows('agent_runs').size).toBe(0)
     expect(said).toEqual([])
   },
 )
@@ -54,14 +55,14 @@ test.for([true, false])(
   'nothing is written to a sandbox that is removed meanwhile (persist: %s)',
   async (persist) => {
     const data = dataFolder()
-    const { control, in: sandbox, emulator, said } = await alive(data)
+    const { control, in: callIn, emulator, said } = await alive(data)
     await control('POST', '/sandboxes', { name: 'w', persist })
-    await sandbox('w')('POST', '/snapshots', { name: 's' })
+    await callIn('w')('POST', '/snapshots', { name: 's' })
     const { sandboxes } = emulator
-    const world = sandboxes.show('w').sandbox
+    const sandbox = sandboxes.show('w').sandbox
     const removing = sandboxes.delete('w')
-    const snapshots = sandboxes.snapshots(world)
-    const late = [sandboxes.reset(world), snapshots.restore('s'), snapshots.save('t')]
+    const snapshots = sandboxes.snapshots(sandbox)
+    const late = [sandboxes.reset(sandbox), snapshots.restore('s'), snapshots.save('t')]
     const ended = await Promise.allSettled([...late, removing])
     expect(ended.map((each) => (each.status === 'rejected' ? each.reason.code : 'done'))).toEqual([
       'not_found',
@@ -69,7 +70,7 @@ test.for([true, false])(
       'not_found',
       'done',
     ])
-    expect(() => world.setClock({ rate: 5 })).toThrow('has been removed')
+    expect(() => sandbox.setClock({ rate: 5 })).toThrow('has been removed')
     expect(filesIn(data)).toEqual(['default.json'])
     expect(said).toEqual([])
   },
@@ -77,11 +78,11 @@ test.for([true, false])(
 
 test('time that passes when the emulator closes stops where it is: its webhooks are not overtaken', async () => {
   const receiver = await webhookReceiver(silent)
-  const { emulator, said } = await alive(dataFolder(), { fixtures: busyWorld(receiver.url) })
+  const { emulator, said } = await alive(dataFolder(), { fixtures: busyEmulator(receiver.url) })
   const { sandbox } = emulator
   await receiver.arrived(1)
   const from = sandbox.clock.now
-  const passing = sandbox.advance({ to: (now) => now + DAY })
+  const passing = advance(sandbox, { to: (now) => now + DAY })
   const ended = passing.then(
     () => 'arrived',
     (error) => error.code,
@@ -105,7 +106,7 @@ test('no sandbox is made once the emulator closes, so that none is left with its
 
 test('a sandbox that nobody keeps awake any more sets no timer when something is written to it', async () => {
   const { emulator } = await alive(dataFolder(), {
-    fixtures: busyWorld('http://127.0.0.1:9/'),
+    fixtures: busyEmulator('http://127.0.0.1:9/'),
     ephemeral: true,
   })
   const { sandbox } = emulator
@@ -124,15 +125,15 @@ test('a sandbox that nobody keeps awake any more sets no timer when something is
 })
 
 test('who waits for requests is told at once that the sandbox is removed', async () => {
-  const { control, in: sandbox, emulator } = await alive(dataFolder())
+  const { control, in: callIn, emulator } = await alive(dataFolder())
   await control('POST', '/sandboxes', { name: 'w' })
-  const waiting = sandbox('w')('POST', '/requests/wait', { match: { method: 'GET' }, timeout_ms: 60_000 })
+  const waiting = callIn('w')('POST', '/requests/wait', { match: { method: 'GET' }, timeout_ms: 60_000 })
   const { log } = emulator.sandboxes.show('w').sandbox
   const listened = vi.spyOn(log, 'onEntry')
-  await vi.waitUntil(() => listened.mock.calls.length > 0)
+  await vi.waitUntil(() => listened.mock.calls.length > 0, { timeout: 120_000 })
   await control('DELETE', '/sandboxes/w')
-  const says = 'The sandbox was removed meanwhile.'
-  expect(await waiting).toMatchObject({ status: 409, body: { passed: false, timed_out: false, says } })
+  const description = 'The sandbox was removed meanwhile.'
+  expect(await waiting).toMatchObject({ status: 409, body: { passed: false, timed_out: false, description } })
 })
 
 test('who waits for requests is told at once that the emulator closes, and nobody is cut', async () => {
@@ -141,9 +142,9 @@ test('who waits for requests is told at once that the emulator closes, and nobod
   const waiting = Array.from({ length: 12 }, () =>
     control('POST', '/requests/wait', { match: { method: 'GET' }, timeout_ms: 60_000 }),
   )
-  await vi.waitUntil(() => listened.mock.calls.length === waiting.length)
+  await vi.waitUntil(() => listened.mock.calls.length === waiting.length, { timeout: 120_000 })
   await emulator.close()
   for (const { status, body } of await Promise.all(waiting))
-    expect([status, body.says]).toEqual([409, 'The emulator is closing.'])
+    expect([status, body.description]).toEqual([409, 'The emulator is closing.'])
   expect(said).toEqual([])
 })

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { testWorld } from '../support/world.ts'
+import { testEmulator } from '../support/emulator.ts'
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
 const file = (id: string) => ({ id, teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 })
 
 test('a list shows every sandbox: name, clock, seed, size and paths', async () => {
-  const { control, post } = await testWorld()
+  const { control, post } = await testEmulator()
   await control('POST', '/sandboxes', { name: 'w1', fixtures: 'empty', seed: 7 })
   await post('/pages', { name: 'Plan' })
   const { status, body } = await control('GET', '/sandboxes')
@@ -13,6 +13,7 @@ test('a list shows every sandbox: name, clock, seed, size and paths', async () =
   expect(body.data).toEqual([
     {
       name: 'default',
+      state: 'open',
       persist: false,
       now: '2026-03-01T12:00:00.000Z',
       rate: 0,
@@ -25,6 +26,7 @@ test('a list shows every sandbox: name, clock, seed, size and paths', async () =
     },
     {
       name: 'w1',
+      state: 'open',
       persist: false,
       now: '2026-03-01T12:00:00.000Z',
       rate: 0,
@@ -39,14 +41,14 @@ test('a list shows every sandbox: name, clock, seed, size and paths', async () =
 })
 
 test('the records of the view are those of all collections together', async () => {
-  const { control, sandbox } = await testWorld()
+  const { control, sandbox } = await testEmulator()
   const { collections } = sandbox.document()
   const count = Object.values(collections).reduce((sum, rows) => sum + rows.length, 0)
   expect((await control('GET', '/sandboxes/default')).body.records).toBe(count)
 })
 
 test('a made sandbox answers 201 with what the list shows, and its paths lead to it', async () => {
-  const { control, emulator } = await testWorld()
+  const { control, emulator } = await testEmulator()
   const clock = '2030-05-06T07:08:09.000Z'
   const made = await control('POST', '/sandboxes', { name: 'w1', clock })
   expect(made.status).toBe(201)
@@ -64,7 +66,7 @@ test('a made sandbox answers 201 with what the list shows, and its paths lead to
 })
 
 test('a sandbox starts from its own fixtures, seed, clock and settings, and resets to them', async () => {
-  const { control, in: sandbox } = await testWorld()
+  const { control, in: sandbox } = await testEmulator()
   const settings = { unknown_fields: 'reject' }
   const fixtures = { extends: 'empty', collections: { files: [] }, generate: {} }
   const clock = '2030-01-02T00:00:00.000Z'
@@ -80,7 +82,7 @@ test('a sandbox starts from its own fixtures, seed, clock and settings, and rese
 })
 
 test('what a reset is told holds this once; what the sandbox was made with stays', async () => {
-  const { control, in: sandbox } = await testWorld()
+  const { control, in: sandbox } = await testEmulator()
   const clock = '2030-01-02T00:00:00.000Z'
   await control('POST', '/sandboxes', { name: 'w1', fixtures: 'empty', seed: 42, clock })
   const w1 = sandbox('w1')
@@ -89,21 +91,21 @@ test('what a reset is told holds this once; what the sandbox was made with stays
 })
 
 test('a new sandbox takes the rate of the emulator, and whether polls skip', async () => {
-  const { control, in: sandbox } = await testWorld({ rate: 60, skipOnPoll: true })
+  const { control, in: sandbox } = await testEmulator({ rate: 60, skipOnPoll: true })
   await control('POST', '/sandboxes', { name: 'w1', fixtures: 'empty' })
   expect((await sandbox('w1')('GET', '/clock')).body).toMatchObject({ rate: 60, skip_on_poll: true })
 })
 
 test('the clock in the list is where time has come to, also in a sandbox that nobody has used since', async () => {
   let now = Date.parse('2026-03-01T12:00:00.000Z')
-  const { control } = await testWorld({ rate: 2, hostTime: () => now })
+  const { control } = await testEmulator({ rate: 2, hostTime: () => now })
   await control('POST', '/sandboxes', { name: 'w1', fixtures: 'empty' })
   now += 60_000
   expect((await control('GET', '/sandboxes/w1')).body.now).toBe('2026-03-01T12:02:00.000Z')
 })
 
 test('a name that is taken is a conflict with the way out, and that sandbox stays as it was', async () => {
-  const { control, in: sandbox } = await testWorld()
+  const { control, in: sandbox } = await testEmulator()
   await control('POST', '/sandboxes', { name: 'w1', seed: 5 })
   const before = (await sandbox('w1')('GET', '/state')).body
   const again = await control('POST', '/sandboxes', { name: 'w1', seed: 6 })
@@ -114,13 +116,13 @@ test('a name that is taken is a conflict with the way out, and that sandbox stay
 })
 
 test('of two who make the same sandbox at once one is told that it is there', async () => {
-  const { control } = await testWorld()
+  const { control } = await testEmulator()
   const both = await Promise.all([1, 2].map((seed) => control('POST', '/sandboxes', { name: 'w1', seed })))
   expect(both.map(({ status }) => status).sort()).toEqual([201, 409])
 })
 
 test('of two who make one in the same turn of the event loop, too', async () => {
-  const { sandboxes } = (await testWorld()).emulator
+  const { sandboxes } = (await testEmulator()).emulator
   const both = await Promise.allSettled([
     sandboxes.create('w1', {}, false),
     sandboxes.create('w1', {}, false),
@@ -129,7 +131,7 @@ test('of two who make one in the same turn of the event loop, too', async () => 
 })
 
 test('a deleted sandbox is gone with its snapshots; its name is free for another', async () => {
-  const { control, in: sandbox } = await testWorld()
+  const { control, in: sandbox } = await testEmulator()
   await control('POST', '/sandboxes', { name: 'w1', seed: 5 })
   await sandbox('w1')('POST', '/snapshots', { name: 'base' })
   expect(await control('DELETE', '/sandboxes/w1')).toMatchObject({ status: 204, text: '' })
@@ -140,14 +142,14 @@ test('a deleted sandbox is gone with its snapshots; its name is free for another
 })
 
 test('a sandbox deletes itself', async () => {
-  const { control, in: sandbox } = await testWorld()
+  const { control, in: sandbox } = await testEmulator()
   await control('POST', '/sandboxes', { name: 'w1' })
   expect((await sandbox('w1')('DELETE', '/sandboxes/w1')).status).toBe(204)
   expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
 })
 
 test('the default sandbox cannot be deleted, and an unknown one is told the nearest', async () => {
-  const { control } = await testWorld()
+  const { control } = await testEmulator()
   const refused = await control('DELETE', '/sandboxes/default')
   expect([refused.status, refused.body.error]).toEqual([409, 'conflict'])
   await control('POST', '/sandboxes', { name: 'parser-tests' })
@@ -160,7 +162,7 @@ test('the default sandbox cannot be deleted, and an unknown one is told the near
 })
 
 test('looking at a sandbox that is not there makes none', async () => {
-  const { control, in: sandbox } = await testWorld()
+  const { control, in: sandbox } = await testEmulator()
   expect((await sandbox('nobody')('GET', '/sandboxes')).status).toBe(200)
   expect((await sandbox('w1')('POST', '/sandboxes', { name: 'w1', seed: 3 })).body.seed).toBe(3)
   expect((await control('GET', '/sandboxes')).body.data.map(({ name }: { name: string }) => name)).toEqual([
@@ -213,7 +215,7 @@ test.for<[what: string, body: object, pointers: string[]]>([
     ['/fixtures', '/seed', '/clock', '/settings'],
   ],
 ])('R284 a sandbox with %s is refused, and none is made', async ([, body, pointers]) => {
-  const { control } = await testWorld()
+  const { control } = await testEmulator()
   await control('POST', '/snapshots', { name: 'base' })
   const answer = await control('POST', '/sandboxes', body)
   expect(answer.status).toBe(400)
@@ -223,7 +225,7 @@ test.for<[what: string, body: object, pointers: string[]]>([
 })
 
 test('an unknown member is told the nearest, and why a snapshot excludes the others', async () => {
-  const { control } = await testWorld()
+  const { control } = await testEmulator()
   const near = await control('POST', '/sandboxes', { name: 'w1', fixture: 'empty' })
   expect(near.body.details.errors[0].detail).toContain('Did you mean "fixtures"?')
   const both = await control('POST', '/sandboxes', { name: 'w1', from_snapshot: 'x', seed: 1 })
@@ -231,7 +233,7 @@ test('an unknown member is told the nearest, and why a snapshot excludes the oth
 })
 
 test('persist is refused where nothing is on the disk, with the way out', async () => {
-  const { control } = await testWorld()
+  const { control } = await testEmulator()
   const answer = await control('POST', '/sandboxes', { name: 'w1', persist: true })
   expect([answer.status, answer.body.error]).toEqual([409, 'conflict'])
   expect(answer.body.mitigation).toContain('without --ephemeral')

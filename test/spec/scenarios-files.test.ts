@@ -1,28 +1,28 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createBatch, retrieve } from '../support/batches.ts'
-import { folder } from '../support/disk-world.ts'
+import { folder } from '../support/disk-emulator.ts'
+import { testEmulator } from '../support/emulator.ts'
 import { script, writeFiles } from '../support/scenario-folder.ts'
-import { testWorld } from '../support/world.ts'
 
 const files = [{ id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }]
 
-/** A world whose scenarios are these files, and what its log says. */
-async function fileWorld(scripts: Readonly<Record<string, string>>) {
+/** A sandbox whose scenarios are these files, and what its log says. */
+async function fileEmulator(scripts: Readonly<Record<string, string>>) {
   const scenarios = join(folder(onTestFinished), 'scenarios')
   writeFiles(scenarios, scripts)
   const said: string[] = []
   const say = (message: string) => void said.push(message)
   const logger = { info: say, warn: say, error: say }
-  const world = await testWorld({ collections: { files }, scenarios, logger })
+  const emulator = await testEmulator({ collections: { files }, scenarios, logger })
   const save = (changed: Readonly<Record<string, string>>) => writeFiles(scenarios, changed)
-  const start = (name: string) => world.control('POST', `/scenarios/${name}/start`)
-  const pass = async (by: string) => (await world.control('POST', '/clock/advance', { by })).body
-  return { ...world, scenarios, said, save, start, pass }
+  const start = (name: string) => emulator.control('POST', `/scenarios/${name}/start`)
+  const pass = async (by: string) => (await emulator.control('POST', '/clock/advance', { by })).body
+  return { ...emulator, scenarios, said, save, start, pass }
 }
 
-test('a script acts on the world: a step fails the latest batch, a hook hears of it, rules and stubs are in force', async () => {
-  const world = await fileWorld({
+test('a script acts on the sandbox: a step fails the latest batch, a hook hears of it, rules and stubs are in force', async () => {
+  const emulator = await fileEmulator({
     'unlucky.ts': script(`{
       description: 'The first batch fails',
       pace: { in_progress: 'hold' },
@@ -33,27 +33,27 @@ test('a script acts on the world: a step fails the latest batch, a hook hears of
         { at: '10m', do: ({ batches }) => batches.latest()?.fail({ detail: 'As agreed.' }) },
       ],
       on: {
-        'batch_prediction.failed': ({ batch, event, world }) =>
-          world.log(\`\${batch.id} failed at \${event.at} with \${world.state('files').length} file\`),
+        'batch_prediction.failed': ({ batch, event, sandbox }) =>
+          sandbox.log(\`\${batch.id} failed at \${event.at} with \${sandbox.state('files').length} file\`),
       },
     }`),
   })
-  expect((await world.start('unlucky')).status).toBe(200)
-  expect((await world.post('/pages', { name: 'x' })).status).toBe(429)
-  expect((await world.get('/search?query=pier')).body).toEqual({ q: 'pier' })
-  const { id } = await createBatch(world)
-  const { parked } = await world.pass('1h')
-  expect(parked).toEqual([])
-  const batch = await retrieve(world, id)
+  expect((await emulator.start('unlucky')).status).toBe(200)
+  expect((await emulator.post('/pages', { name: 'x' })).status).toBe(429)
+  expect((await emulator.get('/search?query=pier')).body).toEqual({ q: 'pier' })
+  const { id } = await createBatch(emulator)
+  const { failed } = await emulator.pass('1h')
+  expect(failed).toEqual([])
+  const batch = await retrieve(emulator, id)
   expect([batch.status, batch.failed_at]).toEqual(['failed', '2026-03-01T12:10:00.000Z'])
   expect(batch.error.detail).toContain('As agreed.')
-  expect(world.said.at(-1)).toBe(
+  expect(emulator.said.at(-1)).toBe(
     `The scenario unlucky of the sandbox default: ${id} failed at ${batch.failed_at} with 1 file`,
   )
 })
 
-test('a function that throws is told of by file and line, in the receipt, the list and the log', async () => {
-  const world = await fileWorld({
+test('a function that throws is told of by file and line, in the result, the list and the log', async () => {
+  const emulator = await fileEmulator({
     'broken.ts': script(`{
       timeline: [
         {
@@ -65,40 +65,40 @@ test('a function that throws is told of by file and line, in the receipt, the li
       ],
     }`),
   })
-  await world.start('broken')
-  const { parked } = await world.pass('1h')
-  expect(parked).toHaveLength(1)
-  expect(parked[0].error).toBe(`${join(world.scenarios, 'broken.ts')}:7: nothing to fail`)
-  const { active } = (await world.control('GET', '/scenarios')).body
-  expect(active.last_error.message).toBe(parked[0].error)
-  expect(world.said.at(-1)).toContain('broken.ts:7: nothing to fail')
+  await emulator.start('broken')
+  const { failed } = await emulator.pass('1h')
+  expect(failed).toHaveLength(1)
+  expect(failed[0].error).toBe(`${join(emulator.scenarios, 'broken.ts')}:7: nothing to fail`)
+  const { active } = (await emulator.control('GET', '/scenarios')).body
+  expect(active.last_error.message).toBe(failed[0].error)
+  expect(emulator.said.at(-1)).toContain('broken.ts:7: nothing to fail')
 })
 
 test('soon after saving, the next request meets the newer version; a broken one leaves the last in force', async () => {
   const stub = (body: string) => script(`{ stubs: [{ method: 'GET', path: '/search', body: ${body} }] }`)
-  const world = await fileWorld({ 'search.ts': stub("'first'") })
-  await world.start('search')
-  expect((await world.get('/search')).body).toBe('first')
-  world.save({ 'search.ts': stub("'second'") })
-  await expect.poll(async () => (await world.get('/search')).body, { timeout: 20_000 }).toBe('second')
-  world.save({ 'search.ts': stub("'at once'") })
-  const { body } = await world.control('POST', '/scenarios')
+  const emulator = await fileEmulator({ 'search.ts': stub("'first'") })
+  await emulator.start('search')
+  expect((await emulator.get('/search')).body).toBe('first')
+  emulator.save({ 'search.ts': stub("'second'") })
+  await expect.poll(async () => (await emulator.get('/search')).body).toBe('second')
+  emulator.save({ 'search.ts': stub("'at once'") })
+  const { body } = await emulator.control('POST', '/scenarios')
   expect(body).toMatchObject({ data: [{ name: 'search', valid: true }], active: { name: 'search' } })
-  expect((await world.get('/search')).body).toBe('at once')
-  world.save({ 'search.ts': stub("'third', status: 'none'") })
-  const errorOf = async () => (await world.control('GET', '/scenarios')).body.data[0].error
-  await expect.poll(errorOf, { timeout: 2_000 }).toMatch(/search\.ts:\d+.*\/stubs\/0\/status/)
-  expect((await world.get('/search')).body).toBe('at once')
+  expect((await emulator.get('/search')).body).toBe('at once')
+  emulator.save({ 'search.ts': stub("'third', status: 'none'") })
+  const errorOf = async () => (await emulator.control('GET', '/scenarios')).body.data[0].error
+  await expect.poll(errorOf).toMatch(/search\.ts:\d+.*\/stubs\/0\/status/)
+  expect((await emulator.get('/search')).body).toBe('at once')
 })
 
 test('a scenario of a wrong shape is listed with file, line and pointer, and does not start', async () => {
-  const world = await fileWorld({
+  const emulator = await fileEmulator({
     'wrong.json':
       '{\n  "faults": [\n    { "preset": "rate-limitd" }\n  ],\n  "on": { "batch.complete": 1 }\n}\n',
   })
-  const { data } = (await world.control('GET', '/scenarios')).body
+  const { data } = (await emulator.control('GET', '/scenarios')).body
   expect(data).toMatchObject([{ name: 'wrong', valid: false, generation: null, active: false }])
-  expect(data[0].error).toContain(`${join(world.scenarios, 'wrong.json')}:3:`)
+  expect(data[0].error).toContain(`${join(emulator.scenarios, 'wrong.json')}:3:`)
   expect(data[0].error).toContain('Did you mean "batch.completed"?')
-  expect((await world.start('wrong')).status).toBe(409)
+  expect((await emulator.start('wrong')).status).toBe(409)
 })

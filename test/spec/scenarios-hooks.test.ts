@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
-import type { ScenarioCommand, ScenarioSnapshot } from '../../src/kernel/scenario/commands.ts'
-import { MOST_HOPS } from '../../src/kernel/scenario/hooks.ts'
+import { MAX_HOPS } from '../../src/core/scenarios/hooks.ts'
+import type { ScenarioCommand, ScenarioSnapshot } from '../../src/core/scenarios/source.ts'
 import { workspaceService } from '../../src/resources/index.ts'
 import { cancel, createBatch, retrieve } from '../support/batches.ts'
-import { asking, scenarioWorld } from '../support/scenario-world.ts'
+import type { TestScenario } from '../support/memory-scenarios.ts'
+import { asking, scenarioEmulator } from '../support/scenario-emulator.ts'
 
 test('hooks can stand on every status of a batch and on every type of webhook', () => {
   const names = [...workspaceService.happenings.keys()]
@@ -18,7 +19,7 @@ test('a hook is called with the event and its batch, once each time', async () =
     seen.push(snapshot)
     return []
   }
-  const world = await scenarioWorld({
+  const emulator = await scenarioEmulator({
     s: {
       on: {
         'batch.created': see,
@@ -28,11 +29,12 @@ test('a hook is called with the event and its batch, once each time', async () =
       },
     },
   })
-  const before = await createBatch(world)
-  await world.start('s')
-  const { id } = await createBatch(world)
-  await world.pass('1h')
-  const about = (batch: string) => seen.filter((each) => each.batch === batch).map(({ event }) => event?.name)
+  const before = await createBatch(emulator)
+  await emulator.start('s')
+  const { id } = await createBatch(emulator)
+  await emulator.pass('1h')
+  const about = (batch: string) =>
+    seen.filter((each) => each.record === batch).map(({ event }) => event?.name)
   expect(about(before.id)).toEqual(['batch.finalizing', 'batch.completed', 'batch_prediction.completed'])
   expect(about(id)).toEqual([
     'batch.created',
@@ -40,8 +42,8 @@ test('a hook is called with the event and its batch, once each time', async () =
     'batch.completed',
     'batch_prediction.completed',
   ])
-  const completed = seen.find(({ event, batch }) => event?.name === 'batch.completed' && batch === id)
-  const { completed_at } = await retrieve(world, id)
+  const completed = seen.find(({ event, record }) => event?.name === 'batch.completed' && record === id)
+  const { completed_at } = await retrieve(emulator, id)
   expect(completed?.event).toEqual({
     name: 'batch.completed',
     at: completed_at,
@@ -54,16 +56,16 @@ test('a hook is called with the event and its batch, once each time', async () =
 })
 
 test('time waits for a hook: what it asks for happens at the instant of the event', async () => {
-  const cleanup = ({ batch = '' }: ScenarioSnapshot): ScenarioCommand[] => [
-    { kind: 'batch', id: batch, move: 'cleanup', body: {} },
+  const cleanup = ({ record = '' }: ScenarioSnapshot): ScenarioCommand[] => [
+    { kind: 'move', id: record, move: 'cleanup', body: {} },
   ]
-  const world = await scenarioWorld({ s: { on: { 'batch.completed': cleanup } } })
-  await world.start('s')
-  const { id } = await createBatch(world)
-  const { events, parked } = await world.pass('24h')
-  expect(parked).toEqual([])
+  const emulator = await scenarioEmulator({ s: { on: { 'batch.completed': cleanup } } })
+  await emulator.start('s')
+  const { id } = await createBatch(emulator)
+  const { events, failed } = await emulator.pass('24h')
+  expect(failed).toEqual([])
   const call = events.find(({ kind }: { kind: string }) => kind === 'scenario.call')
-  const batch = await retrieve(world, id)
+  const batch = await retrieve(emulator, id)
   expect([batch.status, batch.results_url]).toEqual(['completed', null])
   expect(call).toMatchObject({
     at: batch.completed_at,
@@ -74,7 +76,7 @@ test('time waits for a hook: what it asks for happens at the instant of the even
 
 test('a hook is called for what a request brings about, and its cause is the request', async () => {
   const seen: unknown[] = []
-  const world = await scenarioWorld({
+  const emulator = await scenarioEmulator({
     s: {
       pace: { in_progress: 'hold' },
       on: {
@@ -85,10 +87,10 @@ test('a hook is called for what a request brings about, and its cause is the req
       },
     },
   })
-  await world.start('s')
-  const { id } = await createBatch(world)
-  const { headers } = await cancel(world, id)
-  await world.pass('0s')
+  await emulator.start('s')
+  const { id } = await createBatch(emulator)
+  const { headers } = await cancel(emulator, id)
+  await emulator.pass('0s')
   expect(seen).toEqual([headers.get('x-emulator-request-id')])
 })
 
@@ -98,13 +100,13 @@ test('a refused request calls no hook', async () => {
     calls += 1
     return []
   }
-  const world = await scenarioWorld({ s: { on: { 'batch.created': count } } })
-  await world.start('s')
-  expect((await world.post('/batch-predictions', {})).status).toBe(400)
-  await world.pass('0s')
+  const emulator = await scenarioEmulator({ s: { on: { 'batch.created': count } } })
+  await emulator.start('s')
+  expect((await emulator.post('/batch-predictions', {})).status).toBe(400)
+  await emulator.pass('0s')
   expect(calls).toBe(0)
-  await createBatch(world)
-  await world.pass('0s')
+  await createBatch(emulator)
+  await emulator.pass('0s')
   expect(calls).toBe(1)
 })
 
@@ -114,38 +116,38 @@ test('records that come with a scenario, a snapshot or a reset are no events', a
     calls += 1
     return []
   }
-  const world = await scenarioWorld({ s: { on: { 'batch.created': count, 'batch.completed': count } } })
-  await createBatch(world)
-  await world.pass('1h')
-  await world.control('POST', '/snapshots', { name: 'done' })
-  await world.start('s')
-  await world.control('POST', '/snapshots/done/restore')
-  await world.control('POST', '/reset')
-  await world.pass('0s')
+  const emulator = await scenarioEmulator({ s: { on: { 'batch.created': count, 'batch.completed': count } } })
+  await createBatch(emulator)
+  await emulator.pass('1h')
+  await emulator.control('POST', '/snapshots', { name: 'done' })
+  await emulator.start('s')
+  await emulator.control('POST', '/snapshots/done/restore')
+  await emulator.control('POST', '/reset')
+  await emulator.pass('0s')
   expect(calls).toBe(0)
 })
 
 test('a hook that leads to another is called behind it', async () => {
   const order: string[] = []
-  const world = await scenarioWorld({
+  const emulator = await scenarioEmulator({
     s: {
       on: {
-        'batch.created': ({ batch = '' }) => {
+        'batch.created': ({ record = '' }) => {
           order.push('created')
-          return [{ kind: 'batch', id: batch, move: 'complete', body: {} }]
+          return [{ kind: 'move', id: record, move: 'complete', body: {} }]
         },
-        'batch.completed': ({ batch = '' }) => {
+        'batch.completed': ({ record = '' }) => {
           order.push('completed')
-          return [{ kind: 'batch', id: batch, move: 'cleanup', body: {} }]
+          return [{ kind: 'move', id: record, move: 'cleanup', body: {} }]
         },
       },
     },
   })
-  await world.start('s')
-  const { id } = await createBatch(world)
-  await world.pass('0s')
+  await emulator.start('s')
+  const { id } = await createBatch(emulator)
+  await emulator.pass('0s')
   expect(order).toEqual(['created', 'completed'])
-  expect((await retrieve(world, id)).results_url).toBe(null)
+  expect((await retrieve(emulator, id)).results_url).toBe(null)
 })
 
 test('hooks that call each other without an end are stopped, and told of', async () => {
@@ -161,7 +163,7 @@ test('hooks that call each other without an end are stopped, and told of', async
     cause: 'manual',
   }
   const agent = { id: 'a1', _emulator: { teamspace_id: 'ts-a' } }
-  const world = await scenarioWorld(
+  const emulator = await scenarioEmulator(
     {
       s: {
         timeline: [{ at: '1m', do: flip('executed') }],
@@ -170,12 +172,86 @@ test('hooks that call each other without an end are stopped, and told of', async
     },
     { collections: { agents: [agent], agent_runs: [run] } },
   )
-  await world.start('s')
-  const { parked, events } = await world.pass('1h')
-  expect(parked).toHaveLength(1)
-  expect(parked[0].error).toContain(`have called each other ${MOST_HOPS} times`)
-  expect(events.filter(({ kind }: { kind: string }) => kind === 'scenario.call').length).toBe(MOST_HOPS - 1)
-  expect((await world.active()).pending_calls).toBe(0)
+  await emulator.start('s')
+  const { failed, events } = await emulator.pass('1h')
+  expect(failed).toMatchObject([{ ref: 'scenario/s/on/agent-run.dropped' }])
+  expect(failed[0].error).toContain(`Hooks have led to hooks ${MAX_HOPS} times`)
+  expect(failed[0].error).toContain('so the hook on agent-run.dropped is not called again')
+  expect(events.filter(({ kind }: { kind: string }) => kind === 'scenario.call').length).toBe(MAX_HOPS)
+  expect((await emulator.active()).pending_calls).toBe(0)
+})
+
+/** A hook that queues another run whenever one has been executed: each waits as long as the setting says. */
+function queueing(calls: { count: number }, queueTime: string): TestScenario {
+  return {
+    settings: { 'agent_runs.queue_time': queueTime },
+    timeline: [{ at: '1m', do: () => [queued('run-0')] }],
+    on: {
+      'agent-run.executed': ({ now }: ScenarioSnapshot) => {
+        calls.count += 1
+        return [queued(`run-${calls.count}`, now)]
+      },
+    },
+  }
+}
+
+function queued(id: string, queued_at = '2026-03-01T12:01:00.000Z'): ScenarioCommand {
+  const record = { id, agent_id: 'a1', status: 'queued', queued_at, cause: 'manual' }
+  return { kind: 'put', collection: 'agent_runs', record }
+}
+
+const agents = [{ id: 'a1', _emulator: { teamspace_id: 'ts-a' } }]
+
+test.for([0, 1])(
+  'hooks that lead to each other by way of events end as well, at rate %d, with the hook, the limit and the way out in the log',
+  async (rate) => {
+    const calls = { count: 0 }
+    const host = { now: Date.parse('2026-03-01T12:00:00.000Z') }
+    const warnings: string[] = []
+    const logger = { info: () => {}, warn: (text: string) => void warnings.push(text), error: () => {} }
+    const emulator = await scenarioEmulator(
+      { s: queueing(calls, '0s') },
+      { rate, collections: { agents }, hostTime: () => host.now, logger },
+    )
+    await emulator.start('s')
+    if (rate === 0) await emulator.pass('1h')
+    else {
+      host.now += 60_000
+      // A running clock goes on while functions are called, so that no two of them are called at one instant.
+      while ((await emulator.active()).last_error === null) host.now += 7
+    }
+    // The step of the timeline is the first call of the chain.
+    expect(calls.count).toBe(MAX_HOPS - 1)
+    const { last_error, pending_calls } = await emulator.active()
+    expect(last_error.ref).toBe('scenario/s/on/agent-run.executed')
+    expect(pending_calls).toBe(0)
+    // The run that would have been the next is there; nothing of what has happened is undone.
+    expect(emulator.state('agent_runs').map(({ status }) => status)).toEqual(Array(MAX_HOPS).fill('executed'))
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]).toContain('so the hook on agent-run.executed is not called again. Let it look at')
+  },
+)
+
+test('hooks that lead to each other with time in between go on for ever', async () => {
+  const calls = { count: 0 }
+  const emulator = await scenarioEmulator({ s: queueing(calls, '1s') }, { collections: { agents } })
+  await emulator.start('s')
+  await emulator.pass('1m')
+  const { failed } = await emulator.pass('4m')
+  expect([calls.count, failed]).toEqual([240, []])
+})
+
+test('how long a chain of hooks is outlives the process, and a state document', async () => {
+  const calls = { count: 0 }
+  const emulator = await scenarioEmulator({ s: queueing(calls, '10ms') }, { collections: { agents } })
+  await emulator.start('s')
+  await emulator.pass('1m')
+  await emulator.pass('100ms')
+  const { schedule } = emulator.sandbox.document() as unknown as { schedule: { hooks?: object }[] }
+  expect(schedule.flatMap(({ hooks }) => hooks ?? [])).toEqual([{ depth: 10, waited: 110 }])
+  const document = JSON.parse(JSON.stringify(emulator.sandbox.document()))
+  expect((await emulator.control('PUT', '/state', document)).status).toBe(200)
+  expect(emulator.sandbox.document()).toMatchObject({ schedule: document.schedule })
 })
 
 test('of a hook that throws the event stays, and the next hook is called', async () => {
@@ -184,7 +260,7 @@ test('of a hook that throws the event stays, and the next hook is called', async
     collection: 'organizations',
     record: { id: 'org-9', name: 'Ninth' },
   }
-  const world = await scenarioWorld({
+  const emulator = await scenarioEmulator({
     s: {
       on: {
         'batch.completed': () => {
@@ -194,12 +270,12 @@ test('of a hook that throws the event stays, and the next hook is called', async
       },
     },
   })
-  await world.start('s')
-  const { id } = await createBatch(world)
-  const { parked } = await world.pass('1h')
-  expect((await retrieve(world, id)).status).toBe('completed')
-  expect(parked).toMatchObject([
+  await emulator.start('s')
+  const { id } = await createBatch(emulator)
+  const { failed } = await emulator.pass('1h')
+  expect((await retrieve(emulator, id)).status).toBe('completed')
+  expect(failed).toMatchObject([
     { ref: 'scenario/s/on/batch.completed', error: '/scenarios/s.ts:9: nothing here' },
   ])
-  expect(world.state('organizations').at(-1)).toMatchObject({ id: 'org-9' })
+  expect(emulator.state('organizations').at(-1)).toMatchObject({ id: 'org-9' })
 })

@@ -2,24 +2,23 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createBatch } from '../support/batches.ts'
-import { folder } from '../support/disk-world.ts'
+import { folder } from '../support/disk-emulator.ts'
+import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { script, writeFiles } from '../support/scenario-folder.ts'
-import { type TestWorld, testWorld } from '../support/world.ts'
 
-// A second is what is promised; the machine that runs this may be busy with something else.
-const SOON = { timeout: 20_000, interval: 20 }
+const SOON = { interval: 20 }
 
 const files = [{ id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }]
 
 interface Folder {
-  readonly world: TestWorld
+  readonly emulator: TestEmulator
   readonly said: readonly string[]
   file(name: string): string
   save(changed: Readonly<Record<string, string>>): void
   remove(name: string): void
 }
 
-/** A world with a scenarios folder. */
+/** A sandbox with a scenarios folder. */
 async function scenariosIn(scripts: Readonly<Record<string, string>>, scenario?: string): Promise<Folder> {
   const path = join(folder(onTestFinished), 'scenarios')
   writeFiles(path, scripts)
@@ -28,7 +27,7 @@ async function scenariosIn(scripts: Readonly<Record<string, string>>, scenario?:
   const logger = { info: say, warn: say, error: say }
   const started = scenario === undefined ? {} : { scenario }
   return {
-    world: await testWorld({ collections: { files }, scenarios: path, logger, ...started }),
+    emulator: await testEmulator({ collections: { files }, scenarios: path, logger, ...started }),
     said,
     file: (name) => join(path, name),
     save: (changed) => writeFiles(path, changed),
@@ -39,68 +38,68 @@ async function scenariosIn(scripts: Readonly<Record<string, string>>, scenario?:
 const search = (body: string, before = '') =>
   script(`{ stubs: [{ method: 'GET', path: '/search', body: ${body} }] }`, before)
 
-const answer = async (world: TestWorld) => (await world.get('/search')).body
-const list = async (world: TestWorld) => (await world.control('GET', '/scenarios')).body
-const entry = async (world: TestWorld) => (await list(world)).data[0]
-const clock = async (world: TestWorld) => (await world.control('GET', '/clock')).body
-const records = ({ sandbox }: TestWorld) => JSON.stringify(sandbox.document().collections)
+const answer = async (emulator: TestEmulator) => (await emulator.get('/search')).body
+const list = async (emulator: TestEmulator) => (await emulator.control('GET', '/scenarios')).body
+const entry = async (emulator: TestEmulator) => (await list(emulator)).data[0]
+const clock = async (emulator: TestEmulator) => (await emulator.control('GET', '/clock')).body
+const records = ({ sandbox }: TestEmulator) => JSON.stringify(sandbox.document().collections)
 
 test('saved, broken and mended, a script is followed while state and clock stay as they are', async () => {
-  const { world, said, file, save } = await scenariosIn({ 'search.ts': search("'one'") }, 'search')
-  await createBatch(world)
-  await world.control('POST', '/clock/advance', { by: '90s' })
-  const before = [records(world), await clock(world)]
-  expect(await answer(world)).toBe('one')
+  const { emulator, said, file, save } = await scenariosIn({ 'search.ts': search("'one'") }, 'search')
+  await createBatch(emulator)
+  await emulator.control('POST', '/clock/advance', { by: '90s' })
+  const before = [records(emulator), await clock(emulator)]
+  expect(await answer(emulator)).toBe('one')
 
   save({ 'search.ts': search("'two'") })
-  await expect.poll(() => answer(world), SOON).toBe('two')
-  expect(await entry(world)).toMatchObject({ valid: true, generation: 2, active: true })
+  await expect.poll(() => answer(emulator), SOON).toBe('two')
+  expect(await entry(emulator)).toMatchObject({ valid: true, generation: 2, active: true })
 
   save({ 'search.ts': `${search("'three'")}const = 1\n` })
-  await expect.poll(async () => (await entry(world)).valid, SOON).toBe(false)
-  const { error } = await entry(world)
+  await expect.poll(async () => (await entry(emulator)).valid, SOON).toBe(false)
+  const { error } = await entry(emulator)
   expect(error).toMatch(new RegExp(`^${file('search.ts')}:3:\\d+: `))
   expect(said.filter((line) => line.includes(`${file('search.ts')}:3:`))).toHaveLength(1)
-  expect(await answer(world)).toBe('two')
-  expect((await list(world)).active).toMatchObject({ name: 'search', generation: 2 })
+  expect(await answer(emulator)).toBe('two')
+  expect((await list(emulator)).active).toMatchObject({ name: 'search', generation: 2 })
 
   save({ 'search.ts': search("'four'") })
-  await expect.poll(() => answer(world), SOON).toBe('four')
-  expect(await entry(world)).toMatchObject({ valid: true, error: null, active: true })
-  expect((await entry(world)).generation).toBeGreaterThan(2)
-  expect([records(world), await clock(world)]).toEqual(before)
+  await expect.poll(() => answer(emulator), SOON).toBe('four')
+  expect(await entry(emulator)).toMatchObject({ valid: true, error: null, active: true })
+  expect((await entry(emulator)).generation).toBeGreaterThan(2)
+  expect([records(emulator), await clock(emulator)]).toEqual(before)
 })
 
 test('a shared helper is followed as the script is that imports it', async () => {
   const said = (text: string) => `export const text: string = '${text}'\n`
-  const { world, file, save } = await scenariosIn(
+  const { emulator, file, save } = await scenariosIn(
     { 'search.ts': search('text', "import { text } from './_words.ts'\n"), '_words.ts': said('one') },
     'search',
   )
-  expect(await answer(world)).toBe('one')
+  expect(await answer(emulator)).toBe('one')
   save({ '_words.ts': said('two') })
-  await expect.poll(() => answer(world), SOON).toBe('two')
+  await expect.poll(() => answer(emulator), SOON).toBe('two')
   save({ '_words.ts': 'export const text: string = \n' })
-  await expect.poll(async () => (await entry(world)).valid, SOON).toBe(false)
-  expect((await entry(world)).error).toContain(file('_words.ts'))
-  expect(await answer(world)).toBe('two')
+  await expect.poll(async () => (await entry(emulator)).valid, SOON).toBe(false)
+  expect((await entry(emulator)).error).toContain(file('_words.ts'))
+  expect(await answer(emulator)).toBe('two')
   save({ '_words.ts': said('three') })
-  await expect.poll(() => answer(world), SOON).toBe('three')
+  await expect.poll(() => answer(emulator), SOON).toBe('three')
 })
 
 test('a JSON scenario is followed in the same way, and its problem has a line', async () => {
   const json = (name: string, status: unknown) =>
     `{\n  "stubs": [\n    { "method": "GET", "path": "/search", "status": ${JSON.stringify(status)}, "body": "${name}" }\n  ]\n}\n`
-  const { world, file, save } = await scenariosIn({ 'search.json': json('one', 200) }, 'search')
-  expect(await answer(world)).toBe('one')
+  const { emulator, file, save } = await scenariosIn({ 'search.json': json('one', 200) }, 'search')
+  expect(await answer(emulator)).toBe('one')
   save({ 'search.json': json('two', 200) })
-  await expect.poll(() => answer(world), SOON).toBe('two')
+  await expect.poll(() => answer(emulator), SOON).toBe('two')
   save({ 'search.json': json('three', 'none') })
-  await expect.poll(async () => (await entry(world)).valid, SOON).toBe(false)
-  expect((await entry(world)).error).toContain(`${file('search.json')}:3:`)
-  expect(await answer(world)).toBe('two')
+  await expect.poll(async () => (await entry(emulator)).valid, SOON).toBe(false)
+  expect((await entry(emulator)).error).toContain(`${file('search.json')}:3:`)
+  expect(await answer(emulator)).toBe('two')
   save({ 'search.json': json('four', 200) })
-  await expect.poll(() => answer(world), SOON).toBe('four')
+  await expect.poll(() => answer(emulator), SOON).toBe('four')
 })
 
 test('a rule that reads the same goes on counting where it stood, one that changes begins again', async () => {
@@ -114,23 +113,23 @@ test('a rule that reads the same goes on counting where it stood, one that chang
       }`,
       `// ${note}\n`,
     )
-  const { world, save } = await scenariosIn({ 'storm.ts': storm(500, 'first') }, 'storm')
-  expect((await world.post('/pages', { name: 'x' })).status).not.toBe(503)
+  const { emulator, save } = await scenariosIn({ 'storm.ts': storm(500, 'first') }, 'storm')
+  expect((await emulator.post('/pages', { name: 'x' })).status).not.toBe(503)
   save({ 'storm.ts': storm(502, 'second') })
-  await expect.poll(async () => (await entry(world)).generation, SOON).toBe(2)
-  expect((await world.post('/pages', { name: 'x' })).status).toBe(503)
-  expect((await world.post('/skills/skill-1/promote', {})).status).toBe(502)
+  await expect.poll(async () => (await entry(emulator)).generation, SOON).toBe(2)
+  expect((await emulator.post('/pages', { name: 'x' })).status).toBe(503)
+  expect((await emulator.post('/skills/skill-1/promote', {})).status).toBe(502)
 })
 
 test('a script that is added can be started, one that is removed leaves what it has armed in force', async () => {
-  const { world, save, remove } = await scenariosIn({ 'search.ts': search("'one'") }, 'search')
+  const { emulator, save, remove } = await scenariosIn({ 'search.ts': search("'one'") }, 'search')
   save({ 'added.ts': script('{}') })
-  await expect.poll(async () => (await list(world)).data.length, SOON).toBe(2)
+  await expect.poll(async () => (await list(emulator)).data.length, SOON).toBe(2)
   remove('search.ts')
   await expect
-    .poll(async () => String((await list(world)).active.problem), SOON)
+    .poll(async () => String((await list(emulator)).active.problem), SOON)
     .toContain('not there any more')
-  expect(await answer(world)).toBe('one')
-  expect((await world.control('POST', '/scenarios/added/start')).status).toBe(200)
-  expect((await world.get('/search')).status).toBe(501)
+  expect(await answer(emulator)).toBe('one')
+  expect((await emulator.control('POST', '/scenarios/added/start')).status).toBe(200)
+  expect((await emulator.get('/search')).status).toBe(501)
 })

@@ -1,10 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { loadDocument } from '../../src/core/sandboxes/change.ts'
+import type { ScenarioCommand } from '../../src/core/scenarios/source.ts'
 import { openEmulator } from '../../src/emulator.ts'
-import type { ScenarioCommand } from '../../src/kernel/scenario/commands.ts'
-import { START } from '../support/base-world.ts'
+import { START } from '../support/base-state.ts'
 import { dataFolder } from '../support/data-folder.ts'
 import { MemoryScenarios, type TestScenario } from '../support/memory-scenarios.ts'
-import { asking, scenarioWorld } from '../support/scenario-world.ts'
+import { asking, scenarioEmulator } from '../support/scenario-emulator.ts'
 
 const put: ScenarioCommand = {
   kind: 'put',
@@ -20,10 +21,10 @@ const scenario: TestScenario = {
   on: { 'batch.completed': asking() },
 }
 
-test('the scenario is part of the document, and a world that is made of it is the same', async () => {
-  const world = await scenarioWorld({ s: scenario })
-  await world.start('s')
-  const document = world.sandbox.document()
+test('the scenario is part of the document, and a sandbox that is made of it is the same', async () => {
+  const emulator = await scenarioEmulator({ s: scenario })
+  await emulator.start('s')
+  const document = emulator.sandbox.document()
   expect(document.scenario).toEqual({
     name: 's',
     generation: 1,
@@ -34,9 +35,9 @@ test('the scenario is part of the document, and a world that is made of it is th
     timeline: [{ at: '10m', do: 'function' }],
     on: ['batch.completed'],
   })
-  const again = await scenarioWorld({ s: scenario })
-  again.sandbox.load(JSON.parse(JSON.stringify(document)))
-  expect(again.digest()).toBe(world.digest())
+  const again = await scenarioEmulator({ s: scenario })
+  loadDocument(again.sandbox, JSON.parse(JSON.stringify(document)))
+  expect(again.digest()).toBe(emulator.digest())
   await again.pass('10m')
   expect(again.state('organizations').at(-1)).toMatchObject({ id: 'org-9' })
   await again.stop()
@@ -44,35 +45,35 @@ test('the scenario is part of the document, and a world that is made of it is th
 })
 
 test('a snapshot takes the scenario along, and restoring brings it back with its steps', async () => {
-  const world = await scenarioWorld({ s: scenario, other: {} })
-  await world.start('s')
-  await world.control('POST', '/snapshots', { name: 'begun' })
-  await world.pass('1h')
-  await world.start('other')
-  await world.control('POST', '/snapshots/begun/restore')
-  expect(await world.active()).toMatchObject({ name: 's', started_at: START, problem: null })
-  expect((await world.get('/search')).body).toBe('stubbed')
-  expect(world.state('organizations').map(({ id }) => id)).not.toContain('org-9')
-  await world.pass('10m')
-  expect(world.state('organizations').at(-1)).toMatchObject({ id: 'org-9' })
+  const emulator = await scenarioEmulator({ s: scenario, other: {} })
+  await emulator.start('s')
+  await emulator.control('POST', '/snapshots', { name: 'begun' })
+  await emulator.pass('1h')
+  await emulator.start('other')
+  await emulator.control('POST', '/snapshots/begun/restore')
+  expect(await emulator.active()).toMatchObject({ name: 's', started_at: START, problem: null })
+  expect((await emulator.get('/search')).body).toBe('stubbed')
+  expect(emulator.state('organizations').map(({ id }) => id)).not.toContain('org-9')
+  await emulator.pass('10m')
+  expect(emulator.state('organizations').at(-1)).toMatchObject({ id: 'org-9' })
 })
 
 test('a snapshot of an older version is brought up to what the script says now', async () => {
-  const world = await scenarioWorld({ s: scenario })
-  await world.start('s')
-  await world.control('POST', '/snapshots', { name: 'old' })
-  world.scenarios.swap({ s: { ...scenario, stubs: [{ method: 'GET', path: '/search', body: 'newer' }] } })
-  await world.control('POST', '/snapshots/old/restore')
-  expect((await world.get('/search')).body).toBe('newer')
+  const emulator = await scenarioEmulator({ s: scenario })
+  await emulator.start('s')
+  await emulator.control('POST', '/snapshots', { name: 'old' })
+  emulator.scenarios.swap({ s: { ...scenario, stubs: [{ method: 'GET', path: '/search', body: 'newer' }] } })
+  await emulator.control('POST', '/snapshots/old/restore')
+  expect((await emulator.get('/search')).body).toBe('newer')
 })
 
 test('a document with a scenario that has no script still loads', async () => {
-  const world = await scenarioWorld({ s: scenario })
-  await world.start('s')
+  const emulator = await scenarioEmulator({ s: scenario })
+  await emulator.start('s')
   const said: string[] = []
   const logger = { info: () => {}, warn: (message: string) => said.push(message), error: () => {} }
-  const again = await scenarioWorld({}, { logger })
-  again.sandbox.load(JSON.parse(JSON.stringify(world.sandbox.document())))
+  const again = await scenarioEmulator({}, { logger })
+  loadDocument(again.sandbox, JSON.parse(JSON.stringify(emulator.sandbox.document())))
   expect((await again.get('/search')).body).toBe('stubbed')
   expect(await again.active()).toMatchObject({ name: 's', problem: expect.stringContaining('not there') })
   expect(said).toHaveLength(1)
@@ -84,17 +85,17 @@ test.for<[title: string, change: object, pointer: string]>([
   ['a call without a function', { scenario_calls: [{ id: 'c' }] }, '/scenario_calls/0/ref'],
   ['a stub with a wrong path', { stubs: [{ id: 's', path: 'x' }] }, '/stubs/0/path'],
 ])('a document with %s is refused where it is wrong', async ([, change, pointer]) => {
-  const world = await scenarioWorld({})
-  const document = { ...world.sandbox.document(), ...change }
-  const { status, body } = await world.control('PUT', '/state', document)
+  const emulator = await scenarioEmulator({})
+  const document = { ...emulator.sandbox.document(), ...change }
+  const { status, body } = await emulator.control('PUT', '/state', document)
   expect(status).toBe(400)
   expect(body.details.errors.map((issue: { pointer: string }) => issue.pointer)).toContain(pointer)
 })
 
 test('an older document, without scenario and stubs, still loads', async () => {
-  const world = await scenarioWorld({})
-  const { scenario: _, scenario_calls: __, stubs: ___, ...older } = world.sandbox.document()
-  expect((await world.control('PUT', '/state', older)).status).toBe(200)
+  const emulator = await scenarioEmulator({})
+  const { scenario: _, scenario_calls: __, stubs: ___, ...older } = emulator.sandbox.document()
+  expect((await emulator.control('PUT', '/state', older)).status).toBe(200)
 })
 
 test('the scenario and its pending call survive the end of the process; the call is made again', async () => {
@@ -118,8 +119,8 @@ test('the scenario and its pending call survive the end of the process; the call
   // Asked for again, as by the same command line: it goes on and does not begin anew.
   const after = await openEmulator({ ...options, scenarioSource, scenario: 's' })
   onTestFinished(() => after.close())
-  await after.sandbox.outbox?.settled()
-  const { scenario_calls, faults, scenario: active, parked } = after.sandbox.document()
-  expect([scenario_calls, faults, parked]).toEqual([[], [], []])
+  await after.sandbox.pendingWork?.whenIdle()
+  const { scenario_calls, faults, scenario: active, failed } = after.sandbox.document()
+  expect([scenario_calls, faults, failed]).toEqual([[], [], []])
   expect(active?.started_at).toBe(START)
 })

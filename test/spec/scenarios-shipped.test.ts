@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { JsonObject } from '../../src/core/json.ts'
 import { openEmulator, type RunningEmulator } from '../../src/emulator.ts'
-import type { JsonObject } from '../../src/kernel/json.ts'
-import { baseCollections, KEYS, START } from '../support/base-world.ts'
+import { baseCollections, KEYS, START } from '../support/base-state.ts'
 import { aBatch, someItems } from '../support/batches.ts'
 import { controlOf } from '../support/control.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
@@ -94,7 +94,7 @@ test('R266 rate-limit-storm: a creation meets each policy once, and polls tell t
   expect((await poll(id)).id).toBe(id)
 })
 
-test('flaky-network: whoever repeats with a key gets through a whole batch, exactly once', async () => {
+test('flaky-network: anyone who repeats with a key gets through a whole batch, exactly once', async () => {
   const { call, control, advance } = await under('flaky-network')
   const meets: string[] = []
   const persistent = async (method: string, path: string, json?: unknown): Promise<ClientView> => {

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { openEmulator } from '../../src/emulator.ts'
-import { START } from '../support/base-world.ts'
+import { START } from '../support/base-state.ts'
 import { createBatch, retrieve } from '../support/batches.ts'
 import { MemoryScenarios, type TestScenario } from '../support/memory-scenarios.ts'
-import { asking, scenarioWorld } from '../support/scenario-world.ts'
+import { asking, scenarioEmulator } from '../support/scenario-emulator.ts'
 
 const organization = { id: 'org-3', name: 'Third' }
 
@@ -27,8 +27,8 @@ const whole: TestScenario = {
 }
 
 test('a scenario puts its records, settings, clock, faults, stubs, steps and hooks into force', async () => {
-  const world = await scenarioWorld({ whole })
-  const { status, body } = await world.start('whole')
+  const emulator = await scenarioEmulator({ whole })
+  const { status, body } = await emulator.start('whole')
   expect(status).toBe(200)
   expect(body).toEqual({
     name: 'whole',
@@ -39,76 +39,76 @@ test('a scenario puts its records, settings, clock, faults, stubs, steps and hoo
     problem: null,
     last_error: null,
   })
-  expect(world.state('files').map(({ id }) => id)).toEqual(['file-pdf', 'file-2'])
-  const { overrides } = (await world.control('GET', '/settings')).body
+  expect(emulator.state('files').map(({ id }) => id)).toEqual(['file-pdf', 'file-2'])
+  const { overrides } = (await emulator.control('GET', '/settings')).body
   expect(overrides).toEqual({
     'batch.cancel_delay': '10s',
     'batch.pace': { validating: 'immediate' },
     'batch.outcomes': whole.outcomes,
   })
-  expect((await world.control('GET', '/clock')).body).toMatchObject({ rate: 0, skip_on_poll: true })
-  expect((await world.control('GET', '/faults')).body.data).toMatchObject([
+  expect((await emulator.control('GET', '/clock')).body).toMatchObject({ rate: 0, skip_on_poll: true })
+  expect((await emulator.control('GET', '/faults')).body.data).toMatchObject([
     { id: 'refuse', source: 'scenario:whole' },
   ])
-  expect((await world.post('/pages', { name: 'x' })).status).toBe(503)
-  expect((await world.get('/search')).body).toBe('stubbed')
-  const horizon = (await world.control('GET', '/clock/horizon')).body.data
+  expect((await emulator.post('/pages', { name: 'x' })).status).toBe(503)
+  expect((await emulator.get('/search')).body).toBe('stubbed')
+  const horizon = (await emulator.control('GET', '/clock/horizon')).body.data
   expect(horizon).toEqual([
     {
       at: '2026-03-01T12:10:00.000Z',
       kind: 'scenario.step',
       ref: 'scenario/whole/0',
       urgency: 'work',
-      says: 'Step 0 of the scenario whole, 10m after its start: its function is called.',
+      description: 'Step 0 of the scenario whole, 10m after its start: its function is called.',
     },
     expect.objectContaining({ at: '2026-03-01T13:00:00.000Z', ref: 'scenario/whole/1' }),
   ])
 })
 
 test('pace and outcomes are those of batches that are created from then on', async () => {
-  const world = await scenarioWorld({ whole })
-  const before = await createBatch(world)
-  await world.start('whole')
-  const after = await createBatch(world)
-  const shown = (id: string) => world.control('GET', `/batches/${id}`)
+  const emulator = await scenarioEmulator({ whole })
+  const before = await createBatch(emulator)
+  await emulator.start('whole')
+  const after = await createBatch(emulator)
+  const shown = (id: string) => emulator.control('GET', `/batches/${id}`)
   expect((await shown(before.id)).body.plan.pace.validating).toBe('2s')
   const { plan } = (await shown(after.id)).body
   expect(plan.pace).toMatchObject({ validating: 'immediate', finalizing: '1s' })
   expect(plan.stages).toEqual([{ from: 0, outcomes: whole.outcomes }])
-  expect((await retrieve(world, after.id)).status).not.toBe('validating')
+  expect((await retrieve(emulator, after.id)).status).not.toBe('validating')
 })
 
 test('a phase that a scenario leaves out keeps the pace that was chosen for it', async () => {
   const settings = { 'batch.pace': { validating: '9s', finalizing: '7s' } }
-  const world = await scenarioWorld({ whole }, { settings })
-  await world.start('whole')
-  const { overrides } = (await world.control('GET', '/settings')).body
+  const emulator = await scenarioEmulator({ whole }, { settings })
+  await emulator.start('whole')
+  const { overrides } = (await emulator.control('GET', '/settings')).body
   expect(overrides['batch.pace']).toEqual({ validating: 'immediate', finalizing: '7s' })
-  await world.stop()
-  expect((await world.control('GET', '/settings')).body.overrides).toEqual(settings)
+  await emulator.stop()
+  expect((await emulator.control('GET', '/settings')).body.overrides).toEqual(settings)
 })
 
 test('stopping takes back what the scenario has put into force, and leaves what it has done', async () => {
-  const world = await scenarioWorld({ whole }, { settings: { 'lists.order': 'oldest' } })
-  await world.control('POST', '/faults', {
+  const emulator = await scenarioEmulator({ whole }, { settings: { 'lists.order': 'oldest' } })
+  await emulator.control('POST', '/faults', {
     id: 'mine',
     match: { operation: 'skills.promote' },
     do: [{ respond: { status: 500 } }],
   })
-  await world.control('POST', '/stubs', { method: 'GET', path: '/mine' })
-  await world.start('whole')
-  await world.control('PATCH', '/settings', { 'batch.cancel_delay': '99s' })
-  expect((await world.stop()).body).toEqual({ stopped: 'whole' })
-  expect(await world.active()).toBe(null)
-  const { overrides } = (await world.control('GET', '/settings')).body
+  await emulator.control('POST', '/stubs', { method: 'GET', path: '/mine' })
+  await emulator.start('whole')
+  await emulator.control('PATCH', '/settings', { 'batch.cancel_delay': '99s' })
+  expect((await emulator.stop()).body).toEqual({ stopped: 'whole' })
+  expect(await emulator.active()).toBe(null)
+  const { overrides } = (await emulator.control('GET', '/settings')).body
   expect(overrides).toEqual({ 'lists.order': 'oldest', 'batch.cancel_delay': '99s' })
   const ids = async (path: string) =>
-    (await world.control('GET', path)).body.data.map(({ id }: { id: string }) => id)
+    (await emulator.control('GET', path)).body.data.map(({ id }: { id: string }) => id)
   expect([await ids('/faults'), await ids('/stubs')]).toEqual([['mine'], ['stub']])
-  expect((await world.control('GET', '/clock/horizon')).body.data).toEqual([])
-  expect(world.state('files').map(({ id }) => id)).toContain('file-2')
-  expect(world.sandbox.document()).toMatchObject({ scenario: null, scenario_calls: [] })
-  const again = await world.stop()
+  expect((await emulator.control('GET', '/clock/horizon')).body.data).toEqual([])
+  expect(emulator.state('files').map(({ id }) => id)).toContain('file-2')
+  expect(emulator.sandbox.document()).toMatchObject({ scenario: null, scenario_calls: [] })
+  const again = await emulator.stop()
   expect([again.status, again.body.message]).toEqual([409, 'No scenario is active on this sandbox.'])
 })
 
@@ -117,24 +117,24 @@ test('a scenario that is started takes the place of the one that is active', asy
     faults: [{ id: 'refuse', match: { operation: 'pages.create' }, do: [{ respond: { status: 500 } }] }],
     settings: { 'lists.order': 'oldest' },
   }
-  const world = await scenarioWorld({ whole, other })
-  await world.start('whole')
-  await world.start('other')
-  expect((await world.control('GET', '/faults')).body.data).toMatchObject([{ source: 'scenario:other' }])
-  expect((await world.control('GET', '/settings')).body.overrides).toEqual({ 'lists.order': 'oldest' })
-  expect((await world.get('/search')).status).toBe(501)
-  await world.start('other')
-  expect((await world.control('GET', '/faults')).body.data).toHaveLength(1)
-  await world.stop()
-  expect((await world.control('GET', '/settings')).body.overrides).toEqual({})
+  const emulator = await scenarioEmulator({ whole, other })
+  await emulator.start('whole')
+  await emulator.start('other')
+  expect((await emulator.control('GET', '/faults')).body.data).toMatchObject([{ source: 'scenario:other' }])
+  expect((await emulator.control('GET', '/settings')).body.overrides).toEqual({ 'lists.order': 'oldest' })
+  expect((await emulator.get('/search')).status).toBe(501)
+  await emulator.start('other')
+  expect((await emulator.control('GET', '/faults')).body.data).toHaveLength(1)
+  await emulator.stop()
+  expect((await emulator.control('GET', '/settings')).body.overrides).toEqual({})
 })
 
 test('GET /scenarios lists every script, valid or with its problem by file and line', async () => {
-  const world = await scenarioWorld({ whole, other: {} })
-  world.scenarios.spoil('other', 'must be an object')
-  world.scenarios.spoil('worse', 'is empty')
-  await world.start('whole')
-  const { body } = await world.control('GET', '/scenarios')
+  const emulator = await scenarioEmulator({ whole, other: {} })
+  emulator.scenarios.spoil('other', 'must be an object')
+  emulator.scenarios.spoil('worse', 'is empty')
+  await emulator.start('whole')
+  const { body } = await emulator.control('GET', '/scenarios')
   expect(body).toMatchObject({
     object: 'list',
     data: [
@@ -167,27 +167,27 @@ test('GET /scenarios lists every script, valid or with its problem by file and l
 })
 
 test('an unknown scenario is refused with the nearest name, a broken one with file and line', async () => {
-  const world = await scenarioWorld({
+  const emulator = await scenarioEmulator({
     whole,
     other: { stubs: [{ method: 'GET', path: '/search', body: 'ok' }] },
   })
-  const unknown = await world.start('whola')
+  const unknown = await emulator.start('whola')
   expect([unknown.status, unknown.body.message]).toEqual([
     404,
     'There is no scenario "whola". Did you mean "whole"?',
   ])
-  world.scenarios.spoil('worse', 'is empty')
-  const broken = await world.start('worse')
+  emulator.scenarios.spoil('worse', 'is empty')
+  const broken = await emulator.start('worse')
   expect([broken.status, broken.body.message]).toEqual([
     409,
     'The scenario "worse" is broken: /scenarios/worse.ts:3: is empty',
   ])
-  world.scenarios.spoil('other', 'must be an object')
-  expect((await world.start('other')).status).toBe(200)
-  expect((await world.get('/search')).body).toBe('ok')
+  emulator.scenarios.spoil('other', 'must be an object')
+  expect((await emulator.start('other')).status).toBe(200)
+  expect((await emulator.get('/search')).body).toBe('ok')
 })
 
-test.for<[title: string, change: TestScenario, pointer: string, says: string]>([
+test.for<[title: string, change: TestScenario, pointer: string, description: string]>([
   ['a fault', { faults: [{ preset: 'rate-limitd' }] }, '/faults/0/preset', 'rate-limited'],
   ['a stub', { stubs: [{ method: 'POST', path: '/pages' }] }, '/stubs/0/path', 'pages.create'],
   ['a setting', { settings: { 'lists.ordr': 'oldest' } }, '/settings/lists.ordr', 'lists.order'],
@@ -215,38 +215,44 @@ test.for<[title: string, change: TestScenario, pointer: string, says: string]>([
     'no request',
   ],
   ['a step that is too late', { timeline: [{ at: '3000000d', do: [] }] }, '/timeline/0/at', 'end of time'],
-])('a scenario with %s that is wrong is refused whole, by pointer', async ([, change, pointer, says]) => {
-  const world = await scenarioWorld({ active: {}, bad: { ...whole, ...change } })
-  await world.start('active')
-  const before = world.digest()
-  const { status, body } = await world.start('bad')
-  expect(status).toBe(400)
-  const found = body.details.errors.find((issue: { pointer: string }) => issue.pointer === pointer)
-  expect([pointer, found?.detail ?? body.details.errors]).toEqual([pointer, expect.stringContaining(says)])
-  expect(world.digest()).toBe(before)
-  expect((await world.active()).name).toBe('active')
-})
+])(
+  'a scenario with %s that is wrong is refused whole, by pointer',
+  async ([, change, pointer, description]) => {
+    const emulator = await scenarioEmulator({ active: {}, bad: { ...whole, ...change } })
+    await emulator.start('active')
+    const before = emulator.digest()
+    const { status, body } = await emulator.start('bad')
+    expect(status).toBe(400)
+    const found = body.details.errors.find((issue: { pointer: string }) => issue.pointer === pointer)
+    expect([pointer, found?.detail ?? body.details.errors]).toEqual([
+      pointer,
+      expect.stringContaining(description),
+    ])
+    expect(emulator.digest()).toBe(before)
+    expect((await emulator.active()).name).toBe('active')
+  },
+)
 
 test('a rule whose id is taken keeps the whole scenario out', async () => {
-  const world = await scenarioWorld({ whole })
-  await world.control('POST', '/faults', {
+  const emulator = await scenarioEmulator({ whole })
+  await emulator.control('POST', '/faults', {
     id: 'refuse',
     match: { operation: 'pages.create' },
     do: [{ respond: { status: 500 } }],
   })
-  const before = world.digest()
-  expect((await world.start('whole')).body.message).toBe('There is a fault rule "refuse" already.')
-  expect(world.digest()).toBe(before)
+  const before = emulator.digest()
+  expect((await emulator.start('whole')).body.message).toBe('There is a fault rule "refuse" already.')
+  expect(emulator.digest()).toBe(before)
 })
 
 test('a scenario with an instant of its own begins there, and what is due by then happens first', async () => {
   const now = '2026-03-01T13:00:00.000Z'
-  const world = await scenarioWorld({ later: { ...whole, clock: { now } } })
-  const { id } = await createBatch(world)
-  expect((await world.start('later')).body.started_at).toBe(now)
-  const batch = await retrieve(world, id)
+  const emulator = await scenarioEmulator({ later: { ...whole, clock: { now } } })
+  const { id } = await createBatch(emulator)
+  expect((await emulator.start('later')).body.started_at).toBe(now)
+  const batch = await retrieve(emulator, id)
   expect([batch.status, batch.in_progress_at]).toEqual(['completed', '2026-03-01T12:00:02.000Z'])
-  const horizon = (await world.control('GET', '/clock/horizon')).body.data
+  const horizon = (await emulator.control('GET', '/clock/horizon')).body.data
   expect(horizon.map(({ at, ref }: { at: string; ref: string }) => [at, ref]).slice(0, 2)).toEqual([
     ['2026-03-01T13:10:00.000Z', 'scenario/later/0'],
     ['2026-03-01T14:00:00.000Z', 'scenario/later/1'],
@@ -255,82 +261,87 @@ test('a scenario with an instant of its own begins there, and what is due by the
 
 test('no time passes for a scenario that does not start', async () => {
   const clock = { now: '2026-03-01T13:00:00.000Z' }
-  const world = await scenarioWorld({ later: { ...whole, clock }, active: {} })
-  await world.control('POST', '/faults', {
+  const emulator = await scenarioEmulator({ later: { ...whole, clock }, active: {} })
+  await emulator.control('POST', '/faults', {
     id: 'refuse',
     match: { operation: 'pages.create' },
     do: [{ respond: { status: 500 } }],
   })
-  await world.start('active')
-  const before = world.digest()
-  expect((await world.start('later')).status).toBe(409)
-  expect(world.digest()).toBe(before)
+  await emulator.start('active')
+  const before = emulator.digest()
+  expect((await emulator.start('later')).status).toBe(409)
+  expect(emulator.digest()).toBe(before)
 })
 
-test('a scenario of the past is refused with the way out, and begins on the starting world', async () => {
-  const world = await scenarioWorld({ early: { ...whole, clock: { now: '2026-03-01T12:30:00.000Z' } } })
-  await world.pass('1h')
-  const before = world.digest()
-  const { status, body } = await world.start('early')
+test('a scenario of the past is refused with the way out, and begins on the starting state', async () => {
+  const emulator = await scenarioEmulator({ early: { ...whole, clock: { now: '2026-03-01T12:30:00.000Z' } } })
+  await emulator.pass('1h')
+  const before = emulator.digest()
+  const { status, body } = await emulator.start('early')
   expect([status, body.mitigation]).toEqual([409, expect.stringContaining('{"reset": true}')])
-  expect(world.digest()).toBe(before)
-  expect((await world.start('early', { reset: true })).body.started_at).toBe('2026-03-01T12:30:00.000Z')
+  expect(emulator.digest()).toBe(before)
+  expect((await emulator.start('early', { reset: true })).body.started_at).toBe('2026-03-01T12:30:00.000Z')
 })
 
-test('with reset it starts on the starting world, and a refusal leaves everything as it was', async () => {
+test('with reset it starts on the starting state, and a refusal leaves everything as it was', async () => {
   const bad = { faults: [{ preset: 'rate-limitd' }] }
-  const world = await scenarioWorld({ whole, bad })
-  await world.post('/pages', { name: 'Mine' })
-  const before = world.digest()
-  expect((await world.start('bad', { reset: true })).status).toBe(400)
-  expect(world.digest()).toBe(before)
-  expect((await world.start('whole', { reset: true })).status).toBe(200)
-  expect(world.state('pages')).toEqual([])
-  expect(world.state('files')).toHaveLength(2)
-  expect((await world.control('GET', '/requests')).body.data).toEqual([])
-  expect((await world.start('whole', { rest: true })).body.details.errors[0].detail).toContain('"reset"')
+  const emulator = await scenarioEmulator({ whole, bad })
+  await emulator.post('/pages', { name: 'Mine' })
+  const before = emulator.digest()
+  expect((await emulator.start('bad', { reset: true })).status).toBe(400)
+  expect(emulator.digest()).toBe(before)
+  expect((await emulator.start('whole', { reset: true })).status).toBe(200)
+  expect(emulator.state('pages')).toEqual([])
+  expect(emulator.state('files')).toHaveLength(2)
+  expect((await emulator.control('GET', '/requests')).body.data).toEqual([])
+  expect((await emulator.start('whole', { rest: true })).body.details.errors[0].detail).toContain('"reset"')
 })
 
 test('a reset ends the scenario, as it ends everything else', async () => {
-  const world = await scenarioWorld({ whole })
-  await world.start('whole')
-  await world.control('POST', '/reset')
-  expect(await world.active()).toBe(null)
-  expect((await world.control('GET', '/faults')).body.data).toEqual([])
+  const emulator = await scenarioEmulator({ whole })
+  await emulator.start('whole')
+  await emulator.control('POST', '/reset')
+  expect(await emulator.active()).toBe(null)
+  expect((await emulator.control('GET', '/faults')).body.data).toEqual([])
 })
 
 test('records that settings of a scenario rule out keep it from starting', async () => {
   const settings = { models: [{ id: 'model-1', clouds: ['cloud_b'] }] }
-  const world = await scenarioWorld({
+  const emulator = await scenarioEmulator({
     models: { settings: { 'names.cloud_a': 'x', 'names.cloud_b': 'x' } },
     ok: { settings },
   })
-  const before = world.digest()
-  expect((await world.start('models')).status).toBe(400)
-  expect(world.digest()).toBe(before)
-  expect((await world.start('ok')).status).toBe(200)
+  const before = emulator.digest()
+  expect((await emulator.start('models')).status).toBe(400)
+  expect(emulator.digest()).toBe(before)
+  expect((await emulator.start('ok')).status).toBe(200)
 })
 
 test('two starts at once come one after the other', async () => {
-  const world = await scenarioWorld({
+  const emulator = await scenarioEmulator({
     whole,
     other: { fixtures: { collections: { organizations: [organization] } } },
   })
-  const answers = await Promise.all([world.start('whole'), world.start('other'), world.start('whole')])
+  const answers = await Promise.all([
+    emulator.start('whole'),
+    emulator.start('other'),
+    emulator.start('whole'),
+  ])
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
-  expect((await world.active()).name).toBe('whole')
-  expect((await world.control('GET', '/faults')).body.data).toHaveLength(1)
+  expect((await emulator.active()).name).toBe('whole')
+  expect((await emulator.control('GET', '/faults')).body.data).toHaveLength(1)
 })
 
 test('a sandbox can be made with a scenario, and is not made when that does not start', async () => {
   const plain: TestScenario = { clock: { rate: 0 } }
-  const world = await scenarioWorld({ whole, plain, bad: { faults: [{ preset: 'x' }] } })
-  expect((await world.control('POST', '/sandboxes', { name: 'w1', scenario: 'whole' })).status).toBe(201)
-  expect((await world.in('w1')('GET', '/scenarios')).body.active.name).toBe('whole')
-  expect(await world.active()).toBe(null)
-  expect((await world.control('POST', '/sandboxes', { name: 'w2', scenario: 'bad' })).status).toBe(400)
+  const emulator = await scenarioEmulator({ whole, plain, bad: { faults: [{ preset: 'x' }] } })
+  expect((await emulator.control('POST', '/sandboxes', { name: 'w1', scenario: 'whole' })).status).toBe(201)
+  expect((await emulator.in('w1')('GET', '/scenarios')).body.active.name).toBe('whole')
+  expect(await emulator.active()).toBe(null)
+  expect((await emulator.control('POST', '/sandboxes', { name: 'w2', scenario: 'bad' })).status).toBe(400)
   expect(
-    (await world.control('POST', '/sandboxes', { name: 'w2', scenario: 'plain', fixtures: 'demo' })).status,
+    (await emulator.control('POST', '/sandboxes', { name: 'w2', scenario: 'plain', fixtures: 'demo' }))
+      .status,
   ).toBe(201)
 })
 
@@ -349,7 +360,7 @@ test('an emulator can be started with a scenario, and does not start when that c
 })
 
 test('the routes ask for the control token where there is one', async () => {
-  const world = await scenarioWorld({ whole }, { controlToken: 'control-token' })
-  expect((await world.start('whole')).status).toBe(401)
-  expect((await world.control('GET', '/scenarios')).status).toBe(401)
+  const emulator = await scenarioEmulator({ whole }, { controlToken: 'control-token' })
+  expect((await emulator.start('whole')).status).toBe(401)
+  expect((await emulator.control('GET', '/scenarios')).status).toBe(401)
 })

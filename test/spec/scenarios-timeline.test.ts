@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { ScenarioCommand, ScenarioSnapshot } from '../../src/kernel/scenario/commands.ts'
+import type { ScenarioCommand, ScenarioSnapshot } from '../../src/core/scenarios/source.ts'
 import { createBatch, retrieve } from '../support/batches.ts'
 import type { TestScenario } from '../support/memory-scenarios.ts'
-import { asking, scenarioWorld } from '../support/scenario-world.ts'
+import { asking, scenarioEmulator } from '../support/scenario-emulator.ts'
 
 const at = (minutes: number) => new Date(Date.UTC(2026, 2, 1, 12, minutes)).toISOString()
 const held = { pace: { in_progress: 'hold' } } as const
@@ -17,57 +17,57 @@ const calling = (...commands: readonly ScenarioCommand[]): TestScenario => ({
   timeline: [{ at: '10m', do: asking(...commands) }],
 })
 
-test('a step as data moves the world at its instant, and is in the receipt', async () => {
-  const world = await scenarioWorld({ s: step({ state: { id: 'latest', batch: 'fail' } }) })
-  await world.start('s')
-  const { id } = await createBatch(world)
-  const { events, parked } = await world.pass('1h')
-  expect((await retrieve(world, id)).failed_at).toBe(at(10))
-  expect(parked).toEqual([])
+test('a step as data moves the sandbox at its instant, and is in the result', async () => {
+  const emulator = await scenarioEmulator({ s: step({ state: { id: 'latest', batch: 'fail' } }) })
+  await emulator.start('s')
+  const { id } = await createBatch(emulator)
+  const { events, failed } = await emulator.pass('1h')
+  expect((await retrieve(emulator, id)).failed_at).toBe(at(10))
+  expect(failed).toEqual([])
   expect(events.filter(({ kind }: { kind: string }) => kind === 'scenario.step')).toEqual([
     {
       at: at(10),
       kind: 'scenario.step',
       ref: 'scenario/s/0',
-      says: 'Step 0 of the scenario s, 10m after its start: 1 action.',
+      description: 'Step 0 of the scenario s, 10m after its start: 1 action.',
       caused_by: 'scenario/s',
     },
   ])
 })
 
 test('a step as data arms a rule that goes with the scenario, clears one, and stops the clock', async () => {
-  const world = await scenarioWorld({
+  const emulator = await scenarioEmulator({
     s: {
       clock: { rate: 1 },
       faults: [{ ...rule, id: 'first' }],
       timeline: [{ at: '10m', do: [{ arm: rule }, { clear: 'first' }, { clock: { freeze: true } }] }],
     },
   })
-  await world.start('s')
-  await world.pass('10m')
-  const { data } = (await world.control('GET', '/faults')).body
+  await emulator.start('s')
+  await emulator.pass('10m')
+  const { data } = (await emulator.control('GET', '/faults')).body
   expect(data).toMatchObject([{ id: 'r', source: 'scenario:s' }])
-  expect((await world.control('GET', '/clock')).body.rate).toBe(0)
-  await world.stop()
-  expect((await world.control('GET', '/faults')).body.data).toEqual([])
+  expect((await emulator.control('GET', '/clock')).body.rate).toBe(0)
+  await emulator.stop()
+  expect((await emulator.control('GET', '/faults')).body.data).toEqual([])
 })
 
 test('a step as data puts records in and takes them out', async () => {
   const records = [{ id: 'org-9', name: 'Ninth' }]
-  const world = await scenarioWorld({
+  const emulator = await scenarioEmulator({
     s: step(
       { state: { insert_rows: { collection: 'organizations', records } } },
       { state: { delete: { collection: 'files', id: 'file-pdf' } } },
     ),
   })
-  await world.start('s')
-  await world.pass('10m')
-  expect(world.state('organizations').map(({ id }) => id)).toContain('org-9')
-  expect(world.state('files')).toEqual([])
+  await emulator.start('s')
+  await emulator.pass('10m')
+  expect(emulator.state('organizations').map(({ id }) => id)).toContain('org-9')
+  expect(emulator.state('files')).toEqual([])
 })
 
-test('an action that fails undoes its step alone: the rest of the world goes on, and the receipt says why', async () => {
-  const world = await scenarioWorld({
+test('an action that fails undoes its step alone: the rest of the sandbox goes on, and the result says why', async () => {
+  const emulator = await scenarioEmulator({
     s: {
       timeline: [
         { at: '10m', do: [{ arm: rule }, { clear: 'nothing' }] },
@@ -75,28 +75,28 @@ test('an action that fails undoes its step alone: the rest of the world goes on,
       ],
     },
   })
-  await world.start('s')
-  const before = world.records()
-  const { parked } = await world.pass('1h')
+  await emulator.start('s')
+  const before = emulator.records()
+  const { failed } = await emulator.pass('1h')
   const error = 'Action 1 of step 0 of the scenario s: There is no fault rule "nothing". Did you mean "r"?'
-  expect(parked).toMatchObject([
+  expect(failed).toMatchObject([
     { at: at(10), ref: 'scenario/s/0', error: expect.stringContaining('Action 1 of step 0') },
   ])
-  expect(error.startsWith(parked[0].error.slice(0, 80))).toBe(true)
-  expect((await world.control('GET', '/faults')).body.data).toMatchObject([{ id: 'later' }])
-  expect(world.records()).toBe(before)
-  expect((await world.active()).last_error).toEqual({
+  expect(error.startsWith(failed[0].error.slice(0, 80))).toBe(true)
+  expect((await emulator.control('GET', '/faults')).body.data).toMatchObject([{ id: 'later' }])
+  expect(emulator.records()).toBe(before)
+  expect((await emulator.active()).last_error).toEqual({
     at: at(10),
     ref: 'scenario/s/0',
-    message: parked[0].error,
+    message: failed[0].error,
   })
-  await world.start('s')
-  expect((await world.active()).last_error).toBe(null)
+  await emulator.start('s')
+  expect((await emulator.active()).last_error).toBe(null)
 })
 
 test('a function is called at the instant of its step, and time waits for what it asks for', async () => {
   const seen: ScenarioSnapshot[] = []
-  const world = await scenarioWorld({
+  const emulator = await scenarioEmulator({
     s: {
       ...held,
       timeline: [
@@ -106,54 +106,54 @@ test('a function is called at the instant of its step, and time waits for what i
             seen.push(snapshot)
             await new Promise<void>((resolve) => setImmediate(resolve))
             return snapshot
-              .batches()
-              .map(({ id }) => ({ kind: 'batch', id: String(id), move: 'fail', body: {} }))
+              .records()
+              .map(({ id }) => ({ kind: 'move', id: String(id), move: 'fail', body: {} }))
           },
         },
       ],
     },
   })
-  await world.start('s')
-  const { id } = await createBatch(world)
-  const { events } = await world.pass('1h')
+  await emulator.start('s')
+  const { id } = await createBatch(emulator)
+  const { events } = await emulator.pass('1h')
   expect(seen).toHaveLength(1)
   expect(seen[0]).toMatchObject({ now: at(10) })
   expect(seen[0]?.event).toBeUndefined()
   expect(seen[0]?.collections).toContain('files')
-  expect((await retrieve(world, id)).failed_at).toBe(at(10))
+  expect((await retrieve(emulator, id)).failed_at).toBe(at(10))
   const kinds = events.map(({ kind }: { kind: string }) => kind)
   expect(kinds).toEqual(['batch.start', 'scenario.step', 'scenario.call'])
   expect(events.at(-1)).toMatchObject({
     at: at(10),
     ref: 'scenario/s/0',
-    says: 'The function of step 0 of the scenario s was called and asked for 1 thing.',
+    description: 'The function of step 0 of the scenario s was called and asked for 1 thing.',
   })
 })
 
-test('a function sees the world as it was when it was called, batches as the API shows them', async () => {
+test('a function sees the sandbox as it was when it was called, batches as the API shows them', async () => {
   const seen: unknown[] = []
-  const world = await scenarioWorld({
+  const emulator = await scenarioEmulator({
     s: {
       ...held,
       timeline: [
         {
           at: '10m',
           do: (snapshot) => {
-            seen.push(snapshot.batches()[0], snapshot.state('files'))
+            seen.push(snapshot.records()[0], snapshot.state('files'))
             return []
           },
         },
       ],
     },
   })
-  await world.start('s')
-  const { id } = await createBatch(world)
-  await world.pass('10m')
-  expect(seen).toEqual([await retrieve(world, id), world.state('files')])
+  await emulator.start('s')
+  const { id } = await createBatch(emulator)
+  await emulator.pass('10m')
+  expect(seen).toEqual([await retrieve(emulator, id), emulator.state('files')])
 })
 
 test('what a function asks for is done in order: records, rules, moves', async () => {
-  const world = await scenarioWorld({
+  const emulator = await scenarioEmulator({
     s: calling(
       { kind: 'put', collection: 'organizations', record: { id: 'org-9', name: 'Ninth' } },
       { kind: 'put', collection: 'organizations', record: { id: 'org-9', name: 'Again' } },
@@ -164,34 +164,34 @@ test('what a function asks for is done in order: records, rules, moves', async (
       { kind: 'log', text: 'done' },
     ),
   })
-  await world.start('s')
-  await world.pass('10m')
-  expect(world.state('organizations').at(-1)).toEqual({ id: 'org-9', name: 'Again' })
-  expect(world.state('files')).toEqual([])
-  expect((await world.control('GET', '/faults')).body.data).toMatchObject([
+  await emulator.start('s')
+  await emulator.pass('10m')
+  expect(emulator.state('organizations').at(-1)).toEqual({ id: 'org-9', name: 'Again' })
+  expect(emulator.state('files')).toEqual([])
+  expect((await emulator.control('GET', '/faults')).body.data).toMatchObject([
     { id: 'r2', source: 'scenario:s' },
   ])
 })
 
 test('clear without an id removes what the scenario has armed, and nothing else', async () => {
-  const world = await scenarioWorld({ s: { ...calling({ kind: 'clear' }), faults: [rule] } })
-  await world.control('POST', '/faults', { ...rule, id: 'mine' })
-  await world.start('s')
-  await world.pass('10m')
-  expect((await world.control('GET', '/faults')).body.data).toMatchObject([{ id: 'mine' }])
+  const emulator = await scenarioEmulator({ s: { ...calling({ kind: 'clear' }), faults: [rule] } })
+  await emulator.control('POST', '/faults', { ...rule, id: 'mine' })
+  await emulator.start('s')
+  await emulator.pass('10m')
+  expect((await emulator.control('GET', '/faults')).body.data).toMatchObject([{ id: 'mine' }])
 })
 
 test('a batch is moved and changed as the control interface does it', async () => {
   const batch = (move: 'fail' | 'complete' | 'expire' | 'cleanup' | 'change', body: object, id: string) =>
-    ({ kind: 'batch', id, move, body }) as ScenarioCommand
-  const world = await scenarioWorld({
+    ({ kind: 'move', id, move, body }) as ScenarioCommand
+  const emulator = await scenarioEmulator({
     s: {
       ...held,
       timeline: [
         {
           at: '10m',
-          do: ({ batches }) => {
-            const [a = '', b = '', c = '', d = ''] = batches().map(({ id }) => String(id))
+          do: ({ records }) => {
+            const [a = '', b = '', c = '', d = ''] = records().map(({ id }) => String(id))
             return [
               batch('fail', { detail: 'Because.' }, a),
               batch('complete', {}, b),
@@ -204,16 +204,16 @@ test('a batch is moved and changed as the control interface does it', async () =
       ],
     },
   })
-  await world.start('s')
+  await emulator.start('s')
   const ids: string[] = []
-  for (let n = 0; n < 4; n++) ids.push((await createBatch(world)).id)
-  await world.pass('10m')
-  const shown = await Promise.all(ids.map((id) => retrieve(world, id)))
+  for (let n = 0; n < 4; n++) ids.push((await createBatch(emulator)).id)
+  await emulator.pass('10m')
+  const shown = await Promise.all(ids.map((id) => retrieve(emulator, id)))
   expect(shown.map(({ status }) => status)).toEqual(['failed', 'completed', 'expired', 'in_progress'])
   expect(shown[0].error.detail).toContain('Because.')
   expect(shown[1].results_url).toBe(null)
-  await world.pass('2m')
-  expect((await retrieve(world, ids[3] ?? '')).status).toBe('completed')
+  await emulator.pass('2m')
+  expect((await retrieve(emulator, ids[3] ?? '')).status).toBe('completed')
 })
 
 const put: ScenarioCommand = {
@@ -222,13 +222,13 @@ const put: ScenarioCommand = {
   record: { id: 'org-9', name: 'Ninth' },
 }
 
-test.for<[title: string, bad: ScenarioCommand, says: string]>([
+test.for<[title: string, bad: ScenarioCommand, description: string]>([
   [
     'an unknown batch',
-    { kind: 'batch', id: 'b', move: 'fail', body: {} },
-    'Command 3 (batch): There is no batch',
+    { kind: 'move', id: 'b', move: 'fail', body: {} },
+    'Command 3 (move): There is no batch',
   ],
-  ['a move with a wrong body', { kind: 'batch', id: 'b', move: 'fail', body: { detial: 1 } }, '/detial'],
+  ['a move with a wrong body', { kind: 'move', id: 'b', move: 'fail', body: { detial: 1 } }, '/detial'],
   ['a wrong rule', { kind: 'arm', rule: { preset: 'rate-limitd' } }, 'Command 3 (arm): /preset'],
   ['an unknown rule', { kind: 'clear', id: 'rr' }, 'Did you mean "r"?'],
   [
@@ -239,32 +239,32 @@ test.for<[title: string, bad: ScenarioCommand, says: string]>([
   ['a wrong record', { kind: 'put', collection: 'files', record: { id: 'x' } }, 'Command 3 (put): /'],
   ['a record that others need', { kind: 'delete', collection: 'teamspaces', id: 'ts-a' }, 'is needed by'],
   ['a record that is not there', { kind: 'delete', collection: 'files', id: 'none' }, 'There is no file'],
-])('with %s nothing of a call is done, and the failure is told', async ([, bad, says]) => {
+])('with %s nothing of a call is done, and the failure is told', async ([, bad, description]) => {
   const said: string[] = []
   const logger = { info: () => {}, warn: (message: string) => said.push(message), error: () => {} }
-  const world = await scenarioWorld({ s: calling(put, { kind: 'arm', rule }, bad) }, { logger })
-  await world.start('s')
-  const before = world.records()
-  const { parked, events } = await world.pass('1h')
-  expect(world.records()).toBe(before)
-  expect((await world.control('GET', '/faults')).body.data).toEqual([])
-  expect(parked).toMatchObject([{ at: at(10), kind: 'scenario.call', ref: 'scenario/s/0' }])
-  expect(parked[0].error).toMatch(/^\/scenarios\/s\.ts: /)
-  expect(parked[0].error).toContain(says)
+  const emulator = await scenarioEmulator({ s: calling(put, { kind: 'arm', rule }, bad) }, { logger })
+  await emulator.start('s')
+  const before = emulator.records()
+  const { failed, events } = await emulator.pass('1h')
+  expect(emulator.records()).toBe(before)
+  expect((await emulator.control('GET', '/faults')).body.data).toEqual([])
+  expect(failed).toMatchObject([{ at: at(10), kind: 'scenario.call', ref: 'scenario/s/0' }])
+  expect(failed[0].error).toMatch(/^\/scenarios\/s\.ts: /)
+  expect(failed[0].error).toContain(description)
   expect(events.map(({ kind }: { kind: string }) => kind)).toEqual(['scenario.step'])
-  expect((await world.active()).last_error).toEqual({
+  expect((await emulator.active()).last_error).toEqual({
     at: at(10),
     ref: 'scenario/s/0',
-    message: parked[0].error,
+    message: failed[0].error,
   })
-  expect(said).toEqual([`The scenario s of the sandbox default: scenario/s/0: ${parked[0].error}`])
+  expect(said).toEqual([`The scenario s of the sandbox default: scenario/s/0: ${failed[0].error}`])
 })
 
 test('a function that throws changes nothing, is told of by file and line, and time goes on', async () => {
   const fail = () => {
     throw new Error('/scenarios/s.ts:7: no such thing')
   }
-  const world = await scenarioWorld({
+  const emulator = await scenarioEmulator({
     s: {
       timeline: [
         { at: '10m', do: fail },
@@ -272,14 +272,14 @@ test('a function that throws changes nothing, is told of by file and line, and t
       ],
     },
   })
-  await world.start('s')
-  const { to, parked } = await world.pass('1h')
+  await emulator.start('s')
+  const { to, failed } = await emulator.pass('1h')
   expect(to).toBe(at(60))
-  expect(parked).toMatchObject([{ error: '/scenarios/s.ts:7: no such thing' }])
-  expect(world.state('organizations').at(-1)).toMatchObject({ id: 'org-9' })
-  expect(world.sandbox.document()).toMatchObject({
+  expect(failed).toMatchObject([{ error: '/scenarios/s.ts:7: no such thing' }])
+  expect(emulator.state('organizations').at(-1)).toMatchObject({ id: 'org-9' })
+  expect(emulator.sandbox.document()).toMatchObject({
     scenario_calls: [],
-    parked: [{ id: 'scenario.call:scenario/s/0', error: '/scenarios/s.ts:7: no such thing' }],
+    failed: [{ id: 'scenario.call:scenario/s/0', error: '/scenarios/s.ts:7: no such thing' }],
   })
 })
 
@@ -288,7 +288,7 @@ test('what functions write goes to the log, and only when the rest was done', as
   const logger = { info: (message: string) => said.push(message), warn: () => {}, error: () => {} }
   const hello: ScenarioCommand = { kind: 'log', text: 'hello' }
   const unsaid: ScenarioCommand = { kind: 'log', text: 'unsaid' }
-  const world = await scenarioWorld(
+  const emulator = await scenarioEmulator(
     {
       s: {
         timeline: [
@@ -299,20 +299,20 @@ test('what functions write goes to the log, and only when the rest was done', as
     },
     { logger },
   )
-  await world.start('s')
-  await world.pass('1h')
+  await emulator.start('s')
+  await emulator.pass('1h')
   expect(said).toEqual(['The scenario s of the sandbox default: hello'])
 })
 
 test('a step at 0s happens at once', async () => {
-  const world = await scenarioWorld({ s: { timeline: [{ at: '0s', do: [{ arm: rule }] }] } })
-  await world.start('s')
-  expect((await world.post('/pages', { name: 'x' })).status).toBe(503)
+  const emulator = await scenarioEmulator({ s: { timeline: [{ at: '0s', do: [{ arm: rule }] }] } })
+  await emulator.start('s')
+  expect((await emulator.post('/pages', { name: 'x' })).status).toBe(503)
 })
 
 test('a call that comes back after the scenario was stopped is for nothing', async () => {
   let go: () => void = () => {}
-  const world = await scenarioWorld({
+  const emulator = await scenarioEmulator({
     s: {
       timeline: [
         {
@@ -327,12 +327,12 @@ test('a call that comes back after the scenario was stopped is for nothing', asy
       ],
     },
   })
-  await world.start('s')
-  expect((await world.active()).pending_calls).toBe(1)
-  await world.stop()
-  const before = world.digest()
+  await emulator.start('s')
+  expect((await emulator.active()).pending_calls).toBe(1)
+  await emulator.stop()
+  const before = emulator.digest()
   go()
-  await world.pass('0s')
-  expect(world.digest()).toBe(before)
-  expect(world.state('organizations').map(({ id }) => id)).not.toContain('org-9')
+  await emulator.pass('0s')
+  expect(emulator.digest()).toBe(before)
+  expect(emulator.state('organizations').map(({ id }) => id)).not.toContain('org-9')
 })

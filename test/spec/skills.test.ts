@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { skillCategories } from '../../src/resources/skills.ts'
+import { testEmulator } from '../support/emulator.ts'
 import { refused } from '../support/refusal.ts'
-import { testWorld } from '../support/world.ts'
 
 const skill = {
   id: 'skill-1',
@@ -22,14 +22,14 @@ const skill = {
   updated_at: '2026-02-02T00:00:00.000Z',
 }
 
-const withSkill = (change: object) => testWorld({ collections: { skills: [{ ...skill, ...change }] } })
+const withSkill = (change: object) => testEmulator({ collections: { skills: [{ ...skill, ...change }] } })
 const PROMOTE = '/skills/skill-1/promote'
 
 test('R032 R033 R036 R037 R038 R039 R040 R041 R042 R043 R118 R173 promotion moves the skill to the company and changes nothing else', async () => {
-  const world = await withSkill({})
-  world.advance('5m')
-  expect(world.state('skills')[0]).toMatchObject({ account_id: null, promoted_at: null, scope: 'user' })
-  const { status, body } = await world.post(PROMOTE)
+  const emulator = await withSkill({})
+  emulator.advance('5m')
+  expect(emulator.state('skills')[0]).toMatchObject({ account_id: null, promoted_at: null, scope: 'user' })
+  const { status, body } = await emulator.post(PROMOTE)
   expect(status).toBe(200)
   expect(body).toEqual({
     ...skill,
@@ -39,20 +39,20 @@ test('R032 R033 R036 R037 R038 R039 R040 R041 R042 R043 R118 R173 promotion move
     promoted_at: '2026-03-01T12:05:00.000Z',
     updated_at: '2026-03-01T12:05:00.000Z',
   })
-  expect(world.state('skills')).toEqual([body])
+  expect(emulator.state('skills')).toEqual([body])
 })
 
 test('R038 a disabled skill stays disabled', async () => {
-  const world = await withSkill({ enabled: false })
-  expect((await world.post(PROMOTE)).body.enabled).toBe(false)
+  const emulator = await withSkill({ enabled: false })
+  expect((await emulator.post(PROMOTE)).body.enabled).toBe(false)
 })
 
 test('R043 updated_at does not fall behind a created_at that lies in the future of the clock', async () => {
   const future = '2027-01-01T00:00:00.000Z'
-  const world = await withSkill({ created_at: future, updated_at: future })
-  const { body } = await world.post(PROMOTE)
+  const emulator = await withSkill({ created_at: future, updated_at: future })
+  const { body } = await emulator.post(PROMOTE)
   expect([body.updated_at, body.promoted_at]).toEqual([future, '2026-03-01T12:00:00.000Z'])
-  expect((await world.restart()).state('skills')).toEqual([body])
+  expect((await emulator.restart()).state('skills')).toEqual([body])
 })
 
 const combinations = [0, 1, 2, 3, 4, 5, 6, 7].map((bits) => ({
@@ -67,13 +67,13 @@ test.for(combinations)(
     const facts = { account_admin: admin, permissions: permission ? ['ep:skills:write'] : ['other'] }
     const key = { id: 'k', kind: 'user', token: 'live_k', user_id: author ? 'user-owner' : 'user-member' }
     const api_keys = [{ ...key, organization_id: 'org-1', teamspace_id: 'ts-a', ...facts }]
-    const world = await testWorld({ collections: { skills: [skill], api_keys } })
-    const request = () => world.post(PROMOTE, undefined, { token: 'live_k' })
+    const emulator = await testEmulator({ collections: { skills: [skill], api_keys } })
+    const request = () => emulator.post(PROMOTE, undefined, { token: 'live_k' })
     if (author && admin && permission) {
       expect((await request()).body.scope).toBe('account')
       return
     }
-    const answer = await refused(world, request, 403, 'forbidden')
+    const answer = await refused(emulator, request, 403, 'forbidden')
     expect(answer.assumed).toContain('U029')
     expect(answer.body.message.includes('author')).toBe(!author)
     expect(answer.body.message.includes('account admin')).toBe(!admin)
@@ -84,24 +84,24 @@ test.for(combinations)(
 test('R174 a service key is nobody, so it is no author', async () => {
   const facts = { account_admin: true, permissions: ['ep:skills:write'] }
   const key = { id: 'k', kind: 'service', token: 'service_k', organization_id: 'org-1', teamspace_id: 'ts-a' }
-  const world = await testWorld({ collections: { skills: [skill], api_keys: [{ ...key, ...facts }] } })
-  await refused(world, () => world.post(PROMOTE, undefined, { token: 'service_k' }), 403)
+  const emulator = await testEmulator({ collections: { skills: [skill], api_keys: [{ ...key, ...facts }] } })
+  await refused(emulator, () => emulator.post(PROMOTE, undefined, { token: 'service_k' }), 403)
 })
 
 test.for([
   ['R175 U029 a company skill', { scope: 'account', account_id: 'org-1' }],
   ['R175 U029 a built-in skill', { scope: 'builtin', creator_id: null, builtin_key: 'dig' }],
 ] as const)('%s is not promoted: 400 for who has the rights, 403 for others', async ([, change]) => {
-  const world = await withSkill(change)
-  const answer = await refused(world, () => world.post(PROMOTE), 400, 'validation_failed')
+  const emulator = await withSkill(change)
+  const answer = await refused(emulator, () => emulator.post(PROMOTE), 400, 'validation_failed')
   expect(answer.assumed).toContain('U029')
-  await refused(world, () => world.post(PROMOTE, undefined, { key: 'KM' }), 403)
+  await refused(emulator, () => emulator.post(PROMOTE, undefined, { key: 'KM' }), 403)
 })
 
 test('R175 a skill is promoted once', async () => {
-  const world = await withSkill({})
-  expect((await world.post(PROMOTE)).status).toBe(200)
-  await refused(world, () => world.post(PROMOTE), 400)
+  const emulator = await withSkill({})
+  expect((await emulator.post(PROMOTE)).status).toBe(200)
+  await refused(emulator, () => emulator.post(PROMOTE), 400)
 })
 
 test.for([
@@ -110,13 +110,13 @@ test.for([
   ['a company skill of another organization', PROMOTE, 'KU', { scope: 'account', account_id: 'org-2' }],
   ['an id named like a property of every object', '/skills/__proto__/promote', 'KU', {}],
 ] as const)('R229 %s is not found', async ([, path, key, change]) => {
-  const world = await withSkill(change)
-  await refused(world, () => world.post(path, undefined, { key }), 404, 'not_found')
+  const emulator = await withSkill(change)
+  await refused(emulator, () => emulator.post(path, undefined, { key }), 404, 'not_found')
 })
 
 test('R229 a skill of another teamspace stays as it is', async () => {
-  const world = await withSkill({})
-  await refused(world, () => world.post(PROMOTE, undefined, { key: 'K2' }))
+  const emulator = await withSkill({})
+  await refused(emulator, () => emulator.post(PROMOTE, undefined, { key: 'K2' }))
 })
 
 test.for([
@@ -124,15 +124,15 @@ test.for([
   ['an object', { json: { scope: 'builtin' } }],
   ['an array', { json: [1] }],
 ] as const)('R172 %s: the body is ignored', async ([, how]) => {
-  const world = await withSkill({})
-  const { status, body } = await world.request('POST', PROMOTE, how)
+  const emulator = await withSkill({})
+  const { status, body } = await emulator.request('POST', PROMOTE, how)
   expect([status, body.scope]).toEqual([200, 'account'])
 })
 
 test('R035 there are eleven categories, each is accepted, a twelfth is refused', async () => {
   expect(new Set(skillCategories).size).toBe(11)
   const skills = skillCategories.map((category) => ({ ...skill, id: category, category }))
-  await testWorld({ collections: { skills } })
+  await testEmulator({ collections: { skills } })
   await expect(withSkill({ category: 'gardening' })).rejects.toThrow(/skills\/0\/category/)
 })
 

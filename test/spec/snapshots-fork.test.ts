@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import type { Document } from '../../src/kernel/state/state.ts'
+import type { Document } from '../../src/core/state/state.ts'
 import { controlOf } from '../support/control.ts'
 import { contentOf } from '../support/data-folder.ts'
+import { testEmulator } from '../support/emulator.ts'
 import { batchBody, sampleRecords } from '../support/sample-calls.ts'
-import { testWorld } from '../support/world.ts'
 
-async function world(options: Parameters<typeof testWorld>[0] = {}) {
-  const made = await testWorld({ collections: sampleRecords, ...options })
+async function emulator(options: Parameters<typeof testEmulator>[0] = {}) {
+  const made = await testEmulator({ collections: sampleRecords, ...options })
   const origin = made.emulator.baseUrl.slice(0, -'/v1'.length)
   const post = async (name: string, path: string, json: object) => {
     const headers = { authorization: 'Bearer live_owner', 'content-type': 'application/json' }
@@ -22,8 +22,8 @@ function withoutRequests(document: Document): Document {
   return { ...document, counters: { ...document.counters, requests: 0 } }
 }
 
-test('a sandbox made from a snapshot is that world, and goes its own way from there', async () => {
-  const { control, in: sandbox, post } = await world()
+test('a sandbox made from a snapshot is that sandbox, and goes its own way from there', async () => {
+  const { control, in: sandbox, post } = await emulator()
   const { id } = await post('default', '/batch-predictions', batchBody())
   await control('POST', '/clock/advance', { steps: 1 })
   await control('POST', '/snapshots', { name: 'base' })
@@ -46,7 +46,7 @@ test('a sandbox made from a snapshot is that world, and goes its own way from th
 })
 
 test('two forks of one snapshot answer the same requests alike, and know nothing of each other', async () => {
-  const { control, in: sandbox, post } = await world()
+  const { control, in: sandbox, post } = await emulator()
   await control('POST', '/snapshots', { name: 'base' })
   for (const name of ['one', 'two']) await control('POST', '/sandboxes', { name, from_snapshot: 'base' })
   const first = await post('one', '/pages', { name: 'Page' })
@@ -55,7 +55,7 @@ test('two forks of one snapshot answer the same requests alike, and know nothing
 })
 
 test('a fork has no requests behind it: the log is that of its own', async () => {
-  const { control, in: sandbox, post } = await world()
+  const { control, in: sandbox, post } = await emulator()
   await post('default', '/pages', { name: 'Plan' })
   await control('POST', '/snapshots', { name: 'base' })
   await control('POST', '/sandboxes', { name: 'fork', from_snapshot: 'base' })
@@ -65,7 +65,7 @@ test('a fork has no requests behind it: the log is that of its own', async () =>
 })
 
 test('a fork resets to its snapshot, also when that is gone or saved anew', async () => {
-  const { control, in: sandbox, post } = await world()
+  const { control, in: sandbox, post } = await emulator()
   await post('default', '/pages', { name: 'Base' })
   await control('POST', '/clock/advance', { by: '1h' })
   await control('POST', '/snapshots', { name: 'base' })
@@ -85,7 +85,7 @@ test('a fork resets to its snapshot, also when that is gone or saved anew', asyn
 })
 
 test('a fork resets with another seed, another instant or other fixtures, and keeps what is not said', async () => {
-  const { control, in: sandbox, post } = await world()
+  const { control, in: sandbox, post } = await emulator()
   await post('default', '/pages', { name: 'Base' })
   await control('POST', '/clock/advance', { by: '1h' })
   await control('PATCH', '/settings', { unknown_fields: 'reject' })
@@ -105,7 +105,7 @@ test('a fork resets with another seed, another instant or other fixtures, and ke
 })
 
 test('a snapshot is one of the sandbox that the request chooses', async () => {
-  const { control, in: sandbox } = await world()
+  const { control, in: sandbox } = await emulator()
   await sandbox('source')('POST', '/clock/advance', { by: '5h' })
   await sandbox('source')('POST', '/snapshots', { name: 'base' })
   const elsewhere = await control('POST', '/sandboxes', { name: 'fork', from_snapshot: 'base' })
@@ -119,7 +119,7 @@ test('a snapshot is one of the sandbox that the request chooses', async () => {
 
 test('the clock of a fork goes on from the saved instant at the saved rate, however long ago that was', async () => {
   let now = Date.parse('2026-03-01T12:00:00.000Z')
-  const { control, in: sandbox } = await world({ rate: 1, hostTime: () => now })
+  const { control, in: sandbox } = await emulator({ rate: 1, hostTime: () => now })
   await control('PATCH', '/clock', { rate: 10 })
   now += 1000
   await control('POST', '/snapshots', { name: 'base' })

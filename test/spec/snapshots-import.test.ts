@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { controlOf } from '../support/control.ts'
-import { controlWorld } from '../support/control-world.ts'
+import { controlEmulator } from '../support/control-emulator.ts'
+import { testEmulator } from '../support/emulator.ts'
 import { sampleRecords } from '../support/sample-calls.ts'
-import { testWorld } from '../support/world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: documents are damaged at every depth.
 type Any = any
@@ -10,7 +10,7 @@ type Any = any
 type Damage = readonly [name: string, damage: (document: Any) => unknown, pointers: readonly string[]]
 
 const DAMAGES: readonly Damage[] = [
-  ['another format', (document) => ({ ...document, format: 2 }), ['/format']],
+  ['another format', (document) => ({ ...document, format: 3 }), ['/format']],
   ['no format', ({ format: _, ...rest }) => rest, ['/format']],
   ['an unknown key', (document) => ({ ...document, colections: {} }), ['/colections']],
   ['no object at all', () => [], ['']],
@@ -65,7 +65,7 @@ const DAMAGES: readonly Damage[] = [
   [
     'a future event that lacks its instant',
     (document) =>
-      set(document, 'schedule', [{ id: 'x', kind: 'y', ref: 'z', seq: 1, urgency: 'work', says: '' }]),
+      set(document, 'schedule', [{ id: 'x', kind: 'y', ref: 'z', seq: 1, urgency: 'work', description: '' }]),
     ['/schedule/0/due_at'],
   ],
   [
@@ -101,7 +101,7 @@ function set(document: Any, path: string, value: unknown): Any {
 test.for(DAMAGES)(
   'an import with %s is refused with every issue by pointer, and nothing changes',
   async ([, damage, pointers]) => {
-    const { emulator, digest } = await testWorld({ collections: sampleRecords })
+    const { emulator, digest } = await testEmulator({ collections: sampleRecords })
     const control = controlOf(emulator)
     await control('POST', '/snapshots', { name: 'base' })
     const kept = (await control('GET', '/snapshots/base')).body
@@ -119,8 +119,8 @@ test.for(DAMAGES)(
 )
 
 test('the state of another service is refused by its collections', async () => {
-  const { emulator } = await testWorld()
-  const library = await controlWorld()
+  const { emulator } = await testEmulator()
+  const library = await controlEmulator()
   const answer = await controlOf(emulator)('PUT', '/snapshots/foreign', library.sandbox.document())
   expect(answer.status).toBe(400)
   const told = answer.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
@@ -128,7 +128,7 @@ test('the state of another service is refused by its collections', async () => {
 })
 
 test('a misspelt key is told the nearest', async () => {
-  const { emulator, sandbox } = await testWorld()
+  const { emulator, sandbox } = await testEmulator()
   const { schedule, ...rest } = sandbox.document()
   const answer = await controlOf(emulator)('PUT', '/snapshots/x', { ...rest, shedule: schedule })
   expect(JSON.stringify(answer.body.details)).toContain('Did you mean \\"schedule\\"')
@@ -139,12 +139,12 @@ test.for<[name: string, spoil: (text: string) => string, error: string]>([
   ['empty', () => '', 'validation_failed'],
   ['with a trailing comma', (text) => `${text.slice(0, -1)},}`, 'malformed_json'],
   [
-    'nested deeper than any world',
+    'nested deeper than any sandbox',
     (text) => text.replace('"settings":{}', `"settings":${'['.repeat(64)}${']'.repeat(64)}`),
     'validation_failed',
   ],
 ])('a text that is %s is refused before anybody looks at its records', async ([, spoil, error]) => {
-  const { emulator, sandbox, digest } = await testWorld()
+  const { emulator, sandbox, digest } = await testEmulator()
   const before = digest()
   const response = await fetch(`${emulator.controlUrl}/snapshots/base`, {
     method: 'PUT',
@@ -157,7 +157,7 @@ test.for<[name: string, spoil: (text: string) => string, error: string]>([
 })
 
 test('X4 names of members and records that mean something to the language are records like any other', async () => {
-  const { emulator } = await testWorld()
+  const { emulator } = await testEmulator()
   const control = controlOf(emulator)
   for (const id of ['__proto__', 'constructor', 'toString']) {
     const put = await control('PUT', `/state/organizations/${id}`, { name: id })

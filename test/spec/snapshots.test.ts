@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { aBatch, batchWorld, createBatch } from '../support/batches.ts'
+import { aBatch, batchEmulator, createBatch } from '../support/batches.ts'
 import { controlOf } from '../support/control.ts'
 import { contentOf } from '../support/data-folder.ts'
+import { testEmulator } from '../support/emulator.ts'
 import { batchBody, sampleRecords } from '../support/sample-calls.ts'
-import { testWorld } from '../support/world.ts'
 
 test('a snapshot takes everything back: records, batches on their way, clock, schedule, limits, log, settings, keys, webhooks', async () => {
-  const { control, post, get, delete: remove, sandbox } = await testWorld({ collections: sampleRecords })
+  const { control, post, get, delete: remove, sandbox } = await testEmulator({ collections: sampleRecords })
   const key = { headers: { 'idempotency-key': 'k-1' } }
   const batch = (await post('/batch-predictions', batchBody(), key)).body
   await control('POST', '/clock/advance', { steps: 1 })
@@ -39,8 +39,8 @@ test('a snapshot takes everything back: records, batches on their way, clock, sc
   expect((await get(`/batch-predictions/${batch.id}`)).body.status).toBe('completed')
 })
 
-test('from a restored world the same requests get the same answers, ids and all, as often as one likes', async () => {
-  const { control, post } = await testWorld({ collections: sampleRecords })
+test('from a restored sandbox the same requests get the same answers, ids and all, as often as one likes', async () => {
+  const { control, post } = await testEmulator({ collections: sampleRecords })
   await post('/pages', { name: 'First' })
   await control('POST', '/snapshots', { name: 'base' })
   const session = async (): Promise<string> => {
@@ -62,7 +62,7 @@ test('from a restored world the same requests get the same answers, ids and all,
 })
 
 test('an export is what GET /state answered at the time, byte for byte', async () => {
-  const { control, post } = await testWorld({ collections: sampleRecords })
+  const { control, post } = await testEmulator({ collections: sampleRecords })
   await post('/batch-predictions', batchBody())
   await control('POST', '/snapshots', { name: 'base' })
   const then = JSON.stringify((await control('GET', '/state')).body)
@@ -72,8 +72,8 @@ test('an export is what GET /state answered at the time, byte for byte', async (
   expect(then).not.toMatch(/live_owner|"service_a"/)
 })
 
-test('an export that is imported elsewhere gives the same world, whose export is the same again', async () => {
-  const { control, in: sandbox, post } = await testWorld({ collections: sampleRecords })
+test('an export that is imported elsewhere gives the same sandbox, whose export is the same again', async () => {
+  const { control, in: sandbox, post } = await testEmulator({ collections: sampleRecords })
   const { id } = (await post('/batch-predictions', batchBody())).body
   await control('POST', '/clock/advance', { steps: 1 })
   await control('POST', '/snapshots', { name: 'base' })
@@ -106,7 +106,7 @@ test('an export that is imported elsewhere gives the same world, whose export is
 })
 
 test('a list shows each snapshot with instant, revision and number of records', async () => {
-  const { control, post } = await testWorld({ collections: sampleRecords })
+  const { control, post } = await testEmulator({ collections: sampleRecords })
   expect((await control('GET', '/snapshots')).body).toEqual({ object: 'list', data: [] })
   await control('POST', '/snapshots', { name: 'b-start' })
   await post('/pages', { name: 'Plan' })
@@ -127,7 +127,7 @@ test('a list shows each snapshot with instant, revision and number of records', 
 })
 
 test('saving under a name that is there replaces it, with 200 instead of 201', async () => {
-  const { control, post, state } = await testWorld({ collections: sampleRecords })
+  const { control, post, state } = await testEmulator({ collections: sampleRecords })
   expect((await control('POST', '/snapshots', { name: 'base' })).body.replaced).toBe(false)
   await post('/pages', { name: 'Kept' })
   const again = await control('POST', '/snapshots', { name: 'base' })
@@ -138,7 +138,7 @@ test('saving under a name that is there replaces it, with 200 instead of 201', a
 })
 
 test('snapshots outlive resets, and a restore after one goes back behind it', async () => {
-  const { control, post, state } = await testWorld({ collections: sampleRecords })
+  const { control, post, state } = await testEmulator({ collections: sampleRecords })
   await post('/pages', { name: 'Kept' })
   await control('POST', '/snapshots', { name: 'base' })
   await control('POST', '/reset', { fixtures: 'empty', seed: 9 })
@@ -148,7 +148,7 @@ test('snapshots outlive resets, and a restore after one goes back behind it', as
 })
 
 test('snapshots belong to their sandbox: the same name in two of them is two snapshots', async () => {
-  const { in: sandbox } = await testWorld({ collections: sampleRecords })
+  const { in: sandbox } = await testEmulator({ collections: sampleRecords })
   const [w1, w2] = [sandbox('w1'), sandbox('w2')]
   await w1('POST', '/clock/advance', { by: '1h' })
   await Promise.all([w1, w2].map((call) => call('POST', '/snapshots', { name: 'base' })))
@@ -161,7 +161,7 @@ test('snapshots belong to their sandbox: the same name in two of them is two sna
 })
 
 test('a deleted snapshot is gone; an unknown one is told the nearest, whatever is asked of it', async () => {
-  const { control } = await testWorld({ collections: sampleRecords })
+  const { control } = await testEmulator({ collections: sampleRecords })
   await control('POST', '/snapshots', { name: 'after-login' })
   await control('POST', '/snapshots', { name: 'other' })
   expect(await control('DELETE', '/snapshots/other')).toMatchObject({ status: 204, text: '' })
@@ -187,7 +187,7 @@ test('a deleted snapshot is gone; an unknown one is told the nearest, whatever i
 test.for(['', 'A', 'a b', '-x', '(start)', 'x'.repeat(64)])(
   '%j is refused as a name of a snapshot',
   async (name) => {
-    const { control } = await testWorld({ collections: sampleRecords })
+    const { control } = await testEmulator({ collections: sampleRecords })
     const saved = await control('POST', '/snapshots', { name })
     expect([saved.status, saved.body.details.errors[0].pointer]).toEqual([400, '/name'])
     if (name !== '') {
@@ -203,7 +203,7 @@ test.for(['', 'A', 'a b', '-x', '(start)', 'x'.repeat(64)])(
 )
 
 test('a path that climbs leads to no file', async () => {
-  const { control } = await testWorld({ collections: sampleRecords })
+  const { control } = await testEmulator({ collections: sampleRecords })
   for (const name of ['..%2F..%2Fdefault', '%2Fetc%2Fpasswd', '..%5Cdefault', 'a%00b']) {
     expect((await control('GET', `/snapshots/${name}`)).status).toBe(404)
     expect((await control('POST', `/snapshots/${name}/restore`)).status).toBe(404)
@@ -211,9 +211,9 @@ test('a path that climbs leads to no file', async () => {
   }
 })
 
-test('a world whose clock runs goes on from the saved instant, and its events come at their own', async () => {
+test('a sandbox whose clock runs goes on from the saved instant, and its events come at their own', async () => {
   let host = Date.parse('2026-03-01T12:00:00.000Z')
-  const made = await batchWorld({}, { rate: 10, hostTime: () => host })
+  const made = await batchEmulator({}, { rate: 10, hostTime: () => host })
   const control = controlOf(made.emulator)
   const { id } = await createBatch(made)
   host += 100
@@ -231,7 +231,7 @@ test('a world whose clock runs goes on from the saved instant, and its events co
 })
 
 test('a batch of 5,000 items comes back, results and all', async () => {
-  const made = await batchWorld()
+  const made = await batchEmulator()
   const control = controlOf(made.emulator)
   const items = Array.from({ length: 5000 }, (_, n) => ({ custom_id: `item-${n}`, file_id: 'file-pdf' }))
   const { id } = (await made.post('/batch-predictions', aBatch({ items }))).body

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { testWorld } from '../support/world.ts'
+import { testEmulator } from '../support/emulator.ts'
 
 /** Gives back everything that a stub can know of a request. */
 const mirror = {
@@ -14,8 +14,8 @@ const mirror = {
 const stub = { method: 'GET', path: '/search', body: { object: 'list', data: [] } }
 
 test('R291 knowledge_ids of sibling teamspaces reach the stub that answers converse and search unmodified', async () => {
-  const world = await testWorld()
-  await world.control('POST', '/stubs', [
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/stubs', [
     {
       method: 'POST',
       path: '/converse',
@@ -25,33 +25,33 @@ test('R291 knowledge_ids of sibling teamspaces reach the stub that answers conve
     { method: 'GET', path: '/search', body: { knowledge_ids: { $request: '/query/knowledge_ids' } } },
   ])
   const knowledge_ids = ['ts-a/k-1', 'ts-b/k-2', 'knowledge of ts-b, shared: "ü" \u2028', '__proto__', '']
-  const converse = await world.post('/converse', { knowledge_ids, message: 'hello' })
+  const converse = await emulator.post('/converse', { knowledge_ids, message: 'hello' })
   expect([converse.status, converse.body]).toEqual([201, { knowledge_ids }])
   expect(converse.assumed).toContain('U043')
   const query = knowledge_ids.map((id) => `knowledge_ids=${encodeURIComponent(id)}`).join('&')
-  const search = await world.get(`/search?${query}`)
+  const search = await emulator.get(`/search?${query}`)
   expect([search.status, search.body]).toEqual([200, { knowledge_ids }])
 })
 
 test('R223 a stub answers what would be a 501, and the specification still gives it no contract', async () => {
-  const world = await testWorld()
-  expect((await world.get('/search')).body.mitigation).toContain('/__emulator/stubs')
-  const made = await world.control('POST', '/stubs', { ...stub, headers: { 'X-Kind': 'stub' } })
+  const emulator = await testEmulator()
+  expect((await emulator.get('/search')).body.mitigation).toContain('/__emulator/stubs')
+  const made = await emulator.control('POST', '/stubs', { ...stub, headers: { 'X-Kind': 'stub' } })
   expect([made.status, made.body]).toEqual([
     201,
     { id: 'stub', source: 'control', ...stub, status: 200, headers: { 'X-Kind': 'stub' } },
   ])
-  const { status, body, headers } = await world.get('/search?query=x')
+  const { status, body, headers } = await emulator.get('/search?query=x')
   expect([status, body]).toEqual([200, stub.body])
   expect(headers.get('x-kind')).toBe('stub')
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
 })
 
 test('R223 U045 a stub answers a path that is no route at all, message reads for instance', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const path = '/conversations/{conversation_id}/messages/{message_id}'
-  await world.control('POST', '/stubs', { method: 'GET', path, body: mirror })
-  const { status, body } = await world.get('/conversations/c%201/messages/m1?limit=5', {
+  await emulator.control('POST', '/stubs', { method: 'GET', path, body: mirror })
+  const { status, body } = await emulator.get('/conversations/c%201/messages/m1?limit=5', {
     headers: { 'X-Trace': 't1', 'X-Api-Key': 'live_misplaced' },
   })
   expect(status).toBe(200)
@@ -64,135 +64,140 @@ test('R223 U045 a stub answers a path that is no route at all, message reads for
   expect(body.headers['x-trace']).toBe('t1')
   expect(JSON.stringify(body)).not.toMatch(/live_/)
   expect(Object.hasOwn(body, 'body')).toBe(false)
-  expect((await world.get('/conversations/c1/messages')).status).toBe(404)
-  expect((await world.post('/conversations/c1/messages/m1', {})).status).not.toBe(200)
+  expect((await emulator.get('/conversations/c1/messages')).status).toBe(404)
+  expect((await emulator.post('/conversations/c1/messages/m1', {})).status).not.toBe(200)
 })
 
 test('U043 a stub is asked before the records that are passed through', async () => {
   const agent = { id: 'a1', _emulator: { teamspace_id: 'ts-a' } }
-  const world = await testWorld({ collections: { agents: [agent] } })
-  expect((await world.get('/agents')).body.data).toEqual([{ id: 'a1' }])
-  await world.control('POST', '/stubs', { method: 'GET', path: '/agents', body: { agents: 'stubbed' } })
-  expect((await world.get('/agents')).body).toEqual({ agents: 'stubbed' })
-  await world.control('DELETE', '/stubs')
-  expect((await world.get('/agents')).body.data).toEqual([{ id: 'a1' }])
+  const emulator = await testEmulator({ collections: { agents: [agent] } })
+  expect((await emulator.get('/agents')).body.data).toEqual([{ id: 'a1' }])
+  await emulator.control('POST', '/stubs', { method: 'GET', path: '/agents', body: { agents: 'stubbed' } })
+  expect((await emulator.get('/agents')).body).toEqual({ agents: 'stubbed' })
+  await emulator.control('DELETE', '/stubs')
+  expect((await emulator.get('/agents')).body.data).toEqual([{ id: 'a1' }])
 })
 
 test('a part that the request does not have is left out of an object, and null elsewhere', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const absent = { $request: '/body/absent' }
   const body = { absent, there: { $request: '/body/there' }, list: [absent, 1], deep: { absent } }
-  await world.control('POST', '/stubs', [
+  await emulator.control('POST', '/stubs', [
     { method: 'POST', path: '/converse', body },
     { method: 'POST', path: '/whole', body: { $request: '/body' } },
   ])
-  expect((await world.post('/converse', { there: null })).body).toEqual({
+  expect((await emulator.post('/converse', { there: null })).body).toEqual({
     there: null,
     list: [null, 1],
     deep: {},
   })
-  expect((await world.post('/whole')).text).toBe('null')
-  expect((await world.post('/whole', [1, { a: 1.5 }])).body).toEqual([1, { a: 1.5 }])
+  expect((await emulator.post('/whole')).text).toBe('null')
+  expect((await emulator.post('/whole', [1, { a: 1.5 }])).body).toEqual([1, { a: 1.5 }])
 })
 
 test('a stub asks for a key, takes a place in the rate window, and carries the headers of every answer', async () => {
-  const world = await testWorld({
+  const emulator = await testEmulator({
     settings: { 'limits.overrides': [{ operation: 'search.query', limit: 1, window_s: 60 }] },
   })
-  await world.control('POST', '/stubs', [stub, { ...stub, path: '/notes/{id}', status: 503 }])
-  expect((await world.get('/search', { key: 'none' })).status).toBe(401)
-  const [first, second] = [await world.get('/search'), await world.get('/search')]
+  await emulator.control('POST', '/stubs', [stub, { ...stub, path: '/notes/{id}', status: 503 }])
+  expect((await emulator.get('/search', { key: 'none' })).status).toBe(401)
+  const [first, second] = [await emulator.get('/search'), await emulator.get('/search')]
   expect([first.status, second.status]).toEqual([200, 429])
   expect(first.headers.get('x-ratelimit-limit')).toBe('1')
-  const note = await world.get('/notes/1')
+  const note = await emulator.get('/notes/1')
   expect([note.status, note.headers.get('x-ratelimit-remaining')]).toEqual([503, '199'])
-  expect((await world.get('/notes/2')).headers.get('x-ratelimit-remaining')).toBe('198')
-  expect((await world.get('/notes/3', { key: 'none' })).headers.get('x-ratelimit-limit')).toBe('200')
-  const windows = await world.control('GET', '/limits')
+  expect((await emulator.get('/notes/2')).headers.get('x-ratelimit-remaining')).toBe('198')
+  expect((await emulator.get('/notes/3', { key: 'none' })).headers.get('x-ratelimit-limit')).toBe('200')
+  const windows = await emulator.control('GET', '/limits')
   expect(windows.body.data.map(({ key }: { key: string }) => key)).toContain('ts-a GET /notes/{id}')
 })
 
 test('a request that a stub answered is in the log and explained', async () => {
-  const world = await testWorld()
-  await world.control('POST', '/stubs', {
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/stubs', {
     id: 'notes',
     method: 'POST',
     path: '/notes',
     status: 202,
     body: {},
   })
-  const { headers } = await world.post('/notes', { text: 'x' })
-  await world.control('DELETE', '/stubs/notes')
-  const { body } = await world.control('GET', `/explain/${headers.get('x-emulator-request-id')}`)
+  const { headers } = await emulator.post('/notes', { text: 'x' })
+  await emulator.control('DELETE', '/stubs/notes')
+  const { body } = await emulator.control('GET', `/explain/${headers.get('x-emulator-request-id')}`)
   expect(body.route).toMatchObject({ operation: 'POST /notes', path: '/notes', stub: 'notes' })
   const handle = body.steps.find(({ step }: { step: string }) => step === 'handle')
-  expect(handle.says).toContain('The stub notes stood for the service and answered 202')
+  expect(handle.description).toContain('The stub notes stood for the service and answered 202')
   expect(body.request.body).toEqual({ text: 'x' })
   expect(body.assumptions.map(({ id }: { id: string }) => id)).toContain('U043')
   expect(body.specification).toBe('Endpoints named without a contract')
-  const { data } = (await world.control('GET', '/requests')).body
+  const { data } = (await emulator.control('GET', '/requests')).body
   expect(data.map(({ operation }: { operation: string }) => operation)).toEqual(['POST /notes'])
 })
 
 test('the body of a request to a stub has to be JSON, like any other', async () => {
-  const world = await testWorld()
-  await world.control('POST', '/stubs', {
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/stubs', {
     method: 'POST',
     path: '/notes',
     body: { got: { $request: '/body' } },
   })
-  expect((await world.request('POST', '/notes', { raw: '{' })).body.error).toBe('malformed_json')
-  expect((await world.request('POST', '/notes', { raw: 'x', type: 'text/plain' })).status).toBe(415)
-  expect((await world.post('/notes')).body).toEqual({})
+  expect((await emulator.request('POST', '/notes', { raw: '{' })).body.error).toBe('malformed_json')
+  expect((await emulator.request('POST', '/notes', { raw: 'x', type: 'text/plain' })).status).toBe(415)
+  expect((await emulator.post('/notes')).body).toEqual({})
 })
 
 test('a stub without a body answers without one', async () => {
-  const world = await testWorld()
-  await world.control('POST', '/stubs', { method: 'DELETE', path: '/notes/{id}', status: 204 })
-  const { status, text } = await world.delete('/notes/1')
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/stubs', { method: 'DELETE', path: '/notes/{id}', status: 204 })
+  const { status, text } = await emulator.delete('/notes/1')
   expect([status, text]).toEqual([204, ''])
 })
 
 test('the most literal stub answers, and of equals the one written last', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const answering = (path: string, body: string) =>
-    world.control('POST', '/stubs', { method: 'GET', path, body })
+    emulator.control('POST', '/stubs', { method: 'GET', path, body })
   await answering('/notes/{id}', 'first')
   await answering('/notes/{note}', 'second')
   await answering('/notes/special', 'literal')
-  expect((await world.get('/notes/1')).body).toBe('second')
-  expect((await world.get('/notes/special')).body).toBe('literal')
-  await world.control('DELETE', '/stubs/stub-2')
-  expect((await world.get('/notes/1')).body).toBe('first')
-  expect((await world.request('HEAD', '/notes/1')).status).toBe(200)
+  expect((await emulator.get('/notes/1')).body).toBe('second')
+  expect((await emulator.get('/notes/special')).body).toBe('literal')
+  await emulator.control('DELETE', '/stubs/stub-2')
+  expect((await emulator.get('/notes/1')).body).toBe('first')
+  expect((await emulator.request('HEAD', '/notes/1')).status).toBe(200)
 })
 
 test('R223 under --strict no stub answers', async () => {
-  const world = await testWorld({ strict: true })
-  await world.control('POST', '/stubs', [stub, { ...stub, path: '/notes' }])
-  expect((await world.control('GET', '/stubs')).body.answers).toBe(false)
-  expect((await world.get('/search')).status).toBe(501)
-  expect((await world.get('/notes')).status).toBe(404)
+  const emulator = await testEmulator({ strict: true })
+  await emulator.control('POST', '/stubs', [stub, { ...stub, path: '/notes' }])
+  expect((await emulator.control('GET', '/stubs')).body.answers).toBe(false)
+  expect((await emulator.get('/search')).status).toBe(501)
+  expect((await emulator.get('/notes')).status).toBe(404)
 })
 
-test.for<[title: string, change: object, pointer: string, says: string]>([
+test.for<[title: string, change: object, pointer: string, description: string]>([
   ['the path of an operation with a contract', { method: 'POST', path: '/pages' }, '/path', 'pages.create'],
   ['one below such a template', { path: '/batch-predictions/b1' }, '/path', '"respond"'],
   [
     'a path with the version',
     { path: '/v1/search' },
     '/path',
-    'begins behind /v1, in whatever sandbox: /search',
+    'must be the path after /v1, the same for every sandbox: /search',
   ],
   ['a path with a sandbox', { path: '/@w1/v1/search' }, '/path', ': /search'],
   ['a path without a slash', { path: 'search' }, '/path', 'must begin with a slash'],
-  ['a query', { path: '/search?x=1' }, '/path', 'without a query'],
+  ['a query', { path: '/search?x=1' }, '/path', 'must have no query'],
   ['an empty segment', { path: '/a//b' }, '/path', 'between its slashes'],
   ['half a name in braces', { path: '/a/x{id}' }, '/path', '"x{id}"'],
   ['a name twice', { path: '/{id}/{id}' }, '/path', 'has {id} twice'],
   ['an unknown method', { method: 'FETCH' }, '/method', 'must be one of'],
   ['a status that is none', { status: 100 }, '/status', '200 to 599'],
-  ['a header of ours', { headers: { 'Content-Length': '1' } }, '/headers/Content-Length', 'not a stub'],
+  [
+    'a header of ours',
+    { headers: { 'Content-Length': '1' } },
+    '/headers/Content-Length',
+    'cannot be set by a stub',
+  ],
   ['a line break in a header', { headers: { 'X-A': 'a\nb' } }, '/headers/X-A', 'Latin-1'],
   ['an unknown member', { bdy: {} }, '/bdy', 'Did you mean "body"?'],
   ['an unknown part of the request', { body: [{ $request: '/boddy/x' }] }, '/body/0/$request', '"body"?'],
@@ -200,68 +205,68 @@ test.for<[title: string, change: object, pointer: string, says: string]>([
   ['a placeholder beside others', { body: { $request: '/body', b: 1 } }, '/body', 'nothing beside'],
 ])(
   'a stub with %s is refused where it is wrong, and nothing has changed',
-  async ([, change, pointer, says]) => {
-    const world = await testWorld()
-    const before = world.digest()
-    const { status, body } = await world.control('POST', '/stubs', { ...stub, ...change })
+  async ([, change, pointer, description]) => {
+    const emulator = await testEmulator()
+    const before = emulator.digest()
+    const { status, body } = await emulator.control('POST', '/stubs', { ...stub, ...change })
     expect(status).toBe(400)
-    expect(body.details.errors).toEqual([{ pointer, detail: expect.stringContaining(says) }])
-    expect(world.digest()).toBe(before)
+    expect(body.details.errors).toEqual([{ pointer, detail: expect.stringContaining(description) }])
+    expect(emulator.digest()).toBe(before)
   },
 )
 
 test('of a list of stubs all are written or none', async () => {
-  const world = await testWorld()
-  const before = world.digest()
+  const emulator = await testEmulator()
+  const before = emulator.digest()
   const given = [
     { ...stub, id: 'a' },
     { ...stub, id: 'a', path: '/other' },
   ]
-  expect((await world.control('POST', '/stubs', given)).status).toBe(409)
-  expect(world.digest()).toBe(before)
-  const listed = await world.control('POST', '/stubs', [stub, { ...stub, path: '/other' }])
+  expect((await emulator.control('POST', '/stubs', given)).status).toBe(409)
+  expect(emulator.digest()).toBe(before)
+  const listed = await emulator.control('POST', '/stubs', [stub, { ...stub, path: '/other' }])
   expect(listed.body.data.map(({ id }: { id: string }) => id)).toEqual(['stub', 'stub-2'])
-  expect((await world.control('GET', '/stubs/stbu')).body.message).toContain('Did you mean "stub"?')
-  expect((await world.control('DELETE', '/stubs/stub-2')).body.path).toBe('/other')
+  expect((await emulator.control('GET', '/stubs/stbu')).body.message).toContain('Did you mean "stub"?')
+  expect((await emulator.control('DELETE', '/stubs/stub-2')).body.path).toBe('/other')
 })
 
-test('stubs are part of the world: a snapshot, a restart and a reset take them along', async () => {
-  const world = await testWorld()
-  await world.control('POST', '/stubs', stub)
-  await world.control('POST', '/snapshots', { name: 'with' })
-  await world.control('DELETE', '/stubs')
-  expect((await world.get('/search')).status).toBe(501)
-  await world.control('POST', '/snapshots/with/restore')
-  expect((await world.get('/search')).status).toBe(200)
-  expect((await (await world.restart()).get('/search')).body).toEqual(stub.body)
-  await world.control('POST', '/reset')
-  expect((await world.get('/search')).status).toBe(501)
+test('stubs are part of the sandbox: a snapshot, a restart and a reset take them along', async () => {
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/stubs', stub)
+  await emulator.control('POST', '/snapshots', { name: 'with' })
+  await emulator.control('DELETE', '/stubs')
+  expect((await emulator.get('/search')).status).toBe(501)
+  await emulator.control('POST', '/snapshots/with/restore')
+  expect((await emulator.get('/search')).status).toBe(200)
+  expect((await (await emulator.restart()).get('/search')).body).toEqual(stub.body)
+  await emulator.control('POST', '/reset')
+  expect((await emulator.get('/search')).status).toBe(501)
 })
 
 test('a fixtures document can hold stubs, and one that extends it replaces them by place and by id', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const fixtures = {
     stubs: [
       { ...stub, id: 'search' },
       { method: 'GET', path: '/notes/{id}', body: 'note' },
     ],
   }
-  const merged = await world.control('POST', '/fixtures', fixtures)
+  const merged = await emulator.control('POST', '/fixtures', fixtures)
   expect(merged.body).toEqual({ written: { stubs: 2 } })
-  expect((await world.get('/notes/1')).body).toBe('note')
-  await world.control('POST', '/fixtures', { stubs: [{ ...stub, id: 'search', body: 'again' }] })
-  expect((await world.get('/search')).body).toBe('again')
-  expect((await world.control('GET', '/stubs')).body.data).toHaveLength(2)
+  expect((await emulator.get('/notes/1')).body).toBe('note')
+  await emulator.control('POST', '/fixtures', { stubs: [{ ...stub, id: 'search', body: 'again' }] })
+  expect((await emulator.get('/search')).body).toBe('again')
+  expect((await emulator.control('GET', '/stubs')).body.data).toHaveLength(2)
   const bad = { collections: { pages: [{ id: 'p1' }] }, stubs: [{ ...stub, path: 'x' }] }
-  const refused = await world.control('POST', '/fixtures', bad)
+  const refused = await emulator.control('POST', '/fixtures', bad)
   expect(refused.body.details.errors[0].pointer).toBe('/stubs/0/path')
-  const twice = await world.control('POST', '/fixtures', { stubs: [stub, stub] })
+  const twice = await emulator.control('POST', '/fixtures', { stubs: [stub, stub] })
   expect(twice.body.details.errors[0]).toMatchObject({ pointer: '/stubs/1/path' })
 })
 
 test('a sandbox of its own starts with the stubs of its fixtures', async () => {
-  const world = await testWorld()
-  await world.control('POST', '/sandboxes', { name: 'w1', fixtures: { extends: 'demo', stubs: [stub] } })
-  const { body } = await world.in('w1')('GET', '/stubs')
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/sandboxes', { name: 'w1', fixtures: { extends: 'demo', stubs: [stub] } })
+  const { body } = await emulator.in('w1')('GET', '/stubs')
   expect(body.data).toMatchObject([{ id: 'stub', source: 'fixtures', path: '/search' }])
 })

@@ -1,14 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { setSettings } from '../../src/core/sandboxes/change.ts'
+import { testEmulator } from '../support/emulator.ts'
 import { pointersOf, refused } from '../support/refusal.ts'
-import { testWorld } from '../support/world.ts'
 
 const CREATE = '/organization/teamspaces'
 const A = '/organization/teamspaces/ts-a'
 
 test('R018 every created teamspace has a string id of its own', async () => {
-  const world = await testWorld()
-  const ids = [await world.post(CREATE, { name: 'x' }), await world.post(CREATE, { name: 'x' })].map(
+  const emulator = await testEmulator()
+  const ids = [await emulator.post(CREATE, { name: 'x' }), await emulator.post(CREATE, { name: 'x' })].map(
     ({ body }) => body.id,
   )
   expect(ids.every((id) => typeof id === 'string' && id !== '')).toBe(true)
@@ -16,8 +17,8 @@ test('R018 every created teamspace has a string id of its own', async () => {
 })
 
 test('R152 R154 the minimal request is a name, and the answer is a teamspace and nothing else', async () => {
-  const world = await testWorld()
-  const { status, body } = await world.post(CREATE, { name: 'Bridge' })
+  const emulator = await testEmulator()
+  const { status, body } = await emulator.post(CREATE, { name: 'Bridge' })
   expect(status).toBe(200)
   expect(body).toEqual({
     id: expect.any(String),
@@ -29,56 +30,58 @@ test('R152 R154 the minimal request is a name, and the answer is a teamspace and
 })
 
 test('R152 a missing name is refused by default and marked, and allowed by the required flag', async () => {
-  const strict = await testWorld()
+  const strict = await testEmulator()
   const answer = await refused(strict, () => strict.post(CREATE, {}), 400, 'validation_failed')
   expect(answer.assumed).toContain('U015')
-  const lenient = await testWorld({ settings: { 'required.teamspaces.create.name': false } })
+  const lenient = await testEmulator({ settings: { 'required.teamspaces.create.name': false } })
   expect((await lenient.post(CREATE, {})).body.name).toBe('')
 })
 
 test.for(['cloud_a', 'cloud_b'])('R019 R020 the cloud %s is accepted and comes back', async (cloud) => {
-  const world = await testWorld()
-  const { body } = await world.post(CREATE, { name: 'x', cloud_provider: cloud })
+  const emulator = await testEmulator()
+  const { body } = await emulator.post(CREATE, { name: 'x', cloud_provider: cloud })
   expect(body.cloud_provider).toBe(cloud)
 })
 
 test.for([['cloud_c'], ['CLOUD_A'], [''], [null], [7], [['cloud_a']]])(
   'R019 the cloud %j is refused, and the message names the settings',
   async ([cloud]) => {
-    const world = await testWorld()
-    const answer = await refused(world, () => world.post(CREATE, { name: 'x', cloud_provider: cloud }))
+    const emulator = await testEmulator()
+    const answer = await refused(emulator, () => emulator.post(CREATE, { name: 'x', cloud_provider: cloud }))
     expect(pointersOf(answer)).toEqual(['/cloud_provider'])
     if (typeof cloud === 'string') expect(answer.body.message).toContain('names.cloud_a')
   },
 )
 
 test('R020 without a cloud the answer has the second one', async () => {
-  const world = await testWorld({ settings: { 'names.cloud_b': 'second' } })
-  const { body, assumed } = await world.post(CREATE, { name: 'x' })
+  const emulator = await testEmulator({ settings: { 'names.cloud_b': 'second' } })
+  const { body, assumed } = await emulator.post(CREATE, { name: 'x' })
   expect(body.cloud_provider).toBe('second')
   expect(assumed).toContain('U009')
 })
 
 test('U009 configured names replace the placeholders in requests and answers, also of older records', async () => {
-  const world = await testWorld({ settings: { 'names.cloud_a': 'first', 'names.cloud_b': 'second' } })
-  expect((await world.patch(A, { name: 'x' })).body.cloud_provider).toBe('second')
-  expect((await world.post(CREATE, { name: 'x', cloud_provider: 'first' })).body.cloud_provider).toBe('first')
-  await refused(world, () => world.post(CREATE, { name: 'x', cloud_provider: 'cloud_a' }))
+  const emulator = await testEmulator({ settings: { 'names.cloud_a': 'first', 'names.cloud_b': 'second' } })
+  expect((await emulator.patch(A, { name: 'x' })).body.cloud_provider).toBe('second')
+  expect((await emulator.post(CREATE, { name: 'x', cloud_provider: 'first' })).body.cloud_provider).toBe(
+    'first',
+  )
+  await refused(emulator, () => emulator.post(CREATE, { name: 'x', cloud_provider: 'cloud_a' }))
 })
 
-test('U009 fixtures may write a cloud by its configured name; names may change while the world lives', async () => {
+test('U009 fixtures may write a cloud by its configured name; names may change while the sandbox lives', async () => {
   const record = { id: 'ts-n', cloud_provider: 'first', name: 'N', access: 'open', created_at: '-1d' }
   const teamspaces = [{ ...record, _emulator: { organization_id: 'org-1' } }]
   const memberships = [
     { id: 'm-n', teamspace_id: 'ts-n', user_id: 'user-owner', role: 'owner', created_at: '-1d' },
   ]
-  const world = await testWorld({
+  const emulator = await testEmulator({
     settings: { 'names.cloud_a': 'first' },
     collections: { teamspaces, memberships },
   })
-  world.sandbox.setSettings({ 'names.cloud_a': 'renamed' })
-  expect((await world.patch('/organization/teamspaces/ts-n', {})).body.cloud_provider).toBe('renamed')
-  expect((await (await world.restart()).patch('/organization/teamspaces/ts-n', {})).status).toBe(200)
+  setSettings(emulator.sandbox, { 'names.cloud_a': 'renamed' })
+  expect((await emulator.patch('/organization/teamspaces/ts-n', {})).body.cloud_provider).toBe('renamed')
+  expect((await (await emulator.restart()).patch('/organization/teamspaces/ts-n', {})).status).toBe(200)
 })
 
 test.for([
@@ -89,16 +92,19 @@ test.for([
   ],
   ['R021 null as the cloud is refused', { cloud_provider: null }],
 ] as const)('%s', async ([, body]) => {
-  const world = await testWorld()
-  const answer = await refused(world, () => world.patch(A, body), 400)
+  const emulator = await testEmulator()
+  const answer = await refused(emulator, () => emulator.patch(A, body), 400)
   expect(answer.assumed).toContain('U017')
-  expect((await world.patch(A, {})).body).toMatchObject({ cloud_provider: 'cloud_b', name: 'Teamspace ts-a' })
+  expect((await emulator.patch(A, {})).body).toMatchObject({
+    cloud_provider: 'cloud_b',
+    name: 'Teamspace ts-a',
+  })
 })
 
 test('R021 the present cloud is accepted; with patch.immutable at ignore any value is, and has no effect', async () => {
-  const world = await testWorld()
-  expect((await world.patch(A, { cloud_provider: 'cloud_b' })).status).toBe(200)
-  const lenient = await testWorld({ settings: { 'patch.immutable': 'ignore' } })
+  const emulator = await testEmulator()
+  expect((await emulator.patch(A, { cloud_provider: 'cloud_b' })).status).toBe(200)
+  const lenient = await testEmulator({ settings: { 'patch.immutable': 'ignore' } })
   const { body } = await lenient.patch(A, { cloud_provider: 'cloud_a', name: 'new' })
   expect(body).toMatchObject({ cloud_provider: 'cloud_b', name: 'new' })
 })
@@ -108,67 +114,67 @@ test.for([
   ['an emoji', '🏗'],
   ['a combining sequence counted by code points', 'e\u0301'],
 ])('R023 a name of 300 characters of %s passes on create and update, 301 do not', async ([, unit = '']) => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const longest = unit.repeat(300 / [...unit].length)
-  expect((await world.post(CREATE, { name: longest })).body.name).toBe(longest)
-  expect((await world.patch(A, { name: longest })).body.name).toBe(longest)
-  await refused(world, () => world.post(CREATE, { name: `${longest}x` }))
-  await refused(world, () => world.patch(A, { name: `${longest}x` }))
+  expect((await emulator.post(CREATE, { name: longest })).body.name).toBe(longest)
+  expect((await emulator.patch(A, { name: longest })).body.name).toBe(longest)
+  await refused(emulator, () => emulator.post(CREATE, { name: `${longest}x` }))
+  await refused(emulator, () => emulator.patch(A, { name: `${longest}x` }))
 })
 
 test.for([[5], [null], [['x']], [{}]])('R023 the name %j is refused', async ([name]) => {
-  const world = await testWorld()
-  await refused(world, () => world.post(CREATE, { name }))
-  await refused(world, () => world.patch(A, { name }))
+  const emulator = await testEmulator()
+  await refused(emulator, () => emulator.post(CREATE, { name }))
+  await refused(emulator, () => emulator.patch(A, { name }))
 })
 
 test('R023 R284 a fixture with a name of 301 characters is refused and the bound is named', async () => {
   const record = { id: 'ts-l', cloud_provider: 'cloud_a', access: 'open', created_at: '-1d' }
   const withName = (name: string) => [{ ...record, name, _emulator: { organization_id: 'org-1' } }]
-  await testWorld({ collections: { teamspaces: withName('x'.repeat(300)) } })
-  await expect(testWorld({ collections: { teamspaces: withName('x'.repeat(301)) } })).rejects.toThrow(
+  await testEmulator({ collections: { teamspaces: withName('x'.repeat(300)) } })
+  await expect(testEmulator({ collections: { teamspaces: withName('x'.repeat(301)) } })).rejects.toThrow(
     /teamspaces\/3\/name.*at most 300/,
   )
 })
 
 test.for(['open', 'closed'])('R024 the access %s passes on create and update', async (access) => {
-  const world = await testWorld()
-  expect((await world.post(CREATE, { name: 'x', access })).body.access).toBe(access)
-  expect((await world.patch(A, { access })).body.access).toBe(access)
+  const emulator = await testEmulator()
+  expect((await emulator.post(CREATE, { name: 'x', access })).body.access).toBe(access)
+  expect((await emulator.patch(A, { access })).body.access).toBe(access)
 })
 
 test.for([['OPEN'], ['public'], [null], [true], ['']])('R024 the access %j is refused', async ([access]) => {
-  const world = await testWorld()
-  await refused(world, () => world.post(CREATE, { name: 'x', access }))
-  await refused(world, () => world.patch(A, { access }))
+  const emulator = await testEmulator()
+  await refused(emulator, () => emulator.post(CREATE, { name: 'x', access }))
+  await refused(emulator, () => emulator.patch(A, { access }))
 })
 
 test('R153 access and cloud are optional in all four combinations', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const [access, cloud_provider] = ['open', 'cloud_a']
   const combinations: object[] = [{}, { access }, { cloud_provider }, { access, cloud_provider }]
   for (const given of combinations) {
-    const { body } = await world.post(CREATE, { name: 'x', ...given })
+    const { body } = await emulator.post(CREATE, { name: 'x', ...given })
     expect(body).toMatchObject({ access: 'closed', cloud_provider: 'cloud_b', ...given })
   }
 })
 
 test('R153 U024 the default access is marked, a given one is not, and a setting changes it', async () => {
-  const world = await testWorld()
-  expect((await world.post(CREATE, { name: 'x' })).assumed).toContain('U024')
-  expect((await world.post(CREATE, { name: 'x', access: 'closed' })).assumed).not.toContain('U024')
-  const open = await testWorld({ settings: { 'teamspace.access.default': 'open' } })
+  const emulator = await testEmulator()
+  expect((await emulator.post(CREATE, { name: 'x' })).assumed).toContain('U024')
+  expect((await emulator.post(CREATE, { name: 'x', access: 'closed' })).assumed).not.toContain('U024')
+  const open = await testEmulator({ settings: { 'teamspace.access.default': 'open' } })
   expect((await open.post(CREATE, { name: 'x' })).body.access).toBe('open')
 })
 
 test('R027 R150 created_at is the virtual now and survives an update, as do id and cloud', async () => {
-  const world = await testWorld()
-  world.advance('90s')
-  const created = (await world.post(CREATE, { name: 'x' })).body
+  const emulator = await testEmulator()
+  emulator.advance('90s')
+  const created = (await emulator.post(CREATE, { name: 'x' })).body
   expect(created.created_at).toBe('2026-03-01T12:01:30.000Z')
-  world.advance('1h')
+  emulator.advance('1h')
   const path = `${CREATE}/${created.id}`
-  expect((await world.patch(path, { name: 'y', access: 'open' })).body).toEqual({
+  expect((await emulator.patch(path, { name: 'y', access: 'open' })).body).toEqual({
     ...created,
     name: 'y',
     access: 'open',
@@ -180,20 +186,20 @@ test.for([
   ['R149 access alone', { access: 'open' }],
   ['R149 both', { name: 'new', access: 'open' }],
 ] as const)('%s changes, and what is left out stays', async ([, change]) => {
-  const world = await testWorld()
-  const { body } = await world.patch(A, change)
+  const emulator = await testEmulator()
+  const { body } = await emulator.patch(A, change)
   expect(body).toMatchObject({ name: 'Teamspace ts-a', access: 'closed', ...change })
-  expect(world.state('teamspaces').find(({ id }) => id === 'ts-a')).toMatchObject(body)
+  expect(emulator.state('teamspaces').find(({ id }) => id === 'ts-a')).toMatchObject(body)
 })
 
 test('R149 a PATCH without a known member changes nothing and is marked, or is refused by the setting', async () => {
-  const world = await testWorld()
-  const before = world.digest()
-  const answer = await world.patch(A, { unknown: 1 })
+  const emulator = await testEmulator()
+  const before = emulator.digest()
+  const answer = await emulator.patch(A, { unknown: 1 })
   expect(answer.status).toBe(200)
   expect(answer.assumed).toContain('U016')
-  expect(world.digest()).toBe(before)
-  const strict = await testWorld({ settings: { 'patch.empty': 'reject' } })
+  expect(emulator.digest()).toBe(before)
+  const strict = await testEmulator({ settings: { 'patch.empty': 'reject' } })
   await refused(strict, () => strict.patch(A, {}))
 })
 
@@ -203,9 +209,9 @@ test.for([
   ['a string', 'x'],
   ['null', null],
 ] as const)('R149 R152 a body that is %s is refused on create and update', async ([, body]) => {
-  const world = await testWorld()
-  await refused(world, () => world.post(CREATE, body))
-  await refused(world, () => world.patch(A, body))
+  const emulator = await testEmulator()
+  await refused(emulator, () => emulator.post(CREATE, body))
+  await refused(emulator, () => emulator.patch(A, body))
 })
 
 test.for([
@@ -215,51 +221,51 @@ test.for([
   ['R229 a teamspace that the service key does not act in', 'KS', 'ts-b'],
   ['R229 a teamspace named like a property of every object', 'KU', '__proto__'],
 ] as const)('%s is not found, in the same words', async ([, key, id]) => {
-  const world = await testWorld()
-  const request = () => world.patch(`${CREATE}/${id}`, { name: 'x' }, { key })
-  const answer = await refused(world, request, 404, 'not_found')
+  const emulator = await testEmulator()
+  const request = () => emulator.patch(`${CREATE}/${id}`, { name: 'x' }, { key })
+  const answer = await refused(emulator, request, 404, 'not_found')
   expect(answer.body.message).toBe(`There is no teamspace with the id "${id}".`)
 })
 
 test('R031 the creator is the owner and manages the new teamspace with the same key', async () => {
-  const world = await testWorld()
-  const { id } = (await world.post(CREATE, { name: 'x' }, { key: 'KM' })).body
-  const { data } = (await world.get(`${CREATE}/${id}/users`, { key: 'KM' })).body
+  const emulator = await testEmulator()
+  const { id } = (await emulator.post(CREATE, { name: 'x' }, { key: 'KM' })).body
+  const { data } = (await emulator.get(`${CREATE}/${id}/users`, { key: 'KM' })).body
   expect(data.map(({ id, permissions }: never) => [id, permissions])).toEqual([
     ['user-member', { role: 'owner', agent_ids: [] }],
   ])
-  await refused(world, () => world.get(`${CREATE}/${id}/users`, { key: 'KX' }), 404)
+  await refused(emulator, () => emulator.get(`${CREATE}/${id}/users`, { key: 'KX' }), 404)
 })
 
 test('R031 a service key makes no member, and manages what it made', async () => {
-  const world = await testWorld()
-  const { id } = (await world.post(CREATE, { name: 'x' }, { key: 'KS' })).body
-  expect((await world.get(`${CREATE}/${id}/users`, { key: 'KS' })).body.data).toEqual([])
-  expect((await world.patch(`${CREATE}/${id}`, { name: 'y' }, { key: 'KS' })).body.name).toBe('y')
-  await refused(world, () => world.patch(`${CREATE}/${id}`, { name: 'z' }), 404)
+  const emulator = await testEmulator()
+  const { id } = (await emulator.post(CREATE, { name: 'x' }, { key: 'KS' })).body
+  expect((await emulator.get(`${CREATE}/${id}/users`, { key: 'KS' })).body.data).toEqual([])
+  expect((await emulator.patch(`${CREATE}/${id}`, { name: 'y' }, { key: 'KS' })).body.name).toBe('y')
+  await refused(emulator, () => emulator.patch(`${CREATE}/${id}`, { name: 'z' }), 404)
 })
 
 test('R149 any sequence of updates leaves what the last value of each member says', async () => {
-  const world = await testWorld({ limits: false })
+  const emulator = await testEmulator({ limits: false })
   const change = fc.record(
     { name: fc.string({ unit: 'binary', maxLength: 20 }), access: fc.constantFrom('open', 'closed') },
     { requiredKeys: [] },
   )
   await fc.assert(
     fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 5 }), async (changes) => {
-      const before = (await world.patch(A, {})).body
-      for (const each of changes) expect((await world.patch(A, each)).status).toBe(200)
-      expect((await world.patch(A, {})).body).toEqual(Object.assign(before, ...changes))
+      const before = (await emulator.patch(A, {})).body
+      for (const each of changes) expect((await emulator.patch(A, each)).status).toBe(200)
+      expect((await emulator.patch(A, {})).body).toEqual(Object.assign(before, ...changes))
     }),
     { numRuns: 25 },
   )
 })
 
 test('R019 the two clouds cannot go by one name', async () => {
-  const world = await testWorld()
-  expect(() => world.sandbox.setSettings({ 'names.cloud_a': 'cloud_b' })).toThrow(/names\.cloud_a/)
-  expect(() => world.sandbox.setSettings({ 'names.cloud_a': 'x', 'names.cloud_b': 'x' })).toThrow(
+  const emulator = await testEmulator()
+  expect(() => setSettings(emulator.sandbox, { 'names.cloud_a': 'cloud_b' })).toThrow(/names\.cloud_a/)
+  expect(() => setSettings(emulator.sandbox, { 'names.cloud_a': 'x', 'names.cloud_b': 'x' })).toThrow(
     /names\.cloud_b/,
   )
-  world.sandbox.setSettings({ 'names.cloud_a': 'cloud_b', 'names.cloud_b': 'cloud_a' })
+  setSettings(emulator.sandbox, { 'names.cloud_a': 'cloud_b', 'names.cloud_b': 'cloud_a' })
 })

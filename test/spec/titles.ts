@@ -6,7 +6,7 @@ export interface FoundTitle {
   /** Line in the file, from 1. */
   readonly line: number
   /** False under `skip`, `todo` and `fails`: a green run of such a test shows nothing. */
-  readonly shows: boolean
+  readonly reportedIn: boolean
 }
 
 const testName = /^(?:test|it)$|^test[A-Z]\w*$|\w(?:Test|It)$/
@@ -24,11 +24,11 @@ export function findTitles(source: string): readonly FoundTitle[] {
   return tokens.flatMap((token, index) => {
     const callsTest = token.kind === 'word' && testName.test(token.text) && !isSign(tokens[index - 1], '.')
     if (!callsTest) return []
-    const { title, rows, shows } = readCall(tokens, index + 1)
+    const { title, rows, reportedIn } = readCall(tokens, index + 1)
     if (title === undefined) return []
     const filled = namedIds(title).length === 0 && /^[%$]/.test(title) ? rows.filter(isNumbered) : []
     const found = filled.length > 0 ? filled : [{ text: title, start: token.start }]
-    return found.map(({ text, start }) => ({ title: text, line: lineAt(source, start), shows }))
+    return found.map(({ text, start }) => ({ title: text, line: lineAt(source, start), reportedIn }))
   })
 }
 
@@ -53,24 +53,24 @@ export function idOf(number: number): string {
 interface Call {
   readonly title: string | undefined
   readonly rows: readonly Token[]
-  readonly shows: boolean
+  readonly reportedIn: boolean
 }
 
 function readCall(tokens: readonly Token[], from: number): Call {
   let at = from
   let rows: readonly Token[] = []
-  let shows = true
+  let reportedIn = true
   while (isSign(tokens[at], '.')) {
     const modifier = tokens[at + 1]?.text ?? ''
     at += 2
-    if (idleModifiers.includes(modifier)) shows = false
+    if (idleModifiers.includes(modifier)) reportedIn = false
     if (callModifiers.includes(modifier)) {
       const end = endOfArguments(tokens, endOfTypes(tokens, at))
       rows = [...rows, ...tokens.slice(at, end)]
       at = end
-    } else if (!plainModifiers.includes(modifier)) return { title: undefined, rows, shows }
+    } else if (!plainModifiers.includes(modifier)) return { title: undefined, rows, reportedIn }
   }
-  return { title: isSign(tokens[at], '(') ? literalAt(tokens, at + 1) : undefined, rows, shows }
+  return { title: isSign(tokens[at], '(') ? literalAt(tokens, at + 1) : undefined, rows, reportedIn }
 }
 
 function literalAt(tokens: readonly Token[], from: number): string | undefined {

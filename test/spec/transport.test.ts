@@ -1,20 +1,26 @@
-import { get } from 'node:http'
-import { connect } from 'node:net'
-import { expect, test } from 'vitest'
-import { KEYS } from '../support/base-world.ts'
+import { createServer, get } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import express from 'express'
+import { expect, onTestFinished, test } from 'vitest'
+import { Api } from '../../src/adapters/http/api.ts'
+import { createApp } from '../../src/adapters/http/app.ts'
+import { allowHosts } from '../../src/adapters/http/guard.ts'
+import { workspaceService } from '../../src/resources/index.ts'
+import { KEYS } from '../support/base-state.ts'
+import { type TestAnswer, type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { CONTRACT, type SampleCall, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
-import { type TestAnswer, type TestWorld, testWorld } from '../support/world.ts'
+import { overSocket } from '../support/wire-client.ts'
 
-const withSamples = () => testWorld({ collections: sampleRecords })
+const withSamples = () => testEmulator({ collections: sampleRecords })
 const METHODS = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT']
 
-async function contractCalls(world: TestWorld): Promise<SampleCall[]> {
-  const calls = await sampleCalls(world)
+async function contractCalls(emulator: TestEmulator): Promise<SampleCall[]> {
+  const calls = await sampleCalls(emulator)
   return CONTRACT.map((name) => calls.find((call) => call.name === name) as SampleCall)
 }
 
-function send(world: TestWorld, { method, path, options }: SampleCall, more = {}): Promise<TestAnswer> {
-  return world.request(method, path, { ...options, ...more })
+function send(emulator: TestEmulator, { method, path, options }: SampleCall, more = {}): Promise<TestAnswer> {
+  return emulator.request(method, path, { ...options, ...more })
 }
 
 function expectErrorForm(answer: TestAnswer, problem: boolean): void {
@@ -49,10 +55,31 @@ function expectQuota(answer: TestAnswer): void {
   }
 }
 
+test.for([
+  ['/v1/batch-predictions', true],
+  ['/v1/pages', false],
+] as const)(
+  'R259 a body in another transfer coding is refused in the form of errors of %s, with the quota',
+  async ([path, problem]) => {
+    const emulator = await testEmulator()
+    const head = `POST ${path} HTTP/1.1\r\nHost: localhost:${emulator.emulator.port}\r\nAuthorization: Bearer ${KEYS.KU}\r\n`
+    const coded = `${head}Content-Type: application/json\r\nTransfer-Encoding: gzip, chunked\r\nConnection: close\r\n\r\n`
+    const { text } = await overSocket(emulator.emulator.port, `${coded}2\r\n{}\r\n0\r\n\r\n`)
+    const [top = '', body = ''] = text.split('\r\n\r\n')
+    const [status = '', ...lines] = top.split('\r\n')
+    expect(status).toBe('HTTP/1.1 400 Bad Request')
+    const headers = new Headers(lines.map((line) => line.split(': ') as [string, string]))
+    const answer = { status: 400, headers, body: JSON.parse(body) } as TestAnswer
+    expectErrorForm(answer, problem)
+    expectQuota(answer)
+    expect(body).toContain('`chunked`')
+  },
+)
+
 test('R001 R285 paths are below /v1 and nowhere else', async () => {
-  const world = await testWorld()
-  expect((await world.get('/data-views')).status).toBe(200)
-  const root = world.baseUrl.slice(0, -'/v1'.length)
+  const emulator = await testEmulator()
+  expect((await emulator.get('/data-views')).status).toBe(200)
+  const root = emulator.baseUrl.slice(0, -'/v1'.length)
   for (const prefix of ['', '/v2', '/V1', '/v1/v1']) {
     const answer = await fetch(`${root}${prefix}/data-views`, {
       headers: { authorization: `Bearer ${KEYS.KU}` },
@@ -62,9 +89,9 @@ test('R001 R285 paths are below /v1 and nowhere else', async () => {
 })
 
 test('R005 R222 the nineteen operations exist at their method and path, and succeed with 2xx', async () => {
-  const world = await withSamples()
-  for (const call of await contractCalls(world)) {
-    const answer = await send(world, call)
+  const emulator = await withSamples()
+  for (const call of await contractCalls(emulator)) {
+    const answer = await send(emulator, call)
     expect([call.name, answer.status, answer.text]).toEqual([
       call.name,
       expect.toSatisfy((s) => s >= 200 && s < 300),
@@ -74,28 +101,28 @@ test('R005 R222 the nineteen operations exist at their method and path, and succ
 })
 
 test('R005 every other method on their paths is refused with Allow and changes nothing', async () => {
-  const world = await withSamples()
-  const calls = await contractCalls(world)
-  const operations = [...world.sandbox.service.operations.values()]
-  const before = world.digest()
+  const emulator = await withSamples()
+  const calls = await contractCalls(emulator)
+  const operations = [...emulator.sandbox.service.operations.values()]
+  const before = emulator.digest()
   for (const { name, path } of calls) {
     const template = operations.find((operation) => operation.name === name)?.path
     const taken = operations
       .filter((operation) => operation.path === template)
       .map(({ method }) => method as string)
     for (const method of METHODS.filter((each) => !taken.includes(each))) {
-      const answer = await world.request(method, path)
+      const answer = await emulator.request(method, path)
       expect([name, method, answer.status]).toEqual([name, method, 405])
       expect(answer.headers.get('allow')?.split(', ')).toEqual(expect.arrayContaining(taken))
     }
   }
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test('R002 R211 bodies are JSON of the announced type, NDJSON for results, nothing for 204', async () => {
-  const world = await withSamples()
-  for (const call of await contractCalls(world)) {
-    const answer = await send(world, call)
+  const emulator = await withSamples()
+  for (const call of await contractCalls(emulator)) {
+    const answer = await send(emulator, call)
     const type = answer.headers.get('content-type')
     if (answer.status === 204) expect([answer.text, type]).toEqual(['', null])
     else if (call.name === 'batch-predictions.results') expect(type).toBe('application/x-ndjson')
@@ -104,17 +131,17 @@ test('R002 R211 bodies are JSON of the announced type, NDJSON for results, nothi
 })
 
 test('R121 R245 R246 without a key every operation answers 401 in its own form of errors, and nothing changes', async () => {
-  const world = await withSamples()
-  const calls = await contractCalls(world)
-  const before = world.digest()
+  const emulator = await withSamples()
+  const calls = await contractCalls(emulator)
+  const before = emulator.digest()
   for (const call of calls) {
-    const answer = await send(world, call, { key: 'none' })
+    const answer = await send(emulator, call, { key: 'none' })
     expect([call.name, answer.status]).toEqual([call.name, 401])
     expect(answer.headers.get('www-authenticate')).toBe('Bearer')
     expectErrorForm(answer, call.name.startsWith('batch-predictions'))
     expect(answer.assumed).toContain('U068')
   }
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test.for([
@@ -123,41 +150,41 @@ test.for([
   ['an unknown token', { authorization: 'Bearer live_nobody' }],
   ['a token with something behind it', { authorization: `Bearer ${KEYS.KU} x` }],
 ] as const)('R226 %s gives no access', async ([, headers]) => {
-  const world = await testWorld()
-  expect((await world.get('/data-views', { key: 'none', headers })).status).toBe(401)
+  const emulator = await testEmulator()
+  expect((await emulator.get('/data-views', { key: 'none', headers })).status).toBe(401)
 })
 
 test('R226 a token in the query gives no access, and the scheme may be written in any case', async () => {
-  const world = await testWorld()
-  expect((await world.get(`/data-views?access_token=${KEYS.KU}`, { key: 'none' })).status).toBe(401)
+  const emulator = await testEmulator()
+  expect((await emulator.get(`/data-views?access_token=${KEYS.KU}`, { key: 'none' })).status).toBe(401)
   const headers = { authorization: `bearer ${KEYS.KU}` }
-  expect((await world.get('/data-views', { key: 'none', headers })).status).toBe(200)
+  expect((await emulator.get('/data-views', { key: 'none', headers })).status).toBe(200)
 })
 
 test('R227 a key is of the kind that its record says', async () => {
-  const world = await withSamples()
-  const [callback] = (await sampleCalls(world)).filter(({ name }) => name === 'mcp-servers.oauth-callback')
-  const service = await send(world, callback as SampleCall, { key: 'KS' })
+  const emulator = await withSamples()
+  const [callback] = (await sampleCalls(emulator)).filter(({ name }) => name === 'mcp-servers.oauth-callback')
+  const service = await send(emulator, callback as SampleCall, { key: 'KS' })
   expect(service.body.error).toBe('mcp_oauth_requires_user_principal')
-  expect((await send(world, callback as SampleCall, { key: 'KU' })).status).toBe(200)
+  expect((await send(emulator, callback as SampleCall, { key: 'KU' })).status).toBe(200)
 })
 
 test('R227 under --auth any an unknown key acts by its prefix', async () => {
-  const world = await testWorld({ auth: 'any' })
-  expect((await world.get('/data-views', { token: 'live_whoever' })).status).toBe(200)
-  expect((await world.get('/data-views', { token: 'service_whoever' })).status).toBe(200)
-  expect((await world.get('/data-views', { token: 'other_whoever' })).status).toBe(401)
+  const emulator = await testEmulator({ auth: 'any' })
+  expect((await emulator.get('/data-views', { token: 'live_whoever' })).status).toBe(200)
+  expect((await emulator.get('/data-views', { token: 'service_whoever' })).status).toBe(200)
+  expect((await emulator.get('/data-views', { token: 'other_whoever' })).status).toBe(401)
 })
 
 test('R122 R264 R244 R252 request 201 in a window is refused on each of the nineteen, in the right form, and changes nothing', async () => {
-  const world = await withSamples()
-  const calls = await contractCalls(world)
+  const emulator = await withSamples()
+  const calls = await contractCalls(emulator)
   for (const { name } of calls) {
-    world.sandbox.limiter.fill(`ts-a ${name}`, world.sandbox.limitOf(name), world.now(), 0)
+    emulator.sandbox.limiter.fill(`ts-a ${name}`, emulator.sandbox.limitOf(name), emulator.now(), 0)
   }
-  const before = world.digest()
+  const before = emulator.digest()
   for (const call of calls) {
-    const answer = await send(world, call)
+    const answer = await send(emulator, call)
     expect([call.name, answer.status]).toEqual([call.name, 429])
     expect(answer.headers.get('retry-after')).toBe('60')
     if (call.name.startsWith('batch-predictions')) {
@@ -170,57 +197,57 @@ test('R122 R264 R244 R252 request 201 in a window is refused on each of the nine
       expect(answer.body.details.reason).toEqual(expect.any(String))
     }
   }
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
 test('R255 R258 R260 R262 R267 a limit of 5 admits five, counts down and then refuses until the oldest leaves', async () => {
   const settings = { 'limits.overrides': [{ operation: 'pages.create', limit: 5, window_s: 60 }] }
-  const world = await testWorld({ settings })
+  const emulator = await testEmulator({ settings })
   for (let k = 1; k <= 5; k++) {
-    const answer = await world.post('/pages', { name: 'x' })
+    const answer = await emulator.post('/pages', { name: 'x' })
     expect(answer.status).toBe(200)
     expect(answer.headers.get('x-ratelimit-limit')).toBe('5')
     expect(answer.headers.get('x-ratelimit-remaining')).toBe(String(5 - k))
     expect(answer.headers.get('retry-after')).toBe(k === 5 ? '60' : null)
   }
-  const before = world.digest()
-  const refused = await world.post('/pages', { name: 'x' })
+  const before = emulator.digest()
+  const refused = await emulator.post('/pages', { name: 'x' })
   expect([refused.status, refused.headers.get('x-ratelimit-remaining')]).toEqual([429, '0'])
   expect(refused.body.mitigation).toContain('clock')
-  expect(world.digest()).toBe(before)
-  world.advance('60s')
-  expect((await world.post('/pages', { name: 'x' })).status).toBe(200)
+  expect(emulator.digest()).toBe(before)
+  emulator.advance('60s')
+  expect((await emulator.post('/pages', { name: 'x' })).status).toBe(200)
 })
 
 test('R257 each teamspace, path and method has its own window; two keys of a teamspace share one', async () => {
-  const world = await withSamples()
-  await world.get('/data-views')
+  const emulator = await withSamples()
+  await emulator.get('/data-views')
   const remaining = async (answer: Promise<TestAnswer>) => (await answer).headers.get('x-ratelimit-remaining')
-  expect(await remaining(world.get('/data-views', { key: 'KM' }))).toBe('198')
-  expect(await remaining(world.get('/data-views', { key: 'K2' }))).toBe('199')
-  expect(await remaining(world.get('/organization/mcp-servers'))).toBe('199')
-  expect(await remaining(world.get('/agents/agent-1/event-triggers'))).toBe('199')
-  expect(await remaining(world.post('/agents/agent-1/event-triggers', {}))).toBe('199')
+  expect(await remaining(emulator.get('/data-views', { key: 'KM' }))).toBe('198')
+  expect(await remaining(emulator.get('/data-views', { key: 'K2' }))).toBe('199')
+  expect(await remaining(emulator.get('/organization/mcp-servers'))).toBe('199')
+  expect(await remaining(emulator.get('/agents/agent-1/event-triggers'))).toBe('199')
+  expect(await remaining(emulator.post('/agents/agent-1/event-triggers', {}))).toBe('199')
 })
 
 test('R259 R261 every kind of answer carries the three headers, with a reset within the window', async () => {
-  const world = await withSamples()
-  const [first] = await contractCalls(world)
+  const emulator = await withSamples()
+  const [first] = await contractCalls(emulator)
   const answers = [
-    await send(world, first as SampleCall),
-    await world.get('/data-views'),
-    await world.request('HEAD', '/data-views'),
-    await world.post('/pages', { name: 5 }),
-    await world.get('/data-views', { key: 'none' }),
-    await world.get('/batch-predictions/unknown'),
-    await world.get('/nothing-here'),
-    await world.get('/pages'),
-    await world.post('/converse', {}),
-    await world.request('POST', '/pages', { raw: '{' }),
-    await world.request('POST', '/pages', { raw: 'x', type: 'text/plain' }),
-    await world.request('POST', '/pages', { raw: 'x'.repeat(2_000_000) }),
-    await world.get('/batch-predictions/%E0%A4%A'),
-    await world.request('OPTIONS', '/pages', {
+    await send(emulator, first as SampleCall),
+    await emulator.get('/data-views'),
+    await emulator.request('HEAD', '/data-views'),
+    await emulator.post('/pages', { name: 5 }),
+    await emulator.get('/data-views', { key: 'none' }),
+    await emulator.get('/batch-predictions/unknown'),
+    await emulator.get('/nothing-here'),
+    await emulator.get('/pages'),
+    await emulator.post('/converse', {}),
+    await emulator.request('POST', '/pages', { raw: '{' }),
+    await emulator.request('POST', '/pages', { raw: 'x', type: 'text/plain' }),
+    await emulator.request('POST', '/pages', { raw: 'x'.repeat(2_000_000) }),
+    await emulator.get('/batch-predictions/%E0%A4%A'),
+    await emulator.request('OPTIONS', '/pages', {
       key: 'none',
       headers: { origin: 'http://localhost:3000', 'access-control-request-method': 'POST' },
     }),
@@ -228,7 +255,7 @@ test('R259 R261 every kind of answer carries the three headers, with a reset wit
   expect(answers.map(({ status }) => status)).toEqual([
     204, 200, 200, 400, 401, 404, 404, 405, 501, 400, 415, 413, 400, 204,
   ])
-  const now = world.now() / 1000
+  const now = emulator.now() / 1000
   for (const answer of answers) {
     expectQuota(answer)
     if (answer !== answers.at(-1)) expect(answer.headers.get('x-emulator-request-id')).toBeTruthy()
@@ -239,18 +266,18 @@ test('R259 R261 every kind of answer carries the three headers, with a reset wit
 })
 
 test('R239 R240 R241 R242 R243 standard errors have exactly the members of the table, in every condition', async () => {
-  const world = await withSamples()
+  const emulator = await withSamples()
   const answers = [
-    await world.post('/pages', { name: 5 }),
-    await world.post('/pages'),
-    await world.get('/nothing-here'),
-    await world.request('PUT', '/pages'),
-    await world.get('/data-views?limit=0'),
-    await world.request('POST', '/pages', { raw: '{"name": }' }),
-    await world.request('POST', '/pages', { raw: 'x', type: 'text/plain' }),
-    await world.request('POST', '/pages', { raw: 'x'.repeat(2_000_000) }),
-    await world.post('/converse', {}),
-    await world.get('/data-views', { key: 'none' }),
+    await emulator.post('/pages', { name: 5 }),
+    await emulator.post('/pages'),
+    await emulator.get('/nothing-here'),
+    await emulator.request('PUT', '/pages'),
+    await emulator.get('/data-views?limit=0'),
+    await emulator.request('POST', '/pages', { raw: '{"name": }' }),
+    await emulator.request('POST', '/pages', { raw: 'x', type: 'text/plain' }),
+    await emulator.request('POST', '/pages', { raw: 'x'.repeat(2_000_000) }),
+    await emulator.post('/converse', {}),
+    await emulator.get('/data-views', { key: 'none' }),
   ]
   const known = ['status_code', 'statusCode', 'error', 'message', 'mitigation', 'retryable', 'details']
   for (const answer of answers) {
@@ -261,15 +288,15 @@ test('R239 R240 R241 R242 R243 standard errors have exactly the members of the t
 })
 
 test('R240 R288 a setting removes the deprecated twin of status_code', async () => {
-  const world = await testWorld({ settings: { 'errors.deprecated_status_code': false } })
-  const answer = await world.get('/nothing-here')
+  const emulator = await testEmulator({ settings: { 'errors.deprecated_status_code': false } })
+  const answer = await emulator.get('/nothing-here')
   expect(answer.body).toMatchObject({ status_code: 404 })
   expect(answer.body).not.toHaveProperty('statusCode')
 })
 
 test('every field that is wrong is named at once, by JSON Pointer', async () => {
-  const world = await withSamples()
-  const answer = await world.patch('/agents/agent-1/event-triggers/trigger-1', {
+  const emulator = await withSamples()
+  const answer = await emulator.patch('/agents/agent-1/event-triggers/trigger-1', {
     enabled: 'yes',
     trigger_event: 'x'.repeat(256),
     description: 'd'.repeat(1001),
@@ -279,25 +306,25 @@ test('every field that is wrong is named at once, by JSON Pointer', async () => 
 })
 
 test('an unknown route names the nearest operations', async () => {
-  const world = await testWorld()
-  const answer = await world.post('/batch-prediction', {})
+  const emulator = await testEmulator()
+  const answer = await emulator.post('/batch-prediction', {})
   expect(answer.status).toBe(404)
   expect(JSON.stringify(answer.body)).toContain('POST /batch-predictions')
 })
 
 test('U072 paths are exact: case and trailing slashes count, and HEAD is GET without a body', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   for (const path of ['/Data-Views', '/data-views/', '//data-views', '/data-views#x']) {
-    const status = await rawStatus(world, `GET /v1${path} HTTP/1.1`)
+    const status = await rawStatus(emulator, `GET /v1${path} HTTP/1.1`)
     expect([path, status]).toEqual([path, 404])
   }
-  const head = await world.request('HEAD', '/data-views')
+  const head = await emulator.request('HEAD', '/data-views')
   expect([head.status, head.text]).toEqual([200, ''])
-  expect((await world.get('/data-views')).headers.get('x-ratelimit-remaining')).toBe('198')
+  expect((await emulator.get('/data-views')).headers.get('x-ratelimit-remaining')).toBe('198')
 })
 
 test('R254 R259 what is no HTTP is answered in the form of the API, with its headers', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   for (const [request, status] of [
     ['GET /v1/pages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n', 400],
     [
@@ -307,7 +334,7 @@ test('R254 R259 what is no HTTP is answered in the form of the API, with its hea
     [`GET /v1/pages HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
     ['NOT HTTP\r\n\r\n', 400],
   ] as const) {
-    const text = await rawExchange(world, request)
+    const text = await rawExchange(emulator, request)
     expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
     expect(text).toMatch(/X-RateLimit-Limit: 200\r\n/)
     const body = JSON.parse(text.slice(text.indexOf('\r\n\r\n')))
@@ -316,13 +343,13 @@ test('R254 R259 what is no HTTP is answered in the form of the API, with its hea
 })
 
 test('R253 no error shows a stack, a path of the machine or HTML', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const answers = [
-    await world.get('/nothing'),
-    await world.get('/batch-predictions/%E0%A4%A'),
-    await world.request('POST', '/pages', { raw: '{"a":' }),
-    await world.request('POST', '/pages', { raw: '{}', type: 'application/json; charset=latin1' }),
-    await world.request('POST', '/pages', { raw: '{}', headers: { 'content-encoding': 'zip' } }),
+    await emulator.get('/nothing'),
+    await emulator.get('/batch-predictions/%E0%A4%A'),
+    await emulator.request('POST', '/pages', { raw: '{"a":' }),
+    await emulator.request('POST', '/pages', { raw: '{}', type: 'application/json; charset=latin1' }),
+    await emulator.request('POST', '/pages', { raw: '{}', headers: { 'content-encoding': 'zip' } }),
   ]
   for (const { text, status } of answers) {
     expect(status).toBeGreaterThanOrEqual(400)
@@ -331,9 +358,9 @@ test('R253 no error shows a stack, a path of the machine or HTML', async () => {
 })
 
 test('a request to a foreign host is refused before anything else', async () => {
-  const world = await testWorld()
+  const emulator = await testEmulator()
   const text = await rawExchange(
-    world,
+    emulator,
     'GET /v1/data-views HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n',
   )
   expect(text).toMatch(/^HTTP\/1.1 403 /)
@@ -341,12 +368,12 @@ test('a request to a foreign host is refused before anything else', async () => 
 })
 
 test('R231 tokens are nowhere in the state, in answers or in the request log', async () => {
-  const world = await withSamples()
+  const emulator = await withSamples()
   const answers: TestAnswer[] = []
-  for (const call of await sampleCalls(world)) answers.push(await send(world, call))
+  for (const call of await sampleCalls(emulator)) answers.push(await send(emulator, call))
   const seen = JSON.stringify([
-    world.sandbox.document(),
-    world.sandbox.log.entries(),
+    emulator.sandbox.document(),
+    emulator.sandbox.log.entries(),
     answers.map(({ text }) => text),
   ])
   for (const token of [...Object.values(KEYS), 'state-of-flow', 'claim-1']) {
@@ -356,10 +383,10 @@ test('R231 tokens are nowhere in the state, in answers or in the request log', a
 
 test('R296 the same seed, clock and requests give the same bytes', async () => {
   const run = async () => {
-    const world = await withSamples()
+    const emulator = await withSamples()
     const transcript: unknown[] = []
-    for (const call of await sampleCalls(world)) {
-      const { status, text, headers } = await send(world, call)
+    for (const call of await sampleCalls(emulator)) {
+      const { status, text, headers } = await send(emulator, call)
       transcript.push([
         call.name,
         status,
@@ -367,23 +394,23 @@ test('R296 the same seed, clock and requests give the same bytes', async () => {
         [...headers].filter(([name]) => !/^(connection|keep-alive)$/.test(name)),
       ])
     }
-    return JSON.stringify([transcript, world.sandbox.document()])
+    return JSON.stringify([transcript, emulator.sandbox.document()])
   }
   expect(await run()).toBe(await run())
 })
 
-async function rawStatus(world: TestWorld, line: string): Promise<number> {
+async function rawStatus(emulator: TestEmulator, line: string): Promise<number> {
   const text = await rawExchange(
-    world,
-    `${line}\r\nHost: localhost:${world.emulator.port}\r\nAuthorization: Bearer ${KEYS.KU}\r\nConnection: close\r\n\r\n`,
+    emulator,
+    `${line}\r\nHost: localhost:${emulator.emulator.port}\r\nAuthorization: Bearer ${KEYS.KU}\r\nConnection: close\r\n\r\n`,
   )
   return Number(text.slice(9, 12))
 }
 
-function rawExchange(world: TestWorld, request: string): Promise<string> {
+function rawExchange(emulator: TestEmulator, request: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
-    const socket = connect(world.emulator.port, '127.0.0.1', () => socket.write(request))
+    const socket = connect(emulator.emulator.port, '127.0.0.1', () => socket.write(request))
     socket.on('data', (chunk) => {
       text += chunk
     })
@@ -393,8 +420,8 @@ function rawExchange(world: TestWorld, request: string): Promise<string> {
 }
 
 test('a whole URL as the target, which clients of a proxy send, is served like its path; one of another host is not', async () => {
-  const world = await testWorld()
-  const { port } = world.emulator
+  const emulator = await testEmulator()
+  const { port } = emulator.emulator
   const ask = (target: string) =>
     new Promise<number>((resolve, reject) => {
       const headers = { authorization: `Bearer ${KEYS.KU}` }
@@ -407,4 +434,29 @@ test('a whole URL as the target, which clients of a proxy send, is served like i
   expect(await ask(`HTTP://127.0.0.1:${port}/__emulator/health`)).toBe(200)
   expect(await ask(`http://127.0.0.1:${port}`)).toBe(404)
   expect(await ask('http://evil.example/v1/data-views')).toBe(404)
+})
+
+test('the Express application works in a server of the user, under the port of that server', async () => {
+  const { emulator } = await withSamples()
+  const api = new Api({
+    operations: workspaceService.operations.values(),
+    sandboxes: emulator.sandboxes,
+    hosts: allowHosts('127.0.0.1'),
+    corsOrigins: [],
+    closing: new AbortController().signal,
+  })
+  const server = createServer(express().use(createApp(api, express.Router())))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const status = (host: string) =>
+    new Promise((resolve, reject) => {
+      const headers = { host, authorization: `Bearer ${KEYS.KU}` }
+      get({ port, path: '/v1/data-views', headers, agent: false }, (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      }).on('error', reject)
+    })
+  expect(await status(`127.0.0.1:${port}`)).toBe(200)
+  expect(await status(`localhost:${emulator.port}`)).toBe(403)
 })

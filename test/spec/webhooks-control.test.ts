@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { createBatch } from '../support/batches.ts'
+import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
-import { deliveriesOf, pass, webhookWorld } from '../support/webhook-world.ts'
 
 test('U046 a subscription is made, listed without its secret, and removed', async () => {
-  const { world } = await webhookWorld()
+  const { emulator } = await webhookEmulator()
   const receiver = await webhookReceiver()
   const events = ['batch_prediction.completed']
-  const { status, body } = await world.control('POST', '/webhooks', {
+  const { status, body } = await emulator.control('POST', '/webhooks', {
     url: receiver.url,
     events,
     secret: 'hush',
@@ -22,32 +22,32 @@ test('U046 a subscription is made, listed without its secret, and removed', asyn
       created_at: '2026-03-01T12:00:00.000Z',
     },
   ])
-  const listed = await world.control('GET', '/webhooks')
+  const listed = await emulator.control('GET', '/webhooks')
   expect(listed.body).toMatchObject({
     object: 'list',
     data: [{ id: 'hook', events: null, has_secret: false }, body],
   })
   expect(listed.text).not.toContain('hush')
-  expect((await world.control('DELETE', `/webhooks/${body.id}`)).body).toEqual({ deleted: 1 })
-  expect((await world.control('DELETE', `/webhooks/${body.id}`)).status).toBe(404)
-  await world.control('POST', '/webhooks', { url: receiver.url })
-  expect((await world.control('DELETE', '/webhooks')).body).toEqual({ deleted: 2 })
-  expect((await world.control('GET', '/webhooks')).body.data).toEqual([])
-  await createBatch(world)
-  await pass(world, '1h')
+  expect((await emulator.control('DELETE', `/webhooks/${body.id}`)).body).toEqual({ deleted: 1 })
+  expect((await emulator.control('DELETE', `/webhooks/${body.id}`)).status).toBe(404)
+  await emulator.control('POST', '/webhooks', { url: receiver.url })
+  expect((await emulator.control('DELETE', '/webhooks')).body).toEqual({ deleted: 2 })
+  expect((await emulator.control('GET', '/webhooks')).body.data).toEqual([])
+  await createBatch(emulator)
+  await pass(emulator, '1h')
   expect(receiver.received).toEqual([])
 })
 
 test('U046 a subscriber is told of the types that it wants', async () => {
-  const { world } = await webhookWorld()
+  const { emulator } = await webhookEmulator()
   const [some, none] = [await webhookReceiver(), await webhookReceiver()]
-  await world.control('POST', '/webhooks', {
+  await emulator.control('POST', '/webhooks', {
     url: some.url,
     events: ['batch_prediction.completed', 'batch_prediction.failed'],
   })
-  await world.control('POST', '/webhooks', { url: none.url, events: ['batch_prediction.expired'] })
-  await createBatch(world)
-  await pass(world, '1h')
+  await emulator.control('POST', '/webhooks', { url: none.url, events: ['batch_prediction.expired'] })
+  await createBatch(emulator)
+  await pass(emulator, '1h')
   expect([some.received.length, none.received.length]).toEqual([1, 0])
 })
 
@@ -64,20 +64,20 @@ test.for([
   ['/secret', { url: 'http://127.0.0.1:1/', secret: '' }, 'must not be empty'],
   ['/urls', { url: 'http://127.0.0.1:1/', urls: 1 }, 'Did you mean "url"?'],
 ] as const)('U046 a subscription is refused at %s: %j', async ([pointer, json, detail]) => {
-  const { world } = await webhookWorld()
-  const before = world.digest()
-  const { status, body } = await world.control('POST', '/webhooks', json)
+  const { emulator } = await webhookEmulator()
+  const before = emulator.digest()
+  const { status, body } = await emulator.control('POST', '/webhooks', json)
   expect([status, body.details.errors]).toEqual([400, [{ pointer, detail: expect.stringContaining(detail) }]])
-  expect(world.digest()).toBe(before)
+  expect(emulator.digest()).toBe(before)
 })
 
-test('U046 subscriptions of the settings are there in every world and outlive the others', async () => {
+test('U046 subscriptions of the settings are there in every sandbox and outlive the others', async () => {
   const receiver = await webhookReceiver()
-  const { world } = await webhookWorld(undefined, {
+  const { emulator } = await webhookEmulator(undefined, {
     settings: { 'webhooks.subscriptions': [{ url: receiver.url, events: ['batch_prediction.completed'] }] },
   })
-  await world.control('DELETE', '/webhooks')
-  expect((await world.control('GET', '/webhooks')).body.data).toEqual([
+  await emulator.control('DELETE', '/webhooks')
+  expect((await emulator.control('GET', '/webhooks')).body.data).toEqual([
     {
       id: null,
       url: receiver.url,
@@ -86,34 +86,34 @@ test('U046 subscriptions of the settings are there in every world and outlive th
       created_at: null,
     },
   ])
-  await createBatch(world)
-  await pass(world, '1h')
+  await createBatch(emulator)
+  await pass(emulator, '1h')
   expect(receiver.received).toHaveLength(1)
 })
 
 test('U060 T38 a delivery is sent again on request: the same body, the next attempt', async () => {
   let status = 500
-  const { world, receiver } = await webhookWorld(() => status)
-  await createBatch(world)
-  await pass(world, '1h')
-  const [{ id }] = await deliveriesOf(world)
+  const { emulator, receiver } = await webhookEmulator(() => status)
+  await createBatch(emulator)
+  await pass(emulator, '1h')
+  const [{ id }] = await deliveriesOf(emulator)
   status = 200
-  const again = await world.control('POST', `/webhooks/deliveries/${id}/redeliver`)
+  const again = await emulator.control('POST', `/webhooks/deliveries/${id}/redeliver`)
   expect([again.status, again.body]).toMatchObject([
     200,
     { id, status: 'pending', attempts: [{ outcome: 'failed' }] },
   ])
-  await pass(world, '0s')
+  await pass(emulator, '0s')
   const [first, second] = receiver.received
   expect([receiver.received.length, second?.text]).toEqual([2, first?.text])
   expect(second?.headers).toMatchObject({ 'x-emulator-delivery': id, 'x-emulator-delivery-attempt': '2' })
-  expect(await deliveriesOf(world)).toMatchObject([{ id, status: 'delivered' }])
-  expect((await world.control('POST', '/webhooks/deliveries/nobody/redeliver')).status).toBe(404)
+  expect(await deliveriesOf(emulator)).toMatchObject([{ id, status: 'delivered' }])
+  expect((await emulator.control('POST', '/webhooks/deliveries/nobody/redeliver')).status).toBe(404)
 })
 
 test('U060 a delivery that waits is sent at once on request, one under way is not', async () => {
   let held: (() => void) | undefined
-  const { world, receiver } = await webhookWorld(
+  const { emulator, receiver } = await webhookEmulator(
     ({ headers }, res) => {
       if (headers['x-emulator-delivery-attempt'] === '1') return 500
       held = () => res.writeHead(200).end()
@@ -121,32 +121,32 @@ test('U060 a delivery that waits is sent at once on request, one under way is no
     },
     { settings: { 'webhooks.retry': ['1d'] } },
   )
-  await createBatch(world)
-  await pass(world, '1h')
-  const [{ id, status }] = await deliveriesOf(world)
+  await createBatch(emulator)
+  await pass(emulator, '1h')
+  const [{ id, status }] = await deliveriesOf(emulator)
   expect(status).toBe('waiting')
-  expect((await world.control('POST', `/webhooks/deliveries/${id}/redeliver`)).status).toBe(200)
+  expect((await emulator.control('POST', `/webhooks/deliveries/${id}/redeliver`)).status).toBe(200)
   await receiver.arrived(2)
-  const conflict = await world.control('POST', `/webhooks/deliveries/${id}/redeliver`)
+  const conflict = await emulator.control('POST', `/webhooks/deliveries/${id}/redeliver`)
   expect([conflict.status, conflict.body.message]).toEqual([
     409,
     'The delivery is sending: it is on its way.',
   ])
   held?.()
-  const { events } = await pass(world, '40d')
+  const { events } = await pass(emulator, '40d')
   expect(events.map(({ kind }) => kind)).not.toContain('webhook.retry')
   expect(receiver.received).toHaveLength(2)
 })
 
 test('U060 a reset takes subscriptions and deliveries back to the start', async () => {
-  const { world } = await webhookWorld()
-  await world.control('POST', '/webhooks', { url: 'http://127.0.0.1:1/' })
-  await createBatch(world)
-  await pass(world, '1h')
-  expect(await deliveriesOf(world)).toHaveLength(2)
-  await world.control('POST', '/reset')
-  expect([await deliveriesOf(world), (await world.control('GET', '/webhooks')).body.data.length]).toEqual([
-    [],
-    1,
-  ])
+  const { emulator } = await webhookEmulator()
+  await emulator.control('POST', '/webhooks', { url: 'http://127.0.0.1:1/' })
+  await createBatch(emulator)
+  await pass(emulator, '1h')
+  expect(await deliveriesOf(emulator)).toHaveLength(2)
+  await emulator.control('POST', '/reset')
+  expect([
+    await deliveriesOf(emulator),
+    (await emulator.control('GET', '/webhooks')).body.data.length,
+  ]).toEqual([[], 1])
 })

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { temporaryDirectory, temporaryFile } from '../cli/in-process.ts'
 import { spawnEmulator } from '../cli/process.ts'
-import { baseCollections, KEYS } from '../support/base-world.ts'
+import { baseCollections, KEYS } from '../support/base-state.ts'
 import { aBatch } from '../support/batches.ts'
-import { callControl } from '../support/control-world.ts'
+import { callControl } from '../support/control-emulator.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 
 const file = { id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }

@@ -1,32 +1,32 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createBatch, intervene } from '../support/batches.ts'
+import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
-import { deliveriesOf, pass, webhookWorld } from '../support/webhook-world.ts'
 
 test('U060 by default a webhook is not signed, not retried, and its type stands in a header of ours', async () => {
-  const { world, receiver } = await webhookWorld(() => 500)
-  await createBatch(world)
-  await pass(world, '40d')
+  const { emulator, receiver } = await webhookEmulator(() => 500)
+  await createBatch(emulator)
+  await pass(emulator, '40d')
   const [{ headers } = { headers: {} }, ...others] = receiver.received
   expect(others).toEqual([])
   const own = Object.keys(headers).filter((name) => name.startsWith('x-'))
   expect(own).toEqual(['x-emulator-event', 'x-emulator-delivery', 'x-emulator-delivery-attempt'])
-  expect(await deliveriesOf(world)).toMatchObject([
+  expect(await deliveriesOf(emulator)).toMatchObject([
     { status: 'failed', attempts: [{ outcome: 'failed', status: 500, error: 'answered 500' }] },
   ])
 })
 
-test('U060 the receipt of an advance holds every attempt, at its instant and in order', async () => {
-  const { world, receiver } = await webhookWorld(
+test('U060 the result of an advance holds every attempt, at its instant and in order', async () => {
+  const { emulator, receiver } = await webhookEmulator(
     ({ headers }) => (headers['x-emulator-delivery-attempt'] === '3' ? 204 : 503),
     {
       settings: { 'webhooks.retry': ['10s', '1m'] },
     },
   )
-  const { id } = await createBatch(world, { items: 1 })
-  const receipt = await pass(world, '1h')
-  const [delivery] = await deliveriesOf(world)
+  const { id } = await createBatch(emulator, { items: 1 })
+  const result = await pass(emulator, '1h')
+  const [delivery] = await deliveriesOf(emulator)
   const ref = `webhook_deliveries/${delivery.id}`
   const attempt = (n: number, status: number) => ({
     url: receiver.url,
@@ -35,7 +35,7 @@ test('U060 the receipt of an advance holds every attempt, at its instant and in 
     ms: expect.any(Number),
   })
   const cause = `batch.complete:batch_predictions/${id}`
-  expect(receipt.events.filter((event) => event.ref === ref)).toMatchObject([
+  expect(result.events.filter((event) => event.ref === ref)).toMatchObject([
     {
       at: '2026-03-01T12:00:03.200Z',
       kind: 'webhook.failed',
@@ -58,14 +58,14 @@ test('U060 the receipt of an advance holds every attempt, at its instant and in 
 
 test('U060 a signature is the HMAC of what arrives; a secret of the subscription goes first', async () => {
   const receiver = await webhookReceiver()
-  const { world } = await webhookWorld(undefined, {
+  const { emulator } = await webhookEmulator(undefined, {
     settings: {
       'webhooks.signature': { header: 'X-Sign', secret: 'general', prefix: 'v1=' },
       'webhooks.subscriptions': [{ url: receiver.url }, { url: `${receiver.url}/own`, secret: 'own' }],
     },
   })
-  await createBatch(world)
-  await pass(world, '1h')
+  await createBatch(emulator)
+  await pass(emulator, '1h')
   const expected = (text: string, secret: string) =>
     `v1=${createHmac('sha256', secret).update(text).digest('hex')}`
   expect(receiver.received).toHaveLength(2)
@@ -76,94 +76,94 @@ test('U060 a signature is the HMAC of what arrives; a secret of the subscription
 
 test('U060 the typed envelope holds the object and says what it is', async () => {
   const settings = { 'webhooks.envelope': 'typed', 'webhooks.event_header': 'X-Kind' }
-  const { world, receiver } = await webhookWorld(undefined, { settings })
-  const { id } = await createBatch(world, { items: 1 })
-  await pass(world, '1h')
+  const { emulator, receiver } = await webhookEmulator(undefined, { settings })
+  const { id } = await createBatch(emulator, { items: 1 })
+  await pass(emulator, '1h')
   const [webhook] = receiver.received
   expect(webhook?.headers['x-kind']).toBe('batch_prediction.completed')
   expect(webhook?.body).toEqual({
     id: webhook?.headers['x-emulator-delivery'],
     type: 'batch_prediction.completed',
     created_at: '2026-03-01T12:00:03.200Z',
-    data: (await world.get(`/batch-predictions/${id}`)).body,
+    data: (await emulator.get(`/batch-predictions/${id}`)).body,
   })
 })
 
 test('U060 a receiver that does not answer in time has failed, and time goes on', async () => {
   const settings = { 'webhooks.timeout': '100ms' }
-  const { world } = await webhookWorld(() => undefined, { settings })
-  await createBatch(world)
-  const receipt = await pass(world, '1h')
-  expect(receipt.to).toBe('2026-03-01T13:00:00.000Z')
-  expect(await deliveriesOf(world)).toMatchObject([
+  const { emulator } = await webhookEmulator(() => undefined, { settings })
+  await createBatch(emulator)
+  const result = await pass(emulator, '1h')
+  expect(result.to).toBe('2026-03-01T13:00:00.000Z')
+  expect(await deliveriesOf(emulator)).toMatchObject([
     { status: 'failed', attempts: [{ outcome: 'timeout', status: null, error: 'no answer within 100ms' }] },
   ])
 })
 
 test('U060 redirects are not followed', async () => {
   const other = await webhookReceiver()
-  const { world } = await webhookWorld((_received, res) => {
+  const { emulator } = await webhookEmulator((_received, res) => {
     res.writeHead(307, { location: other.url }).end()
     return undefined
   })
-  await createBatch(world)
-  await pass(world, '1h')
+  await createBatch(emulator)
+  await pass(emulator, '1h')
   expect(other.received).toEqual([])
-  expect(await deliveriesOf(world)).toMatchObject([
+  expect(await deliveriesOf(emulator)).toMatchObject([
     { attempts: [{ status: 307, error: 'answered 307; redirects are not followed' }] },
   ])
 })
 
 test('U060 at most 20 webhooks are under way at once, and all of them arrive', async () => {
   const held: (() => void)[] = []
-  const { world, receiver } = await webhookWorld((_received, res) => {
+  const { emulator, receiver } = await webhookEmulator((_received, res) => {
     held.push(() => res.writeHead(200).end())
     return undefined
   })
-  for (let n = 0; n < 30; n++) intervene(world, 'complete', (await createBatch(world, { items: 1 })).id)
+  for (let n = 0; n < 30; n++) intervene(emulator, 'complete', (await createBatch(emulator, { items: 1 })).id)
   await receiver.arrived(20)
   expect(await receiver.connections()).toBe(20)
-  const passed = pass(world, '0s')
+  const passed = pass(emulator, '0s')
   for (let n = 0; n < 30; n++) {
     await receiver.arrived(n + 1)
     expect(receiver.received.length).toBeLessThanOrEqual(20 + n)
     held[n]?.()
   }
   const delivered = (await passed).events.filter(({ kind }) => kind === 'webhook.delivered')
-  const created = world.state('webhook_deliveries').map(({ id }) => `webhook_deliveries/${id}`)
+  const created = emulator.state('webhook_deliveries').map(({ id }) => `webhook_deliveries/${id}`)
   expect(delivered.map(({ ref }) => ref)).toEqual(created.slice(-delivered.length))
-  expect(world.state('webhook_deliveries').map(({ status }) => status)).toEqual(
+  expect(emulator.state('webhook_deliveries').map(({ status }) => status)).toEqual(
     created.map(() => 'delivered'),
   )
 })
 
-test('U060 what happens at one instant happens one after the other: each receiver sees the world of its webhook', async () => {
+test('U060 what happens at one instant happens one after the other: each receiver sees the sandbox of its webhook', async () => {
   const seen: string[] = []
-  const { world } = await webhookWorld(() => {
+  const { emulator } = await webhookEmulator(() => {
     seen.push(
-      world
+      emulator
         .state('batch_predictions')
         .map(({ status }) => status[0])
         .join(''),
     )
     return 200
   })
-  for (let n = 0; n < 3; n++) await createBatch(world, { items: 1 })
-  await pass(world, '1h')
+  for (let n = 0; n < 3; n++) await createBatch(emulator, { items: 1 })
+  await pass(emulator, '1h')
   expect(seen).toEqual(['cff', 'ccf', 'ccc'])
 })
 
 test('U060 what may not be reached is refused with the way out, and never contacted', async () => {
   const receiver = await webhookReceiver()
-  const { world } = await webhookWorld()
-  const own = `http://127.0.0.1:${world.emulator.port}/__emulator/reset`
+  const { emulator } = await webhookEmulator()
+  const own = `http://127.0.0.1:${emulator.emulator.port}/__emulator/reset`
   for (const url of [own, 'http://169.254.169.254/latest', 'http://192.0.2.1:9000/hook', receiver.url]) {
-    expect((await world.control('POST', '/webhooks', { url })).status).toBe(200)
+    expect((await emulator.control('POST', '/webhooks', { url })).status).toBe(200)
   }
-  await createBatch(world)
-  await pass(world, '1h')
+  await createBatch(emulator)
+  await pass(emulator, '1h')
   const outcome = (url: string, status: string, error: unknown) => ({ url, status, attempts: [{ error }] })
-  expect((await deliveriesOf(world)).slice(1)).toMatchObject([
+  expect((await deliveriesOf(emulator)).slice(1)).toMatchObject([
     outcome(own, 'failed', expect.stringContaining("the emulator's own")),
     outcome('http://169.254.169.254/latest', 'failed', expect.stringContaining('nothing is ever sent there')),
     outcome(
@@ -177,23 +177,26 @@ test('U060 what may not be reached is refused with the way out, and never contac
 
 test('U060 while the clock runs, batches end, webhooks leave and retries follow by themselves', async () => {
   const settings = { 'webhooks.retry': ['20s'] }
-  const { world, receiver } = await webhookWorld(
+  const { emulator, receiver } = await webhookEmulator(
     ({ headers }) => (headers['x-emulator-delivery-attempt'] === '1' ? 503 : 200),
     { settings, rate: 1_000 },
   )
-  await createBatch(world, { items: 1 })
+  await createBatch(emulator, { items: 1 })
   await receiver.arrived(2)
-  await pass(world, '0s')
-  const [{ status, attempts }] = await deliveriesOf(world)
+  await pass(emulator, '0s')
+  const [{ status, attempts }] = await deliveriesOf(emulator)
   expect(status).toBe('delivered')
   expect(Date.parse(attempts[1].at) - Date.parse(attempts[0].at)).toBeGreaterThanOrEqual(20_000)
 })
 
-test('U060 nobody waits for a receiver but whoever lets time pass', async () => {
-  const { world, receiver } = await webhookWorld(() => undefined)
-  const { id } = await createBatch(world)
-  intervene(world, 'complete', id)
+test('U060 nobody waits for a receiver but anyone who lets time pass', async () => {
+  const { emulator, receiver } = await webhookEmulator(() => undefined)
+  const { id } = await createBatch(emulator)
+  intervene(emulator, 'complete', id)
   await receiver.arrived(1)
-  expect((await world.get(`/batch-predictions/${id}`)).body.status).toBe('completed')
-  expect((await deliveriesOf(world))[0]).toMatchObject({ status: 'sending', attempts: [{ outcome: null }] })
+  expect((await emulator.get(`/batch-predictions/${id}`)).body.status).toBe('completed')
+  expect((await deliveriesOf(emulator))[0]).toMatchObject({
+    status: 'sending',
+    attempts: [{ outcome: null }],
+  })
 })

@@ -1,6 +1,6 @@
-import type { JsonPatchOperation } from '../../src/kernel/explain/json-patch.ts'
-import type { Json, JsonObject } from '../../src/kernel/json.ts'
-import { keysOf } from '../../src/kernel/log/json-pointer.ts'
+import type { JsonPatchOperation } from '../../src/core/explain/effects.ts'
+import type { Json, JsonObject } from '../../src/core/json.ts'
+import { keysOf } from '../../src/core/json.ts'
 
 /** RFC 6902 as far as records need it: add, replace and remove of members. An operation that does not fit throws. */
 export function applyPatch(

@@ -1,7 +1,8 @@
-import type { JsonObject } from '../../src/kernel/json.ts'
-import type { Call } from '../../src/kernel/request/exchange.ts'
-import type { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
-import { KEYS } from './base-world.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import type { Call } from '../../src/core/request/exchange.ts'
+import { perform } from '../../src/core/request/perform.ts'
+import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
+import { KEYS } from './base-state.ts'
 
 export interface CallOptions {
   readonly id?: string
@@ -30,7 +31,7 @@ export function callBatches(
     headers: { authorization: `Bearer ${KEYS.KU}`, 'idempotency-key': idempotencyKey },
     body: body === undefined ? { kind: 'none' } : { kind: 'json', value: body as JsonObject },
   }
-  const { status, text = '{}', lines, wire } = sandbox.perform(call)
+  const { status, text = '{}', lines, wire } = perform(sandbox, call)
   const parsed = JSON.parse(text === '' ? 'null' : text)
   return { status, text, body: parsed, lines: [...(lines ?? [])].map((line) => JSON.parse(line)), wire }
 }

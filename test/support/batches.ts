@@ -1,11 +1,12 @@
 import { expect } from 'vitest'
 import type * as z from 'zod'
-import { refuseInvalid } from '../../src/kernel/errors.ts'
-import type { JsonObject } from '../../src/kernel/json.ts'
-import type { Control } from '../../src/kernel/operation.ts'
-import { zodIssues } from '../../src/kernel/zod-issues.ts'
+import { refuseInvalid } from '../../src/core/errors.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import type { Control } from '../../src/core/operation.ts'
+import { change } from '../../src/core/sandboxes/change.ts'
+import { zodIssues } from '../../src/core/zod-issues.ts'
+import { type TestAnswer, type TestEmulator, type TestEmulatorOptions, testEmulator } from './emulator.ts'
 import { refusedAs } from './refusal.ts'
-import { type TestAnswer, type TestWorld, type TestWorldOptions, testWorld } from './world.ts'
 
 /** Files of every sort that validation tells apart; all in ts-a but one. */
 const files = [
@@ -16,9 +17,12 @@ const files = [
   { id: 'file-elsewhere', teamspace_id: 'ts-b', name: 'e.pdf', kind: 'pdf', pages: 10 },
 ]
 
-/** A test world with files, under the given settings. */
-export function batchWorld(settings: JsonObject = {}, options: TestWorldOptions = {}): Promise<TestWorld> {
-  return testWorld({ ...options, settings, collections: { files, ...options.collections } })
+/** A test sandbox with files, under the given settings. */
+export function batchEmulator(
+  settings: JsonObject = {},
+  options: TestEmulatorOptions = {},
+): Promise<TestEmulator> {
+  return testEmulator({ ...options, settings, collections: { files, ...options.collections } })
 }
 
 /** `n` items, `item-0` and so on. */
@@ -38,76 +42,77 @@ export function aBatch({ items = 3, ...changes }: Record<string, unknown> & { it
 }
 
 /** Creates a batch that is accepted, and returns it as it was answered. */
-export async function createBatch(world: TestWorld, changes: Parameters<typeof aBatch>[0] = {}) {
-  const answer = await world.post('/batch-predictions', aBatch(changes))
+export async function createBatch(emulator: TestEmulator, changes: Parameters<typeof aBatch>[0] = {}) {
+  const answer = await emulator.post('/batch-predictions', aBatch(changes))
   expect(answer.text).toContain('"status":"validating"')
   return answer.body
 }
 
 /** The batch as retrieve shows it now. */
-export async function retrieve(world: TestWorld, id: string) {
-  const { status, body } = await world.get(`/batch-predictions/${id}`)
+export async function retrieve(emulator: TestEmulator, id: string) {
+  const { status, body } = await emulator.get(`/batch-predictions/${id}`)
   expect(status).toBe(200)
   return body
 }
 
-export function cancel(world: TestWorld, id: string): Promise<TestAnswer> {
-  return world.post(`/batch-predictions/${id}/cancel`)
+export function cancel(emulator: TestEmulator, id: string): Promise<TestAnswer> {
+  return emulator.post(`/batch-predictions/${id}/cancel`)
 }
 
 /** The result lines, each parsed. */
-export async function linesOf(world: TestWorld, id: string) {
-  const { status, text } = await world.get(`/batch-predictions/${id}/results`)
+export async function linesOf(emulator: TestEmulator, id: string) {
+  const { status, text } = await emulator.get(`/batch-predictions/${id}/results`)
   expect(status).toBe(200)
   return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
 }
 
 /** Applies one of the control interventions to a batch, as the control API does after reading its body. */
 export function intervene(
-  world: Pick<TestWorld, 'sandbox'>,
+  emulator: Pick<TestEmulator, 'sandbox'>,
   name: string,
   id: string,
   body: object = {},
 ): JsonObject {
-  const room = world.sandbox.service.resources.find((each) => each.name === 'batch-predictions')
-  const control = room?.controls?.find((each) => each.name === name)
+  const resource = emulator.sandbox.service.resources.find((each) => each.name === 'batch-predictions')
+  const control = resource?.controls?.find((each) => each.name === name)
   if (control === undefined) throw new Error(`batches have no intervention ${name}`)
-  const read = bodyOf(control, world)?.safeParse(body)
+  const read = bodyOf(control, emulator)?.safeParse(body)
   if (read?.success === false) refuseInvalid(zodIssues(read.error, ''))
-  return world.sandbox.change((scope) => control.handle(scope, { params: { id }, body: read?.data })).result
+  return change(emulator.sandbox, (scope) => control.handle(scope, { params: { id }, body: read?.data }))
+    .result
 }
 
 const bodies = new WeakMap<Control, z.ZodType>()
 
 // Compiling a schema takes longer than a whole batch, so each is compiled once.
-function bodyOf(control: Control, { sandbox }: Pick<TestWorld, 'sandbox'>): z.ZodType | undefined {
+function bodyOf(control: Control, { sandbox }: Pick<TestEmulator, 'sandbox'>): z.ZodType | undefined {
   const schema = bodies.get(control) ?? control.body?.(sandbox.settings)
   if (schema !== undefined) bodies.set(control, schema)
   return schema
 }
 
 /** Moves a batch of the default pace to a state, or fails. */
-export async function bring(world: TestWorld, id: string, status: string) {
+export async function bring(emulator: TestEmulator, id: string, status: string) {
   const ways: Record<string, () => unknown> = {
     validating: () => undefined,
-    in_progress: () => world.advance('2s'),
-    finalizing: () => world.advance('2200ms'),
-    completed: () => world.advance('10s'),
-    failed: () => intervene(world, 'fail', id),
-    expired: () => intervene(world, 'expire', id),
-    cancelling: () => cancel(world, id),
+    in_progress: () => emulator.advance('2s'),
+    finalizing: () => emulator.advance('2200ms'),
+    completed: () => emulator.advance('10s'),
+    failed: () => intervene(emulator, 'fail', id),
+    expired: () => intervene(emulator, 'expire', id),
+    cancelling: () => cancel(emulator, id),
     cancelled: async () => {
-      await cancel(world, id)
-      world.advance('1s')
+      await cancel(emulator, id)
+      emulator.advance('1s')
     },
   }
   await ways[status]?.()
-  const batch = await retrieve(world, id)
+  const batch = await retrieve(emulator, id)
   expect(batch.status).toBe(status)
   return batch
 }
 
-/** Asserts a client error in problem details that leaves the world as it was; hands the answer on. */
+/** Asserts a client error in problem details that leaves the sandbox as it was; hands the answer on. */
 export const refusedProblem = refusedAs(expectProblem)
 
 /** Asserts a client error in problem details. Specification: Errors / Batch prediction errors. */

@@ -1,33 +1,34 @@
 import * as z from 'zod'
-import { Ledger } from '../../src/kernel/assumptions.ts'
-import { kernelAssumptions } from '../../src/kernel/open-items.ts'
-import { type EventHandler, type Milestone, type Resource, service } from '../../src/kernel/operation.ts'
-import type { Row } from '../../src/kernel/state/commit.ts'
-import { buildWorld } from '../../src/kernel/state/starting-world.ts'
-import { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
-import { worldDefaults } from '../../src/kernel/worlds/world.ts'
+import { AssumptionCatalog } from '../../src/core/assumptions.ts'
+import { coreAssumptions } from '../../src/core/core-assumptions.ts'
+import { type EventHandler, type Milestone, type Resource, service } from '../../src/core/operation.ts'
+import { Sandbox, sandboxDefaults } from '../../src/core/sandboxes/sandbox.ts'
+import type { Row } from '../../src/core/state/commit.ts'
+import { buildStartingState } from '../../src/core/state/starting-state.ts'
+import type { HostTime } from '../../src/core/time/clock.ts'
+import type { TurnLimit } from '../../src/core/time/turn.ts'
 
-/** A world with nothing but events in it: what passing time does, without a service around it. */
+/** A sandbox with nothing but events in it: what passing time does, without a service around it. */
 export const START = Date.parse('2026-03-01T12:00:00.000Z')
 
 const ticks: EventHandler = {
   kind: 'tick',
-  says: 'Writes down the instant at which it ran.',
+  description: 'Writes down the instant at which it ran.',
   handle: ({ tx, now, newId }, { ref }) => tx.put('ticks', { id: newId(), ref, now } as Row),
 }
 const chain: EventHandler = {
   kind: 'chain',
-  says: 'Schedules itself one second later.',
+  description: 'Schedules itself one second later.',
   handle: ({ schedule, now }, { ref }) => schedule(event('chain', ref, now + 1_000)),
 }
 const stuck: EventHandler = {
   kind: 'stuck',
-  says: 'Schedules itself for the same instant, again and again.',
+  description: 'Schedules itself for the same instant, again and again.',
   handle: ({ schedule, now }, { ref }) => schedule(event('stuck', ref, now)),
 }
 const broken: EventHandler = {
   kind: 'broken',
-  says: 'Fails after having written.',
+  description: 'Fails after having written.',
   handle: ({ tx }) => {
     tx.put('ticks', { id: 'never' })
     throw new Error('the handler failed')
@@ -47,20 +48,27 @@ export const ticked: Milestone<{ readonly tick: string }> = {
 
 /** An event of one of the kinds, about any reference. */
 export function event(kind: string, ref: string, due: number) {
-  return { kind, ref, due, urgency: 'work', says: `${kind} of ${ref}` } as const
+  return { kind, ref, due, urgency: 'work', description: `${kind} of ${ref}` } as const
 }
 
 export async function clockwork(
-  options: { rate?: number; host?: () => number; surprises?: unknown[]; mostEvents?: number } = {},
+  options: {
+    rate?: number
+    host?: HostTime
+    defects?: unknown[]
+    warnings?: string[]
+    mostEvents?: number
+    turn?: TurnLimit
+  } = {},
 ): Promise<Sandbox> {
-  const room: Resource = {
-    name: 'room',
+  const resource: Resource = {
+    name: 'resource',
     operations: [],
     collections: [],
     events: [ticks, chain, stuck, broken],
     milestones: [ticked],
   }
-  const ledger = new Ledger([kernelAssumptions])
+  const assumptions = new AssumptionCatalog([coreAssumptions])
   const host = options.host ?? (() => START)
   const start = {
     seed: 1,
@@ -71,15 +79,21 @@ export async function clockwork(
     strict: false,
     host,
   }
-  const built = await buildWorld({ collections: {}, generate: {} }, start, service([room]), ledger)
-  if (!('world' in built)) throw new Error('the world is empty and cannot be wrong')
-  const onSurprise = (error: unknown) => options.surprises?.push(error)
-  const { mostEvents = worldDefaults.mostEvents } = options
-  const given = { service: service([room]), ledger, host, mostEvents, onSurprise }
-  return new Sandbox({ ...worldDefaults, ...given }, built.world)
+  const built = await buildStartingState(
+    { collections: {}, generate: {} },
+    start,
+    service([resource]),
+    assumptions,
+  )
+  if (!('state' in built)) throw new Error('the sandbox is empty and cannot be wrong')
+  const onDefect = (error: unknown) => options.defects?.push(error)
+  const onWarning = (message: string) => void options.warnings?.push(message)
+  const { mostEvents = sandboxDefaults.mostEvents, turn = sandboxDefaults.turn } = options
+  const given = { service: service([resource]), assumptions, host, mostEvents, turn, onDefect, onWarning }
+  return new Sandbox({ ...sandboxDefaults, ...given }, built.state)
 }
 
 /** The ticks that have been written, in order. */
-export function ran(world: Sandbox): { ref: string; now: number }[] {
-  return [...world.store.rows('ticks').values()] as unknown as { ref: string; now: number }[]
+export function ran(sandbox: Sandbox): { ref: string; now: number }[] {
+  return [...sandbox.store.rows('ticks').values()] as unknown as { ref: string; now: number }[]
 }

@@ -1,11 +1,12 @@
 import { cpSync, existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { type HouseOptions, openEmulator, type RunningEmulator } from '../../src/emulator.ts'
-import type { Document } from '../../src/kernel/state/state.ts'
-import { START } from './base-world.ts'
+import { LOCK } from '../../src/adapters/lock-file.ts'
+import type { Document } from '../../src/core/state/state.ts'
+import { type InternalOptions, openEmulator, type RunningEmulator } from '../../src/emulator.ts'
+import { START } from './base-state.ts'
 import { type CallControl, type Called, controlOf } from './control.ts'
-import { folder } from './disk-world.ts'
+import { folder } from './disk-emulator.ts'
 
 /** A process on a data folder. */
 export interface Life {
@@ -21,8 +22,8 @@ export function dataFolder(): string {
   return join(folder(onTestFinished), 'data')
 }
 
-/** Starts an emulator on a data folder, on a world without records, its clock standing at {@link START}. */
-export async function alive(data: string, options: HouseOptions = {}): Promise<Life> {
+/** Starts an emulator on a data folder, on a sandbox without records, its clock standing at {@link START}. */
+export async function alive(data: string, options: InternalOptions = {}): Promise<Life> {
   const said: string[] = []
   const emulator = await openEmulator({
     port: 0,
@@ -38,10 +39,10 @@ export async function alive(data: string, options: HouseOptions = {}): Promise<L
   return { emulator, control, said, in: (sandbox) => controlOf(emulator, sandbox) }
 }
 
-/** The data folder as a process that is killed now would leave it, locks aside. */
+/** The data folder as a process that is killed now would leave it, its lock aside. */
 export function killedData(data: string): string {
   const copy = dataFolder()
-  cpSync(data, copy, { recursive: true, filter: (path) => !path.endsWith('.lock') })
+  cpSync(data, copy, { recursive: true, filter: (path) => basename(path) !== LOCK })
   return copy
 }
 
@@ -49,7 +50,7 @@ export function killedData(data: string): string {
 export function filesIn(data: string): string[] {
   if (!existsSync(data)) return []
   return readdirSync(data, { recursive: true, withFileTypes: true })
-    .filter((each) => each.isFile() && !/\.(log|lock)$/.test(each.name))
+    .filter((each) => each.isFile() && each.name !== LOCK && !/\.(journal(\.\d+)?|previous)$/.test(each.name))
     .map(({ parentPath, name }) => join(parentPath, name).slice(data.length + 1))
     .sort()
 }

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import type { Json } from '../../src/kernel/json.ts'
-import { folder, type Opened, type OpenOptions, open } from './disk-world.ts'
+import type { Json } from '../../src/core/json.ts'
+import { folder, type Opened, type OpenOptions, open } from './disk-emulator.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests reach into documents of every shape, also wrong ones.
 export type Loose = any
@@ -17,7 +17,7 @@ export interface Edited extends Opened {
 }
 
 export async function opened(options: OpenOptions = {}): Promise<Edited> {
-  const file = join(folder(onTestFinished), 'world.json')
+  const file = join(folder(onTestFinished), 'sandbox.json')
   const result = await open(file, { start: { a: 'one', b: 'two', c: 'three' }, ...options })
   onTestFinished(() => result.persistence.close())
   const read = (): Loose => JSON.parse(readFileSync(file, 'utf8'))

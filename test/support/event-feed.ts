@@ -18,7 +18,7 @@ export interface EventFeed {
   text(): string
   /** Resolves with the first event of a type behind those that were already waited for. */
   next(type: string): Promise<FeedEvent>
-  /** Resolves when the feed is over, whoever ended it. */
+  /** Resolves when the feed is over, whichever side ended it. */
   readonly ended: Promise<void>
   close(): void
 }

@@ -1,8 +1,8 @@
-import { FaultBook } from '../../src/kernel/faults/book.ts'
-import type { RequestSubject } from '../../src/kernel/faults/match.ts'
-import { type FaultRule, faultRules } from '../../src/kernel/faults/rule.ts'
-import { Store } from '../../src/kernel/state/store.ts'
-import { START } from './base-world.ts'
+import { FaultBook } from '../../src/core/faults/book.ts'
+import type { RequestSubject } from '../../src/core/faults/match.ts'
+import { type FaultRule, faultRules } from '../../src/core/faults/rule.ts'
+import { Store } from '../../src/core/state/store.ts'
+import { START } from './base-state.ts'
 
 /** A request as rules look at it; what a test does not say is that of a plain one. */
 export function subject(over: Partial<RequestSubject> = {}): RequestSubject {

@@ -1,10 +1,9 @@
 import { onTestFinished } from 'vitest'
-import { listen } from '../../src/doors/http/listen.ts'
-import { close, createHttpServer } from '../../src/doors/http/server.ts'
-import { sendFaulted } from '../../src/doors/http/wire/index.ts'
-import type { Action } from '../../src/kernel/faults/actions.ts'
-import type { Sent } from '../../src/kernel/faults/decision.ts'
-import type { Answer, Wire } from '../../src/kernel/request/answer.ts'
+import { sendFaulted } from '../../src/adapters/http/faults/index.ts'
+import { close, createHttpServer, listen } from '../../src/adapters/http/server.ts'
+import type { Action } from '../../src/core/faults/actions.ts'
+import type { Sent } from '../../src/core/faults/decision.ts'
+import type { Answer, Wire } from '../../src/core/request/answer.ts'
 import { overSocket, requestBytes, type WireView } from './wire-client.ts'
 
 export interface Faulted extends Partial<Omit<Answer, 'wire'>> {
@@ -23,7 +22,7 @@ export interface FaultedServer {
   readonly closing: AbortController
 }
 
-/** A server without a world: each request gets the same answer, with faults. Gone at the end of the test. */
+/** A server without a sandbox: each request gets the same answer, with faults. Gone at the end of the test. */
 export async function faultedServer(faulted: Faulted = {}): Promise<FaultedServer> {
   const { actions = [], hold, always = false, ...given } = faulted
   const sent: Sent[] = []
@@ -60,13 +59,19 @@ export async function faultedServer(faulted: Faulted = {}): Promise<FaultedServe
   return { port, sent, released, closing }
 }
 
+/** Whether an answer is held open, and all that was sent of it has come. */
+export function isHeld(sent: readonly Sent[], text: string): boolean {
+  return sent.some(({ end, bytes }) => end === 'held' && bytes === text.length)
+}
+
 /** What one request sees on the wire whose answer meets some faults. */
 export async function seen(
   faulted: Faulted,
-  { method = 'GET', patience = 5_000 }: { readonly method?: string; readonly patience?: number } = {},
+  { method = 'GET', isEnough }: { readonly method?: string; readonly isEnough?: typeof isHeld } = {},
 ): Promise<WireView & { readonly sent: readonly Sent[]; readonly head: string; readonly body: string }> {
   const { port, sent } = await faultedServer(faulted)
-  const view = await overSocket(port, requestBytes({ method, path: '/' }), patience)
+  const enough = isEnough === undefined ? undefined : (text: string) => isEnough(sent, text)
+  const view = await overSocket(port, requestBytes({ method, path: '/' }), enough)
   const end = view.text.indexOf('\r\n\r\n')
   return { ...view, sent, head: view.text.slice(0, end), body: view.text.slice(end + 4) }
 }

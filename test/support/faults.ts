@@ -1,6 +1,21 @@
-import { type FaultRule, faultRules } from '../../src/kernel/faults/rule.ts'
-import { formatInstant } from '../../src/kernel/time/instant.ts'
-import type { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
+import { type FaultCounter, type FaultRule, faultCounters, faultRules } from '../../src/core/faults/rule.ts'
+import { change } from '../../src/core/sandboxes/change.ts'
+import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
+import { formatInstant } from '../../src/core/time/instant.ts'
+
+/** Tells whether the next request of a sandbox is held open, and all that was sent of its answer has come. */
+export function nextHeld({ log }: Sandbox): (text?: string) => boolean {
+  const before = log.entries().length
+  return (text) => {
+    const sent = log.entries()[before]?.faults?.sent
+    return sent?.end === 'held' && (text === undefined || sent.bytes === text.length)
+  }
+}
+
+/** Whether any rule of a sandbox has matched. */
+export function hasMatched({ store }: Sandbox): boolean {
+  return [...store.rows(faultCounters.name).values()].some((row) => (row as FaultCounter).matched > 0)
+}
 
 /** Arms a rule as it stands in the table, without the checks of the control API: matches everything, does nothing, unless said. */
 export function armRule(sandbox: Sandbox, partial: Partial<FaultRule> = {}): FaultRule {
@@ -21,6 +36,6 @@ export function armRule(sandbox: Sandbox, partial: Partial<FaultRule> = {}): Fau
     armed_wall: formatInstant(sandbox.options.host()),
     ...partial,
   }
-  sandbox.change(({ tx }) => tx.put(faultRules.name, rule))
+  change(sandbox, ({ tx }) => tx.put(faultRules.name, rule))
   return rule
 }

@@ -1,13 +1,13 @@
 import * as z from 'zod'
-import { setting } from '../../src/kernel/assumptions.ts'
-import { refuse } from '../../src/kernel/errors.ts'
-import { duration, queryInt, text, timestamp } from '../../src/kernel/fields.ts'
-import type { JsonObject } from '../../src/kernel/json.ts'
-import { operation, type Resource } from '../../src/kernel/operation.ts'
-import { collection } from '../../src/kernel/state/collection.ts'
-import { parseDuration } from '../../src/kernel/time/duration.ts'
+import { setting } from '../../src/core/assumptions.ts'
+import { refuse } from '../../src/core/errors.ts'
+import { duration, queryInt, text, timestamp } from '../../src/core/fields.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import { operation, type Resource } from '../../src/core/operation.ts'
+import { collection } from '../../src/core/state/collection.ts'
+import { parseDuration } from '../../src/core/time/instant.ts'
 
-const shelfRecord = (bound: number) =>
+const storeRecord = (bound: number) =>
   z.strictObject({
     id: z.string().min(1),
     name: text(bound, 1),
@@ -19,15 +19,15 @@ const shelfRecord = (bound: number) =>
 const nameBound = setting({
   key: 'shelves.name_bound',
   item: 'U901',
-  says: 'How long the name of a shelf may be.',
+  description: 'How long the name of a shelf may be.',
   schema: () => z.int().min(1),
   default: 20,
 })
 
-const shelves = collection<z.output<ReturnType<typeof shelfRecord>>>({
+const shelves = collection<z.output<ReturnType<typeof storeRecord>>>({
   name: 'shelves',
   label: 'shelf',
-  schema: (settings) => shelfRecord(settings.get(nameBound)),
+  schema: (settings) => storeRecord(settings.get(nameBound)),
 })
 
 const bookRecord = () =>
@@ -52,11 +52,11 @@ const books = collection<z.output<ReturnType<typeof bookRecord>>>({
     created_at: ago(n * 1000),
   }),
   check: ({ shelf_id }, tx) => {
-    const shelf = tx.in(shelves).get(shelf_id)
-    if (shelf === undefined) {
+    const snapshotStore = tx.in(shelves).get(shelf_id)
+    if (snapshotStore === undefined) {
       return [{ pointer: '/shelf_id', detail: `there is no shelf with the id "${shelf_id}"` }]
     }
-    return shelf.name === 'sealed' ? [{ pointer: '/shelf_id', detail: 'is a sealed shelf' }] : []
+    return snapshotStore.name === 'sealed' ? [{ pointer: '/shelf_id', detail: 'is a sealed shelf' }] : []
   },
 })
 
@@ -66,7 +66,7 @@ const listBooks = operation({
   path: '/books',
   summary: 'List books',
   section: 'List books',
-  dialect: 'standard',
+  errorFormat: 'standard',
   contract: true,
   success: 200,
   answer: () => z.object({ object: z.literal('list'), data: z.array(bookRecord()) }),
@@ -83,7 +83,7 @@ const createBook = operation({
   path: '/shelves/{shelf_id}/books',
   summary: 'Create a book',
   section: 'Create book',
-  dialect: 'problem',
+  errorFormat: 'problem',
   contract: true,
   beta: true,
   idempotent: true,
@@ -97,13 +97,13 @@ const createBook = operation({
   }),
 })
 
-const closeShelf = operation({
+const closeStore = operation({
   name: 'shelves.close',
   method: 'DELETE',
   path: '/shelves/{shelf_id}',
   summary: 'Close a shelf',
   section: 'Close shelf',
-  dialect: 'standard',
+  errorFormat: 'standard',
   contract: false,
   success: 204,
   handle: () => refuse('emulator_contract_unspecified', { detail: 'Nobody said how.' }),
@@ -112,16 +112,16 @@ const closeShelf = operation({
 /** A service of two collections that refer to each other, an event, a secret, and interventions of every kind. */
 export const library: Resource = {
   name: 'library',
-  operations: [listBooks, createBook, closeShelf],
+  operations: [listBooks, createBook, closeStore],
   collections: [shelves, books],
   events: [
     {
       kind: 'shelf.close',
-      says: 'The shelf closes.',
+      description: 'The shelf closes.',
       handle: ({ tx }, { ref }) => {
-        const shelf = tx.in(shelves).require(ref.slice('shelves/'.length))
-        if (shelf.name === 'cursed') throw new Error('the shelf is cursed')
-        tx.in(shelves).put({ ...shelf, status: 'closed' })
+        const snapshotStore = tx.in(shelves).require(ref.slice('shelves/'.length))
+        if (snapshotStore.name === 'cursed') throw new Error('the shelf is cursed')
+        tx.in(shelves).put({ ...snapshotStore, status: 'closed' })
       },
     },
   ],
@@ -140,7 +140,7 @@ export const library: Resource = {
           kind: 'shelf.close',
           ref: `shelves/${id}`,
           urgency: 'work',
-          says: 'The shelf closes.',
+          description: 'The shelf closes.',
         })
         return { id, due: new Date(due).toISOString() }
       },
@@ -170,7 +170,7 @@ export const library: Resource = {
     },
   ],
   assumptions: {
-    items: [{ id: 'U901', open: 'How long names are.', reading: '20.', shows: 'answer' }],
+    items: [{ id: 'U901', open: 'How long names are.', decision: '20.', reportedIn: 'response' }],
     settings: [nameBound],
   },
 }
@@ -178,7 +178,7 @@ export const library: Resource = {
 const JANUARY = '2026-01-01T00:00:00.000Z'
 
 /** Two shelves, one book with a lock, and a key in each of two teamspaces. */
-export const libraryWorld: JsonObject = {
+export const libraryEmulator: JsonObject = {
   collections: {
     shelves: [
       { id: 's1', name: 'Poems', note: null, created_at: JANUARY },

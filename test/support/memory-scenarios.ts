@@ -1,17 +1,19 @@
-import type { FunctionRef, ScenarioCommand, ScenarioSnapshot } from '../../src/kernel/scenario/commands.ts'
+import type { FunctionRef } from '../../src/core/scenarios/row.ts'
 import type {
-  LoadedScenario,
+  ScenarioCommand,
+  ScenarioDefinition,
   ScenarioEntry,
+  ScenarioSnapshot,
   ScenarioSource,
   ScriptProblem,
-} from '../../src/kernel/scenario/source.ts'
+} from '../../src/core/scenarios/source.ts'
 
 type ScenarioFunction = (
   snapshot: ScenarioSnapshot,
 ) => readonly ScenarioCommand[] | Promise<readonly ScenarioCommand[]>
 
 /** A scenario as tests write it: functions stand where scripts have them, and return what they ask for. */
-export interface TestScenario extends Partial<Omit<LoadedScenario, 'timeline' | 'on' | 'name' | 'file'>> {
+export interface TestScenario extends Partial<Omit<ScenarioDefinition, 'timeline' | 'on' | 'name' | 'file'>> {
   readonly description?: string
   readonly pace?: unknown
   readonly outcomes?: unknown
@@ -59,7 +61,7 @@ export class MemoryScenarios implements ScenarioSource {
     })
   }
 
-  get(name: string): LoadedScenario | undefined {
+  get(name: string): ScenarioDefinition | undefined {
     const scenario = this.#scenarios.get(name)
     if (scenario === undefined) return undefined
     const { timeline = [], on = {} } = scenario

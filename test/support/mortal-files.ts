@@ -1,4 +1,4 @@
-import { type Files, nodeFiles } from '../../src/doors/disk/files.ts'
+import { type Files, nodeFiles } from '../../src/adapters/storage/files.ts'
 
 /** What a dead process would not live to see. */
 export class Killed extends Error {}

@@ -1,4 +1,4 @@
-import type { ScenarioSource } from '../../src/kernel/scenario/source.ts'
+import type { ScenarioSource } from '../../src/core/scenarios/source.ts'
 
 /** Where there is no folder of scenarios. */
 export const NO_SCENARIOS: ScenarioSource = {

@@ -4,9 +4,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { Json, JsonObject } from '../../src/kernel/json.ts'
-import { type Chance, outputGenerator } from '../../src/resources/batch-predictions/generate-output.ts'
-import { checkOutputSchema } from '../../src/resources/batch-predictions/output-schema.ts'
+import type { Json, JsonObject } from '../../src/core/json.ts'
+import {
+  type Chance,
+  checkOutputSchema,
+  outputGenerator,
+} from '../../src/resources/batch-predictions/output-schema.ts'
 
 /** A second opinion: the stock validator on the schema as the client sent it. */
 export function judge(schema: JsonObject): (value: Json) => boolean {

@@ -1,4 +1,4 @@
-import type { Json } from '../../src/kernel/json.ts'
+import type { Json } from '../../src/core/json.ts'
 
 const WIDTH = 110
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { TestAnswer, TestWorld } from './world.ts'
+import type { TestAnswer, TestEmulator } from './emulator.ts'
 
 /** Asserts a client error in the standard body. Specification: Errors / Standard error body. */
 export function expectStandardError(answer: TestAnswer, status?: number, code?: string): void {
@@ -22,23 +22,23 @@ export function expectStandardError(answer: TestAnswer, status?: number, code?: 
 /** Asserts the form of an error, and its status and code where they are given. */
 type ExpectForm = (answer: TestAnswer, status?: number, code?: string) => void
 
-/** Makes the assertion that a request is refused in some form and leaves the world as it was; it hands the answer on. */
+/** Makes the assertion that a request is refused in some form and leaves the sandbox as it was; it hands the answer on. */
 export function refusedAs(expectForm: ExpectForm) {
   return async (
-    world: TestWorld,
+    emulator: TestEmulator,
     request: () => Promise<TestAnswer>,
     status?: number,
     code?: string,
   ): Promise<TestAnswer> => {
-    const before = world.digest()
+    const before = emulator.digest()
     const answer = await request()
     expectForm(answer, status, code)
-    expect(world.digest()).toBe(before)
+    expect(emulator.digest()).toBe(before)
     return answer
   }
 }
 
-/** Asserts that a request is refused in the standard body and leaves the world as it was; hands the answer on. */
+/** Asserts that a request is refused in the standard body and leaves the sandbox as it was; hands the answer on. */
 export const refused = refusedAs(expectStandardError)
 
 /** The pointers of everything that a validation error complains about. */

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { ScenarioLibrary } from '../../src/doors/scenarios/library.ts'
+import type { ScenarioLibrary } from '../../src/adapters/scenarios/library.ts'
 import { script, writeFiles } from './scenario-folder.ts'
 
 /** What a process has in use, in megabytes, after garbage has been collected. */
@@ -13,7 +13,7 @@ export interface Footprint {
 export function writeLargeScript(folder: string, version: number): void {
   writeFiles(folder, {
     'large.ts': script(
-      `{ description: '${version} ' + rows.length, timeline: [{ at: '1m', do: ({ world }) => world.log(rows[7].name) }] }`,
+      `{ description: '${version} ' + rows.length, timeline: [{ at: '1m', do: ({ sandbox }) => sandbox.log(rows[7].name) }] }`,
       "import { rows } from './lib/rows.ts'\n",
     ),
     'lib/rows.ts': `export const rows = Array.from({ length: 100_000 }, (_, n) => ({ n, name: 'row ' + n + ' of ${version}' }))\n`,

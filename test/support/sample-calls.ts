@@ -1,4 +1,4 @@
-import type { RequestOptions, TestWorld } from './world.ts'
+import type { RequestOptions, TestEmulator } from './emulator.ts'
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
 const FLOW = { state: 'state-of-flow', redirect_uri: 'https://app.example/callback' }
@@ -102,7 +102,7 @@ export function batchBody(items = 2): object {
   }
 }
 
-/** A request of one operation that succeeds in a world with the sample records. */
+/** A request of one operation that succeeds in a sandbox with the sample records. */
 export interface SampleCall {
   readonly name: string
   readonly method: string
@@ -111,10 +111,10 @@ export interface SampleCall {
 }
 
 /** One successful call for every operation with a contract, and for those without one that need no stub. */
-export async function sampleCalls(world: TestWorld): Promise<SampleCall[]> {
-  const finished = (await world.post('/batch-predictions', batchBody())).body.id as string
-  world.advance('1h')
-  const running = (await world.post('/batch-predictions', batchBody())).body.id as string
+export async function sampleCalls(emulator: TestEmulator): Promise<SampleCall[]> {
+  const finished = (await emulator.post('/batch-predictions', batchBody())).body.id as string
+  emulator.advance('1h')
+  const running = (await emulator.post('/batch-predictions', batchBody())).body.id as string
   const call = (name: string, method: string, path: string, json?: unknown): SampleCall => ({
     name,
     method,

@@ -1,13 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type LibraryOptions, ScenarioLibrary } from '../../src/doors/scenarios/library.ts'
-import type { ScenarioNotice } from '../../src/doors/scenarios/notice.ts'
-import type { Check, ScenarioVocabulary } from '../../src/doors/scenarios/schema.ts'
-import { isObject } from '../../src/kernel/json.ts'
-import type { ScenarioSnapshot } from '../../src/kernel/scenario/commands.ts'
-import { zodIssues } from '../../src/kernel/zod-issues.ts'
-import { outcomeRulesSchema } from '../../src/resources/batch-predictions/outcome-rules.ts'
+import type { Later } from '../../src/adapters/realtime.ts'
+import { type LibraryOptions, ScenarioLibrary } from '../../src/adapters/scenarios/library.ts'
+import type { ScenarioNotice } from '../../src/adapters/scenarios/problem.ts'
+import type { Check, ScenarioVocabulary } from '../../src/adapters/scenarios/schema.ts'
+import { isObject } from '../../src/core/json.ts'
+import type { ScenarioSnapshot } from '../../src/core/scenarios/source.ts'
+import { zodIssues } from '../../src/core/zod-issues.ts'
 import { paceChangeSchema } from '../../src/resources/batch-predictions/pace.ts'
+import { outcomeRulesSchema } from '../../src/resources/batch-predictions/schema.ts'
 
 const anything: Check = () => []
 
@@ -63,6 +64,28 @@ export async function openLibrary(
   return { library, notices, until }
 }
 
+/** A time for scripts that is over when a test says so, and never by itself. */
+export interface ManualLimit {
+  readonly later: Later
+  /** Calls the time of the running task over. */
+  runOut(): void
+}
+
+/** What `later` of a library may be. */
+export function manualLimit(): ManualLimit {
+  let pending: (() => void) | undefined
+  const later: Later = (_ms, call) => {
+    pending = call
+    return () => {
+      if (pending === call) pending = undefined
+    }
+  }
+  return { later, runOut: () => pending?.() }
+}
+
+/** Code of a script that says so and then never comes to an end. */
+export const HANGS = "console.log('hangs'); for (;;) {}"
+
 /** Writes files below a folder, by their path in it. */
 export function writeFiles(folder: string, files: Readonly<Record<string, string>>): void {
   for (const [path, text] of Object.entries(files)) {
@@ -76,12 +99,12 @@ export function script(scenario: string, before = ''): string {
   return `import { defineScenario } from 'agent-workspace-emulator'\n${before}export default defineScenario(${scenario})\n`
 }
 
-/** A world with one batch and one page. */
+/** A sandbox with one batch and one page. */
 export function snapshotOf(more: Partial<ScenarioSnapshot> = {}): ScenarioSnapshot {
   return {
     now: '2026-03-01T12:00:00.000Z',
     collections: ['pages', 'skills'],
-    batches: () => [
+    records: () => [
       { id: 'batch_1', status: 'completed', metadata: null },
       { id: 'batch_2', status: 'in_progress', metadata: { team: 'blue' } },
     ],

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
+import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import type { RunningEmulator } from '../../src/emulator.ts'
-import type { Sandbox } from '../../src/kernel/worlds/sandbox.ts'
-import { KEYS } from './base-world.ts'
+import { KEYS } from './base-state.ts'
 
 /** What a request says beside its method and target. */
 export interface Said {

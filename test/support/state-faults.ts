@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
-import type { TestWorld } from './world.ts'
+import type { TestEmulator } from './emulator.ts'
 
 /** Arms a rule through the control interface, as users do. */
-export async function arm(world: TestWorld, draft: object) {
-  const answer = await world.control('POST', '/faults', draft)
+export async function arm(emulator: TestEmulator, draft: object) {
+  const answer = await emulator.control('POST', '/faults', draft)
   expect(answer.text).toContain('"status":"armed"')
   return answer.body
 }
@@ -16,8 +16,8 @@ export function moving(state: object, more: object = { match: RETRIEVE }) {
 export const RETRIEVE = { operation: 'batch-predictions.retrieve' }
 
 /** What is wrong with such a rule: pointers and details. */
-export async function refused(world: TestWorld, state: object): Promise<[string, string][]> {
-  const answer = await world.control('POST', '/faults', moving(state))
+export async function refused(emulator: TestEmulator, state: object): Promise<[string, string][]> {
+  const answer = await emulator.control('POST', '/faults', moving(state))
   expect(answer.status).toBe(400)
   return answer.body.details.errors.map(({ pointer, detail }: Record<string, string>) => [pointer, detail])
 }

@@ -1,5 +1,5 @@
-import type { Row } from '../../src/kernel/state/commit.ts'
-import { Store } from '../../src/kernel/state/store.ts'
+import type { Row } from '../../src/core/state/commit.ts'
+import { Store } from '../../src/core/state/store.ts'
 
 /** The record of a store that holds nothing else. */
 export interface Thing extends Row {

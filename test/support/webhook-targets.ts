@@ -1,4 +1,4 @@
-import type { Address } from '../../src/doors/webhooks/targets.ts'
+import type { Address } from '../../src/adapters/webhooks/targets.ts'
 
 /** What the names of these targets lead to. */
 const TARGET_NAMES: Readonly<Record<string, readonly string[]>> = {

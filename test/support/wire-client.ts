@@ -1,6 +1,6 @@
 import { Agent, request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { later } from '../../src/doors/realtime.ts'
+import { type Cancel, later } from '../../src/adapters/realtime.ts'
 
 /** What a raw socket saw of one connection. */
 export interface WireView {
@@ -31,11 +31,34 @@ export function requestBytes({ method = 'GET', path, headers = {}, body }: RawRe
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`
 }
 
-/** Sends bytes over a connection of its own and collects what comes, until it ends or so many real milliseconds are over. */
+/** Real milliseconds that nothing but a connection that hangs takes. */
+const PATIENCE = 60_000
+
+/** How often it is looked whether enough has come, in real milliseconds, and how often that has to be so. */
+const LOOK = 5
+const LOOKS = 3
+
+/** Calls back when something holds, and what is on its way in this process has arrived. @returns stops looking */
+function whenHolds(holds: () => boolean, call: () => void): Cancel {
+  let count = 0
+  let cancel: Cancel = () => {}
+  const look = (): void => {
+    count = holds() ? count + 1 : 0
+    if (count === LOOKS) call()
+    else cancel = later(LOOK, look)
+  }
+  look()
+  return () => cancel()
+}
+
+/**
+ * Sends bytes over a connection of its own and collects what comes, until it ends or enough has come. Where nothing more is
+ * to come, say by which event of the server that is known, not how many milliseconds it takes.
+ */
 export function overSocket(
   port: number,
   bytes: string | readonly string[],
-  patience = 1_000,
+  isEnough?: (text: string) => boolean,
 ): Promise<WireView> {
   return new Promise((resolve) => {
     const pieces: Buffer[] = []
@@ -47,7 +70,13 @@ export function overSocket(
       socket.destroy()
       resolve({ text: Buffer.concat(pieces).toString('latin1'), pieces, end })
     }
-    const cancel = later(patience, () => done('open'))
+    const cancel =
+      isEnough === undefined
+        ? later(PATIENCE, () => done('open'))
+        : whenHolds(
+            () => isEnough(Buffer.concat(pieces).toString('latin1')),
+            () => done('open'),
+          )
     socket.on('data', (piece) => pieces.push(piece))
     socket.on('end', () => done('fin'))
     socket.on('error', () => end === 'open' && done('rst'))
@@ -68,8 +97,8 @@ export interface ClientCall {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** Real milliseconds after which the client gives up, with the error `timeout`. */
-  readonly patience?: number
+  /** The client gives up when this holds, with the error `timeout`. */
+  readonly givesUp?: () => boolean
 }
 
 /** A client of the tests: `fetch` or `node:http`, with the same view of what came. */
@@ -77,8 +106,11 @@ export type Client = (url: string, call?: ClientCall) => Promise<ClientView>
 
 export const viaFetch: Client = async (
   url,
-  { method = 'GET', headers = {}, body, patience = 2_000 } = {},
+  { method = 'GET', headers = {}, body, givesUp = () => false } = {},
 ) => {
+  const patience = new AbortController()
+  const timeout = new DOMException('The client has given up.', 'TimeoutError')
+  const cancel = whenHolds(givesUp, () => patience.abort(timeout))
   let status: number | undefined
   let seen: Record<string, string> = {}
   try {
@@ -86,7 +118,7 @@ export const viaFetch: Client = async (
       method,
       redirect: 'manual',
       headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-      signal: AbortSignal.timeout(patience),
+      signal: patience.signal,
       ...(body === undefined ? {} : { body }),
     })
     status = response.status
@@ -94,12 +126,14 @@ export const viaFetch: Client = async (
     return { status, headers: seen, body: await response.text(), error: undefined }
   } catch (error) {
     return { status, headers: seen, body: undefined, error: codeOf(error) }
+  } finally {
+    cancel()
   }
 }
 
 /** `agent`: connections to be used again; default: one of its own for each request. */
 export function viaHttp(agent: Agent = new Agent({ keepAlive: false })): Client {
-  return (url, { method = 'GET', headers = {}, body, patience = 2_000 } = {}) =>
+  return (url, { method = 'GET', headers = {}, body, givesUp = () => false } = {}) =>
     new Promise((resolve) => {
       let status: number | undefined
       let seen: Record<string, string> = {}
@@ -110,7 +144,7 @@ export function viaHttp(agent: Agent = new Agent({ keepAlive: false })): Client 
       const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
       const type = body === undefined ? {} : { 'content-type': 'application/json' }
       const req = httpRequest(url, { method, agent, headers: { ...type, ...length, ...headers } })
-      const cancel = later(patience, () => {
+      const cancel = whenHolds(givesUp, () => {
         give({ body: undefined, error: 'timeout' })
         req.destroy()
       })
@@ -137,7 +171,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The header that authenticates a request of the base world. */
+/** The header that authenticates a request of the base sandbox. */
 export function bearer(token: string): { readonly Authorization: string } {
   return { Authorization: `Bearer ${token}` }
 }

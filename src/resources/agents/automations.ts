@@ -1,45 +1,153 @@
 import * as z from 'zod'
-import { timestamp } from '../../kernel/fields.ts'
-import type { Caller } from '../../kernel/request/auth.ts'
-import { collection } from '../../kernel/state/collection.ts'
-import type { Transaction } from '../../kernel/state/store.ts'
-import { missing } from '../missing.ts'
-import { type OpaqueRecord, opaqueRecord } from '../opaque.ts'
-import { requireVisible } from '../visible.ts'
-import { requireAgent } from './agents.ts'
-import { cronExpression } from './cron.ts'
-import { agents } from './schema.ts'
+import { setting } from '../../core/assumptions.ts'
+import { successCreate, successDelete, successRead, successUpdate } from '../../core/core-assumptions.ts'
+import { anyObject } from '../../core/fields.ts'
+import { type EventHandler, idOf, operation, refOf, type Scope } from '../../core/operation.ts'
+import { shown } from '../../core/state/state.ts'
+import { eventId, SCHEDULE, type ScheduledEvent } from '../../core/time/scheduler.ts'
+import {
+  opaqueAnswer,
+  opaqueList,
+  opaqueListAnswer,
+  opaqueNew,
+  opaqueUpdate,
+  uncontracted,
+} from '../uncontracted.ts'
+import { nextOccurrence } from './cron.ts'
+import { dropQueued, queueRun } from './runs.ts'
+import { type Automation, automations, requireAgent, requireAutomation } from './schema.ts'
 
-const facts = () =>
-  z.strictObject({
-    agent_id: z.string(),
-    /** When it fires, on the virtual clock; null: never. */
-    schedule: cronExpression().nullable().default(null),
-    deleted_at: timestamp().nullable().default(null),
-  })
+const FIRE = 'automation.fire'
 
-export type Automation = OpaqueRecord<z.output<ReturnType<typeof facts>>>
+/**
+ * Brings the schedule in line with an automation: the next occurrence of its cron expression strictly after now, and
+ * nothing once it has no expression or is deleted. An event at the right instant is left alone.
+ */
+export function armAutomation(scope: Scope, automation: Automation): void {
+  const ref = refOf(automations, automation)
+  const { schedule, deleted_at } = automation._emulator
+  const due = schedule === null || deleted_at !== null ? undefined : nextOccurrence(schedule, scope.now)
+  if (schedule === null || due === undefined) {
+    scope.unschedule(ref, [FIRE])
+    return
+  }
+  const present = scope.tx.get(SCHEDULE, eventId(FIRE, ref)) as ScheduledEvent | undefined
+  if (present !== undefined && stands(present, schedule, due)) return
+  const description = `The automation fires and queues a run of its agent, as its schedule "${schedule}" says.`
+  scope.schedule({ kind: FIRE, ref, due, urgency: 'work', description })
+}
 
-export const automations = collection<Automation>({
-  name: 'automations',
-  label: 'automation',
-  schema: () => opaqueRecord(facts()),
-  check: ({ _emulator }, tx) => missing(tx, agents, _emulator.agent_id, '_emulator', 'agent_id'),
-  generate: ({ faker, newId, any }) => ({
-    id: newId(),
-    name: faker.hacker.verb(),
-    _emulator: { agent_id: any(agents).id, schedule: null, deleted_at: null },
-  }),
+// An occurrence that is due by now and has yet to run must not be lost either.
+function stands({ due_at }: ScheduledEvent, schedule: string, next: number): boolean {
+  const due = Date.parse(due_at)
+  return due === next || (due < next && nextOccurrence(schedule, due - 1) === due)
+}
+
+export const fireAutomation: EventHandler = {
+  kind: FIRE,
+  description: 'An automation fires: a run of its agent is queued, and its next occurrence is scheduled.',
+  // One that was deleted or lost its schedule since is left alone.
+  handle: (scope, { ref }) => {
+    const automation = scope.tx.in(automations).get(idOf(ref))
+    if (automation === undefined) return
+    const { agent_id, schedule, deleted_at } = automation._emulator
+    if (schedule === null || deleted_at !== null) return
+    queueRun(scope, {
+      agent_id,
+      automation_id: automation.id,
+      cause: 'The schedule of the automation was due.',
+    })
+    armAutomation(scope, automation)
+  },
+}
+
+export const queuedRuns = setting({
+  key: 'automations.queued_runs',
+  item: 'T35',
+  description: 'What happens to the queued runs of a deleted automation.',
+  schema: () => z.enum(['execute', 'drop']),
+  default: 'execute',
 })
 
-/** An automation that is not deleted, of an agent of the caller's teamspace, or `not_found`. */
-export function requireAutomation(
-  tx: Transaction,
-  caller: Caller,
-  params: Readonly<Record<string, string>>,
-): Automation {
-  const agent = requireAgent(tx, caller, params.agent_id)
-  return requireVisible(tx, automations, params.automation_id, ({ _emulator }) => {
-    return _emulator.agent_id === agent.id && _emulator.deleted_at === null
-  })
-}
+const collectionPath = '/agents/{agent_id}/automations'
+const recordPath = '/agents/{agent_id}/automations/{automation_id}'
+
+export const listAutomations = uncontracted({
+  name: 'automations.list',
+  method: 'GET',
+  path: collectionPath,
+  summary: 'List the automations of an agent',
+  success: successRead,
+  answer: opaqueListAnswer,
+  find: requireAgent,
+  handle: (request) => {
+    const { tx, target: agent } = request
+    const active = tx.in(automations).filter(({ _emulator }) => {
+      return _emulator.agent_id === agent.id && _emulator.deleted_at === null
+    })
+    return { body: opaqueList(active, request) }
+  },
+})
+
+export const createAutomation = uncontracted({
+  name: 'automations.create',
+  method: 'POST',
+  path: collectionPath,
+  summary: 'Create an automation',
+  success: successCreate,
+  answer: opaqueAnswer,
+  input: () => ({ body: anyObject() }),
+  find: requireAgent,
+  handle: ({ tx, body, target: agent, newId }) => {
+    const facts = { agent_id: agent.id, schedule: null, deleted_at: null }
+    return { body: shown(tx.in(automations).insert(opaqueNew(body, newId(), facts))) }
+  },
+})
+
+export const retrieveAutomation = uncontracted({
+  name: 'automations.retrieve',
+  method: 'GET',
+  path: recordPath,
+  summary: 'Retrieve an automation',
+  success: successRead,
+  answer: opaqueAnswer,
+  find: requireAutomation,
+  handle: ({ target }) => ({ body: shown(target) }),
+})
+
+export const updateAutomation = uncontracted({
+  name: 'automations.update',
+  method: 'PATCH',
+  path: recordPath,
+  summary: 'Update an automation',
+  success: successUpdate,
+  answer: opaqueAnswer,
+  input: () => ({ body: anyObject() }),
+  find: requireAutomation,
+  handle: ({ tx, body, target: automation }) => {
+    return { body: shown(tx.in(automations).put(opaqueUpdate(automation, body))) }
+  },
+})
+
+/** Soft: the record and the run history stay, and it fires no more. Specification: Delete automation. */
+export const deleteAutomation = operation({
+  name: 'automations.delete',
+  method: 'DELETE',
+  path: recordPath,
+  summary: 'Delete an automation',
+  section: 'Delete automation',
+  errorFormat: 'standard',
+  contract: true,
+  success: successDelete,
+  answer: () => z.strictObject({}),
+  find: requireAutomation,
+  handle: (request) => {
+    const { tx, target: automation, at, settings } = request
+    const deleted = { ...automation, _emulator: { ...automation._emulator, deleted_at: at } }
+    armAutomation(request, tx.in(automations).put(deleted))
+    if (settings.get(queuedRuns) === 'drop') {
+      dropQueued(request, ({ automation_id }) => automation_id === automation.id)
+    }
+    return { body: {} }
+  },
+})

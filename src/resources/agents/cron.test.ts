@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { END_OF_TIME } from '../../kernel/time/clock.ts'
-import { formatInstant } from '../../kernel/time/instant.ts'
+import { END_OF_TIME } from '../../core/time/clock.ts'
+import { formatInstant } from '../../core/time/instant.ts'
 import { cronExpression, nextOccurrence } from './cron.ts'
 
 const NOON = Date.parse('2026-03-01T12:00:00.000Z') // a Sunday

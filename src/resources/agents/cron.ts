@@ -1,14 +1,14 @@
 import { createRequire } from 'node:module'
 import type { Cron } from 'croner'
 import * as z from 'zod'
-import { END_OF_TIME } from '../../kernel/time/clock.ts'
-import { DAY } from '../../kernel/time/duration.ts'
-import { counted } from '../../kernel/words.ts'
+import { END_OF_TIME } from '../../core/time/clock.ts'
+import { DAY } from '../../core/time/instant.ts'
+import { counted } from '../../core/words.ts'
 
 type CronModule = typeof import('croner')
 
 // A bundler sees the plain require and wraps the package, still to be run on first use; in plain ESM that name does not
-// exist and createRequire takes over. A world without schedules never pays for it.
+// exist and createRequire takes over. A sandbox without schedules never pays for it.
 function cronModule(): CronModule {
   try {
     return require('croner') as CronModule
@@ -29,7 +29,7 @@ const WANTED =
 
 /**
  * A cron expression: 5 fields or 6 with the seconds in front, or a nickname (`@hourly`); at most 255 characters. One that
- * no day ever fits, such as 30 February, is refused: it is a slip, since an automation that never fires says so by null.
+ * no day ever fits, such as 30 February, is refused: it is a mistake, since an automation that never fires has null.
  */
 export function cronExpression(): z.ZodType<string> {
   return z.string().superRefine((expression, context) => {
@@ -73,8 +73,8 @@ function reasonOf({ message }: Error, expression: string): string {
 
 const FIELDS = '5-or-6-parts'
 
-/** A compiled expression takes 80 kB, so few are kept: more than a world's automations usually have. */
-const MOST_KEPT = 64
+/** A compiled expression takes 80 kB, so few are kept: more than a sandbox's automations usually have. */
+const MAX_KEPT = 64
 
 const kept = new Map<string, Cron>()
 
@@ -84,7 +84,7 @@ function compiled(expression: string): Cron {
   if (known !== undefined) return known
   const cron = new (cronModule().Cron)(expression, { utcOffset: 0, mode: FIELDS })
   const [oldest] = kept.keys()
-  if (kept.size >= MOST_KEPT && oldest !== undefined) kept.delete(oldest)
+  if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest)
   kept.set(expression, cron)
   return cron
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { seal } from '../../kernel/secrets.ts'
-import { buildWorld } from '../../kernel/state/starting-world.ts'
-import { ledger, workspaceService } from '../index.ts'
-import { eventTriggers } from './event-triggers.ts'
+import { seal } from '../../core/secrets.ts'
+import { buildStartingState } from '../../core/state/starting-state.ts'
+import { assumptions, workspaceService } from '../index.ts'
+import { eventTriggers } from './schema.ts'
 
 const start = {
   seed: 7,
@@ -30,9 +30,9 @@ async function generated(settings = {}) {
     ],
   }
   const fixtures = { collections, generate: counts }
-  const built = await buildWorld(fixtures, { ...start, settings }, workspaceService, ledger)
+  const built = await buildStartingState(fixtures, { ...start, settings }, workspaceService, assumptions)
   if ('issues' in built) throw new Error(JSON.stringify(built.issues))
-  return built.world.store
+  return built.state.store
 }
 
 test('records of agents are generated in any number, and hang together', async () => {
@@ -52,7 +52,7 @@ test('R069 generated triggers fit whatever the three providers are called', asyn
   expect(store.rows('event_triggers').size).toBe(60)
 })
 
-test('R119 the token of a generated template can be foretold, though the world keeps its digest only', async () => {
+test('R119 the token of a generated template can be foretold, though the sandbox keeps its digest only', async () => {
   const [template] = (await generated()).rows('agent_templates').values()
   expect(template).toMatchObject({ claim_token: seal('generated-claim-token-0') })
 })

@@ -1,24 +1,109 @@
-import type { Resource } from '../../kernel/operation.ts'
-import { listAgents } from './agents.ts'
-import { agentAssumptions } from './assumptions.ts'
+import type { Assumptions } from '../../core/assumptions.ts'
+import { successRead } from '../../core/core-assumptions.ts'
+import type { Resource } from '../../core/operation.ts'
+import { isOwn } from '../records.ts'
+import { opaqueList, opaqueListAnswer, uncontracted } from '../uncontracted.ts'
 import {
+  armAutomation,
   createAutomation,
   deleteAutomation,
+  fireAutomation,
   listAutomations,
+  queuedRuns,
   retrieveAutomation,
   updateAutomation,
-} from './automation-operations.ts'
-import { armAutomation, fireAutomation } from './automation-schedule.ts'
-import { type Automation, automations } from './automations.ts'
-import { agentTemplates, claimTemplate, generateTemplate } from './claim.ts'
-import { agentControls } from './controls.ts'
-import { eventTriggers } from './event-triggers.ts'
-import { armRun, executeRun, runHappenings } from './runs.ts'
-import { type AgentRun, agentRuns, agents } from './schema.ts'
-import { createTrigger, deleteTrigger, listTriggers, updateTrigger } from './trigger-operations.ts'
+} from './automations.ts'
+import { emitEvent } from './provider-events.ts'
+import { triggerSources } from './providers.ts'
+import { armRun, executeRun, keptRuns, listRuns, queueTime, runHappenings } from './runs.ts'
+import {
+  type AgentRun,
+  type Automation,
+  agentRuns,
+  agents,
+  automations,
+  eventTriggers,
+  triggerEvents,
+} from './schema.ts'
+import { agentTemplates, claimTemplate, generateTemplate } from './templates.ts'
+import { createTrigger, deleteTrigger, listTriggers, updateTrigger } from './triggers.ts'
+
+/** What the specification leaves open about agents, and the settings that decide it. */
+const agentAssumptions: Assumptions = {
+  items: [
+    {
+      id: 'U007',
+      open: 'What an entry of connectors holds.',
+      decision: 'Any object, as the record of the template has it; none where the record has none.',
+      reportedIn: 'response',
+    },
+    {
+      id: 'U008',
+      open: 'Identifiers of the three providers that emit events.',
+      decision: 'Three placeholders, until a setting names them; records with another source are refused.',
+      reportedIn: 'response',
+    },
+    {
+      id: 'U058',
+      open: 'What happens to events while a trigger is paused.',
+      decision:
+        'They are dropped, and not repeated when it is resumed. Only the control interface, which sent the event, reports that the trigger did not fire.',
+      reportedIn: 'nowhere',
+    },
+    {
+      id: 'U061',
+      open: 'Which event names there are.',
+      decision:
+        'Any with two parts that are not empty around one colon; a setting lists those that a client may give a trigger.',
+      reportedIn: 'response',
+    },
+    {
+      id: 'U062',
+      open: 'How conditions in natural language are evaluated.',
+      decision:
+        'They are not: the record of the trigger holds their verdict, _emulator.condition_verdict, by default true. No response shows it, only the runs do.',
+      reportedIn: 'nowhere',
+    },
+    {
+      id: 'U075',
+      open: 'How long the run history of an automation is retained.',
+      decision:
+        'The newest 1,000 runs of each automation and of each event trigger are kept, unless a setting says otherwise, and queued ones always; _emulator.runs_dropped of its record counts the others. No response shows a run.',
+      reportedIn: 'nowhere',
+    },
+    {
+      id: 'T31',
+      open: 'How a trigger goes back to one thread for all responses.',
+      decision:
+        'It cannot: the only value opens a thread per event, null is refused and leaving the field out keeps it. While it is unset, responses leave it out, and the first firing opens the thread that all share.',
+      reportedIn: 'nowhere',
+    },
+    {
+      id: 'T35',
+      open: 'What it means that an automation disappears from list and retrieve, which have no contract.',
+      decision:
+        'Both leave it out, and so do update and delete; its record and its runs stay. It fires no more, and its queued runs still execute unless a setting drops them. Automations fire by the cron expression in _emulator.schedule of their records, in UTC.',
+      reportedIn: 'nowhere',
+    },
+  ],
+  settings: [triggerSources, triggerEvents, queuedRuns, queueTime, keptRuns],
+}
+
+const listAgents = uncontracted({
+  name: 'agents.list',
+  method: 'GET',
+  path: '/agents',
+  summary: 'List agents',
+  success: successRead,
+  answer: opaqueListAnswer,
+  handle: (request) => {
+    const own = request.tx.in(agents).filter((agent) => isOwn(request.caller, agent))
+    return { body: opaqueList(own, request) }
+  },
+})
 
 /** Agents: their templates, the automations and event triggers that make them run, and the runs. */
-export const agentsRoom: Resource = {
+export const agentsResource: Resource = {
   name: 'agents',
   operations: [
     claimTemplate,
@@ -36,7 +121,7 @@ export const agentsRoom: Resource = {
   ],
   collections: [agents, agentTemplates, automations, eventTriggers, agentRuns],
   events: [fireAutomation, executeRun],
-  controls: agentControls,
+  controls: [emitEvent, listRuns],
   happenings: runHappenings,
   assumptions: agentAssumptions,
   arm: (scope, table, record) => {

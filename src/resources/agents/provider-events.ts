@@ -1,31 +1,33 @@
 import * as z from 'zod'
-import type { Settings } from '../../kernel/assumptions.ts'
-import type { JsonObject } from '../../kernel/json.ts'
-import type { Scope } from '../../kernel/operation.ts'
-import { type EventTrigger, eventTriggers, triggerEvent } from './event-triggers.ts'
-import { concerns, obstacle, type ProviderEvent } from './matches-event.ts'
+import type { Settings } from '../../core/assumptions.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { Control, Scope } from '../../core/operation.ts'
 import { givenSource, nameOfProvider } from './providers.ts'
 import { queueRun } from './runs.ts'
-import { type AgentRun, eventPayload } from './schema.ts'
+import { type AgentRun, type EventTrigger, eventPayload, eventTriggers, triggerEvent } from './schema.ts'
 
-/** A provider event as a test gives it: its source under the name that clients know. */
-export const emission = (settings: Settings): z.ZodType<Emission> =>
+const emission = (settings: Settings) =>
   z.strictObject({
     source: givenSource(settings),
     event: triggerEvent(),
     payload: eventPayload().default({}),
   })
 
-/** What a provider emits, and what it tells beside. */
-export interface Emission extends ProviderEvent {
-  readonly payload: Readonly<Record<string, unknown>>
+/** An event of a provider; its source under the name that records use. */
+export type Emission = z.output<ReturnType<typeof emission>>
+
+export const emitEvent: Control = {
+  name: 'provider-event',
+  method: 'POST',
+  path: '/provider-events',
+  summary:
+    'Emit an event of a provider: each trigger of each teamspace for this event fires, or reports why not',
+  body: emission,
+  handle: (scope, { body }) => emit(scope, body as Emission),
 }
 
-/**
- * Takes in what a provider emits: every trigger that it concerns makes its agent run, or is named with the reason why not.
- * A provider knows nothing of teamspaces, so the triggers of all of them are looked at. Specification: Inbound provider events.
- */
-export function takeIn(scope: Scope, emitted: Emission): JsonObject {
+// A provider knows nothing of teamspaces, so triggers of all of them can fire. Specification: Inbound provider events.
+function emit(scope: Scope, emitted: Emission): JsonObject {
   const { tx, settings, newId } = scope
   const id = newId()
   const concerned = tx.in(eventTriggers).filter((trigger) => concerns(trigger, emitted))
@@ -66,4 +68,26 @@ function threadFor({ tx, newUuid }: Scope, trigger: EventTrigger): string {
   const thread_id = newUuid()
   tx.in(eventTriggers).put({ ...trigger, _emulator: { ..._emulator, thread_id } })
   return thread_id
+}
+
+/** Whether an event is the one that a trigger waits for: the same provider and the same name, as it is written. */
+export function concerns(
+  trigger: Pick<EventTrigger, 'trigger_source' | 'trigger_event'>,
+  { source, event }: Pick<Emission, 'source' | 'event'>,
+): boolean {
+  return trigger.trigger_source === source && trigger.trigger_event === event
+}
+
+type Firing = Pick<EventTrigger, 'enabled' | 'run_conditions'> & {
+  readonly _emulator: Pick<EventTrigger['_emulator'], 'condition_verdict'>
+}
+
+/**
+ * Why a trigger does not fire on its event, in words; undefined when it does. Conditions in natural language are not
+ * evaluated: the record holds their verdict (U062).
+ */
+export function obstacle({ enabled, run_conditions, _emulator }: Firing): string | undefined {
+  if (!enabled) return 'The trigger is paused: enabled is false. The event is dropped, not kept for later.'
+  if (run_conditions === null || _emulator.condition_verdict) return undefined
+  return 'The run_conditions of the trigger do not hold: _emulator.condition_verdict of its record is false.'
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { type Settings, setting } from '../../kernel/assumptions.ts'
-import { nonEmptyText } from '../../kernel/fields.ts'
-import { oneOfNames } from '../names.ts'
+import { type Settings, setting } from '../../core/assumptions.ts'
+import { nonEmptyText } from '../../core/fields.ts'
+import { oneOfNames } from '../records.ts'
 
 /** What records call the three kinds of provider, whatever the settings name them. Specification: Event trigger. */
 export const providers = ['construction_management', 'document_collaboration', 'file_sharing'] as const
@@ -11,7 +11,7 @@ export type Provider = (typeof providers)[number]
 export const triggerSources = setting<readonly string[]>({
   key: 'names.trigger_sources',
   item: 'U008',
-  says: `Identifiers of the three providers whose events fire triggers, in this order: ${providers.join(', ')}.`,
+  description: `Identifiers of the three providers whose events fire triggers, in this order: ${providers.join(', ')}.`,
   schema: () =>
     z.array(nonEmptyText()).refine((names) => names.length === 3 && new Set(names).size === 3, {
       error: 'must be three different names',
@@ -39,7 +39,7 @@ export function givenSource(settings: Settings): z.ZodType<Provider> {
   return triggerSource(settings).transform((name) => providerOf(name, settings) as Provider) // it is one of the names
 }
 
-/** As a record has it: records may use the names of the settings too, but keep ours, so that a change of names breaks no world. */
+/** As a record has it: records may use the names of the settings too, but keep ours, so that a change of names breaks no sandbox. */
 export function recordedSource(settings: Settings): z.ZodType<Provider> {
   const read = (name: string) => providers.find((each) => each === name) ?? providerOf(name, settings)
   const names = [...new Set([...providers, ...settings.get(triggerSources)])].join(', ')

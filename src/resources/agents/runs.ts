@@ -1,29 +1,38 @@
-import type * as z from 'zod'
-import { type Settings, setting } from '../../kernel/assumptions.ts'
-import { duration } from '../../kernel/fields.ts'
-import { type EventHandler, type Happening, idOf, refOf, type Scope } from '../../kernel/operation.ts'
-import { END_OF_TIME } from '../../kernel/time/clock.ts'
-import { parseDuration } from '../../kernel/time/duration.ts'
-import { eventId, SCHEDULE, type ScheduledEvent } from '../../kernel/time/scheduler.ts'
-import { type AgentRun, agentRuns } from './schema.ts'
+import { type Settings, setting } from '../../core/assumptions.ts'
+import { durationUpTo, intBetween } from '../../core/fields.ts'
+import type { JsonObject } from '../../core/json.ts'
+import {
+  type Control,
+  type EventHandler,
+  type Happening,
+  idOf,
+  refOf,
+  type Scope,
+} from '../../core/operation.ts'
+import type { Transaction } from '../../core/state/transaction.ts'
+import { END_OF_TIME } from '../../core/time/clock.ts'
+import { parseDuration } from '../../core/time/instant.ts'
+import { eventId, SCHEDULE, type ScheduledEvent } from '../../core/time/scheduler.ts'
+import { type AgentRun, agentRuns, automations, eventTriggers, runsBySource, sourceOf } from './schema.ts'
 
 const EXECUTE = 'agent-run.execute'
 
-export const queueTime = setting<string>({
+export const queueTime = setting({
   key: 'agent_runs.queue_time',
   item: 'T35',
-  says: 'How long a run of an agent is queued before it executes, at most 3650d.',
-  schema: queueDuration,
+  description: 'How long a run of an agent is queued before it executes, at most 3650d.',
+  schema: () => durationUpTo('3650d'),
   default: '1s',
 })
 
-const LONGEST = parseDuration('3650d') ?? 0
-
-function queueDuration(): z.ZodType<string> {
-  return duration().refine((value) => (parseDuration(value) ?? 0) <= LONGEST, {
-    error: 'must be at most 3650d',
-  })
-}
+export const keptRuns = setting({
+  key: 'agent_runs.keep',
+  item: 'U075',
+  description:
+    'How many runs of each automation, and of each event trigger, are kept; a queued run is never dropped.',
+  schema: () => intBetween(1, 1_000_000),
+  default: 1_000,
+})
 
 /** What made an agent run. */
 export type Reason = Pick<AgentRun, 'agent_id' | 'cause'> & Partial<Omit<AgentRun, 'id' | 'status'>>
@@ -33,7 +42,7 @@ export function queueRun(scope: Scope, reason: Reason): AgentRun {
   const { tx, newId, at } = scope
   const { agent_id, cause, ...others } = reason
   // In the order of the schema, so that a document that is read again is the same text.
-  const run = tx.in(agentRuns).put({
+  const run = tx.in(agentRuns).insert({
     id: newId(),
     agent_id,
     automation_id: null,
@@ -48,7 +57,35 @@ export function queueRun(scope: Scope, reason: Reason): AgentRun {
     ...others,
   })
   armRun(scope, run)
+  dropOldest(scope, run)
   return run
+}
+
+// Without an end to the history, a clock that runs for a year fills the memory. Runs leave the queue in the order in which
+// they entered it, so nothing after a queued one can be dropped.
+function dropOldest({ tx, settings }: Scope, run: AgentRun): void {
+  const runs = tx.in(agentRuns)
+  const source = sourceOf(run)
+  const excess = runs.count(runsBySource, source) - settings.get(keptRuns)
+  if (excess <= 0) return
+  const old: AgentRun[] = []
+  for (const each of runs.having(runsBySource, source)) {
+    if (old.length === excess || each.status === 'queued') break
+    old.push(each)
+  }
+  for (const { id } of old) runs.delete(id)
+  if (old.length > 0) countDropped(tx, run, old.length)
+}
+
+function countDropped(tx: Transaction, { automation_id, trigger_id }: AgentRun, count: number): void {
+  const automation = automation_id === null ? undefined : tx.in(automations).get(automation_id)
+  const trigger = trigger_id === null ? undefined : tx.in(eventTriggers).get(trigger_id)
+  const counted = <T extends { readonly runs_dropped?: number | undefined }>(facts: T): T => {
+    return { ...facts, runs_dropped: (facts.runs_dropped ?? 0) + count }
+  }
+  if (automation !== undefined)
+    tx.in(automations).put({ ...automation, _emulator: counted(automation._emulator) })
+  if (trigger !== undefined) tx.in(eventTriggers).put({ ...trigger, _emulator: counted(trigger._emulator) })
 }
 
 /** Brings the schedule in line with a run: one that is queued executes when its time in the queue is over, or at once if that is past. */
@@ -66,7 +103,7 @@ export function armRun(scope: Scope, run: AgentRun): void {
     ref,
     due,
     urgency: 'work',
-    says: 'A run leaves the queue: its agent runs.',
+    description: 'A run leaves the queue: its agent runs.',
   })
 }
 
@@ -90,7 +127,7 @@ export function dropQueued(scope: Scope, chosen: (run: AgentRun) => boolean): vo
 
 export const executeRun: EventHandler = {
   kind: EXECUTE,
-  says: 'A run of an agent leaves the queue and is executed.',
+  description: 'A run of an agent leaves the queue and is executed.',
   // A record that was deleted or edited by hand since the event was scheduled is left alone.
   handle: ({ tx, at }, { ref }) => {
     const run = tx.in(agentRuns).get(idOf(ref))
@@ -98,14 +135,40 @@ export const executeRun: EventHandler = {
   },
 }
 
+export const listRuns: Control = {
+  name: 'runs',
+  method: 'GET',
+  path: '/agent-runs',
+  summary:
+    'List the runs of agents in the order in which they were queued, their threads, and how many runs were dropped',
+  handle: ({ tx }) => {
+    const data = [...tx.in(agentRuns)].sort((a, b) => Date.parse(a.queued_at) - Date.parse(b.queued_at))
+    const sources = [...tx.in(automations), ...tx.in(eventTriggers)]
+    const dropped = sources.reduce((sum, { _emulator }) => sum + (_emulator.runs_dropped ?? 0), 0)
+    return { object: 'list', data, dropped, threads: threadsOf(data) } as unknown as JsonObject
+  },
+}
+
+function threadsOf(runs: readonly AgentRun[]): { thread_id: string; runs: string[] }[] {
+  const threads = new Map<string, string[]>()
+  for (const { id, thread_id } of runs)
+    if (thread_id !== null) threads.set(thread_id, [...(threads.get(thread_id) ?? []), id])
+  return [...threads].map(([thread_id, ids]) => ({ thread_id, runs: ids }))
+}
+
 /** What scenarios can have a hook on. */
 export const runHappenings: readonly Happening[] = [
   {
     name: 'agent-run.queued',
-    says: 'A run of an agent has been queued.',
+    description: 'A run of an agent has been queued.',
     table: agentRuns.name,
     status: null,
   },
-  { name: 'agent-run.executed', says: 'An agent has run.', table: agentRuns.name, status: 'executed' },
-  { name: 'agent-run.dropped', says: 'A queued run was dropped.', table: agentRuns.name, status: 'dropped' },
+  { name: 'agent-run.executed', description: 'An agent has run.', table: agentRuns.name, status: 'executed' },
+  {
+    name: 'agent-run.dropped',
+    description: 'A queued run was dropped.',
+    table: agentRuns.name,
+    status: 'dropped',
+  },
 ]

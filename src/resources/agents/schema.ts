@@ -1,10 +1,15 @@
 import * as z from 'zod'
-import { anyObject, nonEmptyText, timestamp } from '../../kernel/fields.ts'
-import { collection } from '../../kernel/state/collection.ts'
-import { DAY } from '../../kernel/time/duration.ts'
-import { missing } from '../missing.ts'
-import { type OpaqueRecord, opaqueRecord } from '../opaque.ts'
+import { type Settings, setting } from '../../core/assumptions.ts'
+import { anyObject, nonEmptyText, text, timestamp } from '../../core/fields.ts'
+import type { Finder } from '../../core/operation.ts'
+import { collection } from '../../core/state/collection.ts'
+import type { Index } from '../../core/state/store.ts'
+import { DAY } from '../../core/time/instant.ts'
+import { refersTo, requireOwn, requireVisible } from '../records.ts'
 import { teamspaces } from '../teamspaces/schema.ts'
+import { type OpaqueRecord, opaqueRecord } from '../uncontracted.ts'
+import { cronExpression } from './cron.ts'
+import { nameOfProvider, providers, recordedSource, triggerSource } from './providers.ts'
 
 const agentFacts = () => z.strictObject({ teamspace_id: z.string() })
 
@@ -14,7 +19,7 @@ export const agents = collection<Agent>({
   name: 'agents',
   label: 'agent',
   schema: () => opaqueRecord(agentFacts()),
-  check: ({ _emulator }, tx) => missing(tx, teamspaces, _emulator.teamspace_id, '_emulator', 'teamspace_id'),
+  check: refersTo(teamspaces, '_emulator', 'teamspace_id'),
   generate: ({ faker, chance, newId, ago, any }) => ({
     id: newId(),
     name: `${faker.person.jobArea()} ${faker.person.jobType()}`,
@@ -23,13 +28,13 @@ export const agents = collection<Agent>({
   }),
 })
 
-/** What a run may keep of what a provider told: characters of JSON. One event can make many runs, and each keeps it. */
-const LONGEST_PAYLOAD = 65_536
+/** Characters of JSON in the payload of an event. One event can make many runs, and each keeps it. */
+const MAX_PAYLOAD_LENGTH = 65_536
 
-/** What a provider tells beside the name of its event: any object of at most 65,536 characters of JSON. */
+/** The payload of a provider event: any object of at most 65,536 characters of JSON. */
 export const eventPayload = () =>
-  anyObject().refine((payload) => JSON.stringify(payload).length <= LONGEST_PAYLOAD, {
-    error: `must have at most ${LONGEST_PAYLOAD} characters as JSON, because every run that it causes keeps it`,
+  anyObject().refine((payload) => JSON.stringify(payload).length <= MAX_PAYLOAD_LENGTH, {
+    error: `must have at most ${MAX_PAYLOAD_LENGTH} characters as JSON, because every run that it causes keeps it`,
   })
 
 const runRecord = () =>
@@ -44,12 +49,166 @@ const runRecord = () =>
     executed_at: timestamp().nullable().default(null),
     /** In words: what made the agent run. */
     cause: z.string().default(''),
-    /** The provider event that fired the trigger, and what it told. */
+    /** The provider event that fired the trigger, and its payload. */
     event_id: z.string().nullable().default(null),
     payload: eventPayload().nullable().default(null),
   })
 
 export type AgentRun = z.output<ReturnType<typeof runRecord>>
 
+/** What a run came from: an automation, a trigger, or else its agent, as `collection/id`. */
+export function sourceOf({ automation_id, trigger_id, agent_id }: AgentRun): string {
+  if (automation_id !== null) return `automations/${automation_id}`
+  return trigger_id === null ? `agents/${agent_id}` : `event_triggers/${trigger_id}`
+}
+
+export const runsBySource: Index<AgentRun> = { keyOf: sourceOf }
+
+/** How many runs are no longer kept, of what has `runs_dropped` among its facts. */
+export const droppedCount = () => z.int().min(0).optional()
+
 /** The run history of agents, which the API never shows. It outlives the automation or trigger that a run came from. */
 export const agentRuns = collection<AgentRun>({ name: 'agent_runs', label: 'agent run', schema: runRecord })
+
+const facts = () =>
+  z.strictObject({
+    agent_id: z.string(),
+    /** When it fires, on the virtual clock; null: never. */
+    schedule: cronExpression().nullable().default(null),
+    deleted_at: timestamp().nullable().default(null),
+    /** How many of its runs are no longer kept (U075). */
+    runs_dropped: droppedCount(),
+  })
+
+export type Automation = OpaqueRecord<z.output<ReturnType<typeof facts>>>
+
+export const automations = collection<Automation>({
+  name: 'automations',
+  label: 'automation',
+  schema: () => opaqueRecord(facts()),
+  check: refersTo(agents, '_emulator', 'agent_id'),
+  generate: ({ faker, newId, any }) => ({
+    id: newId(),
+    name: faker.hacker.verb(),
+    _emulator: { agent_id: any(agents).id, schedule: null, deleted_at: null },
+  }),
+})
+
+/** An agent of the caller's teamspace, or `not_found`. */
+export function requireAgent(finder: Finder): Agent {
+  return requireOwn(finder, agents, finder.params.agent_id)
+}
+
+/** An automation that is not deleted, of an agent of the caller's teamspace, or `not_found`. */
+export function requireAutomation(finder: Finder): Automation {
+  const agent = requireAgent(finder)
+  return requireVisible(finder.tx, automations, finder.params.automation_id, ({ _emulator }) => {
+    return _emulator.agent_id === agent.id && _emulator.deleted_at === null
+  })
+}
+
+export const triggerEvents = setting({
+  key: 'names.trigger_events',
+  item: 'U061',
+  description:
+    'The event names that a trigger may have, as ResourceName:eventType; an empty list allows any of that form.',
+  schema: () => z.array(triggerEvent()),
+  default: [],
+})
+
+/** `ResourceName:eventType` of at most 255 characters: two parts that are not empty, around the only colon (U061). */
+export function triggerEvent(): z.ZodType<string> {
+  return text(255)
+    .refine((value) => /^[^:]+:[^:]+$/.test(value), { error: 'must have the form ResourceName:eventType' })
+    .meta({ maxLength: 255, pattern: '^[^:]+:[^:]+$' })
+}
+
+/** The fields that a client may write. Specification: Update event trigger. */
+export const writable = {
+  enabled: () => z.boolean(),
+  trigger_event: (settings: Settings) => {
+    const known = settings.get(triggerEvents)
+    return triggerEvent().refine((value) => known.length === 0 || known.includes(value), {
+      error: `must be one of ${known.join(', ')} (the setting names.trigger_events)`,
+    })
+  },
+  name: () => text(255).nullable(),
+  description: () => text(1000).nullable(),
+  run_conditions: () => text(3000).nullable(),
+  response_thread: () => z.literal('create_new_thread_each_time'),
+} as const
+
+/** An event trigger as the API shows it; `response_thread` is absent while responses reuse one thread (T31). */
+export const shownTrigger = (settings: Settings) =>
+  z.strictObject({
+    object: z.literal('event_trigger').default('event_trigger'),
+    id: nonEmptyText(),
+    enabled: z.boolean(),
+    trigger_source: triggerSource(settings),
+    trigger_event: triggerEvent(),
+    name: writable.name().default(null),
+    description: writable.description().default(null),
+    run_conditions: writable.run_conditions().default(null),
+    response_thread: writable.response_thread().optional(),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+    warnings: z.array(z.strictObject({ code: nonEmptyText(), message: z.string() })).default([]),
+  })
+
+const triggerRecord = (settings: Settings) =>
+  shownTrigger(settings).extend({
+    trigger_source: recordedSource(settings),
+    _emulator: z.strictObject({
+      agent_id: z.string(),
+      /** Whether run_conditions hold: natural language is not evaluated (U062). */
+      condition_verdict: z.boolean().default(true),
+      /** The thread that responses share where response_thread is unset; null before the first one. */
+      thread_id: z.string().nullable().default(null),
+      /** How many of its runs are no longer kept (U075). */
+      runs_dropped: droppedCount(),
+    }),
+  })
+
+export type EventTrigger = z.output<ReturnType<typeof triggerRecord>>
+
+export const eventTriggers = collection<EventTrigger>({
+  name: 'event_triggers',
+  label: 'event trigger',
+  schema: triggerRecord,
+  check: refersTo(agents, '_emulator', 'agent_id'),
+  generate: ({ faker, chance, n, newId, ago, any }) => {
+    const created_at = ago(chance.int(1, 300) * DAY)
+    const event = `${faker.helpers.arrayElement(['File', 'Folder', 'Document'])}:created`
+    return {
+      object: 'event_trigger',
+      id: newId(),
+      enabled: n % 4 !== 3,
+      trigger_source: chance.pick(providers),
+      trigger_event: event,
+      name: `On ${event}`,
+      description: null,
+      run_conditions: n % 2 === 0 ? null : faker.lorem.sentence(),
+      ...(n % 3 === 0 ? { response_thread: 'create_new_thread_each_time' as const } : {}),
+      created_at,
+      updated_at: created_at,
+      warnings: [],
+      _emulator: { agent_id: any(agents).id, condition_verdict: true, thread_id: null },
+    }
+  },
+})
+
+/** A trigger with its provider under the name that clients know. */
+export function namedTrigger(
+  trigger: EventTrigger,
+  settings: Settings,
+): Omit<EventTrigger, 'trigger_source'> & { readonly trigger_source: string } {
+  return { ...trigger, trigger_source: nameOfProvider(trigger.trigger_source, settings) }
+}
+
+/** A trigger of an agent of the caller's teamspace, or `not_found`. */
+export function requireTrigger(finder: Finder): EventTrigger {
+  const agent = requireAgent(finder)
+  return requireVisible(finder.tx, eventTriggers, finder.params.trigger_id, ({ _emulator }) => {
+    return _emulator.agent_id === agent.id
+  })
+}

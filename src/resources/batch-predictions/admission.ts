@@ -1,79 +1,69 @@
 import * as z from 'zod'
-import { setting } from '../../kernel/assumptions.ts'
-import { refuse } from '../../kernel/errors.ts'
-import { intBetween, timestamp } from '../../kernel/fields.ts'
-import type { Request } from '../../kernel/operation.ts'
-import { type PolicyState, policyFields } from '../../kernel/request/rate-limiter.ts'
-import { SECOND } from '../../kernel/time/duration.ts'
-import type { Batch } from './batch.ts'
-import { countsAt } from './plan.ts'
-import { batches } from './schema.ts'
+import { setting } from '../../core/assumptions.ts'
+import { refuse } from '../../core/errors.ts'
+import { intBetween, timestamp } from '../../core/fields.ts'
+import type { Request } from '../../core/operation.ts'
+import { type PolicyState, policyFields } from '../../core/request/rate-limiter.ts'
+import { SECOND } from '../../core/time/instant.ts'
+import { batches } from './batches.ts'
+import { countsAt } from './outcomes.ts'
+import type { Batch } from './schema.ts'
 import { isTerminal } from './states.ts'
 
-/** A bound on batches or items, as a bare number or with the seconds after which a retry is advised. */
-export type Bound = number | { readonly limit: number; readonly retry_after_s?: number | undefined }
-
-/** How many batches an organization may create in so many seconds; 60 when a bare number is given. */
-export type Rate = number | { readonly limit: number; readonly window_s: number }
-
-/** As {@link Bound}; `until` names the instant at which the shortage is over. */
-export type Capacity =
-  | number
-  | {
-      readonly limit: number
-      readonly retry_after_s?: number | undefined
-      readonly until?: string | undefined
-    }
-
-const MOST = 1_000_000_000
 const RETRY_AFTER = 30
 const RATE_WINDOW = 60
 
-const limit = () => intBetween(0, MOST)
+const MAX_LIMIT = 1_000_000_000
+const limit = () => intBetween(0, MAX_LIMIT)
 const seconds = () => intBetween(1, 86_400)
 const FORM = 'must be null, an integer from 0, or an object such as'
 
-export const concurrencyPolicy = setting<Bound | null>({
+/** A bound as a bare number, or with the seconds after which a retry is advised. */
+const bound = () =>
+  z.union([limit(), z.strictObject({ limit: limit(), retry_after_s: seconds().optional() }), z.null()], {
+    error: `${FORM} {"limit": 5, "retry_after_s": 30}`,
+  })
+
+type Bound = NonNullable<z.output<ReturnType<typeof bound>>>
+
+export const concurrencyPolicy = setting({
   key: 'limits.admission.concurrency',
   item: 'U064',
-  says: 'How many unfinished batches an organization may have: null for any number, 5, or {"limit": 5, "retry_after_s": 30}.',
-  schema: () =>
-    z.union([limit(), z.strictObject({ limit: limit(), retry_after_s: seconds().optional() }), z.null()], {
-      error: `${FORM} {"limit": 5, "retry_after_s": 30}`,
-    }),
+  description:
+    'How many unfinished batches an organization may have: null for any number, 5, or {"limit": 5, "retry_after_s": 30}.',
+  schema: bound,
   default: null,
 })
 
-export const enqueuedItemsPolicy = setting<Bound | null>({
+export const enqueuedItemsPolicy = setting({
   key: 'limits.admission.enqueued_items',
   item: 'U064',
-  says: 'How many unfinished items the batches of an organization may have together: null, 10000, or {"limit": 10000, "retry_after_s": 30}.',
-  schema: concurrencyPolicy.schema,
+  description:
+    'How many unfinished items the batches of an organization may have together: null, 10000, or {"limit": 10000, "retry_after_s": 30}.',
+  schema: bound,
   default: null,
 })
 
-export const createRatePolicy = setting<Rate | null>({
+export const createRatePolicy = setting({
   key: 'limits.admission.create_rate',
   item: 'U064',
-  says: 'How many batches an organization may create in a sliding window: null, 10 (per 60 s), or {"limit": 10, "window_s": 60}.',
-  schema: () =>
-    z.union([limit(), z.strictObject({ limit: intBetween(1, MOST), window_s: seconds() }), z.null()], {
-      error: `${FORM} {"limit": 10, "window_s": 60}`,
-    }),
+  description:
+    'How many batches an organization may create in a sliding window: null, 10 (per 60 s), or {"limit": 10, "window_s": 60}.',
+  schema: () => {
+    const rate = z.strictObject({ limit: intBetween(1, MAX_LIMIT), window_s: seconds() })
+    return z.union([limit(), rate, z.null()], { error: `${FORM} {"limit": 10, "window_s": 60}` })
+  },
   default: null,
 })
 
-export const globalCapacityPolicy = setting<Capacity | null>({
+export const globalCapacityPolicy = setting({
   key: 'limits.admission.global_capacity',
   item: 'U064',
-  says: 'How many unfinished batches all organizations may have together: null, 100, or {"limit": 0, "until": "2026-01-01T00:00:00Z", "retry_after_s": 30} for a shortage that ends.',
+  description:
+    'How many unfinished batches all organizations may have together: null, 100, or {"limit": 0, "until": "2026-01-01T00:00:00Z", "retry_after_s": 30} for a shortage that ends.',
   schema: () => {
-    const whole = z.strictObject({
-      limit: limit(),
-      retry_after_s: seconds().optional(),
-      until: timestamp().optional(),
-    })
-    return z.union([limit(), whole, z.null()], {
+    const shortage = { limit: limit(), retry_after_s: seconds().optional(), until: timestamp().optional() }
+    return z.union([limit(), z.strictObject(shortage), z.null()], {
       error: `${FORM} {"limit": 0, "until": "2026-01-01T00:00:00Z"}`,
     })
   },
@@ -82,7 +72,7 @@ export const globalCapacityPolicy = setting<Capacity | null>({
 
 /** One policy that has no place for the batch. */
 interface Shortage extends PolicyState {
-  readonly says: string
+  readonly description: string
 }
 
 type Ask = Pick<Request<object, unknown>, 'tx' | 'now' | 'caller' | 'settings'>
@@ -95,9 +85,9 @@ export function admitBatch(ask: Ask, items: number): void {
   const shortage =
     concurrency(ask) ?? enqueuedItems(ask, items) ?? createRate(ask) ?? globalCapacity(ask) ?? undefined
   if (shortage === undefined) return
-  const { limit, remaining, wait, says } = shortage
+  const { limit, remaining, wait, description } = shortage
   refuse('rate_limit_exceeded', {
-    detail: says,
+    detail: description,
     mitigation: `Wait ${wait} s, as Retry-After says, or advance the virtual clock where it stands still.`,
     headers: policyFields(shortage),
     admission: {
@@ -117,8 +107,8 @@ function concurrency(ask: Ask): Shortage | undefined {
   const { limit, wait } = read(bound)
   const unfinished = ofOrganization(ask).filter(isUnfinished).length
   if (unfinished < limit) return undefined
-  const says = `The organization has ${unfinished} unfinished batches and may have ${limit}.`
-  return { policy: 'org-concurrency', limit, remaining: 0, wait, says }
+  const description = `The organization has ${unfinished} unfinished batches and may have ${limit}.`
+  return { policy: 'org-concurrency', limit, remaining: 0, wait, description }
 }
 
 function enqueuedItems(ask: Ask, items: number): Shortage | undefined {
@@ -130,8 +120,8 @@ function enqueuedItems(ask: Ask, items: number): Shortage | undefined {
     .reduce((sum, batch) => sum + countsAt(batch, ask.now).processing, 0)
   if (enqueued + items <= limit) return undefined
   const never = items > limit ? ' Waiting does not help: the batch alone has more.' : ''
-  const says = `The organization has ${enqueued} unfinished items, may have ${limit}, and asks for ${items} more.${never}`
-  return { policy: 'org-enqueued-items', limit, remaining: Math.max(0, limit - enqueued), wait, says }
+  const description = `The organization has ${enqueued} unfinished items, may have ${limit}, and asks for ${items} more.${never}`
+  return { policy: 'org-enqueued-items', limit, remaining: Math.max(0, limit - enqueued), wait, description }
 }
 
 function createRate(ask: Ask): Shortage | undefined {
@@ -145,8 +135,8 @@ function createRate(ask: Ask): Shortage | undefined {
   if (created.length < limit) return undefined
   const frees = (created[created.length - limit] ?? ask.now) + window * SECOND
   const wait = Math.max(1, Math.ceil((frees - ask.now) / SECOND))
-  const says = `The organization created ${created.length} batches within ${window} s and may create ${limit}.`
-  return { policy: 'org-create-rate', limit, remaining: 0, wait, window, says }
+  const description = `The organization created ${created.length} batches within ${window} s and may create ${limit}.`
+  return { policy: 'org-create-rate', limit, remaining: 0, wait, window, description }
 }
 
 function globalCapacity(ask: Ask): Shortage | undefined {
@@ -163,7 +153,7 @@ function globalCapacity(ask: Ask): Shortage | undefined {
     limit,
     remaining: 0,
     wait: over === undefined ? wait : Math.ceil(over / SECOND),
-    says: 'The service is short of capacity for batches.',
+    description: 'The service is short of capacity for batches.',
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Assumptions, OpenItem } from '../../kernel/assumptions.ts'
+import type { Assumption, Assumptions } from '../../core/assumptions.ts'
 import {
   concurrencyPolicy,
   createRatePolicy,
@@ -8,10 +8,10 @@ import {
 import * as settings from './settings.ts'
 
 const item =
-  (shows: OpenItem['shows']) =>
-  (id: string, open: string, reading: string): OpenItem => ({ id, open, reading, shows })
+  (reportedIn: Assumption['reportedIn']) =>
+  (id: string, open: string, decision: string): Assumption => ({ id, open, decision, reportedIn })
 
-const shown = item('answer')
+const shown = item('response')
 const universal = item('log')
 const silent = item('nowhere')
 
@@ -20,13 +20,13 @@ export const batchAssumptions: Assumptions = {
   items: [
     shown(
       'U010',
-      'The members of the error of a batch.',
-      'Those of problem details: type, title, status and detail; the control API may give any object, and under --strict it is empty.',
+      'The fields of the error of a batch.',
+      'Those of problem details: type, title, status and detail. The control API can give any object; under --strict it is empty.',
     ),
     shown(
       'U035',
       'The names of the item list and of the file reference.',
-      'items and file_id until settings say otherwise; under --strict a creation answers 501 until both are set.',
+      'items and file_id, unless settings name others. Under --strict a creation returns 501 until both are set.',
     ),
     shown(
       'U036',
@@ -36,12 +36,12 @@ export const batchAssumptions: Assumptions = {
     shown(
       'U037',
       'Which model a batch shows whose model id is deprecated.',
-      'The one that was asked for; the record holds the one that runs.',
+      'The requested one; the record holds the one that runs.',
     ),
     shown(
       'U038',
       'Which file formats have pages.',
-      'The file says: its number of pages, or null for a format without pages.',
+      'The record of the file has its number of pages, or null for a format without pages.',
     ),
     shown(
       'U039',
@@ -56,9 +56,9 @@ export const batchAssumptions: Assumptions = {
     shown(
       'U041',
       'What a cancel of a finalizing, completed, failed or expired batch does.',
-      'It is refused with 409, so that a client notices; a setting answers with the unchanged batch.',
+      'It is refused with 409, so that a client notices; with a setting it returns the unchanged batch.',
     ),
-    shown('U042', 'The answer to reading results too early.', 'A 409 problem; nothing is sent in part.'),
+    shown('U042', 'The response to reading results too early.', 'A 409 problem; nothing is sent in part.'),
     shown(
       'U047',
       'What results_url is relative to.',
@@ -73,12 +73,12 @@ export const batchAssumptions: Assumptions = {
     silent(
       'U050',
       'Whether a custom_id may be empty, and which characters it may have.',
-      'Any characters, and at least one; a setting accepts the empty string. What begins with emu: asks for a fault and is plain text under --strict.',
+      'Any characters, and at least one; a setting accepts the empty string. An id that begins with emu: requests a fault; under --strict it is plain text.',
     ),
     universal(
       'U054',
-      'When a batch moves on, and what becomes of its items.',
-      'After 2 s of validation, 200 ms per item with 50 at a time and 1 s of finalizing, every item having succeeded; all of it can be set for a world or a batch.',
+      'When a batch changes its status, and the outcomes of its items.',
+      'After 2 s of validation, 200 ms per item with 50 at a time and 1 s of finalizing, every item having succeeded; all of it can be set for a sandbox or a batch.',
     ),
     shown(
       'U055',
@@ -90,7 +90,7 @@ export const batchAssumptions: Assumptions = {
       'When results that may be removed are removed.',
       '29 days after creation to the millisecond; a setting delays it or leaves it to the control API.',
     ),
-    silent('U057', 'How long a terminal batch can be retrieved.', 'For good: nothing ever removes it.'),
+    silent('U057', 'How long a terminal batch can be retrieved.', 'Always: nothing removes it.'),
     shown(
       'U064',
       'Numbers of the admission policies, and the syntax of RateLimit and RateLimit-Policy.',
@@ -99,7 +99,7 @@ export const batchAssumptions: Assumptions = {
     silent(
       'T12',
       'What is checked at creation and what while validating.',
-      'At creation what the request alone tells; while validating what needs the file.',
+      'At creation everything that the request alone shows; while validating everything that needs the file.',
     ),
     shown(
       'T13',
@@ -109,7 +109,7 @@ export const batchAssumptions: Assumptions = {
     silent(
       'T14',
       'Two causes at one instant.',
-      'Items finish first, then the batch is finalized, then the window ends, then requests are heard.',
+      'Items finish first, then the batch is finalized, then the window ends, then requests are handled.',
     ),
     silent(
       'T15',
@@ -134,21 +134,21 @@ export const batchAssumptions: Assumptions = {
     silent(
       'T19',
       'The 422 among the error conditions.',
-      'The status member of an errored line; no request is answered with it.',
+      'The status field of an errored line; no response has it.',
     ),
     silent(
       'T29',
       'Whether results_url contains /v1.',
-      'It does, so that it resolves against the address of any request; where the path chooses the sandbox, its /@name comes first, and who created it by path sees it everywhere.',
+      'It does, so that it resolves against the address of any request. Where the path selects the sandbox, its /@name comes first; a batch created by path has it in every response.',
     ),
     silent(
       'T38',
       'Which state of a batch a delivery shows.',
-      'That of the instant at which it became terminal: a retry or a redelivery repeats it, also when the results have gone since.',
+      'That of the instant at which it became terminal. A retry or a redelivery repeats it, also after the results were removed.',
     ),
     silent(
       'T39',
-      'What the 100 MiB of a creation are counted in.',
+      'How the 100 MiB of a creation are counted.',
       'Bytes of the JSON after decoding, the last of the 104,857,600 included.',
     ),
   ],

@@ -1,35 +1,67 @@
 import * as z from 'zod'
-import { refuse } from '../../kernel/errors.ts'
-import { isObject, type JsonObject } from '../../kernel/json.ts'
-import { type Control, refOf, type Scope } from '../../kernel/operation.ts'
-import { formatInstant } from '../../kernel/time/instant.ts'
-import { byDue, eventId, SCHEDULE, type ScheduledEvent } from '../../kernel/time/scheduler.ts'
-import { shownBatch } from './answer.ts'
-import type { Batch } from './batch.ts'
-import { changePlan, completeNow, type Failure, failNow, type PlanChange } from './interventions.ts'
-import { cleanUp, expire } from './lifecycle.ts'
-import { outcomeRulesSchema } from './outcome-rules.ts'
+import { refuse } from '../../core/errors.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { type Control, refOf, type Scope } from '../../core/operation.ts'
+import { formatInstant } from '../../core/time/instant.ts'
+import { byDue, eventId, SCHEDULE, type ScheduledEvent } from '../../core/time/scheduler.ts'
+import { batches } from './batches.ts'
+import { cleanUp, expire, fail, isPhase, put, step } from './lifecycle.ts'
 import { invalidOutputs } from './outcomes.ts'
-import { paceChangeSchema } from './pace.ts'
-import { finishedAt, finishedItems } from './plan.ts'
+import { changePace, type PaceChange } from './pace.ts'
+import { shownBatch } from './responses.ts'
 import { batchEventKinds } from './schedule.ts'
-import { batches } from './schema.ts'
+import { type Batch, type Failure, failureFields, type OutcomeRule, type Plan, planFields } from './schema.ts'
 import { isTerminal } from './states.ts'
+import { finishedAt, finishedItems } from './work.ts'
 
-const planChange = (): z.ZodType<PlanChange> =>
-  z.strictObject({
-    pace: paceChangeSchema().optional(),
-    outcomes: outcomeRulesSchema().optional(),
-    hold: z.boolean().optional(),
-  })
+const planChange = () => z.strictObject({ ...planFields(), hold: z.boolean().optional() })
 
-const failure = (): z.ZodType<Failure> =>
-  z
-    .strictObject({
-      detail: z.string().optional(),
-      error: z.custom<JsonObject>(isObject, { error: 'must be an object' }).optional(),
-    })
-    .prefault({})
+export type PlanChange = z.output<ReturnType<typeof planChange>>
+
+/** Fails a batch that is validating or in progress. */
+export function failNow(
+  scope: Scope,
+  batch: Batch,
+  { detail = 'The batch was made to fail.', error }: Failure,
+): Batch {
+  return fail(scope, batch, { cause: detail, error })
+}
+
+/** Takes a batch through the phases that are left: every move is one that it could have made by itself, so that each timestamp is set. */
+export function completeNow(scope: Scope, batch: Batch): Batch {
+  let moved = step(scope, batch)
+  while (isPhase(moved.status)) moved = step(scope, moved)
+  return moved
+}
+
+/** Changes the plan of a batch that is not terminal. What is finished stays finished; a new pace counts from now on. */
+export function changePlan(scope: Scope, batch: Batch, { pace = {}, outcomes, hold }: PlanChange): Batch {
+  const { plan, progress } = batch._emulator
+  const released = hold === false ? releasedPhase(batch) : {}
+  const finished = finishedItems(batch, scope.now)
+  const changed: Plan = {
+    ...plan,
+    pace: changePace(plan.pace, { ...released, ...pace }),
+    stages: outcomes === undefined ? plan.stages : stagesWith(outcomes, plan, finished),
+  }
+  const held = hold ?? progress.held
+  const replaced = { ...batch, _emulator: { ...batch._emulator, plan: changed, progress } }
+  const timed = isPhase(batch.status) && changed.pace[batch.status] !== plan.pace[batch.status]
+  if (!timed && held === progress.held) return put(scope, replaced)
+  const begun = { ...progress, since: scope.at, done: finished, polls: 0, held }
+  return put(scope, { ...replaced, _emulator: { ...replaced._emulator, progress: begun } })
+}
+
+// A phase whose pace is to hold has no pace to go on at: letting go of it means that it ends.
+function releasedPhase({ status, _emulator: { plan } }: Batch): PaceChange {
+  return isPhase(status) && plan.pace[status] === 'hold' ? { [status]: 'immediate' } : {}
+}
+
+function stagesWith(outcomes: OutcomeRule[], { stages }: Plan, from: number): Plan['stages'] {
+  return [...stages.filter((stage) => stage.from < from), { from, outcomes }]
+}
+
+const failure = () => z.strictObject(failureFields()).prefault({})
 
 const nothing = (): z.ZodType => z.strictObject({}).prefault({})
 
@@ -39,14 +71,14 @@ export const batchControls: readonly Control[] = [
     name: 'show',
     method: 'GET',
     path: '/batches/{id}',
-    summary: 'Show the plan behind a batch, its counts now and the events ahead of it',
+    summary: 'Show the plan of a batch, its counts now and its future events',
     handle: (scope, { params }) => view(scope, batchOf(scope, params)),
   },
   {
     name: 'change',
     method: 'PATCH',
     path: '/batches/{id}',
-    summary: 'Change the pace or the outcomes of what is still to come, hold a batch or let it go on',
+    summary: 'Change the pace or the outcomes of unfinished items, hold or release a batch',
     body: planChange,
     handle: (scope, { params, body }) =>
       view(scope, change(scope, batchOf(scope, params), body as PlanChange)),
@@ -55,7 +87,7 @@ export const batchControls: readonly Control[] = [
     name: 'fail',
     method: 'POST',
     path: '/batches/{id}/fail',
-    summary: 'Fail a batch that is validating or in progress, with a detail or an error object of your own',
+    summary: 'Fail a batch that is validating or in progress, with a given detail or error object',
     body: failure,
     handle: (scope, { params, body }) => view(scope, failNow(scope, batchOf(scope, params), body as Failure)),
   },
@@ -71,7 +103,7 @@ export const batchControls: readonly Control[] = [
     name: 'complete',
     method: 'POST',
     path: '/batches/{id}/complete',
-    summary: 'Take a batch through the phases that are left, at once; it fails if its items do not validate',
+    summary: 'Complete a batch at once, through its remaining phases; it fails if its items do not validate',
     body: nothing,
     handle: (scope, { params }) => view(scope, completeNow(scope, batchOf(scope, params))),
   },
@@ -79,7 +111,7 @@ export const batchControls: readonly Control[] = [
     name: 'cleanup',
     method: 'POST',
     path: '/batches/{id}/cleanup',
-    summary: 'Remove the results of a terminal batch, however young they are',
+    summary: 'Remove the results of a terminal batch, at any age',
     body: nothing,
     handle: (scope, { params }) => {
       const batch = batchOf(scope, params)
@@ -125,7 +157,7 @@ function view(scope: Scope, batch: Batch): JsonObject {
     },
     ended,
     invalid_outputs: invalidOutputs(batch),
-    ahead: ahead.map(({ kind, due_at, urgency, says }) => ({ kind, due_at, urgency, says })),
+    ahead: ahead.map(({ kind, due_at, urgency, description }) => ({ kind, due_at, urgency, description })),
   }
   return shown as unknown as JsonObject
 }

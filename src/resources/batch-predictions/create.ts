@@ -1,20 +1,32 @@
-import { refuse } from '../../kernel/errors.ts'
-import { successCreate } from '../../kernel/open-items.ts'
-import { type Finder, operation, type Scope } from '../../kernel/operation.ts'
-import { hash } from '../../kernel/random.ts'
-import { formatInstant } from '../../kernel/time/instant.ts'
+import * as z from 'zod'
+import { didYouMean, type Settings } from '../../core/assumptions.ts'
+import { requiredIf, successCreate, unknownFields } from '../../core/core-assumptions.ts'
+import { refuse, refuseInvalid } from '../../core/errors.ts'
+import type { FieldKit } from '../../core/fields.ts'
+import { type Finder, operation, type Request, type Scope } from '../../core/operation.ts'
+import { hash } from '../../core/random.ts'
+import { formatInstant } from '../../core/time/instant.ts'
+import { REQUIRED } from '../../core/zod-issues.ts'
+import { type Cloud, teamspaces } from '../teamspaces/schema.ts'
 import { admitBatch } from './admission.ts'
-import { batchAnswer, noteBatch, shownBatch } from './answer.ts'
-import type { Plan } from './batch.ts'
-import { WINDOW } from './consistency.ts'
-import { createBody } from './create-input.ts'
-import type { BatchItem } from './items.ts'
-import { put } from './lifecycle.ts'
-import { askedByItems, NOTHING_ASKED } from './magic.ts'
-import { chooseModel } from './models.ts'
+import { WINDOW } from './batches.ts'
+import { type BatchItem, type Complain, checked, MAX_ITEMS, readItems } from './items.ts'
+import { insert } from './lifecycle.ts'
+import { askedByItems, checkItemForms, checkScript, NOTHING_ASKED } from './magic.ts'
 import { changePace, DEFAULT_PACE } from './pace.ts'
-import { excerpt } from './prompt.ts'
-import { defaultOutcomes, defaultPace, fileRefName, itemsName } from './settings.ts'
+import { noteBatch, shownBatch } from './responses.ts'
+import { type Batch, batchResponse, givenFields, outputSchemaSchema, type Plan } from './schema.ts'
+import {
+  defaultOutcomes,
+  defaultPace,
+  emptyCustomIds,
+  fileRefName,
+  itemsName,
+  type Model,
+  modelEcho,
+  models,
+  windowRequired,
+} from './settings.ts'
 
 /** 100 MiB of the decoded body. Specification: Limits / Batch predictions. */
 export const BODY_LIMIT = 104_857_600
@@ -26,21 +38,23 @@ export const createBatch = operation({
   path: '/batch-predictions',
   summary: 'Create a batch prediction',
   section: 'Create batch prediction',
-  dialect: 'problem',
+  errorFormat: 'problem',
   contract: true,
   bodyLimit: BODY_LIMIT,
   idempotent: true,
   success: successCreate,
-  answer: batchAnswer,
+  answer: batchResponse,
   input: (fields, settings) => ({ body: createBody(fields, settings) }),
   find: requireNames,
   handle: (request) => {
     const { body, caller, newId, now, at, note, pathPrefix } = request
-    const { prompt, output_schema, items, metadata = {} } = body
-    const model = chooseModel(body.model, request)
+    const { prompt, output_schema, model: modelId, completion_window: _, items, ...given } = body
+    // A field that a request may have and no record keeps does not compile.
+    const kept: Pick<Batch, keyof typeof given> = given
+    const model = chooseModel(modelId, request)
     admitBatch(request, items.length)
     const id = newId()
-    const batch = put(request, {
+    const batch = insert(request, {
       object: 'batch_prediction',
       id,
       status: 'validating',
@@ -55,7 +69,7 @@ export const createBatch = operation({
       cancelling_at: null,
       cancelled_at: null,
       expired_at: null,
-      metadata,
+      ...kept,
       error: null,
       results_url: null,
       _emulator: {
@@ -89,7 +103,7 @@ function newPlan(
   }
 }
 
-// The specification does not show the two names, and under --strict none is made up.
+// The specification does not show the two names, and under --strict none is invented.
 function requireNames({ assume }: Finder): void {
   const missing = [itemsName, fileRefName].filter((name) => assume(name) === null).map(({ key }) => key)
   if (missing.length === 0) return
@@ -97,4 +111,130 @@ function requireNames({ assume }: Finder): void {
     detail: 'The specification shows neither the name of the item list nor that of the file reference.',
     mitigation: `Give them in the settings: ${missing.map((key) => `"${key}"`).join(' and ')}.`,
   })
+}
+
+// The fields of a creation whose names are fixed.
+const bodyFields = (settings: Settings) => ({
+  prompt: z.string(),
+  output_schema: outputSchemaSchema(),
+  model: modelId(settings),
+  completion_window: requiredIf(settings.get(windowRequired), onlyWindow()),
+  ...givenFields(settings.strict ? undefined : checkScript),
+})
+
+type BatchBody = z.output<z.ZodObject<ReturnType<typeof bodyFields>>> & { readonly items: BatchItem[] }
+
+/**
+ * The body of a creation: checks everything that the request alone tells, and reports all faults at once (T12). Files are
+ * left to validation. Specification: Endpoints / Create batch prediction.
+ */
+function createBody({ object }: FieldKit, settings: Settings) {
+  const list = settings.get(itemsName) ?? 'items'
+  const body = object({ ...bodyFields(settings), [list]: itemList(settings) })
+  // A setting names the list; from here on it is `items`.
+  return body.transform((given: Record<string, unknown>) => {
+    const { [list]: items, ...fields } = given
+    return { ...fields, items } as BatchBody
+  })
+}
+
+function modelId(settings: Settings) {
+  const known = settings.get(models)
+  return z
+    .string()
+    .min(1, { error: 'must not be empty' })
+    .superRefine((id, context) => {
+      const message = unknownModel(id, known)
+      if (message !== undefined) context.addIssue({ code: 'custom', message })
+    })
+}
+
+function onlyWindow() {
+  return z.literal('24h', {
+    error: ({ input }) => (input === undefined ? REQUIRED : 'must be "24h", the only window'),
+  })
+}
+
+function itemList(settings: Settings) {
+  const file = settings.get(fileRefName) ?? 'file_id'
+  const form = {
+    file,
+    emptyIds: settings.get(emptyCustomIds) === 'accept',
+    refuseUnknown: settings.get(unknownFields) === 'reject',
+  }
+  const item = {
+    type: 'object',
+    properties: {
+      custom_id: { type: 'string', minLength: form.emptyIds ? 0 : 1, maxLength: 128 },
+      [file]: { type: 'string', minLength: 1 },
+      page: { type: 'integer', minimum: 1 },
+    },
+    required: ['custom_id', file],
+  }
+  const read = (value: unknown, complain: Complain): BatchItem[] => {
+    const items = readItems(value, form, complain)
+    // Where items are wrong the others have moved up, and the request is refused anyway.
+    const isWhole = Array.isArray(value) && items.length === value.length
+    if (isWhole && !settings.strict) checkItemForms(items, complain)
+    return items
+  }
+  return checked(read, {
+    type: 'array',
+    minItems: 1,
+    maxItems: MAX_ITEMS,
+    items: item,
+  })
+}
+
+/** The model that a batch shows and the one that runs. */
+export interface ChosenModel {
+  readonly shown: string
+  readonly effective: string
+}
+
+/** What is wrong with a model id that no cloud has; undefined for a listed one, and for any while no list is given (U036). */
+export function unknownModel(id: string, list: readonly Model[]): string | undefined {
+  if (list.length === 0 || list.some((model) => model.id === id)) return undefined
+  return `there is no model with the id "${id}"${didYouMean(
+    id,
+    list.map((model) => model.id),
+  )}`
+}
+
+/**
+ * The model for a batch of the caller's teamspace, or a refusal where the cloud of the teamspace does not have it. A
+ * deprecated id is accepted and runs as another. Specification: Endpoints / Create batch prediction.
+ */
+export function chooseModel(
+  id: string,
+  { tx, caller, assume }: Pick<Request<object, unknown>, 'tx' | 'caller' | 'assume'>,
+): ChosenModel {
+  const listed = assume(models).find((model) => model.id === id)
+  if (listed === undefined) return { shown: id, effective: id }
+  const cloud = tx.in(teamspaces).get(caller.teamspace_id)?.cloud_provider
+  if (cloud !== undefined && !listed.clouds.includes(cloud)) {
+    refuseInvalid([{ pointer: '/model', detail: foreignModel(listed, cloud) }])
+  }
+  if (listed.runs_as === undefined) return { shown: id, effective: id }
+  return { shown: assume(modelEcho) === 'effective' ? listed.runs_as : id, effective: listed.runs_as }
+}
+
+function foreignModel({ id }: Model, cloud: Cloud): string {
+  return cloud === 'cloud_a'
+    ? `the model "${id}" is not served natively by the cloud of this teamspace`
+    : `the model "${id}" is exclusive to another cloud than that of this teamspace`
+}
+
+/** A longer prompt is kept as an excerpt of this many UTF-16 units and a note of its length. */
+export const MAX_KEPT_PROMPT_LENGTH = 65_536
+
+/**
+ * What a batch keeps of its prompt. No model reads it and no response shows it, so 100 MiB of it need not stay in
+ * memory, in the state file and in its log.
+ */
+export function excerpt(prompt: string): string {
+  if (prompt.length <= MAX_KEPT_PROMPT_LENGTH) return prompt
+  // A slice alone would keep the whole prompt in memory.
+  const start = Buffer.from(prompt.slice(0, MAX_KEPT_PROMPT_LENGTH), 'utf16le').toString('utf16le')
+  return `${start}... (${prompt.length} characters)`
 }

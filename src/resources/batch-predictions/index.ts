@@ -1,22 +1,23 @@
-import type { Resource } from '../../kernel/operation.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { Happening, Resource } from '../../core/operation.ts'
 import { batchAssumptions } from './assumptions.ts'
-import type { Batch } from './batch.ts'
+import { batches } from './batches.ts'
 import { batchControls } from './controls.ts'
 import { createBatch } from './create.ts'
-import { batchEvents } from './events.ts'
+import { batchEvents } from './lifecycle.ts'
 import { batchMagic } from './magic.ts'
 import { batchMilestone } from './milestone.ts'
 import { batchMoves } from './moves.ts'
-import { batchNotices } from './notices.ts'
 import { cancelBatch, retrieveBatch, retrieveResults } from './operations.ts'
 import { batchPresets } from './presets/index.ts'
-import { batchProblems } from './problems.ts'
+import { batchProblems, shownBatch } from './responses.ts'
 import { arm } from './schedule.ts'
-import { batches } from './schema.ts'
-import { batchHappenings, batchScript } from './script.ts'
+import type { Batch } from './schema.ts'
+import { defaultOutcomes, defaultPace } from './settings.ts'
+import { type BatchStatus, batchNotices, batchStatuses, isTerminal, noticeOf } from './states.ts'
 
 /** Batch predictions: creation, a lifecycle in virtual time, results and cancelling. */
-export const batchPredictionsRoom: Resource = {
+export const batchPredictionsResource: Resource = {
   name: 'batch-predictions',
   operations: [createBatch, retrieveBatch, retrieveResults, cancelBatch],
   collections: [batches],
@@ -29,9 +30,27 @@ export const batchPredictionsRoom: Resource = {
   moves: batchMoves,
   magic: batchMagic,
   presets: batchPresets,
-  happenings: batchHappenings,
-  script: batchScript,
+  happenings: [
+    {
+      name: 'batch.created',
+      description: 'A batch prediction has been created.',
+      table: batches.name,
+      status: null,
+    },
+    ...batchStatuses.filter((status) => status !== 'validating').map((each) => become(`batch.${each}`, each)),
+    ...batchStatuses.filter(isTerminal).map((each) => become(noticeOf(each), each)),
+  ],
+  script: {
+    table: batches.name,
+    show: (record, at) => shownBatch(record as Batch, at) as unknown as JsonObject,
+    moves: batchControls.filter(({ method }) => method !== 'GET'),
+    short: { pace: defaultPace, outcomes: defaultOutcomes },
+  },
   arm: (scope, table, record) => {
     if (table === batches.name) arm(scope, record as Batch)
   },
+}
+
+function become(name: string, status: BatchStatus): Happening {
+  return { name, description: `A batch prediction has become ${status}.`, table: batches.name, status }
 }

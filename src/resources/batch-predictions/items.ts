@@ -1,8 +1,9 @@
-import { codePoints } from '../../kernel/fields.ts'
-import { isObject } from '../../kernel/json.ts'
-import { REQUIRED } from '../../kernel/zod-issues.ts'
+import * as z from 'zod'
+import { codePoints } from '../../core/fields.ts'
+import { type Issue, isObject } from '../../core/json.ts'
+import { REQUIRED } from '../../core/zod-issues.ts'
 
-/** One submitted item, under the names in which it is stored, whatever the API calls its members. */
+/** One submitted item, under the names of the record; settings name its fields in the API. */
 export interface BatchItem {
   readonly custom_id: string
   readonly file_id: string
@@ -11,16 +12,16 @@ export interface BatchItem {
 }
 
 /** Specification: Limits / Batch predictions. */
-export const MOST_ITEMS = 5_000
-const LONGEST_CUSTOM_ID = 128
+export const MAX_ITEMS = 5_000
+const MAX_CUSTOM_ID_LENGTH = 128
 
 /** How items are written where they are read from. */
 export interface ItemForm {
-  /** Name of the member that refers to the file. */
+  /** Name of the field that refers to the file. */
   readonly file: string
   /** Whether an empty `custom_id` is accepted (U050). */
   readonly emptyIds: boolean
-  /** Whether a member that items do not have is an issue (U018). */
+  /** Whether an unknown field is an issue (U018). */
   readonly refuseUnknown: boolean
 }
 
@@ -36,8 +37,8 @@ export function readItems(value: unknown, form: ItemForm, complain: Complain): B
     complain([], value === undefined ? REQUIRED : 'must be an array of items')
     return []
   }
-  if (value.length < 1 || value.length > MOST_ITEMS) {
-    complain([], `must have 1 to ${MOST_ITEMS} items, and has ${value.length}`)
+  if (value.length < 1 || value.length > MAX_ITEMS) {
+    complain([], `must have 1 to ${MAX_ITEMS} items, and has ${value.length}`)
     return []
   }
   const items: BatchItem[] = []
@@ -70,7 +71,7 @@ function readItem(raw: unknown, { file, emptyIds }: ItemForm): BatchItem | undef
 // At most 128 UTF-16 units are at most 128 code points: only longer ids have to be counted.
 function isCustomId(id: string, emptyIds: boolean): boolean {
   if (id === '') return emptyIds
-  return id.length <= LONGEST_CUSTOM_ID || codePoints(id) <= LONGEST_CUSTOM_ID
+  return id.length <= MAX_CUSTOM_ID_LENGTH || codePoints(id) <= MAX_CUSTOM_ID_LENGTH
 }
 
 function isPage(page: unknown): page is number {
@@ -90,7 +91,7 @@ function explain(
   if (custom_id === undefined) complain([index, 'custom_id'], REQUIRED)
   else if (name === undefined) complain([index, 'custom_id'], 'must be a string')
   else if (!isCustomId(name, emptyIds)) {
-    const bounds = emptyIds ? `at most ${LONGEST_CUSTOM_ID}` : `1 to ${LONGEST_CUSTOM_ID}`
+    const bounds = emptyIds ? `at most ${MAX_CUSTOM_ID_LENGTH}` : `1 to ${MAX_CUSTOM_ID_LENGTH}`
     complain([index, 'custom_id'], `must have ${bounds} characters (Unicode code points)`, name)
   }
   if (file_id === undefined) complain([index, file], REQUIRED, name)
@@ -100,11 +101,45 @@ function explain(
     complain([index, 'page'], 'must be an integer from 1, or be left out', name)
   if (!refuseUnknown) return
   for (const key of Object.keys(raw)) {
-    if (!['custom_id', 'page', file].includes(key)) complain([index, key], 'is not a known member', name)
+    if (!['custom_id', 'page', file].includes(key)) complain([index, key], 'is not a known field', name)
   }
 }
 
 function repeated(list: readonly unknown[], id: string): string {
   const first = list.findIndex((each) => isObject(each) && each.custom_id === id)
-  return `is already the custom_id of the item at index ${first}; a custom_id stands once in a batch`
+  return `is already the custom_id of the item at index ${first}; a custom_id occurs once in a batch`
+}
+
+/**
+ * A schema around a check of our own: the value passes through as the check returns it, and every complaint becomes an
+ * issue at its place. `describe` is the JSON Schema that documents it.
+ */
+export function checked<T>(
+  check: (value: unknown, complain: Complain) => T,
+  describe: Readonly<Record<string, unknown>>,
+) {
+  return z
+    .unknown()
+    .transform((input, context): T => {
+      const before = context.issues.length
+      const value = check(input, (path, message, custom_id) => {
+        const params = custom_id === undefined ? {} : { params: { custom_id } }
+        context.issues.push({ code: 'custom', message, input, path: [...path], ...params })
+      })
+      return context.issues.length > before ? z.NEVER : value
+    })
+    .meta(describe)
+}
+
+/** Complains of issues that name their places by JSON Pointer. */
+export function complainAll(issues: readonly Issue[], complain: Complain): void {
+  for (const { pointer, detail } of issues) complain(keysOf(pointer), detail)
+}
+
+// A pointer is '' for the whole, else every key follows a slash.
+function keysOf(pointer: string): string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
 }

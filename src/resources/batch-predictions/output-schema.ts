@@ -1,13 +1,14 @@
-import { type Issue, isObject, type Json, type JsonObject, pointer } from '../../kernel/json.ts'
-import { CannotSatisfy, outputGenerator } from './generate-output.ts'
-import { validatorOfSchema } from './output/ajv.ts'
-import { contradictions } from './output/contradictions.ts'
-import { DIALECT, dialectIssues, placesAround } from './output/dialect.ts'
-import { subschemas } from './output/keywords.ts'
-import { attempt } from './output/maker.ts'
-import { perSchema } from './output/memo.ts'
-import { compilePattern } from './output/pattern.ts'
-import { UnsupportedPattern } from './output/pattern-syntax.ts'
+import { type Issue, isObject, type Json, type JsonObject, pointer } from '../../core/json.ts'
+import { validatorOfSchema } from '../../json-schema/ajv.ts'
+import { clauseOf, helper } from '../../json-schema/clause.ts'
+import { SchemaCompiler } from '../../json-schema/compiler.ts'
+import { contradictions } from '../../json-schema/contradictions.ts'
+import { DIALECT, dialectIssues, placesAround } from '../../json-schema/dialect.ts'
+import { subschemas } from '../../json-schema/keywords.ts'
+import { attempt, CannotSatisfy, type Chance, checked } from '../../json-schema/maker.ts'
+import { perSchema } from '../../json-schema/memo.ts'
+import { compilePattern } from '../../json-schema/pattern.ts'
+import { UnsupportedPattern } from '../../json-schema/pattern-syntax.ts'
 
 /** The keywords that the service does not support (Limits, Batch predictions), each with the way out. */
 const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
@@ -32,7 +33,7 @@ const MAX_ISSUES = 1_000
  * Everything that keeps a schema from being the `output_schema` of a batch: not valid JSON Schema 2020-12, a
  * root that is not an object, a keyword that the service does not support, or a demand that no output can meet.
  * Every pointer starts with `at`, the JSON Pointer of the schema itself. An empty list means that the schema can
- * be used; formats that nobody knows are no fault, they are taken as annotations.
+ * be used; unknown formats are no fault, they are annotations.
  */
 export function checkOutputSchema(schema: unknown, at: string): Issue[] {
   if (!isObject(schema))
@@ -130,7 +131,7 @@ function rootIssues(schema: JsonObject): Issue[] {
   if ($schema !== undefined && $schema !== DIALECT && $schema !== `${DIALECT}#`)
     issues.push({
       pointer: '/$schema',
-      detail: `$schema has to be ${DIALECT}, the only supported dialect, or left out`,
+      detail: `$schema has to be ${DIALECT}, the only supported version of JSON Schema, or left out`,
     })
   return issues
 }
@@ -168,3 +169,33 @@ function patternIssues({ pattern }: JsonObject, at: string): Issue[] {
     return [{ pointer: `${at}/pattern`, detail }]
   }
 }
+
+export { CannotSatisfy, type Chance } from '../../json-schema/maker.ts'
+
+/** Makes one output. The same chance gives the same output; it never fails and always satisfies the schema. */
+export type OutputGenerator = (chance: Chance) => JsonObject
+
+/**
+ * Compiles a schema that `checkOutputSchema` has accepted into a generator of outputs (Limits, Batch
+ * predictions). Optional properties are always there unless a bound such as `maxProperties` or another schema
+ * rules them out. Throws `CannotSatisfy` where no output can be found; one is made at once to be sure.
+ *
+ * @example
+ * const generate = outputGenerator({ type: 'object', properties: { total: { type: 'integer', minimum: 1 } } })
+ * generate(chance) // { total: 417 }
+ */
+export const outputGenerator: (schema: JsonObject) => OutputGenerator = perSchema((schema) => {
+  const root = clauseOf(schema, '')
+  const compiler = new SchemaCompiler(schema)
+  const otherwise = new CannotSatisfy(
+    '',
+    'type',
+    'no output was found that satisfies the whole schema; loosen the keywords that work against each other',
+  )
+  const whole = helper({ type: 'object' }, '')
+  const maker = checked(compiler.compile([whole, root], 0), validatorOfSchema(schema), otherwise)
+  return (chance) => {
+    const output = maker.make(chance)
+    return isObject(output) ? output : {}
+  }
+})

@@ -1,48 +1,20 @@
 import * as z from 'zod'
-import { duration, intBetween } from '../../kernel/fields.ts'
-import { DAY, parseDuration } from '../../kernel/time/duration.ts'
+import { durationUpTo, intBetween } from '../../core/fields.ts'
+import { parseDuration } from '../../core/time/instant.ts'
 
-/** How a phase passes: `immediate`, `hold` (until released), a duration, or after so many polls. */
-export type PhasePace = string | { readonly polls: number }
-
-/** As {@link PhasePace} for the items: also so long per item, so many at a time (1 when left out). */
-export type ItemPace = PhasePace | { readonly per_item: string; readonly concurrency?: number | undefined }
-
-/** The pace of a whole batch. */
-export interface Pace {
-  readonly validating: PhasePace
-  readonly in_progress: ItemPace
-  readonly finalizing: PhasePace
-}
-
-/** The pace of a batch that nobody gave another. */
-export const DEFAULT_PACE: Pace = {
-  validating: '2s',
-  in_progress: { per_item: '200ms', concurrency: 50 },
-  finalizing: '1s',
-}
-
-/** Some phases of a pace; the others keep what they have. */
-export type PaceChange = { readonly [Phase in keyof Pace]?: Pace[Phase] | undefined }
-
-// Longer phases could end beyond the last instant that a timestamp can name.
-const LONGEST = 3650 * DAY
-
-/** A duration of at most ten years. */
-export function phaseDuration(): z.ZodType<string> {
-  return duration().refine((value) => (parseDuration(value) ?? 0) <= LONGEST, {
-    error: 'must be at most 3650d',
-  })
-}
+/** A duration of at most ten years: a longer phase could end after the last instant that a timestamp can name. */
+export const phaseDuration = () => durationUpTo('3650d')
 
 const PHASE = '"immediate", "hold", a duration such as 2s, or {"polls": 3}'
 
+/** How a phase passes: at once, never (until released), in a duration, or after a number of polls. */
 function phasePace() {
   const polls = z.strictObject({ polls: intBetween(1, 1_000_000) })
   const named = z.enum(['immediate', 'hold'])
   return z.union([named, phaseDuration(), polls], { error: `must be ${PHASE}` })
 }
 
+/** Items can also pass at a duration for each, `concurrency` at a time (1 when left out). */
 function itemPace() {
   const perItem = z.strictObject({ per_item: phaseDuration(), concurrency: intBetween(1, 5_000).optional() })
   return z.union([...phasePace().options, perItem], {
@@ -50,18 +22,23 @@ function itemPace() {
   })
 }
 
-/** The whole pace of a batch. */
-export function paceSchema(): z.ZodType<Pace> {
-  return z.strictObject({ validating: phasePace(), in_progress: itemPace(), finalizing: phasePace() })
-}
+/** The pace of a whole batch. */
+export const paceSchema = () =>
+  z.strictObject({ validating: phasePace(), in_progress: itemPace(), finalizing: phasePace() })
 
-/** What a setting or the control API says about some of the phases. */
-export function paceChangeSchema(): z.ZodType<PaceChange> {
-  return z.strictObject({
-    validating: phasePace().optional(),
-    in_progress: itemPace().optional(),
-    finalizing: phasePace().optional(),
-  })
+/** Some phases of a pace; the others keep theirs. */
+export const paceChangeSchema = () => paceSchema().partial()
+
+export type Pace = z.output<ReturnType<typeof paceSchema>>
+export type PhasePace = Pace['finalizing']
+export type ItemPace = Pace['in_progress']
+export type PaceChange = z.output<ReturnType<typeof paceChangeSchema>>
+
+/** The pace of a batch without settings. */
+export const DEFAULT_PACE: Pace = {
+  validating: '2s',
+  in_progress: { per_item: '200ms', concurrency: 50 },
+  finalizing: '1s',
 }
 
 /** A pace with some phases changed. */

@@ -1,15 +1,13 @@
-import type { Settings } from '../../kernel/assumptions.ts'
-import { refOf, type Scope } from '../../kernel/operation.ts'
-import { DAY, parseDuration } from '../../kernel/time/duration.ts'
-import { formatInstant } from '../../kernel/time/instant.ts'
-import { eventId, type NewEvent, SCHEDULE, type ScheduledEvent } from '../../kernel/time/scheduler.ts'
-import { counted } from '../../kernel/words.ts'
-import type { Batch } from './batch.ts'
+import type { Settings } from '../../core/assumptions.ts'
+import { refOf, type Scope } from '../../core/operation.ts'
+import { DAY, formatInstant, parseDuration } from '../../core/time/instant.ts'
+import { eventId, type NewEvent, SCHEDULE, type ScheduledEvent } from '../../core/time/scheduler.ts'
+import { counted } from '../../core/words.ts'
+import { batches } from './batches.ts'
 import { beatOf, type PhasePace, timeUntil } from './pace.ts'
-import { itemBeat } from './plan.ts'
-import { batches } from './schema.ts'
+import type { Batch } from './schema.ts'
 import { cancelDelay, cleanup, expireInValidating } from './settings.ts'
-import { loadOf, timeUntilLoad } from './stragglers.ts'
+import { itemBeat, loadOf, timeUntilLoad } from './work.ts'
 
 /** How long after creation results stay. Specification: Limits / Batch predictions, result retention. */
 const RETENTION = 29 * DAY
@@ -52,19 +50,19 @@ function workAhead(batch: Batch, ref: string, settings: Settings): Ahead[] {
   const { plan, progress, request } = batch._emulator
   const since = Date.parse(progress.since)
   const total = request.items.length
-  const work = (kind: BatchEventKind, after: number | undefined, says: string): Ahead[] =>
-    after === undefined ? [] : [{ kind, ref, due: since + after, urgency: 'work', says }]
+  const work = (kind: BatchEventKind, after: number | undefined, description: string): Ahead[] =>
+    after === undefined ? [] : [{ kind, ref, due: since + after, urgency: 'work', description }]
   switch (batch.status) {
     case 'validating': {
-      const says = `Validation ends: processing of ${counted(total, 'item')} begins, or the batch fails if one does not validate.`
-      return work('batch.start', phaseTime(plan.pace.validating, progress.held), says)
+      const description = `Validation ends: processing of ${counted(total, 'item')} begins, or the batch fails if one does not validate.`
+      return work('batch.start', phaseTime(plan.pace.validating, progress.held), description)
     }
     case 'in_progress': {
       const left = total - progress.done
       const after = timeUntilLoad(itemBeat(batch), loadOf(batch), left)
       const last = total === 1 ? 'The only item' : `The last of ${total} items`
-      const says = `${last} is finished: the batch is finalized.`
-      return work('batch.finalize', after, says)
+      const description = `${last} is finished: the batch is finalized.`
+      return work('batch.finalize', after, description)
     }
     case 'finalizing':
       return work(
@@ -75,8 +73,8 @@ function workAhead(batch: Batch, ref: string, settings: Settings): Ahead[] {
     case 'cancelling': {
       const begun = Math.max(Date.parse(batch.cancelling_at ?? progress.since), since)
       const delay = progress.held ? undefined : (parseDuration(settings.get(cancelDelay)) ?? 0)
-      const says = 'Cancelling ends: the batch is cancelled, and what is unfinished is canceled.'
-      return work('batch.cancelled', delay === undefined ? undefined : begun - since + delay, says)
+      const description = 'Cancelling ends: the batch is cancelled, and what is unfinished is canceled.'
+      return work('batch.cancelled', delay === undefined ? undefined : begun - since + delay, description)
     }
     default:
       return []
@@ -84,8 +82,8 @@ function workAhead(batch: Batch, ref: string, settings: Settings): Ahead[] {
 }
 
 function deadlinesAhead(batch: Batch, ref: string, settings: Settings): Ahead[] {
-  const deadline = (kind: BatchEventKind, due: number, says: string): Ahead[] => [
-    { kind, ref, due, urgency: 'deadline', says },
+  const deadline = (kind: BatchEventKind, due: number, description: string): Ahead[] => [
+    { kind, ref, due, urgency: 'deadline', description },
   ]
   if (expires(batch, settings)) {
     const due = Math.max(Date.parse(batch.expires_at), Date.parse(batch._emulator.progress.since))

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { Settings } from '../../kernel/assumptions.ts'
-import { logged } from '../../kernel/state/commit.ts'
-import { zodIssues } from '../../kernel/zod-issues.ts'
-import { batches } from './schema.ts'
+import { Settings } from '../../core/assumptions.ts'
+import { logged } from '../../core/state/commit.ts'
+import { zodIssues } from '../../core/zod-issues.ts'
+import { batches } from './batches.ts'
 import { batchStatuses } from './states.ts'
 
 const settings = new Settings()

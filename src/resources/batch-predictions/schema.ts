@@ -1,38 +1,45 @@
 import * as z from 'zod'
-import { nonEmptyText, timestamp } from '../../kernel/fields.ts'
-import { isObject, type JsonObject } from '../../kernel/json.ts'
-import { collection } from '../../kernel/state/collection.ts'
-import { REQUIRED } from '../../kernel/zod-issues.ts'
-import { missing } from '../missing.ts'
-import { teamspaces } from '../teamspaces/schema.ts'
-import type { Batch, BatchRequest, End, Plan, Progress } from './batch.ts'
-import { checked, complainAll } from './checked.ts'
-import { checkConsistency, withDefaults } from './consistency.ts'
-import { generateBatch } from './generate.ts'
-import { type Complain, MOST_ITEMS, readItems } from './items.ts'
-import { checkMetadata, LONGEST_KEY, LONGEST_VALUE, type Metadata, MOST_METADATA } from './metadata.ts'
-import { outcomeRulesSchema } from './outcome-rules.ts'
+import { codePoints, intBetween, nonEmptyText, timestamp } from '../../core/fields.ts'
+import { isObject, type JsonObject } from '../../core/json.ts'
+import { REQUIRED } from '../../core/zod-issues.ts'
+import { type Complain, checked, complainAll, MAX_ITEMS, readItems } from './items.ts'
 import { checkOutputSchema } from './output-schema.ts'
-import { DEFAULT_PACE, paceSchema } from './pace.ts'
+import { DEFAULT_PACE, paceChangeSchema, paceSchema } from './pace.ts'
 import { batchStatuses } from './states.ts'
 
-export type { Batch } from './batch.ts'
+/** Specification: Limits / Batch predictions. */
+const MAX_METADATA = 16
+const MAX_KEY_LENGTH = 64
+const MAX_VALUE_LENGTH = 512
 
-const count = () => z.number().int().min(0)
-const moment = () => timestamp().nullable().default(null)
+/** What a client keeps with a batch. Its keys are caller strings: `__proto__` is as good a key as any other. */
+export type Metadata = Readonly<Record<string, string>>
 
-/** `metadata` of a request or a record; `also` complains of what else is wrong. Specification: Limits / Batch predictions. */
+/** `metadata` of a request or a record; `also` checks what a request must satisfy besides. Specification: Limits / Batch predictions. */
 export function metadataSchema(also: (metadata: Metadata, complain: Complain) => void = () => {}) {
   const check = (value: unknown, complain: Complain): Metadata => {
-    if (!checkMetadata(value, complain)) return {}
-    also(value, complain)
-    return value
+    if (!isObject(value)) {
+      complain([], 'must be an object whose values are strings')
+      return {}
+    }
+    const entries = Object.entries(value)
+    if (entries.length > MAX_METADATA)
+      complain([], `must have at most ${MAX_METADATA} entries, and has ${entries.length}`)
+    for (const [key, text] of entries) {
+      if (codePoints(key) > MAX_KEY_LENGTH)
+        complain([key], `the key must have at most ${MAX_KEY_LENGTH} characters (Unicode code points)`)
+      if (typeof text !== 'string') complain([key], 'must be a string')
+      else if (codePoints(text) > MAX_VALUE_LENGTH)
+        complain([key], `must have at most ${MAX_VALUE_LENGTH} characters (Unicode code points)`)
+    }
+    also(value as Metadata, complain)
+    return value as Metadata
   }
   return checked(check, {
     type: 'object',
-    maxProperties: MOST_METADATA,
-    propertyNames: { maxLength: LONGEST_KEY },
-    additionalProperties: { type: 'string', maxLength: LONGEST_VALUE },
+    maxProperties: MAX_METADATA,
+    propertyNames: { maxLength: MAX_KEY_LENGTH },
+    additionalProperties: { type: 'string', maxLength: MAX_VALUE_LENGTH },
   })
 }
 
@@ -46,47 +53,128 @@ export function outputSchemaSchema() {
   return checked(check, { type: 'object', properties: { type: { const: 'object' } }, required: ['type'] })
 }
 
-function storedItems() {
-  const form = { file: 'file_id', emptyIds: true, refuseUnknown: true }
-  return checked((value, complain) => readItems(value, form, complain), {
-    type: 'array',
-    minItems: 1,
-    maxItems: MOST_ITEMS,
-  })
-}
+const object = () => z.custom<JsonObject>(isObject, { error: 'must be an object' })
 
-const requestRecord = (): z.ZodType<BatchRequest> =>
+/** What becomes of the items that it matches. The first rule that matches an item decides. */
+const outcomeRule = () =>
+  z
+    .strictObject({
+      match: z
+        .strictObject({
+          /** A glob for the whole `custom_id`: `invoice-*`. */
+          custom_id: z.string().min(1, { error: 'must be a glob such as invoice-*' }).optional(),
+          /** Position in the batch, from 0. */
+          index: intBetween(0, MAX_ITEMS - 1).optional(),
+        })
+        .optional(),
+      /** Only every N-th of the items that match: the N-th, the 2N-th, ... */
+      every: intBetween(1, MAX_ITEMS).optional(),
+      /** Only this share of them, 0 to 1, drawn under the seed of the batch. */
+      probability: z
+        .number()
+        .refine((value) => value >= 0 && value <= 1, { error: 'must be a number from 0 to 1' })
+        .optional(),
+      /** `succeeded` when left out. */
+      status: z.enum(['succeeded', 'errored']).optional(),
+      /** The detail of the error of an errored item. */
+      detail: z.string().optional(),
+      /** The output of a succeeded item, instead of a generated one. */
+      output: object().optional(),
+    })
+    .superRefine(({ status, detail, output }, context) => {
+      const issue = (path: string, message: string) =>
+        context.addIssue({ code: 'custom', path: [path], message })
+      if (status === 'errored' && output !== undefined)
+        issue('output', 'an errored item has no output; leave output or status out')
+      if (status !== 'errored' && detail !== undefined)
+        issue('detail', 'only an errored item has a detail; add "status": "errored"')
+    })
+
+/** A list of outcome rules in a setting, a plan or a request of the control API. */
+export const outcomeRulesSchema = () => z.array(outcomeRule())
+
+export type OutcomeRule = z.output<ReturnType<typeof outcomeRule>>
+
+/** Changes of what is still to come of a batch, in the control interface and in fault rules. */
+export const planFields = () => ({
+  pace: paceChangeSchema().optional(),
+  outcomes: outcomeRulesSchema().optional(),
+})
+
+/** How a batch is made to fail: the cause in one sentence, or the whole error that it shows. */
+export const failureFields = () => ({ detail: z.string().optional(), error: object().optional() })
+
+export type Failure = z.output<z.ZodObject<ReturnType<typeof failureFields>>>
+
+const count = () => z.number().int().min(0)
+const moment = () => timestamp().nullable().default(null)
+
+/** What was submitted. It never changes: every later version of the record shares this object. */
+const submitted = () =>
   z.strictObject({
+    /** An excerpt, for people only: no model reads it, and a prompt may have 100 MiB. */
     prompt: z.string(),
     output_schema: outputSchemaSchema(),
-    items: storedItems(),
+    items: checked(
+      (value, complain) =>
+        readItems(value, { file: 'file_id', emptyIds: true, refuseUnknown: true }, complain),
+      { type: 'array', minItems: 1, maxItems: MAX_ITEMS },
+    ),
+    /** The model that runs, which differs from the requested one where that is deprecated. */
     effective_model: nonEmptyText(),
   })
 
-const planRecord = (): z.ZodType<Plan> =>
+/** Everything besides the request that counts and results follow from. */
+const planRecord = () =>
   z.strictObject({
     seed: z.number().int().default(0),
     pace: paceSchema().default(DEFAULT_PACE),
+    /** The outcome rules in force from an item on, ascending; the first stage begins at item 0. */
     stages: z
       .array(z.strictObject({ from: count(), outcomes: outcomeRulesSchema() }))
       .default([{ from: 0, outcomes: [] }]),
+    /** Items that failed validation, ascending, each with the reason. */
     rejected: z.array(z.strictObject({ index: count(), detail: z.string() })).default([]),
+    /**
+     * Items that do not finish like the others, by ascending index; absent: all finish in the order of submission. `slow`
+     * ones start when all others are finished and take ten times as long; `never` ones end with the completion window.
+     */
     late: z.strictObject({ slow: z.array(count()), never: z.array(count()) }).optional(),
   })
 
-const progressRecord = (): z.ZodType<Progress> =>
+export type Plan = z.output<ReturnType<typeof planRecord>>
+export type Stragglers = NonNullable<Plan['late']>
+
+/** Where a batch stands. Items finish in one order, so a number says which are finished. */
+const progressRecord = () =>
   z.strictObject({
+    /** The instant from which the pace of the present phase counts. */
     since: timestamp(),
+    /** Items that were finished by then. */
     done: count(),
+    /** Items that may still finish; null for all. Cancelling sets it. */
     most: count().nullable().default(null),
+    /** Polls in the present phase. */
     polls: count().default(0),
+    /** True while the control API holds the batch. */
     held: z.boolean().default(false),
   })
 
-const endRecord = (): z.ZodType<End> =>
+export type Progress = z.output<ReturnType<typeof progressRecord>>
+
+/** How a batch ended that did not complete: what its unfinished items became, and the cause in one sentence. */
+const endRecord = () =>
   z.strictObject({ rest: z.enum(['errored', 'canceled', 'expired']), cause: z.string() })
 
-const batchRecord = () =>
+export type End = z.output<ReturnType<typeof endRecord>>
+
+/** Fields that a client gives at creation, records keep and responses repeat. A new one needs one line, here. */
+export const givenFields = (checkMetadata?: (metadata: Metadata, complain: Complain) => void) => ({
+  metadata: metadataSchema(checkMetadata).default({}),
+})
+
+/** A batch as it is stored. Specification: Resources and their fields / Batch prediction. */
+export const batchRecord = () =>
   z.strictObject({
     object: z.literal('batch_prediction').default('batch_prediction'),
     id: nonEmptyText(),
@@ -103,34 +191,53 @@ const batchRecord = () =>
     cancelled_at: moment(),
     expired_at: moment(),
     request_counts: z.never({ error: 'follows from the items and the plan; leave it out' }).optional(),
-    metadata: metadataSchema().default({}),
+    ...givenFields(),
     error: z.custom<JsonObject>(isObject, { error: 'must be an object or null' }).nullable(),
     results_url: z.string().nullable(),
     _emulator: z.strictObject({
       teamspace_id: z.string(),
       organization_id: z.string(),
+      /** The part of the creating request's path before `/v1`; `results_url` repeats it. */
       prefix: z.string().default(''),
-      request: requestRecord(),
+      request: submitted(),
       plan: planRecord(),
       progress: progressRecord(),
+      /** Null until the batch ends without completing. */
       ended: endRecord().nullable(),
     }),
   })
 
-/** Batches. What a record leaves out and what follows from the rest is filled in; what contradicts itself is refused. */
-export const batches = collection<Batch>({
-  name: 'batch_predictions',
-  label: 'batch prediction',
-  generate: generateBatch,
-  schema: (): z.ZodType<Batch> =>
-    z.preprocess(
-      withDefaults,
-      batchRecord().superRefine((batch, context) => {
-        checkConsistency(batch, (path, message) =>
-          context.addIssue({ code: 'custom', path: [...path], message }),
-        )
-      }),
-    ),
-  check: ({ _emulator: { teamspace_id } }, tx) =>
-    missing(tx, teamspaces, teamspace_id, '_emulator', 'teamspace_id'),
-})
+export type Batch = z.output<ReturnType<typeof batchRecord>>
+
+const itemCount = () => count().max(MAX_ITEMS)
+
+const requestCounts = () =>
+  z.strictObject({
+    total: itemCount(),
+    processing: itemCount(),
+    succeeded: itemCount(),
+    errored: itemCount(),
+    canceled: itemCount(),
+    expired: itemCount(),
+  })
+
+export type RequestCounts = z.output<ReturnType<typeof requestCounts>>
+
+/** The batch object of responses. Specification: Resources and their fields / Batch prediction. */
+export const batchResponse = () =>
+  batchRecord().omit({ _emulator: true }).extend({ request_counts: requestCounts() })
+
+export type ShownBatch = z.output<ReturnType<typeof batchResponse>>
+
+/** One line of the result stream. Specification: Resources and their fields / Batch prediction result line. */
+export const lineResponse = () =>
+  z.strictObject({
+    object: z.literal('batch_prediction.result'),
+    batch_id: z.string(),
+    custom_id: z.string(),
+    status: z.enum(['succeeded', ...endRecord().shape.rest.options]),
+    output: z.looseObject({}).nullable(),
+    error: z
+      .strictObject({ type: z.string(), title: z.string(), status: z.number().int(), detail: z.string() })
+      .nullable(),
+  })

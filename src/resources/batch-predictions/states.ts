@@ -1,7 +1,8 @@
-import { lifecycle } from '../../kernel/lifecycle.ts'
+import { lifecycle } from '../../core/lifecycle.ts'
+import type { Notice } from '../../core/operation.ts'
 
 /**
- * Every move that a batch can make. Rows that the specification shows are `spec`; the others rest on the ledger item that
+ * Every move that a batch can make. Rows that the specification shows are `spec`; the others rest on the assumption that
  * they name. Specification: States and transitions / Batch prediction.
  */
 export const batchLifecycle = lifecycle([
@@ -40,4 +41,14 @@ export const batchStatuses = [
 /** True in the four states that nothing leads out of. */
 export function isTerminal(status: BatchStatus): boolean {
   return batchLifecycle.terminal(status)
+}
+
+/** The webhooks of batches, one for each terminal state. Specification: Events / Batch prediction webhooks. */
+export const batchNotices: readonly Notice[] = batchStatuses
+  .filter(isTerminal)
+  .map((status) => ({ type: noticeOf(status), description: `A batch prediction has become ${status}.` }))
+
+/** The type of the webhook for a status. */
+export function noticeOf(status: BatchStatus): string {
+  return `batch_prediction.${status}`
 }

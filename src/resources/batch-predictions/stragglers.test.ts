@@ -1,9 +1,17 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { running, START } from '../../../test/support/running-batch.ts'
+import { countsAt } from './outcomes.ts'
 import { beatOf, type ItemPace } from './pace.ts'
-import { countsAt, finishedAt, finishedItems } from './plan.ts'
-import { amongFirst, loadFinishedAfter, pollsUntilAll, timeUntilLoad, workOrder } from './stragglers.ts'
+import {
+  amongFirst,
+  finishedAt,
+  finishedItems,
+  loadFinishedAfter,
+  pollsUntilAll,
+  timeUntilLoad,
+  workOrder,
+} from './work.ts'
 
 /** The instants (milliseconds) at which a load of two usual items and one slow one has so many finished. */
 function instants(pace: ItemPace, load = { usual: 2, slow: 1 }) {

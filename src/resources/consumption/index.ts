@@ -1,16 +1,35 @@
 import * as z from 'zod'
-import { nonEmptyText, timestamp } from '../../kernel/fields.ts'
-import { successRead } from '../../kernel/open-items.ts'
-import { operation, type Resource } from '../../kernel/operation.ts'
-import { cursorQuery, listOrder, ordered } from '../../kernel/request/pagination.ts'
-import { collection } from '../../kernel/state/collection.ts'
-import { DAY } from '../../kernel/time/duration.ts'
-import { readPage } from '../cursor-page.ts'
-import { missing } from '../missing.ts'
+import { successRead } from '../../core/core-assumptions.ts'
+import { nonEmptyText, timestamp } from '../../core/fields.ts'
+import { operation, type Resource } from '../../core/operation.ts'
+import { listOrder, ordered } from '../../core/request/pagination.ts'
+import { collection } from '../../core/state/collection.ts'
+import { DAY } from '../../core/time/instant.ts'
+import { listResponse, pageQuery, readPage, type Spot } from '../cursor-page.ts'
 import { organizations } from '../organizations.ts'
+import { refersTo } from '../records.ts'
 import { teamspaces } from '../teamspaces/schema.ts'
-import { fromCursor, toCursor } from './position-cursor.ts'
 import { dayCount, queryInstant, startAfterEnd, tooLong, windowOf } from './window.ts'
+
+const FORM = /^v1:(0|[1-9]\d{0,14})$/
+
+/**
+ * The cursor of the row at a position of the result set, counted from 0. It says nothing about the row itself: rows
+ * written between two pages shift the window. Specification: List consumption breakdown.
+ */
+export function toCursor(position: number): string {
+  return Buffer.from(`v1:${position}`).toString('base64url')
+}
+
+/** Where a cursor stands; undefined for a text that is no cursor of ours. It may lie beyond the end of the list. */
+export function fromCursor(cursor: string): Spot | undefined {
+  const text = Buffer.from(cursor, 'base64url').toString('latin1')
+  const [, digits] = FORM.exec(text) ?? []
+  if (digits === undefined) return undefined
+  const start = Number(digits)
+  // Decoding overlooks characters that do not belong to the alphabet; only the cursor as it was given is one.
+  return toCursor(start) === cursor ? { start, end: start + 1 } : undefined
+}
 
 const shownRow = () =>
   z.strictObject({
@@ -40,8 +59,7 @@ const consumptionRows = collection<ConsumptionRow>({
   name: 'consumption_rows',
   label: 'consumption row',
   schema: rowRecord,
-  check: ({ _emulator }, tx) =>
-    missing(tx, organizations, _emulator.organization_id, '_emulator', 'organization_id'),
+  check: refersTo(organizations, '_emulator', 'organization_id'),
   generate: ({ faker, chance, newId, ago, any, n }) => {
     const { id: teamspace_id, _emulator } = any(teamspaces)
     const { id: organization_id, name } = any(organizations, ({ id }) => id === _emulator.organization_id)
@@ -66,14 +84,11 @@ const listConsumption = operation({
   path: '/organization/reports/consumption-breakdown',
   summary: 'List the credits that the organization consumed',
   section: 'List consumption breakdown',
-  dialect: 'standard',
+  errorFormat: 'standard',
   contract: true,
   success: successRead,
   answer: () =>
-    z.strictObject({
-      object: z.literal('list'),
-      data: z.array(shownRow()),
-      has_more: z.boolean(),
+    listResponse(shownRow()).extend({
       first_id: z.string().nullable(),
       last_id: z.string().nullable(),
     }),
@@ -81,9 +96,7 @@ const listConsumption = operation({
     query: object({
       start_date: queryInstant().optional(),
       end_date: queryInstant().optional(),
-      limit: cursorQuery.limit(),
-      after: cursorQuery.after(),
-      before: cursorQuery.before(),
+      ...pageQuery(),
     }),
   }),
   handle: (request) => {
@@ -113,7 +126,7 @@ function itemOf({ id: _, _emulator: __, ...row }: ConsumptionRow): object {
   return row
 }
 
-export const consumptionRoom: Resource = {
+export const consumptionResource: Resource = {
   name: 'consumption',
   operations: [listConsumption],
   collections: [consumptionRows],
@@ -121,35 +134,35 @@ export const consumptionRoom: Resource = {
     items: [
       {
         id: 'U027',
-        open: 'What a report over more than 90 days answers.',
-        reading: 'It is refused; settings cut the window or empty the list.',
-        shows: 'answer',
+        open: 'The response to a report over more than 90 days.',
+        decision: 'It is refused; settings cut the window or empty the list.',
+        reportedIn: 'response',
       },
       {
         id: 'U028',
         open: 'The report without start_date or end_date, and with a start after the end.',
-        reading:
+        decision:
           'No end: now. No start: 90 days, the last one being that of the end. A start after the end: an empty list.',
-        shows: 'answer',
+        reportedIn: 'response',
       },
       {
         id: 'T22',
         open: 'How the 90 UTC calendar days of a report are counted.',
-        reading: 'Every date that the window touches, both ends included.',
-        shows: 'answer',
+        decision: 'Every date that the window touches, both ends included.',
+        reportedIn: 'response',
       },
       {
         id: 'T23',
         open: 'How far the last day of a date-only end_date reaches.',
-        reading:
-          'Up to the next UTC midnight, so that no fraction of its last second is lost. The sentence itself says the whole day, so nothing is chosen.',
-        shows: 'nowhere',
+        decision:
+          'Up to the next UTC midnight, so that no fraction of its last second is lost. The sentence says the whole day, so nothing is chosen.',
+        reportedIn: 'nowhere',
       },
       {
         id: 'T24',
         open: 'The zone of a date-time without an offset.',
-        reading: 'UTC, as everything else in the report.',
-        shows: 'answer',
+        decision: 'UTC, as everything else in the report.',
+        reportedIn: 'response',
       },
     ],
     settings: [tooLong, dayCount, startAfterEnd],

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Settings } from '../../kernel/assumptions.ts'
-import { DAY } from '../../kernel/time/duration.ts'
-import { formatInstant } from '../../kernel/time/instant.ts'
+import { Settings } from '../../core/assumptions.ts'
+import { DAY, formatInstant } from '../../core/time/instant.ts'
 import { queryInstant, type Window, windowOf } from './window.ts'
 
 const NOW = Date.parse('2026-03-01T12:00:00.000Z')

@@ -1,33 +1,33 @@
 import * as z from 'zod'
-import { setting } from '../../kernel/assumptions.ts'
-import { refuseInvalid } from '../../kernel/errors.ts'
-import type { Request } from '../../kernel/operation.ts'
-import { DAY } from '../../kernel/time/duration.ts'
-import { type ParsedInstant, parseInstant, startOfDay } from '../../kernel/time/instant.ts'
+import { setting } from '../../core/assumptions.ts'
+import { refuseInvalid } from '../../core/errors.ts'
+import type { Request } from '../../core/operation.ts'
+import { DAY, type ParsedInstant, parseInstant, startOfDay } from '../../core/time/instant.ts'
 
 /** The most UTC calendar days that a report may span. Specification: Field and parameter bounds. */
 const MAX_DAYS = 90
 
-export const tooLong = setting<'reject' | 'clamp' | 'empty'>({
+export const tooLong = setting({
   key: 'consumption.over_90',
   item: 'U027',
-  says: 'A window of more than 90 days: refused, cut to its last 90 days, or answered with an empty list.',
+  description: 'A window of more than 90 days: refused, cut to its last 90 days, or an empty list.',
   schema: () => z.enum(['reject', 'clamp', 'empty']),
   default: 'reject',
 })
 
-export const dayCount = setting<'inclusive' | 'difference'>({
+export const dayCount = setting({
   key: 'consumption.day_count',
   item: 'T22',
-  says: 'How the days of a window count: every date it touches, or the difference between its last date and its first.',
+  description:
+    'How the days of a window count: every date it touches, or the difference between its last date and its first.',
   schema: () => z.enum(['inclusive', 'difference']),
   default: 'inclusive',
 })
 
-export const startAfterEnd = setting<'empty' | 'reject'>({
+export const startAfterEnd = setting({
   key: 'consumption.start_after_end',
   item: 'U028',
-  says: 'A start_date after the end_date: an empty list, or refused.',
+  description: 'A start_date after the end_date: an empty list, or refused.',
   schema: () => z.enum(['empty', 'reject']),
   default: 'empty',
 })
@@ -84,7 +84,7 @@ export function windowOf(
   if (from >= until) return upsideDown(assume)
   const days = (lastDay - startOfDay(from)) / DAY + 1
   if (days <= MAX_DAYS) return { from, until }
-  // Only at this length do the two ways of counting differ, so only here does the answer rest on the choice.
+  // Only at this length do the two ways of counting differ, so only here does the response depend on the setting.
   if (days === MAX_DAYS + 1 && assume(dayCount) === 'difference') return { from, until }
   return overlong({ until, lastDay, days }, assume)
 }

@@ -1,8 +1,8 @@
-import type { Resource } from '../../kernel/operation.ts'
+import type { Resource } from '../../core/operation.ts'
 import { callbackMessage, completeFlow, configuredAfter, oauthFlows, startFlow, stateReuse } from './oauth.ts'
 import { listHasMore, listServers, mcpServers, nullValues } from './servers.ts'
 
-export const mcpServersRoom: Resource = {
+export const mcpServersResource: Resource = {
   name: 'mcp-servers',
   operations: [completeFlow, listServers],
   collections: [mcpServers, oauthFlows],
@@ -12,54 +12,54 @@ export const mcpServersRoom: Resource = {
       {
         id: 'U005',
         open: 'Values and transitions of transport and status of an MCP server.',
-        reading: 'Any strings, as the world gives them; nothing changes them but the control API.',
-        shows: 'nowhere',
+        decision: 'Any strings, as the sandbox gives them; nothing changes them but the control API.',
+        reportedIn: 'nowhere',
       },
       {
         id: 'U031',
         open: 'Parameters and has_more of the list of MCP servers.',
-        reading: 'No parameter is read; the list is whole, so has_more is false.',
-        shows: 'answer',
+        decision: 'No parameter is read; the list is whole, so has_more is false.',
+        reportedIn: 'response',
       },
       {
         id: 'U032',
         open: 'How an OAuth flow is started, and whether a state works twice.',
-        reading:
+        decision:
           'The control API or a fixture starts a flow; a state works once, and any code is taken where the flow names none.',
-        shows: 'answer',
+        reportedIn: 'response',
       },
       {
         id: 'U033',
         open: 'Statuses of the OAuth callback for a service key and for a state, code or redirect URI that does not fit.',
-        reading: '403 for the key, the status of validation for the rest.',
-        shows: 'answer',
+        decision: '403 for the key, the status of validation for the rest.',
+        reportedIn: 'response',
       },
       {
         id: 'T21',
         open: 'Which lists carry has_more.',
-        reading:
+        decision:
           'All but data views, whose section shows none; a setting takes it off the list of MCP servers.',
-        shows: 'answer',
+        reportedIn: 'response',
       },
       {
         id: 'T30',
         open: 'Which redirect URIs count as loopback.',
-        reading:
+        decision:
           'Those whose host is written localhost, 127.0.0.1 or [::1], with any port and path and without a user name.',
-        shows: 'answer',
+        reportedIn: 'response',
       },
       {
         id: 'T32',
         open: 'What last_synced_at of a server that never synced, and managed_by_app of an unmanaged one, hold.',
-        reading: 'Values of their plain types, which fixtures supply; a setting allows null.',
-        shows: 'answer',
+        decision: 'Values of their plain types, which fixtures supply; a setting allows null.',
+        reportedIn: 'response',
       },
       {
         id: 'T37',
         open: 'Whether a completed flow sets oauth_configured of the server.',
-        reading:
+        decision:
           'Yes; tool_count and last_synced_at change only where the record says which tools a sync finds.',
-        shows: 'answer',
+        reportedIn: 'response',
       },
     ],
     settings: [listHasMore, nullValues, stateReuse, configuredAfter, callbackMessage],

@@ -1,17 +1,63 @@
 import * as z from 'zod'
-import { setting } from '../../kernel/assumptions.ts'
-import { refuseInvalid } from '../../kernel/errors.ts'
-import { nonEmptyText, text, timestamp } from '../../kernel/fields.ts'
-import type { Issue } from '../../kernel/json.ts'
-import { successCreate } from '../../kernel/open-items.ts'
-import { type Control, operation, type Request } from '../../kernel/operation.ts'
-import type { Caller } from '../../kernel/request/auth.ts'
-import { seal } from '../../kernel/secrets.ts'
-import { collection } from '../../kernel/state/collection.ts'
-import { presentedSecret } from '../presented-secret.ts'
-import { requireVisible } from '../visible.ts'
-import { redirectProblem, redirectUri } from './redirect-uri.ts'
+import { setting } from '../../core/assumptions.ts'
+import { successCreate } from '../../core/core-assumptions.ts'
+import { refuseInvalid } from '../../core/errors.ts'
+import { nonEmptyText, text, timestamp } from '../../core/fields.ts'
+import type { Issue } from '../../core/json.ts'
+import { type Control, operation, type Request } from '../../core/operation.ts'
+import type { Caller } from '../../core/request/auth.ts'
+import { seal } from '../../core/secrets.ts'
+import { collection } from '../../core/state/collection.ts'
+import { presentedSecret, requireOwn, unusedSecret } from '../records.ts'
 import { type McpServer, mcpServers } from './servers.ts'
+
+/** Hosts to which a redirect may go without TLS. Specification: Complete MCP OAuth flow. */
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
+
+// Scheme, userinfo, host and port as they were written; the URL parser would already have rewritten them.
+const WRITTEN = /^(https?):\/\/([^/?#@]*@)?(\[[^\]/?#@]*\]|[^/?#@:[\]]+)(:\d{1,5})?(?=[/?#]|$)/i
+
+// URL parsers strip or turn these into something else, so that the text and the address it leads to differ.
+const REWRITTEN = /[\p{Cc}\s\\]/u
+
+/** What is wrong with a redirect URI. `loopback`: whether it is about which hosts count as loopback (T30). */
+export interface RedirectProblem {
+  readonly detail: string
+  readonly loopback: boolean
+}
+
+/**
+ * What is wrong with a redirect URI, or undefined: it must be HTTPS, or HTTP to one of three loopback hosts with any port
+ * and path. The host is compared as written, because parsing turns `http://2130706433` and `http://127.1` into 127.0.0.1.
+ * Specification: Complete MCP OAuth flow.
+ */
+export function redirectProblem(uri: string): RedirectProblem | undefined {
+  const written = REWRITTEN.test(uri) ? null : WRITTEN.exec(uri)
+  if (written === null || !URL.canParse(uri)) {
+    return { detail: 'must be an absolute https URL, or http to a loopback address', loopback: false }
+  }
+  const [, scheme = '', userinfo, host = ''] = written
+  if (scheme.toLowerCase() === 'https') return undefined
+  if (userinfo !== undefined) {
+    return { detail: 'must not carry a user name where it is not https', loopback: true }
+  }
+  if (LOOPBACK.includes(host.toLowerCase())) return undefined
+  return {
+    detail: `must be https; http is only for ${LOOPBACK.join(', ')}, written so, and the host is "${host}"`,
+    loopback: true,
+  }
+}
+
+/** A redirect URI of at most 2048 characters that {@link redirectProblem} finds nothing wrong with. */
+export function redirectUri(): z.ZodType<string> {
+  return text(2048)
+    .check((context) => {
+      const problem = redirectProblem(context.value)
+      if (problem === undefined) return
+      context.issues.push({ code: 'custom', message: problem.detail, input: context.value })
+    })
+    .meta({ format: 'uri', maxLength: 2048 })
+}
 
 /** Permission without which the tools of a server are not synced. Specification: Authentication. */
 const EDIT_ORGANIZATION = 'organization:edit'
@@ -38,26 +84,26 @@ export const oauthFlows = collection<OAuthFlow>({
   schema: flowRecord,
 })
 
-export const stateReuse = setting<'reject' | 'accept'>({
+export const stateReuse = setting({
   key: 'mcp.oauth.state_reuse',
   item: 'U032',
-  says: 'A state that has already completed a flow: refused, or accepted again.',
+  description: 'A state that has already completed a flow: refused, or accepted again.',
   schema: () => z.enum(['reject', 'accept']),
   default: 'reject',
 })
 
-export const configuredAfter = setting<'set' | 'keep'>({
+export const configuredAfter = setting({
   key: 'mcp.oauth_configured',
   item: 'T37',
-  says: 'Whether a completed flow sets metadata.oauth_configured of its server.',
+  description: 'Whether a completed flow sets metadata.oauth_configured of its server.',
   schema: () => z.enum(['set', 'keep']),
   default: 'set',
 })
 
-export const callbackMessage = setting<string | null>({
+export const callbackMessage = setting({
   key: 'mcp.oauth.message',
   item: 'U065',
-  says: 'The message of every OAuth callback result; null for a sentence about its outcome.',
+  description: 'The message of every OAuth callback result; null for a sentence about its outcome.',
   schema: () => nonEmptyText().nullable(),
   default: null,
 })
@@ -78,7 +124,7 @@ export const completeFlow = operation({
   path: '/organization/mcp-servers/{server_id}/oauth-callback',
   summary: 'Complete the OAuth flow of an MCP server',
   section: 'Complete MCP OAuth flow',
-  dialect: 'standard',
+  errorFormat: 'standard',
   contract: true,
   beta: true,
   secrets: ['code', 'state'],
@@ -94,10 +140,7 @@ export const completeFlow = operation({
   input: ({ object }) => ({
     body: object({ code: text(4096), state: text(512), redirect_uri: text(2048) }),
   }),
-  find: ({ tx, caller, params }) =>
-    requireVisible(tx, mcpServers, params.server_id, ({ _emulator }) => {
-      return _emulator.teamspace_id === caller.teamspace_id
-    }),
+  find: (finder) => requireOwn(finder, mcpServers, finder.params.server_id),
   handle: ({ tx, body, caller, target: server, at, assume, note }) => {
     const flow = provenFlow(body, { tx, target: server, assume, note })
     tx.in(oauthFlows).put({ ...flow, used_at: at })
@@ -176,7 +219,7 @@ function afterExchange(server: McpServer, sync: Sync, configured: boolean, at: s
 
 const startBody = () => z.strictObject({ server_id: z.string(), redirect_uri: redirectUri() })
 
-/** Stands in for start-oauth and the provider, neither of which has a contract (U032): the only time that state and code are told. */
+/** Replaces start-oauth and the provider, which have no contract (U032). Only this response shows state and code. */
 export const startFlow: Control = {
   name: 'start-oauth-flow',
   method: 'POST',
@@ -186,9 +229,17 @@ export const startFlow: Control = {
   handle: ({ tx, newId, newUuid, at }, { body }) => {
     const { server_id, redirect_uri } = startBody().parse(body)
     tx.in(mcpServers).require(server_id)
-    const [state, code] = [newUuid(), newUuid()]
+    const state = unusedSecret(newUuid, tx.in(oauthFlows), (each) => each.state)
+    const code = newUuid()
     const sealed = { state: seal(state), code: seal(code) }
-    tx.in(oauthFlows).put({ id: newId(), server_id, ...sealed, redirect_uri, created_at: at, used_at: null })
+    tx.in(oauthFlows).insert({
+      id: newId(),
+      server_id,
+      ...sealed,
+      redirect_uri,
+      created_at: at,
+      used_at: null,
+    })
     return { state, code, server_id, redirect_uri }
   },
 }

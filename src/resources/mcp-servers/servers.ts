@@ -1,27 +1,29 @@
 import * as z from 'zod'
-import { type Settings, setting } from '../../kernel/assumptions.ts'
-import { intBetween, nonEmptyText, timestamp } from '../../kernel/fields.ts'
-import { successRead } from '../../kernel/open-items.ts'
-import { operation } from '../../kernel/operation.ts'
-import { listOrder, ordered } from '../../kernel/request/pagination.ts'
-import { collection } from '../../kernel/state/collection.ts'
-import { shown } from '../../kernel/state/state.ts'
-import { DAY } from '../../kernel/time/duration.ts'
-import { missing } from '../missing.ts'
+import { type Settings, setting } from '../../core/assumptions.ts'
+import { successRead } from '../../core/core-assumptions.ts'
+import { intBetween, nonEmptyText, timestamp } from '../../core/fields.ts'
+import { operation } from '../../core/operation.ts'
+import { listOrder, ordered } from '../../core/request/pagination.ts'
+import { collection } from '../../core/state/collection.ts'
+import { shown } from '../../core/state/state.ts'
+import { DAY } from '../../core/time/instant.ts'
+import { isOwn, refersTo } from '../records.ts'
 import { teamspaces } from '../teamspaces/schema.ts'
 
 export const nullValues = setting({
   key: 'mcp.null_values',
   item: 'T32',
-  says: 'Whether last_synced_at and managed_by_app of an MCP server may be null, against their plain types.',
+  description:
+    'Whether last_synced_at and managed_by_app of an MCP server can be null, although their types are plain.',
   schema: () => z.boolean(),
   default: false,
 })
 
-export const listHasMore = setting<'present' | 'absent'>({
+export const listHasMore = setting({
   key: 'mcp.list.has_more',
   item: 'U031',
-  says: 'Whether the list of MCP servers carries has_more, which is then false: the list is always whole.',
+  description:
+    'Whether the list of MCP servers carries has_more, which is then false: the list is always whole.',
   schema: () => z.enum(['present', 'absent']),
   default: 'present',
 })
@@ -75,7 +77,7 @@ export const mcpServers = collection<McpServer>({
   name: 'mcp_servers',
   label: 'MCP server',
   schema: serverRecord,
-  check: ({ _emulator }, tx) => missing(tx, teamspaces, _emulator.teamspace_id, '_emulator', 'teamspace_id'),
+  check: refersTo(teamspaces, '_emulator', 'teamspace_id'),
   generate: ({ faker, chance, newId, newUuid, ago, any }) => {
     const created_at = ago(chance.int(1, 300) * DAY)
     const word = faker.hacker.noun()
@@ -109,7 +111,7 @@ export const listServers = operation({
   path: '/organization/mcp-servers',
   summary: 'List the MCP servers of the teamspace',
   section: 'List MCP servers',
-  dialect: 'standard',
+  errorFormat: 'standard',
   contract: true,
   beta: true,
   success: successRead,
@@ -120,9 +122,7 @@ export const listServers = operation({
       ...(settings.get(listHasMore) === 'present' ? { has_more: z.literal(false) } : {}),
     }),
   handle: ({ tx, caller, seed, assume, note }) => {
-    const servers = tx
-      .in(mcpServers)
-      .filter(({ _emulator }) => _emulator.teamspace_id === caller.teamspace_id)
+    const servers = tx.in(mcpServers).filter((server) => isOwn(caller, server))
     if (servers.some(hasNull)) note('T32')
     note('T21')
     const whole = assume(listHasMore) === 'present' ? { has_more: false } : {}

@@ -1,9 +1,12 @@
-import { refuse } from '../../kernel/errors.ts'
-import type { AuthorizeRequest, Finder, Scope } from '../../kernel/operation.ts'
-import type { Caller } from '../../kernel/request/auth.ts'
-import type { Transaction } from '../../kernel/state/store.ts'
-import { requireVisible } from '../visible.ts'
-import { byUser, type Membership, memberships, type Teamspace, teamspaces } from './schema.ts'
+import * as z from 'zod'
+import { refuse, refuseInvalid } from '../../core/errors.ts'
+import { intBetween, nonEmptyText } from '../../core/fields.ts'
+import type { AnyMove, AuthorizeRequest, Control, Finder, Move, Scope } from '../../core/operation.ts'
+import type { Caller } from '../../core/request/auth.ts'
+import type { Transaction } from '../../core/state/transaction.ts'
+import { someOf } from '../../core/strict-input.ts'
+import { requireVisible } from '../records.ts'
+import { byUser, type Membership, memberships, type Teamspace, teamspaces, users } from './schema.ts'
 
 /** Of two memberships of one user in one teamspace the one that grants more; undefined while none is live. */
 export function stronger(known: Membership | undefined, other: Membership): Membership | undefined {
@@ -68,10 +71,93 @@ export function requireManaged({ tx, caller, params }: Finder): Teamspace {
   return requireVisible(tx, teamspaces, params.teamspace_id, (each) => manages(caller, each, tx))
 }
 
-// Beside the teamspace that the key acts in, which `authorize` has looked at: those that the user is a member of, or that the service key made.
+// The teamspace of the key, which `authorize` has checked; teamspaces of the user's memberships; teamspaces that the service key created.
 function manages(caller: Caller, { id, _emulator }: Teamspace, tx: Transaction): boolean {
   if (_emulator.organization_id !== caller.organization_id) return false
   if (id === caller.teamspace_id) return true
   if (caller.kind === 'service') return _emulator.created_by === caller.key_id
   return liveMembership(tx, id, caller.user_id)?.self_joined === false
+}
+
+const joinBody = () => z.strictObject({ user_id: z.string(), role: z.string().default('member') })
+
+/**
+ * What a user of the real service does in its interface: joins an open teamspace without approval. A closed one refuses with
+ * `conflict`; a member stays one. The service shows no endpoint for it (U003). Specification: Teamspace.
+ */
+export const joinTeamspace: Control = {
+  name: 'join',
+  method: 'POST',
+  path: '/teamspaces/{teamspace_id}/join',
+  summary: 'Let a user of the organization join an open teamspace without approval',
+  body: joinBody,
+  handle: ({ tx, newId, at }, { params, body }) => {
+    const teamspace = tx.in(teamspaces).require(params.teamspace_id ?? '')
+    const { user_id, role } = joinBody().parse(body)
+    const user = tx.in(users).get(user_id)
+    if (user?.organization_id !== teamspace._emulator.organization_id) {
+      refuseInvalid([
+        { pointer: '/user_id', detail: `the organization of the teamspace has no user "${user_id}"` },
+      ])
+    }
+    const present = liveMembership(tx, teamspace.id, user_id)
+    if (present !== undefined) return present
+    if (teamspace.access === 'closed') {
+      refuse('conflict', {
+        detail: `The teamspace "${teamspace.id}" is closed: joining it needs the approval of an admin.`,
+        mitigation: 'To approve the user, write a record to the collection memberships.',
+      })
+    }
+    return tx.in(memberships).insert({
+      id: newId(),
+      teamspace_id: teamspace.id,
+      user_id,
+      role,
+      agent_ids: [],
+      created_at: at,
+      removed_at: null,
+      self_joined: true,
+    })
+  },
+}
+
+interface MemberMove {
+  /** This number of new users of the organization become members. */
+  readonly add?: number | undefined
+  /** The user with this id loses all that it holds in the teamspace; lists keep its place for cursors (T28). */
+  readonly remove?: string | undefined
+}
+
+const memberMove: Move<MemberMove> = {
+  name: 'member',
+  description:
+    'Changes who belongs to a teamspace between two pages of its users: {"add": 2}, {"remove": "a user\'s id"}.',
+  schema: (): z.ZodType<MemberMove> =>
+    someOf({ add: intBetween(1, 100).optional(), remove: nonEmptyText().optional() }),
+  apply: (scope, id, { add = 0, remove }) => {
+    const teamspace = id === undefined ? undefined : scope.tx.in(teamspaces).get(id)
+    if (teamspace === undefined) return
+    for (let n = 0; n < add; n++) addMember(scope, teamspace)
+    if (remove !== undefined) revoke(scope, teamspace.id, remove)
+  },
+}
+
+/** What faults can do to teamspaces. */
+export const teamspaceMoves: readonly AnyMove[] = [memberMove]
+
+function addMember({ tx, at, newId }: Scope, { id: teamspace_id, _emulator }: Teamspace): void {
+  const id = newId()
+  const { organization_id } = _emulator
+  const email = `member-${id}@example.com`
+  tx.in(users).insert({ id, organization_id, email, first_name: 'New', last_name: 'Member', created_at: at })
+  tx.in(memberships).insert({
+    id: newId(),
+    teamspace_id,
+    user_id: id,
+    role: 'member',
+    agent_ids: [],
+    created_at: at,
+    removed_at: null,
+    self_joined: false,
+  })
 }

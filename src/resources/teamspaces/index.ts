@@ -1,13 +1,11 @@
-import type { Resource } from '../../kernel/operation.ts'
-import { authorize } from './access.ts'
-import { joinTeamspace } from './join.ts'
-import { teamspaceMoves } from './moves.ts'
+import type { Resource } from '../../core/operation.ts'
+import { authorize, joinTeamspace, teamspaceMoves } from './access.ts'
 import { listPresets } from './presets.ts'
 import { cloudA, cloudB, memberships, teamspaces, users } from './schema.ts'
 import { createTeamspace, defaultAccess, nameRequired, updateTeamspace } from './teamspaces.ts'
 import { deleteUser, listUsers, searchMode } from './users.ts'
 
-export const teamspacesRoom: Resource = {
+export const teamspacesResource: Resource = {
   name: 'teamspaces',
   operations: [updateTeamspace, createTeamspace, listUsers, deleteUser],
   collections: [teamspaces, users, memberships],
@@ -20,42 +18,42 @@ export const teamspacesRoom: Resource = {
       {
         id: 'U003',
         open: 'How a user joins a teamspace, and which operations are conversing.',
-        reading:
+        decision:
           'Through the control API or a membership with self_joined; such a user may call the operations named converse.* and no other.',
-        shows: 'answer',
+        reportedIn: 'response',
       },
       {
         id: 'U004',
         open: 'Which roles there are besides owner.',
-        reading:
-          'Any string: roles come from the fixtures, and no rule depends on one, so no answer rests on it.',
-        shows: 'nowhere',
+        decision:
+          'Any string: roles come from the fixtures, and no rule depends on one, so no response depends on it.',
+        reportedIn: 'nowhere',
       },
       {
         id: 'U009',
         open: 'The identifiers of the two clouds and of the surfaces that feedback comes from.',
-        reading: 'Placeholders, until settings supply the real ones.',
-        shows: 'answer',
+        decision: 'Placeholders, until settings supply the real ones.',
+        reportedIn: 'response',
       },
       {
         id: 'U021',
         open: 'How search finds users.',
-        reading:
+        decision:
           'A literal part, in any letter case, of the first name, the last name, both with a space between, or the address.',
-        shows: 'answer',
+        reportedIn: 'response',
       },
       {
         id: 'U024',
         open: 'The access of a teamspace that is created without one.',
-        reading: 'closed, the choice that admits nobody.',
-        shows: 'answer',
+        decision: 'closed, so that no user can join without approval.',
+        reportedIn: 'response',
       },
       {
         id: 'T01',
         open: 'Whether teamspaces, teamspace users and agent templates carry object, as most resources do.',
-        reading:
-          'No: their tables list every member, object is not among them, and nothing is left to choose.',
-        shows: 'nowhere',
+        decision:
+          'No: their tables list every field, object is not among them, and nothing is left to choose.',
+        reportedIn: 'nowhere',
       },
     ],
     settings: [cloudA, cloudB, defaultAccess, nameRequired, searchMode],

@@ -1,11 +1,11 @@
-import type { Preset } from '../../kernel/faults/preset.ts'
+import type { Preset } from '../../core/faults/preset.ts'
 
 /** Pages that lead a client who walks through them astray. */
 export const listPresets: readonly Preset[] = [
   {
     name: 'page-empty-has-more',
     family: 'list',
-    says: 'A page without rows that says there are more.',
+    description: 'A page without rows that says there are more.',
     match: { operation: 'teamspace-users.list' },
     when: { nth: 1 },
     do: [{ body: { patch: { data: [], has_more: true } } }],
@@ -13,7 +13,8 @@ export const listPresets: readonly Preset[] = [
   {
     name: 'page-cursor-deleted',
     family: 'list',
-    says: 'The user that the cursor names is deleted just before the next page is read.',
+    description:
+      'The user that the cursor names is deleted just before the next page is read. The page resumes from its place; with the setting lists.deleted_cursor at reject it is a 400.',
     match: { operation: 'teamspace-users.list', query: { after: '*' } },
     when: { nth: 1 },
     do: [{ state: { delete: { collection: 'users', id: { query: 'after' } } } }],
@@ -21,7 +22,7 @@ export const listPresets: readonly Preset[] = [
   {
     name: 'null-for-array',
     family: 'body',
-    says: 'A list whose data is null instead of an array.',
+    description: 'A list whose data is null instead of an array.',
     match: { operation: 'teamspace-users.list' },
     when: { nth: 1 },
     do: [{ body: { nulls: ['/data'] } }],

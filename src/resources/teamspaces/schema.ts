@@ -1,26 +1,28 @@
 import * as z from 'zod'
-import { type Settings, setting } from '../../kernel/assumptions.ts'
-import { nonEmptyText, text, timestamp } from '../../kernel/fields.ts'
-import type { Issue } from '../../kernel/json.ts'
-import { collection } from '../../kernel/state/collection.ts'
-import type { Index, Transaction } from '../../kernel/state/store.ts'
-import { DAY } from '../../kernel/time/duration.ts'
-import { missing } from '../missing.ts'
+import { type Settings, setting } from '../../core/assumptions.ts'
+import { nonEmptyText, text, timestamp } from '../../core/fields.ts'
+import type { Issue } from '../../core/json.ts'
+import { collection } from '../../core/state/collection.ts'
+import type { Index } from '../../core/state/store.ts'
+import type { Transaction } from '../../core/state/transaction.ts'
+import { DAY } from '../../core/time/instant.ts'
 import { organizations } from '../organizations.ts'
+import { missing, refersTo } from '../records.ts'
 
-export const cloudA = setting<string>({
+export const cloudA = setting({
   key: 'names.cloud_a',
   item: 'U009',
-  says: 'How requests and answers name the first cloud provider; records always say cloud_a.',
+  description: 'How requests and responses name the first cloud provider; records always have cloud_a.',
   schema: nonEmptyText,
   default: 'cloud_a',
   unlike: 'names.cloud_b',
 })
 
-export const cloudB = setting<string>({
+export const cloudB = setting({
   key: 'names.cloud_b',
   item: 'U009',
-  says: 'How requests and answers name the second cloud provider, the default; records always say cloud_b.',
+  description:
+    'How requests and responses name the second cloud provider, the default; records always have cloud_b.',
   schema: nonEmptyText,
   default: 'cloud_b',
   unlike: 'names.cloud_a',
@@ -65,9 +67,9 @@ const teamspaceRecord = (settings: Settings) =>
     created_at: timestamp(),
     _emulator: z.strictObject({
       organization_id: z.string(),
-      /** The key that made it through the API: a service key, which is no member, may manage what it made. */
+      /** The key that created it: a service key, which is no member, may manage the teamspaces that it created. */
       created_by: z.string().nullable().default(null),
-      /** Memberships that were joined unaided while the teamspace was open, and outlive its closing. */
+      /** Self-joined memberships from the time when the teamspace was open; they outlive its closing. */
       joined_while_open: z.array(z.string()).default([]),
     }),
   })
@@ -78,8 +80,7 @@ export const teamspaces = collection<Teamspace>({
   name: 'teamspaces',
   label: 'teamspace',
   schema: teamspaceRecord,
-  check: ({ _emulator }, tx) =>
-    missing(tx, organizations, _emulator.organization_id, '_emulator', 'organization_id'),
+  check: refersTo(organizations, '_emulator', 'organization_id'),
   generate: ({ faker, chance, newId, ago, any }) => ({
     id: newId(),
     cloud_provider: chance.pick(clouds),
@@ -106,7 +107,7 @@ export const users = collection<User>({
   name: 'users',
   label: 'user',
   schema: userRecord,
-  check: ({ organization_id }, tx) => missing(tx, organizations, organization_id, 'organization_id'),
+  check: refersTo(organizations, 'organization_id'),
   generate: ({ faker, chance, newId, ago, any }) => {
     const [first_name, last_name] = [faker.person.firstName(), faker.person.lastName()]
     return {
@@ -132,11 +133,14 @@ const membershipRecord = () =>
     created_at: timestamp(),
     /** When the membership was revoked. It stays as the place that list cursors resume from (T28). */
     removed_at: timestamp().nullable().default(null),
-    /** Joined unaided, which an open teamspace allows: such a user may only converse. */
+    /** Joined without approval, which an open teamspace allows: such a user may only converse. */
     self_joined: z.boolean().default(false),
   })
 
 export type Membership = z.output<ReturnType<typeof membershipRecord>>
+
+/** The list of a teamspace's users. */
+export const usersOf = (teamspaceId: string): string => `teamspaces/${teamspaceId}/users`
 
 /** Who belongs to which teamspace. A user may hold several in one; the one that grants most counts. */
 export const memberships = collection<Membership>({
@@ -144,6 +148,10 @@ export const memberships = collection<Membership>({
   label: 'membership',
   schema: membershipRecord,
   check: checkMembership,
+  place: ({ teamspace_id, user_id }, tx) => {
+    const user = tx.in(users).get(user_id)
+    return user && { list: usersOf(teamspace_id), cursor: user_id, created_at: user.created_at }
+  },
   // The newest user first, then the one before: generated memberships go to generated users, one each, and given users
   // keep to the memberships that the fixtures give them.
   generate: ({ chance, n, start, newId, ago, all, any }) => {
@@ -182,6 +190,6 @@ function checkMembership(membership: Membership, tx: Transaction): readonly Issu
   const joinedUnaided = membership.self_joined && membership.removed_at === null
   const { id, access, _emulator } = teamspace
   if (!joinedUnaided || access === 'open' || _emulator.joined_while_open.includes(membership.id)) return []
-  const detail = `the teamspace "${id}" is closed, so nobody joins it unaided; set self_joined to false for an approved member, or name the membership in joined_while_open of the teamspace if it goes back to when that was open`
+  const detail = `the teamspace "${id}" is closed, so no user joins it without approval; set self_joined to false for an approved member, or name the membership in joined_while_open of the teamspace if it was made while that was open`
   return [{ pointer: '/self_joined', detail }]
 }

@@ -1,7 +1,5 @@
 import * as z from 'zod'
-import { type Settings, setting } from '../../kernel/assumptions.ts'
-import { refuseInvalid } from '../../kernel/errors.ts'
-import { nonEmptyText, text, timestamp } from '../../kernel/fields.ts'
+import { type Settings, setting } from '../../core/assumptions.ts'
 import {
   emptyPatch,
   immutableMembers,
@@ -9,10 +7,12 @@ import {
   requiredIf,
   successCreate,
   successUpdate,
-} from '../../kernel/open-items.ts'
-import { operation, type Request } from '../../kernel/operation.ts'
-import type { Transaction } from '../../kernel/state/store.ts'
-import { oneOfNames } from '../names.ts'
+} from '../../core/core-assumptions.ts'
+import { refuseInvalid } from '../../core/errors.ts'
+import { nonEmptyText, text, timestamp } from '../../core/fields.ts'
+import { operation, type Request } from '../../core/operation.ts'
+import type { Transaction } from '../../core/state/transaction.ts'
+import { oneOfNames } from '../records.ts'
 import { requireManaged } from './access.ts'
 import {
   access,
@@ -27,10 +27,10 @@ import {
   teamspaces,
 } from './schema.ts'
 
-export const defaultAccess = setting<'open' | 'closed'>({
+export const defaultAccess = setting({
   key: 'teamspace.access.default',
   item: 'U024',
-  says: 'Access of a teamspace that is created without one.',
+  description: 'Access of a teamspace that is created without one.',
   schema: access,
   default: 'closed',
 })
@@ -61,7 +61,7 @@ export const createTeamspace = operation({
   path: '/organization/teamspaces',
   summary: 'Create a teamspace',
   section: 'Create teamspace',
-  dialect: 'standard',
+  errorFormat: 'standard',
   contract: true,
   success: successCreate,
   answer: teamspaceAnswer,
@@ -74,7 +74,7 @@ export const createTeamspace = operation({
   }),
   handle: ({ tx, body, caller, newId, at, assume, settings }) => {
     const cloud = body.cloud_provider === undefined ? undefined : cloudOf(body.cloud_provider, settings)
-    const teamspace = tx.in(teamspaces).put({
+    const teamspace = tx.in(teamspaces).insert({
       id: newId(),
       cloud_provider: cloud ?? 'cloud_b',
       name: body.name ?? '',
@@ -87,7 +87,7 @@ export const createTeamspace = operation({
       },
     })
     if (caller.user_id !== null) {
-      tx.in(memberships).put({
+      tx.in(memberships).insert({
         id: newId(),
         teamspace_id: teamspace.id,
         user_id: caller.user_id,
@@ -108,7 +108,7 @@ export const updateTeamspace = operation({
   path: '/organization/teamspaces/{teamspace_id}',
   summary: 'Change the name or the access of a teamspace',
   section: 'Update teamspace',
-  dialect: 'standard',
+  errorFormat: 'standard',
   contract: true,
   success: successUpdate,
   answer: teamspaceAnswer,
@@ -150,7 +150,7 @@ function checkEmpty(assume: Assume): void {
   refuseInvalid([{ pointer: '', detail: 'names nothing that can be updated; give name or access' }])
 }
 
-// Closing a teamspace throws nobody out: who joined while it was open stays.
+// Closing a teamspace removes no member: users who joined while it was open stay.
 function staying(
   { id, access, _emulator }: Teamspace,
   next: Teamspace['access'] | undefined,

@@ -1,19 +1,19 @@
 import * as z from 'zod'
-import { setting } from '../../kernel/assumptions.ts'
-import { refuse } from '../../kernel/errors.ts'
-import { nonEmptyText, queryText } from '../../kernel/fields.ts'
-import { successDelete, successRead } from '../../kernel/open-items.ts'
-import { operation } from '../../kernel/operation.ts'
-import { cursorQuery, listOrder, ordered } from '../../kernel/request/pagination.ts'
-import type { Transaction } from '../../kernel/state/store.ts'
-import { readPage, type Spot } from '../cursor-page.ts'
+import { setting } from '../../core/assumptions.ts'
+import { successDelete, successRead } from '../../core/core-assumptions.ts'
+import { refuse } from '../../core/errors.ts'
+import { nonEmptyText, queryText } from '../../core/fields.ts'
+import { operation } from '../../core/operation.ts'
+import type { Transaction } from '../../core/state/transaction.ts'
+import { type Entry, listResponse, objectPage, pageQuery } from '../cursor-page.ts'
 import { liveMembership, requireManaged, revoke, stronger } from './access.ts'
-import { byTeamspace, type Membership, memberships, type User, users } from './schema.ts'
+import { byTeamspace, type Membership, memberships, type User, users, usersOf } from './schema.ts'
 
-export const searchMode = setting<'substring' | 'prefix' | 'exact'>({
+export const searchMode = setting({
   key: 'users.search',
   item: 'U021',
-  says: 'How search compares, without regard to letter case, with first name, last name, both, and e-mail address.',
+  description:
+    'How search compares with first name, last name, both, and e-mail address; letter case does not matter.',
   schema: () => z.enum(['substring', 'prefix', 'exact']),
   default: 'substring',
 })
@@ -27,10 +27,10 @@ const userItem = () =>
     permissions: z.strictObject({ role: z.string(), agent_ids: z.array(z.string()) }),
   })
 
-/** A user who is, or once was, in a teamspace. Those who left stay as places that cursors resume from. */
-interface Entry extends Pick<User, 'id' | 'created_at'> {
+/** A user of a teamspace with the membership that counts. */
+interface Listed {
   readonly user: User
-  readonly membership: Membership | undefined
+  readonly membership: Membership
 }
 
 export const listUsers = operation({
@@ -39,49 +39,37 @@ export const listUsers = operation({
   path: '/organization/teamspaces/{teamspace_id}/users',
   summary: 'List the users of a teamspace',
   section: 'List teamspace users',
-  dialect: 'standard',
+  errorFormat: 'standard',
   contract: true,
   success: successRead,
-  answer: () =>
-    z.strictObject({ object: z.literal('list'), data: z.array(userItem()), has_more: z.boolean() }),
-  input: ({ object }) => ({
-    query: object({
-      search: queryText().optional(),
-      limit: cursorQuery.limit(),
-      after: cursorQuery.after(),
-      before: cursorQuery.before(),
-    }),
-  }),
+  answer: () => listResponse(userItem()),
+  input: ({ object }) => ({ query: object({ search: queryText().optional(), ...pageQuery() }) }),
   find: requireManaged,
-  handle: ({ tx, query, target, seed, assume }) => {
-    const everyone = ordered(entriesOf(tx, target.id), assume(listOrder), seed)
+  handle: (request) => {
+    const { tx, query, target, assume } = request
     const { search = '' } = query
     const matches = search === '' ? () => true : matcher(search, assume(searchMode))
-    const wanted = (entry: Entry) => entry.membership !== undefined && matches(entry.user)
-    const page = readPage(
-      everyone.filter(wanted),
-      query,
-      (cursor) => spotOf(cursor, everyone, wanted),
-      assume,
+    const { records, hasMore } = objectPage(
+      request,
+      usersOf(target.id),
+      entriesOf(tx, target.id),
+      ({ user }) => matches(user),
     )
-    return { body: { object: 'list', data: page.items.map(itemOf), has_more: page.hasMore } }
+    return { body: { object: 'list', data: records.map(itemOf), has_more: hasMore } }
   },
 })
 
-function entriesOf(tx: Transaction, teamspaceId: string): Entry[] {
-  const entries = new Map<string, Entry>()
-  for (const membership of tx.in(memberships).where(byTeamspace, teamspaceId)) {
-    const user = tx.in(users).get(membership.user_id)
+// A user who left is an entry without a record.
+function entriesOf(tx: Transaction, teamspaceId: string): Iterable<Entry<Listed>> {
+  const entries = new Map<string, Entry<Listed>>()
+  for (const each of tx.in(memberships).where(byTeamspace, teamspaceId)) {
+    const user = tx.in(users).get(each.user_id)
     if (user === undefined) continue
     const { id, created_at } = user
-    entries.set(id, {
-      id,
-      created_at,
-      user,
-      membership: stronger(entries.get(id)?.membership, membership),
-    })
+    const membership = stronger(entries.get(id)?.record?.membership, each)
+    entries.set(id, { id, created_at, record: membership && { user, membership } })
   }
-  return [...entries.values()]
+  return entries.values()
 }
 
 /** Whether a user is found. Exported for its test. */
@@ -96,23 +84,10 @@ export function matcher(search: string, mode: 'substring' | 'prefix' | 'exact'):
     [first_name, last_name, `${first_name} ${last_name}`, email].some((text) => compare(text.toLowerCase()))
 }
 
-// A cursor keeps its place in the list of everyone, so it also works when its user has left or no longer matches.
-function spotOf(
-  cursor: string,
-  everyone: readonly Entry[],
-  wanted: (entry: Entry) => boolean,
-): Spot | undefined {
-  const index = everyone.findIndex(({ id }) => id === cursor)
-  const entry = everyone[index]
-  if (entry === undefined) return undefined
-  const start = everyone.slice(0, index).filter(wanted).length
-  return { start, end: wanted(entry) ? start + 1 : start }
-}
-
-function itemOf({ user, membership }: Entry): object {
+function itemOf({ user, membership }: Listed): object {
   const { id, email, first_name, last_name } = user
-  const permissions = { role: membership?.role, agent_ids: membership?.agent_ids }
-  return { id, email, first_name, last_name, permissions }
+  const { role, agent_ids } = membership
+  return { id, email, first_name, last_name, permissions: { role, agent_ids } }
 }
 
 export const deleteUser = operation({
@@ -121,7 +96,7 @@ export const deleteUser = operation({
   path: '/organization/teamspaces/{teamspace_id}/users/{user_id}',
   summary: "Revoke a user's permissions in a teamspace",
   section: 'Delete teamspace user',
-  dialect: 'standard',
+  errorFormat: 'standard',
   contract: true,
   success: successDelete,
   find: (finder) => {

@@ -31,20 +31,20 @@ const test = base.extend<object, { frontend: string }>({
 })
 
 // Each poll shows the next state, so that the page gets there as fast as it asks.
-test.use({ worldOptions: { scenario: 'happy-path' } })
+test.use({ sandboxOptions: { scenario: 'happy-path' } })
 
-test('a page has three invoices read', async ({ page, world, frontend }) => {
+test('a page has three invoices read', async ({ page, sandbox, frontend }) => {
   // One poll is refused, and the page has to be able to read Retry-After, which its own origin does not own.
-  await world.faults.preset('retry-after-zero', { match: { operation: 'batch-predictions.retrieve' } })
-  await page.goto(`${frontend}/#${new URLSearchParams({ base: world.baseUrl, key: world.apiKey })}`)
+  await sandbox.faults.preset('retry-after-zero', { match: { operation: 'batch-predictions.retrieve' } })
+  await page.goto(`${frontend}/#${new URLSearchParams({ base: sandbox.baseUrl, key: sandbox.apiKey })}`)
   await page.getByRole('button').click()
 
   await expect(page.getByRole('status')).toHaveText('completed, 3 of 3 read')
   await expect(page.getByRole('row')).toHaveCount(4)
   await expect(page.locator('#left')).toHaveText('199 of 200')
-  await expect(world).toHaveReceived(
+  await expect(sandbox).toHaveReceived(
     { operation: 'batch-predictions.results', headers: { origin: frontend } },
     1,
   )
-  await expect(world).toHaveRespectedRetryAfter()
+  await expect(sandbox).toHaveRespectedRetryAfter()
 })

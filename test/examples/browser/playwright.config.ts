@@ -8,6 +8,9 @@ export default defineConfig({
   // What a failure leaves behind: a picture of the page, and what the emulated service has seen.
   outputDir: join(tmpdir(), 'workspace-emulator-browser-example'),
   reporter: 'list',
+  // On a machine that is busy a browser takes its time.
+  timeout: 300_000,
+  expect: { timeout: 60_000 },
   // Without paths, so that the package is the built one, as it is where it was installed.
   tsconfig: './tsconfig.json',
   use: {

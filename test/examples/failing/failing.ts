@@ -2,50 +2,50 @@ import { test } from 'agent-workspace-emulator/vitest'
 import { describe, expect } from 'vitest'
 
 // What a failure looks like: `npx vitest run --config test/examples/failing/vitest.config.ts`. Most of these tests are meant to
-// fail; src/doors/testing/report.test.ts runs them and reads what Vitest prints.
+// fail; src/adapters/testing/report.test.ts runs them and reads what Vitest prints.
 
 let last: string | undefined
 
-test('fails on a refusal', async ({ world }) => {
-  last = world.name
-  await world.faults.preset('rate-limited')
-  await world.faults.arm({
+test('fails on a refusal', async ({ sandbox }) => {
+  last = sandbox.name
+  await sandbox.faults.preset('rate-limited')
+  await sandbox.faults.arm({
     id: 'unmet',
     match: { operation: 'agents.list' },
     do: [{ respond: { status: 500 } }],
   })
-  const refused = await world.fetch('/data-views')
-  await world.fetch('/pages', { json: { name: 'Roof plan' } })
+  const refused = await sandbox.fetch('/data-views')
+  await sandbox.fetch('/pages', { json: { name: 'Roof plan' } })
   expect(refused.status).toBe(200)
 })
 
-test('finds no world of a test before it', async ({ emulator }) => {
+test('finds no sandbox of a test before it', async ({ emulator }) => {
   const { data } = await emulator.sandboxes.list()
   expect(data.map(({ name }) => name)).toEqual(['default'])
   expect(last).not.toBe('default')
 })
 
-test('fails without a request', async ({ world }) => {
-  await expect(world).toHaveReceived({ operation: 'pages.create' })
+test('fails without a request', async ({ sandbox }) => {
+  await expect(sandbox).toHaveReceived({ operation: 'pages.create' })
 })
 
-test('is given up', { timeout: 1_000 }, async ({ world }) => {
-  await world.requests.wait({ operation: 'pages.create' }, { timeoutMs: 30_000 })
+test('is given up', { timeout: 1_000 }, async ({ sandbox }) => {
+  await sandbox.requests.wait({ operation: 'pages.create' }, { timeoutMs: 30_000 })
 })
 
-test('asks for no world, and fails', () => {
+test('asks for no sandbox, and fails', () => {
   expect(1).toBe(2)
 })
 
-test('fails once and then passes', { retry: 1 }, async ({ world, task }) => {
-  await world.fetch('/data-views')
+test('fails once and then passes', { retry: 1 }, async ({ sandbox, task }) => {
+  await sandbox.fetch('/data-views')
   expect(task.result?.retryCount).toBe(1)
 })
 
 describe.concurrent('side by side', () => {
-  test.for(['a', 'b', 'c'])('%s is told about alone', async (name, { world, expect }) => {
-    await world.fetch('/pages', { json: { name: `Plan ${name}` } })
-    await expect(world).toHaveReceived({ body: { '/name': { equals: `Plan ${name}` } } }, 1)
+  test.for(['a', 'b', 'c'])('%s is told about alone', async (name, { sandbox, expect }) => {
+    await sandbox.fetch('/pages', { json: { name: `Plan ${name}` } })
+    await expect(sandbox).toHaveReceived({ body: { '/name': { equals: `Plan ${name}` } } }, 1)
     if (name === 'b') expect.soft(name).toBe('a')
   })
 })

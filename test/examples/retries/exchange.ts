@@ -10,7 +10,7 @@ export interface Batch {
   readonly status: string
 }
 
-/** Polls until the batch is over. No pause in between: the worlds of these examples count polls, not time. */
+/** Polls until the batch is over. No pause in between: the sandboxes of these examples count polls, not time. */
 export async function untilTerminal(poll: () => Promise<Batch>): Promise<void> {
   const { status } = await poll()
   if (!['completed', 'failed', 'expired', 'cancelled'].includes(status)) await untilTerminal(poll)

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { later } from '../../../src/doors/realtime.ts'
+import { later } from '../../../src/adapters/realtime.ts'
 
 /** An answer as it stood on the wire. */
 export interface RawAnswer {
@@ -31,7 +31,7 @@ export class Connection {
   made = 0
 
   /** @param patience real milliseconds without an answer after which an exchange is given up */
-  constructor(port: number, patience = 30_000) {
+  constructor(port: number, patience = 120_000) {
     this.#port = port
     this.#patience = patience
   }

@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { isObject, type JsonObject } from '../../../src/kernel/json.ts'
+import { isObject, type JsonObject } from '../../../src/core/json.ts'
 
 /** One operation as the OpenAPI document of the emulated API describes it. */
 export interface Described {

@@ -1,5 +1,5 @@
-import { isObject } from '../../../src/kernel/json.ts'
-import type { Chance } from '../../../src/kernel/random.ts'
+import { isObject } from '../../../src/core/json.ts'
+import type { Chance } from '../../../src/core/random.ts'
 import type { ApiDocument } from './f1-document.ts'
 import { MUTATIONS } from './f1-mutations.ts'
 import { type Draft, type Source, validRequest } from './f1-valid.ts'

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { Api } from '../../../src/doors/http/api.ts'
-import { allowHosts } from '../../../src/doors/http/guard.ts'
+import { Api } from '../../../src/adapters/http/api.ts'
+import { allowHosts } from '../../../src/adapters/http/guard.ts'
 import type { RunningEmulator } from '../../../src/emulator.ts'
 import { workspaceService } from '../../../src/resources/index.ts'
 import type { RawAnswer } from './connection.ts'
@@ -107,7 +107,7 @@ export function beginInProcess(api: Api, sent: Sent): Arriving {
   const request = new Request(sent)
   const answer = new Promise<RawAnswer | 'closed'>((resolve) => {
     const response = new Response(sent.method === 'HEAD', resolve)
-    void api.answer(request as unknown as IncomingMessage, response as unknown as ServerResponse)
+    void api.handle(request as unknown as IncomingMessage, response as unknown as ServerResponse)
   })
   return { feed: (piece) => void request.push(piece), answer }
 }
@@ -122,11 +122,11 @@ export function answerInProcess(api: Api, sent: Sent): Promise<RawAnswer | 'clos
 
 /** The API of a running emulator, over the same sandboxes, without its server. */
 export function apiInProcess({ port, sandboxes }: Pick<RunningEmulator, 'port' | 'sandboxes'>): Api {
-  const hosts = allowHosts({ port, bound: '127.0.0.1', hosts: [] })
+  const hosts = allowHosts('127.0.0.1')
   return new Api({
     operations: workspaceService.operations.values(),
     sandboxes,
-    hosts: () => hosts,
+    hosts: () => hosts(port),
     corsOrigins: [],
     closing: new AbortController().signal,
   })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { workspaceDocument } from '../../../src/doors/control/openapi/workspace.ts'
-import { Settings } from '../../../src/kernel/assumptions.ts'
+import { workspaceDocument } from '../../../src/adapters/control/openapi/workspace.ts'
+import { Settings } from '../../../src/core/assumptions.ts'
 import { workspaceService } from '../../../src/resources/index.ts'
 import type { RawAnswer } from './connection.ts'
 import { readDocument } from './f1-document.ts'

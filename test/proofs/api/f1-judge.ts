@@ -1,4 +1,4 @@
-import { isObject } from '../../../src/kernel/json.ts'
+import { isObject } from '../../../src/core/json.ts'
 import type { RawAnswer } from './connection.ts'
 import type { ApiDocument, Described } from './f1-document.ts'
 import type { Sent } from './f1-wire.ts'

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
-import { isObject, type Json } from '../../../src/kernel/json.ts'
-import type { Chance } from '../../../src/kernel/random.ts'
-import { KEYS } from '../../support/base-world.ts'
+import { isObject, type Json } from '../../../src/core/json.ts'
+import type { Chance } from '../../../src/core/random.ts'
+import { KEYS } from '../../support/base-state.ts'
 import { type Draft, type Source, someId } from './f1-valid.ts'
 import { pick, TEXTS } from './f1-values.ts'
 

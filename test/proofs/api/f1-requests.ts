@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
-import type { Api } from '../../../src/doors/http/api.ts'
+import type { Api } from '../../../src/adapters/http/api.ts'
+import { Chance } from '../../../src/core/random.ts'
+import { advanceTo } from '../../../src/core/time/run-events.ts'
 import type { RunningEmulator } from '../../../src/emulator.ts'
-import { Chance } from '../../../src/kernel/random.ts'
-import { advanceTo } from '../../../src/kernel/time/settle.ts'
 import { workspaceService } from '../../../src/resources/index.ts'
 import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
 import { Connection, type NoAnswer, type RawAnswer } from './connection.ts'
@@ -14,19 +14,19 @@ import { answerInProcess, apiInProcess } from './f1-in-process.ts'
 import { type Broken, judge } from './f1-judge.ts'
 import { Memory, type Source } from './f1-valid.ts'
 import { inWords, toBytes } from './f1-wire.ts'
-import { proofWorld } from './world.ts'
+import { proofEmulator } from './sandbox.ts'
 
-/** Requests between two resets of the world, so that it stays small and a failure can be had again from its segment. */
+/** Requests between two resets of the sandbox, so that it stays small and a failure can be had again from its segment. */
 const SEGMENT = 500
 
-/** How many requests are made; every how many of them goes over a socket, and has the whole world compared around it. */
+/** How many requests are made; every how many of them goes over a socket, and has the whole state compared around it. */
 const SIZES = {
   short: { requests: 5_000, httpEvery: 5, digestEvery: 20 },
   long: { requests: 1_000_000, httpEvery: 10, digestEvery: 200 },
 } as const satisfies Record<Scale, object>
 
 /** Violations that are told one by one; the others are only counted. */
-const MOST_COMPLAINTS = 20
+const MAX_COMPLAINTS = 20
 
 const SEED = 20_260_301
 
@@ -71,7 +71,7 @@ export async function runRequests(
   seed = SEED,
 ): Promise<readonly Figure[]> {
   const crashes = watchCrashes()
-  const { emulator, surprises } = await proofWorld({
+  const { emulator, defects } = await proofEmulator({
     settings: { 'limits.overrides': [{ operation: 'data-views.list', limit: 3, window_s: 60 }] },
   })
   const started = performance.now()
@@ -80,19 +80,19 @@ export async function runRequests(
     await emulator.sandboxes.open('other')
     const starts = emulator.sandboxes.list().map(({ sandbox }) => ({ sandbox, state: sandbox.capture() }))
     for (let segment = 0; segment * SEGMENT < size.requests; segment++) {
-      for (const { sandbox, state } of starts) sandbox.become(state)
+      for (const { sandbox, state } of starts) sandbox.replaceWith(state)
       const count = Math.min(SEGMENT, size.requests - segment * SEGMENT)
       await runSegment(run, { seed, segment, count, ...size })
       if (segment % 100 === 99) say(`F1: ${(segment + 1) * SEGMENT} requests`)
     }
     const seconds = (performance.now() - started) / 1000
-    if (surprises.length > 0) say(`F1: the emulator was surprised: ${String(surprises[0])}`)
+    if (defects.length > 0) say(`F1: the emulator was surprised: ${String(defects[0])}`)
     return figures(run.counts, {
       seed,
       seconds,
       exceptions: crashes.exceptions.length,
       rejections: crashes.rejections.length,
-      surprises: surprises.length,
+      defects: defects.length,
     })
   } finally {
     run.connection.close()
@@ -143,7 +143,7 @@ async function runSegment(
 
 interface Manner {
   readonly viaHttp: boolean
-  /** Whether the whole world is compared, and not only how often it was written to. */
+  /** Whether the whole state is compared, and not only how often it was written to. */
   readonly digest: boolean
   readonly source: Source
   readonly where: string
@@ -165,7 +165,7 @@ async function one(
   counts.operations.set(operation, (counts.operations.get(operation) ?? 0) + 1)
   const complain = (what: string): void => {
     counts.complaints += 1
-    if (counts.complaints > MOST_COMPLAINTS) return
+    if (counts.complaints > MAX_COMPLAINTS) return
     run.say(`F1: ${what}\n  ${where}${viaHttp ? ', HTTP' : ''}\n  ${inWords(sent)}`)
   }
   if (typeof answer === 'string') {
@@ -184,7 +184,7 @@ async function one(
     if (before !== undefined) counts.digests += 1
     if (revisionOf(emulator) !== revision || (before !== undefined && before !== digestOf(emulator))) {
       counts.changed += 1
-      complain(`a ${answer.status} changed the world`)
+      complain(`a ${answer.status} changed the sandbox`)
     }
   }
   learn(source, operation, answer.status, answer.text)
@@ -209,10 +209,10 @@ interface Outcome {
   readonly seconds: number
   readonly exceptions: number
   readonly rejections: number
-  readonly surprises: number
+  readonly defects: number
 }
 
-function figures(counts: Counts, { seed, seconds, exceptions, rejections, surprises }: Outcome): Figure[] {
+function figures(counts: Counts, { seed, seconds, exceptions, rejections, defects }: Outcome): Figure[] {
   const statuses = [...counts.statuses].sort(([a], [b]) => a - b).map(([status, n]) => `${status}: ${n}`)
   const total = counts.http + counts.inProcess
   return [
@@ -222,7 +222,7 @@ function figures(counts: Counts, { seed, seconds, exceptions, rejections, surpri
     tried('valid', counts.valid),
     tried('mutated', counts.mutated),
     tried('statuses', statuses.join(', ')),
-    tried('world digests compared around refusals', counts.digests),
+    tried('sandbox digests compared around refusals', counts.digests),
     tried('requests per second', Math.round(total / seconds)),
     atLeast('operations called', counts.operations.size, workspaceService.operations.size),
     atLeast(
@@ -233,13 +233,13 @@ function figures(counts: Counts, { seed, seconds, exceptions, rejections, surpri
     atLeast('answers 429', counts.limited, 1),
     none('exits (errors that nobody caught)', exceptions),
     none('unhandled rejections', rejections),
-    none('defects that the emulator noticed itself', surprises),
+    none('defects that the emulator noticed itself', defects),
     none('requests without an answer', counts.unanswered),
     none('unsolicited 5xx', counts.broken.get('unsolicited 5xx') ?? 0),
     none('answers that their schema forbids', counts.broken.get('answer schema') ?? 0),
     none('errors of another form, or of valid requests', counts.broken.get('error form') ?? 0),
     none('answers with missing or wrong headers', counts.broken.get('headers') ?? 0),
     none('requests taken that the document forbids', counts.broken.get('accepted') ?? 0),
-    none('refused requests that changed the world', counts.changed),
+    none('refused requests that changed the sandbox', counts.changed),
   ]
 }

@@ -1,10 +1,10 @@
-import type { Json, JsonObject } from '../../../src/kernel/json.ts'
-import type { Chance } from '../../../src/kernel/random.ts'
-import type { Sandbox } from '../../../src/kernel/worlds/sandbox.ts'
-import { KEYS } from '../../support/base-world.ts'
+import type { Json, JsonObject } from '../../../src/core/json.ts'
+import type { Chance } from '../../../src/core/random.ts'
+import type { Sandbox } from '../../../src/core/sandboxes/sandbox.ts'
+import { KEYS } from '../../support/base-state.ts'
 import { type Described, isParameter } from './f1-document.ts'
 import { objectOf, pick, sampleOf } from './f1-values.ts'
-import { flowOf, MANY, messageOf } from './world.ts'
+import { flowOf, MANY, messageOf } from './sandbox.ts'
 
 /** A request before it is bytes, so that it can still be mutated. */
 export interface Draft {
@@ -26,7 +26,7 @@ export interface Draft {
   readonly mutations: string[]
 }
 
-/** What a generator remembers of the world while it works through it: what is used up, and cursors that it has seen. */
+/** What a generator remembers of the sandbox while it works through it: what is used up, and cursors that it has seen. */
 export class Memory {
   readonly cursors: string[] = []
   readonly #next = new Map<string, number>()

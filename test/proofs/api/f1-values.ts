@@ -1,5 +1,5 @@
-import { isObject, type Json, type JsonObject } from '../../../src/kernel/json.ts'
-import type { Chance } from '../../../src/kernel/random.ts'
+import { isObject, type Json, type JsonObject } from '../../../src/core/json.ts'
+import type { Chance } from '../../../src/core/random.ts'
 
 /** Texts that have broken programs before. */
 export const TEXTS = [

@@ -1,4 +1,4 @@
-import type { Chance } from '../../../src/kernel/random.ts'
+import type { Chance } from '../../../src/core/random.ts'
 import { pick } from './f1-values.ts'
 
 /** Tokens that mean something to a parser of HTTP. */

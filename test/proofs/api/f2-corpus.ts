@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib'
-import { KEYS } from '../../support/base-world.ts'
+import { KEYS } from '../../support/base-state.ts'
 
 /** Bytes that a broken or hostile client sends, and what is odd about them. */
 export interface Malformed {
-  readonly says: string
+  readonly description: string
   readonly bytes: Buffer
 }
 
@@ -151,15 +151,17 @@ export function corpus(port: number): readonly Malformed[] {
     ),
     ...targets.map((each) => [`target ${each.slice(0, 40)}`, get(`GET ${each} HTTP/1.1`)] as const),
     ...methods.map((each) => [`method ${each}`, get(`${each} /v1/data-views HTTP/1.1`)] as const),
-    ...bodies.map(([says, body]) => [says, post([length(Buffer.byteLength(body))], body)] as const),
+    ...bodies.map(
+      ([description, body]) => [description, post([length(Buffer.byteLength(body))], body)] as const,
+    ),
   ]
   return [
-    ...texts.map(([says, text]) => ({ says, bytes: Buffer.from(text, 'latin1') })),
-    { says: 'TLS greeting', bytes: Buffer.from('16030100c8010000c40303', 'hex') },
-    { says: 'all bytes there are', bytes: Buffer.from(Array.from({ length: 256 }, (_, n) => n)) },
-    { says: 'zeros', bytes: Buffer.alloc(20_000) },
-    { says: 'nothing', bytes: Buffer.alloc(0) },
-    { says: 'a bomb', bytes: bomb(post) },
+    ...texts.map(([description, text]) => ({ description, bytes: Buffer.from(text, 'latin1') })),
+    { description: 'TLS greeting', bytes: Buffer.from('16030100c8010000c40303', 'hex') },
+    { description: 'all bytes there are', bytes: Buffer.from(Array.from({ length: 256 }, (_, n) => n)) },
+    { description: 'zeros', bytes: Buffer.alloc(20_000) },
+    { description: 'nothing', bytes: Buffer.alloc(0) },
+    { description: 'a bomb', bytes: bomb(post) },
   ]
 }
 

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isObject } from '../../../src/kernel/json.ts'
-import { busyCollections } from './world.ts'
+import { isObject } from '../../../src/core/json.ts'
+import { busyCollections } from './sandbox.ts'
 
 const CLI = 'dist/cli.js'
 
@@ -18,7 +18,7 @@ export interface OwnProcess {
   stop(): Promise<void>
 }
 
-/** Starts the built command with the busy world. Rejects with what it said when it ends instead. */
+/** Starts the built command with the busy sandbox. Rejects with what it said when it ends instead. */
 export async function ownProcess(): Promise<OwnProcess> {
   if (!existsSync(CLI)) throw new Error(`${CLI} is missing. Run "npm run build" first.`)
   const folder = mkdtempSync(join(tmpdir(), 'proof-'))

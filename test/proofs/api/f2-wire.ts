@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import { performance } from 'node:perf_hooks'
-import { later } from '../../../src/doors/realtime.ts'
-import { Chance } from '../../../src/kernel/random.ts'
-import { KEYS } from '../../support/base-world.ts'
+import { later } from '../../../src/adapters/realtime.ts'
+import { Chance } from '../../../src/core/random.ts'
+import { KEYS } from '../../support/base-state.ts'
 import { type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
 import { Connection } from './connection.ts'
 import { pick } from './f1-values.ts'
@@ -44,7 +44,7 @@ export async function runBytes(
   try {
     const run = new Run(emulator, say)
     const entries = corpus(emulator.port)
-    for (const { says, bytes } of entries) await run.block(says, [bytes])
+    for (const { description, bytes } of entries) await run.block(description, [bytes])
     for (let from = 0; from < mutations; from += block) {
       const chance = new Chance(seed, 'bytes', from)
       const count = Math.min(block, mutations - from)
@@ -75,40 +75,40 @@ class Run {
   }
 
   /** Sends some bytes, a few connections at a time, then a normal request. */
-  async block(says: string, all: readonly Buffer[]): Promise<void> {
+  async block(description: string, all: readonly Buffer[]): Promise<void> {
     for (let from = 0; from < all.length; from += AT_ONCE) {
       const some = all.slice(from, from + AT_ONCE)
       const answers = await Promise.all(
         some.map((bytes, n) => sendRaw(this.#emulator.port, bytes, (from + n) % 8 === 7)),
       )
-      for (const [n, text] of answers.entries()) this.#look(says, text, some[n] ?? Buffer.alloc(0))
+      for (const [n, text] of answers.entries()) this.#look(description, text, some[n] ?? Buffer.alloc(0))
     }
-    await this.#normal(says)
+    await this.#normal(description)
   }
 
-  #look(says: string, text: string, sent: Buffer): void {
+  #look(description: string, text: string, sent: Buffer): void {
     for (const head of text.match(/^HTTP\/1\.1 \d{3} [\s\S]*?\r\n\r\n/gm) ?? []) {
       const status = Number(head.slice(9, 12))
       if (status >= 500) {
         this.#failed += 1
-        this.#complain('a 5xx', says, head, sent)
+        this.#complain('a 5xx', description, head, sent)
       }
       // What is not of the API has no rate windows.
       const isOfControl = sent.includes('__emulator')
       if (!isOfControl && status !== 100 && !/\r\nx-ratelimit-limit: \d/i.test(head)) {
         this.#unformed += 1
-        this.#complain('no rate-limit headers', says, head, sent)
+        this.#complain('no rate-limit headers', description, head, sent)
       }
     }
     if (/<!doctype|<html|node_modules|\n {4}at /i.test(text)) {
       this.#html += 1
-      this.#complain('HTML or a stack', says, text, sent)
+      this.#complain('HTML or a stack', description, text, sent)
     }
   }
 
-  async #normal(says: string): Promise<void> {
+  async #normal(description: string): Promise<void> {
     const { port } = this.#emulator
-    const connection = new Connection(port, 10_000)
+    const connection = new Connection(port)
     const head = `GET /v1/data-views?limit=1 HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${KEYS.KU}\r\n\r\n`
     const started = performance.now()
     const answer = await connection.exchange(Buffer.from(head))
@@ -116,13 +116,13 @@ class Run {
     connection.close()
     if (typeof answer !== 'string' && answer.status === 200) return
     this.#refused += 1
-    this.#say(`F2: behind "${says}" a normal request got ${JSON.stringify(answer)}`)
+    this.#say(`F2: behind "${description}" a normal request got ${JSON.stringify(answer)}`)
   }
 
-  #complain(what: string, says: string, text: string, sent: Buffer): void {
+  #complain(what: string, description: string, text: string, sent: Buffer): void {
     if (this.#failed + this.#html + this.#unformed > 20) return
     this.#say(
-      `F2: ${what} for ${says}: ${text.slice(0, 300)}\n  sent ${JSON.stringify(sent.toString('latin1').slice(0, 400))}`,
+      `F2: ${what} for ${description}: ${text.slice(0, 300)}\n  sent ${JSON.stringify(sent.toString('latin1').slice(0, 400))}`,
     )
   }
 

@@ -6,7 +6,7 @@ import { COMMANDS, checkEnd, RESTART, type Real } from './f3-commands.ts'
 import { DiskReal, OnDisk, REOPENS } from './f3-disk.ts'
 import { type Model, newModel } from './f3-model.ts'
 import { runRaces } from './f3-races.ts'
-import { type Origin, originOf, sandboxFrom } from './f3-world.ts'
+import { type Origin, originOf, sandboxFrom } from './f3-sandbox.ts'
 
 const SIZES = {
   short: { sequences: 60, onDisk: 2, races: 25 },
@@ -14,7 +14,7 @@ const SIZES = {
 } as const satisfies Record<Scale, object>
 
 const SEED = 20_260_303
-const MOST_COMMANDS = 100
+const MAX_COMMANDS = 100
 
 /** Sequences between two lines of progress. */
 const PART = 500
@@ -72,7 +72,7 @@ interface Runs {
 }
 
 function inMemory(origin: Origin, runs: Runs, tally: Tally, say: (line: string) => void): void {
-  const script = fc.commands([fc.oneof(...COMMANDS, RESTART)], { maxCommands: MOST_COMMANDS, size: 'max' })
+  const script = fc.commands([fc.oneof(...COMMANDS, RESTART)], { maxCommands: MAX_COMMANDS, size: 'max' })
   const property = fc.property(script, (commands) => {
     const sandbox = sandboxFrom(origin)
     const model = newModel(sandbox.clock.now)
@@ -87,7 +87,7 @@ function inMemory(origin: Origin, runs: Runs, tally: Tally, say: (line: string) 
 async function onDisk(origin: Origin, runs: Runs, tally: Tally, say: (line: string) => void): Promise<void> {
   const inMemory = fc.oneof(...COMMANDS).map((step) => new OnDisk(step))
   const either = fc.oneof({ weight: 12, arbitrary: inMemory }, { weight: 1, arbitrary: REOPENS })
-  const script = fc.commands([either], { maxCommands: MOST_COMMANDS / 2, size: 'max' })
+  const script = fc.commands([either], { maxCommands: MAX_COMMANDS / 2, size: 'max' })
   const property = fc.asyncProperty(script, async (commands) => {
     const real = await DiskReal.make(origin)
     try {

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { Refusal } from '../../../src/kernel/errors.ts'
-import { arm, disarm } from '../../../src/kernel/faults/arm.ts'
-import type { FaultDraft } from '../../../src/kernel/faults/draft.ts'
-import type { JsonObject } from '../../../src/kernel/json.ts'
-import type { WorldState } from '../../../src/kernel/state/state.ts'
-import { formatInstant } from '../../../src/kernel/time/instant.ts'
-import { advanceTo } from '../../../src/kernel/time/settle.ts'
-import { Sandbox } from '../../../src/kernel/worlds/sandbox.ts'
+import { Refusal } from '../../../src/core/errors.ts'
+import { arm, disarm } from '../../../src/core/faults/arm.ts'
+import type { FaultDraft } from '../../../src/core/faults/draft.ts'
+import type { JsonObject } from '../../../src/core/json.ts'
+import { change, loadDocument } from '../../../src/core/sandboxes/change.ts'
+import { Sandbox } from '../../../src/core/sandboxes/sandbox.ts'
+import type { SandboxState } from '../../../src/core/state/state.ts'
+import { formatInstant } from '../../../src/core/time/instant.ts'
+import { advanceTo } from '../../../src/core/time/run-events.ts'
 import { callBatches } from '../../support/batch-calls.ts'
 import { enter, isOver, type ModelBatch, modelBatch, modelCounts } from '../../support/batch-model.ts'
 import { aBatch, intervene } from '../../support/batches.ts'
@@ -23,7 +24,7 @@ import {
   restoreModel,
   saveModel,
 } from './f3-model.ts'
-import type { Origin } from './f3-world.ts'
+import type { Origin } from './f3-sandbox.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -33,7 +34,7 @@ const STATES = ['in_progress', 'finalizing', 'completed', 'failed', 'cancelling'
 export interface Real {
   readonly origin: Origin
   sandbox: Sandbox
-  saved: WorldState | undefined
+  saved: SandboxState | undefined
   /** Commands run so far; those whose time has not come are left out. */
   ran: number
 }
@@ -46,8 +47,8 @@ export class Step implements fc.Command<Model, Real> {
   readonly #work: Work
   readonly #needs: (model: Readonly<Model>) => boolean
 
-  constructor(says: string, work: Work, needs: (model: Readonly<Model>) => boolean = () => true) {
-    this.#says = says
+  constructor(description: string, work: Work, needs: (model: Readonly<Model>) => boolean = () => true) {
+    this.#says = description
     this.#work = work
     this.#needs = needs
   }
@@ -103,11 +104,11 @@ const faultStep = fc
   .constantFrom(...REFUSALS, ...LOSSES, 'mask' as const)
   .map((fault) => new Step(`arm ${JSON.stringify(fault)}`, (model, real) => armFault(model, real, fault)))
 
-function onOne(says: string, work: (model: Model, real: Real, id: string, batch: ModelBatch) => void) {
+function onOne(description: string, work: (model: Model, real: Real, id: string, batch: ModelBatch) => void) {
   return fc.nat(11).map(
     (n) =>
       new Step(
-        `${says} ${n}`,
+        `${description} ${n}`,
         (model, real) => {
           const [id, batch] = [...model.batches][n % model.batches.size] ?? []
           if (id !== undefined && batch !== undefined) work(model, real, id, batch)
@@ -135,7 +136,7 @@ export const COMMANDS: readonly { readonly weight: number; readonly arbitrary: f
   { weight: 5, arbitrary: fc.constant(new Step('put state', putState)) },
 ]
 
-/** A restart of a world that is nowhere but in memory. */
+/** A restart of a sandbox that is nowhere but in memory. */
 export const RESTART = { weight: 10, arbitrary: fc.constant(new Step('restart', restart)) } as const
 
 /** Compares everything that is there once all has come to its end. */
@@ -187,8 +188,8 @@ function isRefused({ takesEffect, status: wanted }: Fate, status: number): boole
 }
 
 function advance(model: Model, real: Real, ms: number): void {
-  const { parked } = advanceTo(real.sandbox, real.sandbox.clock.now + ms)
-  assert.deepEqual(parked, [])
+  const { failed } = advanceTo(real.sandbox, real.sandbox.clock.now + ms)
+  assert.deepEqual(failed, [])
   passModel(model, ms)
 }
 
@@ -252,7 +253,7 @@ function armFault(model: Model, real: Real, fault: ModelFault | 'mask'): void {
   // Those that were met belong to one arming alone.
   const armed: ModelFault =
     fault === 'mask' ? { kind: 'mask', preset: 'ambiguous-gateway-5xx', status: 504, met: new Set() } : fault
-  real.sandbox.change((scope) => arm(scope, real.sandbox.service, draftOf(armed), 'control', scope.at))
+  change(real.sandbox, (scope) => arm(scope, real.sandbox.service, draftOf(armed), 'control', scope.at))
   model.fault = armed
 }
 
@@ -263,7 +264,7 @@ function draftOf(fault: ModelFault): FaultDraft {
 }
 
 function clearFaults(model: Model, { sandbox }: Real): void {
-  sandbox.change((scope) => {
+  change(sandbox, (scope) => {
     for (const { id } of sandbox.faults.rules) disarm(scope, id)
   })
   sandbox.faults.release()
@@ -276,23 +277,23 @@ function save(model: Model, real: Real): void {
 }
 
 function restore(model: Model, real: Real): void {
-  if (real.saved !== undefined) real.sandbox.become(real.saved)
+  if (real.saved !== undefined) real.sandbox.replaceWith(real.saved)
   restoreModel(model)
 }
 
 function reset(model: Model, real: Real): void {
-  real.sandbox.become(real.origin.start)
+  real.sandbox.replaceWith(real.origin.start)
   resetModel(model, real.sandbox.clock.now)
 }
 
-// The document of the world takes the place of the world.
+// The document of the sandbox takes the place of the sandbox.
 function putState(_: Model, { sandbox }: Real): void {
-  sandbox.load(documentOf(sandbox))
+  loadDocument(sandbox, documentOf(sandbox))
 }
 
 function restart(_: Model, real: Real): void {
   const next = new Sandbox(real.origin.options, real.origin.start)
-  next.load(documentOf(real.sandbox))
+  loadDocument(next, documentOf(real.sandbox))
   real.sandbox = next
 }
 

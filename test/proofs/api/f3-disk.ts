@@ -2,18 +2,18 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { openPersistence, type Persistence } from '../../../src/doors/disk/persistence.ts'
-import { later } from '../../../src/doors/realtime.ts'
-import { Sandbox } from '../../../src/kernel/worlds/sandbox.ts'
-import { ledger, workspaceService } from '../../../src/resources/index.ts'
+import { later } from '../../../src/adapters/realtime.ts'
+import { Persistence } from '../../../src/adapters/storage/persistence.ts'
+import { Sandbox } from '../../../src/core/sandboxes/sandbox.ts'
+import { assumptions, workspaceService } from '../../../src/resources/index.ts'
 import { unsynced } from '../../support/mortal-files.ts'
 import type { Real, Step } from './f3-commands.ts'
 import type { Model } from './f3-model.ts'
-import type { Origin } from './f3-world.ts'
+import type { Origin } from './f3-sandbox.ts'
 
 const FILE = 'default.json'
 
-/** An emulator whose world is on a disk. */
+/** An emulator whose sandbox is on a disk. */
 export class DiskReal implements Real {
   readonly origin: Origin
   sandbox: Sandbox
@@ -28,7 +28,7 @@ export class DiskReal implements Real {
     this.sandbox = new Sandbox(origin.options, origin.start)
   }
 
-  /** A new world in a folder of its own; the caller disposes of it. */
+  /** A new sandbox in a folder of its own; the caller disposes of it. */
   static async make(origin: Origin): Promise<DiskReal> {
     const real = new DiskReal(origin)
     await real.#open()
@@ -49,7 +49,8 @@ export class DiskReal implements Real {
     mkdirSync(this.#path())
     // The lock goes with the process that held it.
     for (const name of readdirSync(from))
-      if (name === FILE || name.startsWith(`${FILE}.log`)) cpSync(join(from, name), join(this.#path(), name))
+      if (name === FILE || name.startsWith(`${FILE}.journal`))
+        cpSync(join(from, name), join(this.#path(), name))
     await this.#open()
     await dead?.close()
   }
@@ -66,7 +67,7 @@ export class DiskReal implements Real {
   async #open(): Promise<void> {
     mkdirSync(this.#path(), { recursive: true })
     const problems: string[] = []
-    const persistence = openPersistence({
+    const persistence = new Persistence({
       file: join(this.#path(), FILE),
       durability: 'process',
       later,
@@ -75,15 +76,15 @@ export class DiskReal implements Real {
         if (level !== 'info') problems.push(message)
       },
     })
-    const loaded = await persistence.load(workspaceService, ledger, false)
-    this.sandbox = new Sandbox(this.origin.options, loaded?.world ?? this.origin.start, loaded?.floor)
+    const loaded = await persistence.load(workspaceService, assumptions, false)
+    this.sandbox = new Sandbox(this.origin.options, loaded?.state ?? this.origin.start, loaded?.floor)
     await persistence.attach(this.sandbox)
     this.#persistence = persistence
     if (problems.length > 0) throw new Error(problems.join('\n'))
   }
 }
 
-/** A step of the model, taken where a world is on a disk. */
+/** A step of the model, taken where a sandbox is on a disk. */
 export class OnDisk implements fc.AsyncCommand<Model, DiskReal> {
   readonly #step: Step
 

@@ -20,7 +20,7 @@ export type ModelFault =
   /** The first creation under each key takes effect and is answered so. */
   | { readonly kind: 'mask'; readonly preset: string; readonly status: number; readonly met: Set<string> }
 
-/** What the model expects of a whole world. Plain data, so that a snapshot of it is a copy. */
+/** What the model expects of a whole state. Plain data, so that a snapshot of it is a copy. */
 export interface Model {
   now: number
   batches: Map<string, ModelBatch>
@@ -29,7 +29,7 @@ export interface Model {
   saved: Omit<Model, 'saved'> | undefined
 }
 
-/** The model of a new world. */
+/** The model of a new sandbox. */
 export function newModel(now: number): Model {
   return { now, batches: new Map(), keys: new Map(), fault: undefined, saved: undefined }
 }
@@ -51,10 +51,10 @@ export function keepKey(model: Model, key: string, record: Omit<ModelKey, 'until
   model.keys.set(key, { ...record, until: model.now + DAY })
 }
 
-/** Keeps the world as it is. */
+/** Keeps the sandbox as it is. */
 export function saveModel(model: Model): void {
-  const { saved: _, ...world } = model
-  model.saved = structuredClone(world)
+  const { saved: _, ...sandbox } = model
+  model.saved = structuredClone(sandbox)
 }
 
 /** Goes back to what was kept; what was kept stays. */

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import type { Api } from '../../../src/doors/http/api.ts'
-import type { JsonObject } from '../../../src/kernel/json.ts'
-import { Chance } from '../../../src/kernel/random.ts'
-import { advanceTo } from '../../../src/kernel/time/settle.ts'
-import type { Sandbox } from '../../../src/kernel/worlds/sandbox.ts'
-import { KEYS } from '../../support/base-world.ts'
+import type { Api } from '../../../src/adapters/http/api.ts'
+import type { JsonObject } from '../../../src/core/json.ts'
+import { Chance } from '../../../src/core/random.ts'
+import { change } from '../../../src/core/sandboxes/change.ts'
+import type { Sandbox } from '../../../src/core/sandboxes/sandbox.ts'
+import { advanceTo } from '../../../src/core/time/run-events.ts'
+import { KEYS } from '../../support/base-state.ts'
 import { callBatches } from '../../support/batch-calls.ts'
 import { batchBody } from '../../support/sample-calls.ts'
 import { atLeast, type Figure, none } from '../proof.ts'
@@ -12,7 +13,7 @@ import type { RawAnswer } from './connection.ts'
 import { apiInProcess } from './f1-in-process.ts'
 import type { Sent } from './f1-wire.ts'
 import { interleave, requestStrand, type Strand } from './f3-interleave.ts'
-import { proofWorld } from './world.ts'
+import { proofEmulator } from './sandbox.ts'
 
 const DAY = 86_400_000
 
@@ -39,7 +40,7 @@ const RACES: readonly Race[] = [
 
 /** Runs so many interleavings of each race. */
 export async function runRaces(count: number, seed: number, say: (line: string) => void): Promise<Figure[]> {
-  const { emulator, surprises } = await proofWorld({
+  const { emulator, defects } = await proofEmulator({
     limits: false,
     settings: { 'batch.cancel_delay': '1s' },
   })
@@ -53,7 +54,7 @@ export async function runRaces(count: number, seed: number, say: (line: string) 
       const seen = new Set<string>()
       let wrong = 0
       for (let n = 0; n < count; n++) {
-        sandbox.become(start)
+        sandbox.replaceWith(start)
         try {
           const [mixture, outcome] = await run(stage, seed + n)
           mixtures.add(mixture)
@@ -69,7 +70,7 @@ export async function runRaces(count: number, seed: number, say: (line: string) 
         none(`${name}: interleavings without exactly one outcome`, wrong),
       )
     }
-    figures.push(none('races: defects that the emulator noticed itself', surprises.length))
+    figures.push(none('races: defects that the emulator noticed itself', defects.length))
     return figures
   } finally {
     await emulator.close()
@@ -144,10 +145,10 @@ async function cancels(stage: Stage, seed: number) {
   const { sandbox, port } = stage
   const chance = new Chance(seed, 'cancel')
   const { id } = callBatches(sandbox, 'create', { body: batchBody(2) }).body
-  const room = sandbox.service.resources.flatMap(({ controls }) => controls ?? [])
-  const change = room.find(({ path, method }) => path === '/batches/{id}' && method === 'PATCH')
+  const resource = sandbox.service.resources.flatMap(({ controls }) => controls ?? [])
+  const plan = resource.find(({ path, method }) => path === '/batches/{id}' && method === 'PATCH')
   const pace = { validating: '2s', in_progress: '40h', finalizing: 'immediate' }
-  sandbox.change((scope) => change?.handle(scope, { params: { id }, body: { pace } }))
+  change(sandbox, (scope) => plan?.handle(scope, { params: { id }, body: { pace } }))
   const end = sandbox.clock.now + DAY
   const ticks = [end - 2, end - 1, end, end + 1].slice(chance.int(0, 2))
   const time: Strand = ticks.map((instant) => () => void advanceTo(sandbox, instant))

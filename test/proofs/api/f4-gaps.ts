@@ -1,4 +1,4 @@
-import type { Chance } from '../../../src/kernel/random.ts'
+import type { Chance } from '../../../src/core/random.ts'
 
 /**
  * Real or virtual milliseconds until the next arrival: bursts, moments, steady arrivals, pauses about as long as the window,

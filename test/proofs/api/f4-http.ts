@@ -1,10 +1,10 @@
-import { Chance } from '../../../src/kernel/random.ts'
-import { advanceTo } from '../../../src/kernel/time/settle.ts'
-import { KEYS } from '../../support/base-world.ts'
+import { Chance } from '../../../src/core/random.ts'
+import { advanceTo } from '../../../src/core/time/run-events.ts'
+import { KEYS } from '../../support/base-state.ts'
 import { Connection } from './connection.ts'
 import { gap } from './f4-gaps.ts'
 import { ReferenceWindow } from './f4-reference.ts'
-import { proofWorld } from './world.ts'
+import { proofEmulator } from './sandbox.ts'
 
 interface Rule {
   readonly operation: string
@@ -28,7 +28,7 @@ export async function overHttp(patterns: number, seed: number, say: (line: strin
     limit,
     window_s: window / 1000,
   }))
-  const { emulator } = await proofWorld({ settings: { 'limits.overrides': overrides } })
+  const { emulator } = await proofEmulator({ settings: { 'limits.overrides': overrides } })
   const { sandbox, port } = emulator
   const connection = new Connection(port)
   const start = sandbox.capture()
@@ -38,7 +38,7 @@ export async function overHttp(patterns: number, seed: number, say: (line: strin
       const chance = new Chance(seed, 'http', n)
       const rule = chance.pick(RULES)
       const reference = new ReferenceWindow(rule.limit, rule.window)
-      sandbox.become(start)
+      sandbox.replaceWith(start)
       advanceTo(sandbox, sandbox.clock.now + chance.int(0, 99_999))
       for (let arrival = 0; arrival < ARRIVALS; arrival++) {
         const { now } = sandbox.clock

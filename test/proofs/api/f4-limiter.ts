@@ -1,5 +1,5 @@
-import { Chance } from '../../../src/kernel/random.ts'
-import { type Admitted, RateLimiter } from '../../../src/kernel/request/rate-limiter.ts'
+import { Chance } from '../../../src/core/random.ts'
+import { type Admitted, RateLimiter } from '../../../src/core/request/rate-limiter.ts'
 import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
 import { gap } from './f4-gaps.ts'
 import { overHttp } from './f4-http.ts'

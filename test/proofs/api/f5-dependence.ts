@@ -1,5 +1,5 @@
-import { isObject } from '../../../src/kernel/json.ts'
-import { START } from '../../support/base-world.ts'
+import { isObject } from '../../../src/core/json.ts'
+import { START } from '../../support/base-state.ts'
 import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
 import { inWords } from './f1-wire.ts'
 import { runNode, ZONES } from './f5-processes.ts'
@@ -15,17 +15,17 @@ const SIZES = {
 const SEED = 20_260_305
 
 /** Differences that are told one by one. */
-const MOST_TOLD = 5
+const MAX_TOLD = 5
 
 /** F5: hidden dependence. */
 export const f5: Proof = {
   id: 'F5',
   promise:
-    'Nothing depends on the order in which records, lists, result lines or members stand, on the instant at which a world starts, or on the time zone.',
+    'Nothing depends on the order in which records, lists, result lines or members stand, on the instant at which a sandbox starts, or on the time zone.',
   run: (scale, say) => runVariants(SIZES[scale], say),
 }
 
-/** Plays a generated script to worlds that differ in what must not matter, and runs the suite under three zones. */
+/** Plays a generated script to sandboxes that differ in what must not matter, and runs the suite under three zones. */
 export async function runVariants(
   { requests, withSuite }: { readonly requests: number; readonly withSuite: boolean },
   say: (line: string) => void,
@@ -59,11 +59,11 @@ async function compare(
     const [first, second] = [normal(exchange.answer, Date.parse(START)), normal(answer, start)]
     if (first === second) continue
     different += 1
-    if (different <= MOST_TOLD)
+    if (different <= MAX_TOLD)
       say(`F5: ${name}, request ${n}: ${inWords(exchange.sent)}\n  was ${first}\n  is  ${second}`)
   }
   const figure = none(`${name}: answers that differ`, different)
-  // A world in which nothing looks different would show nothing.
+  // A sandbox in which nothing looks different would show nothing.
   return normal === whole ? [figure] : [atLeast(`${name}: answers in which it is seen`, shown, 1), figure]
 }
 

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
-import type { HouseOptions } from '../../../src/emulator.ts'
-import type { JsonObject } from '../../../src/kernel/json.ts'
-import { Chance } from '../../../src/kernel/random.ts'
-import { advanceTo } from '../../../src/kernel/time/settle.ts'
+import type { JsonObject } from '../../../src/core/json.ts'
+import { Chance } from '../../../src/core/random.ts'
+import { advanceTo } from '../../../src/core/time/run-events.ts'
+import type { InternalOptions } from '../../../src/emulator.ts'
 import type { RawAnswer } from './connection.ts'
 import { readDocument } from './f1-document.ts'
 import { type Generated, generate, learn } from './f1-generate.ts'
 import { answerInProcess, apiInProcess } from './f1-in-process.ts'
 import { Memory, type Source } from './f1-valid.ts'
 import type { Sent } from './f1-wire.ts'
-import { busyCollections, proofWorld } from './world.ts'
+import { busyCollections, proofEmulator } from './sandbox.ts'
 
-/** The port that Host headers name: the same in every world, so that nothing else differs. */
+/** The port that Host headers name: the same in every sandbox, so that nothing else differs. */
 const PORT = 4010
 
 /** A request of a script and what came of it. */
@@ -21,21 +21,21 @@ export interface Exchange extends Generated {
 
 export type Collections = Readonly<Record<string, readonly object[]>>
 
-/** How a world is made that a script is played to. */
+/** How a sandbox is made that a script is played to. */
 export interface Setting {
   readonly collections?: Collections
-  readonly options?: HouseOptions
+  readonly options?: InternalOptions
   /** What is done to each request before it is sent. */
   readonly change?: (sent: Sent) => Sent
 }
 
-/** Generates a script against a new world, and keeps every answer. */
+/** Generates a script against a new sandbox, and keeps every answer. */
 export async function record(
   requests: number,
   seed: number,
   setting: Setting = {},
 ): Promise<readonly Exchange[]> {
-  const { emulator } = await worldOf(setting)
+  const { emulator } = await sandboxOf(setting)
   try {
     const { sandbox } = emulator
     const response = await fetch(`${emulator.controlUrl}/openapi.json?api=workspace`)
@@ -71,9 +71,9 @@ export function whole({ status, headers, text }: RawAnswer): string {
   return JSON.stringify([status, [...headers], text])
 }
 
-/** Plays a script to another world. @returns the answers, in order */
+/** Plays a script to another sandbox. @returns the answers, in order */
 export async function replay(script: readonly Generated[], setting: Setting): Promise<readonly RawAnswer[]> {
-  const { emulator } = await worldOf(setting)
+  const { emulator } = await sandboxOf(setting)
   const { change = (sent: Sent) => sent } = setting
   try {
     const { sandbox } = emulator
@@ -91,6 +91,6 @@ export async function replay(script: readonly Generated[], setting: Setting): Pr
   }
 }
 
-function worldOf({ collections = busyCollections(), options = {} }: Setting) {
-  return proofWorld({ ...options, fixtures: { collections } as unknown as JsonObject })
+function sandboxOf({ collections = busyCollections(), options = {} }: Setting) {
+  return proofEmulator({ ...options, fixtures: { collections } as unknown as JsonObject })
 }

@@ -1,4 +1,4 @@
-import { isObject } from '../../../src/kernel/json.ts'
+import { isObject } from '../../../src/core/json.ts'
 import { atLeast, type Figure, none } from '../proof.ts'
 import { runNode } from './f5-processes.ts'
 

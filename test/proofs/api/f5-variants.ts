@@ -1,20 +1,20 @@
-import { isObject, type Json } from '../../../src/kernel/json.ts'
-import { Chance } from '../../../src/kernel/random.ts'
-import { START } from '../../support/base-world.ts'
+import { isObject, type Json } from '../../../src/core/json.ts'
+import { Chance } from '../../../src/core/random.ts'
+import { START } from '../../support/base-state.ts'
 import type { RawAnswer } from './connection.ts'
 import type { Sent } from './f1-wire.ts'
 import { type Collections, type Exchange, type Setting, whole } from './f5-replay.ts'
-import { busyCollections } from './world.ts'
+import { busyCollections } from './sandbox.ts'
 
-/** A world that differs in something that nothing may depend on, and what of an answer may differ there. */
+/** A sandbox that differs in something that nothing may depend on, and what of an answer may differ there. */
 export interface Variant {
   readonly name: string
   readonly setting: Setting
   /** Requests whose answers rest on what differs. */
   readonly leavesOut?: (exchange: Exchange) => boolean
-  /** An answer of the first world, and one of this, without what may differ. */
+  /** An answer of the first sandbox, and one of this, without what may differ. */
   readonly normal?: (answer: RawAnswer, start: number) => string
-  /** The instant at which this world starts, where it is another. */
+  /** The instant at which this sandbox starts, where it is another. */
   readonly start?: number
 }
 
@@ -31,7 +31,7 @@ const CLOCKS = [
 /** Everything that answers must not depend on. */
 export function variants(seed: number): readonly Variant[] {
   return [
-    { name: 'the same world again', setting: {} },
+    { name: 'the same sandbox again', setting: {} },
     { name: 'records in reverse', setting: { collections: reordered((records) => records.toReversed()) } },
     { name: 'records shuffled', setting: { collections: reordered((records) => shuffled(records, seed)) } },
     {
@@ -83,7 +83,7 @@ function withoutOrder(answer: RawAnswer): string {
   const body = parsed(text)
   if (!isObject(body) || !Array.isArray(body.data)) return whole(answer)
   const data = body.data.map((each) => JSON.stringify(each)).sort()
-  // What a list rests on is another item of the ledger when its order does.
+  // What a list rests on is another item of the assumptions when its order does.
   return JSON.stringify([status, { ...body, data }])
 }
 

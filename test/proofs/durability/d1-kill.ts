@@ -2,7 +2,7 @@ import { type KillReport, killRounds } from '../../crash/kill-rounds.ts'
 import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
 import { timing } from '../timing.ts'
 
-/** Each part is a world of its own, so that restarts do not slow down as it grows. */
+/** Each part is a sandbox of its own, so that restarts do not slow down as it grows. */
 const SIZES = {
   short: { parts: 1, rounds: 12 },
   long: { parts: 10, rounds: 100 },

@@ -1,4 +1,4 @@
-import { type Files, nodeFiles } from '../../../src/doors/disk/files.ts'
+import { type Files, nodeFiles } from '../../../src/adapters/storage/files.ts'
 import { Killed, unsynced } from '../../support/mortal-files.ts'
 
 /** What becomes of one operation. The last: the disk is full from then on. */
@@ -20,7 +20,7 @@ const CHANGES = [
   'removeDirectory',
 ] as const satisfies readonly (keyof Files)[]
 
-/** Operations that need room. */
+/** Operations that need space on the disk. */
 const GROWS: readonly string[] = ['open', 'write', 'writeSoon', 'link', 'copy', 'makeDirectory']
 const WRITES: readonly string[] = ['write', 'writeSoon']
 
@@ -71,6 +71,8 @@ export class FaultyFiles {
         if (WRITES.includes(name)) writeHalf(args)
         return this.#die()
       default:
+        // The system closes in any case.
+        if (name === 'close') return operation(...args)
         throw systemError(this.#how === 'full' ? 'ENOSPC' : this.#how, name)
     }
   }

@@ -31,9 +31,9 @@ export const d3: Proof = {
   run: async (scale, say) => {
     const { stride, children } = SIZES[scale]
     const folder = mkdtempSync(join(tmpdir(), 'workspace-proof-'))
-    const stray: string[] = []
-    const onStray = (error: unknown): void => void stray.push(String(error))
-    process.on('unhandledRejection', onStray)
+    const leftover: string[] = []
+    const onLeftover = (error: unknown): void => void leftover.push(String(error))
+    process.on('unhandledRejection', onLeftover)
     try {
       mkdirSync(join(folder, 'beginning'))
       const begin = await beginning(join(folder, 'beginning'))
@@ -43,16 +43,16 @@ export const d3: Proof = {
         operations = Math.max(operations, await liveWithEach(how, stride, folder, begin, seen, say))
         say(`D3: ${how}: done, ${seen.lives} lives so far`)
       }
-      for (const each of stray) say(`D3: nobody has handled ${each}`)
-      return figures(seen, operations, stray.length, await childrenDie(children, say))
+      for (const each of leftover) say(`D3: nobody has handled ${each}`)
+      return figures(seen, operations, leftover.length, await childrenDie(children, say))
     } finally {
-      process.off('unhandledRejection', onStray)
+      process.off('unhandledRejection', onLeftover)
       rmSync(folder, { recursive: true, force: true })
     }
   },
 }
 
-function figures(seen: Seen, operations: number, stray: number, children: Children): Figure[] {
+function figures(seen: Seen, operations: number, leftover: number, children: Children): Figure[] {
   return [
     tried('file operations of a life', operations),
     tried('lives with one fault', `${seen.lives} of 8 kinds: ${HOWS.join(', ')}`),
@@ -60,7 +60,7 @@ function figures(seen: Seen, operations: number, stray: number, children: Childr
     none('lives after which something acknowledged was lost', seen.lost),
     none('lives with any error but that of the system', seen.crashes),
     none('lives that left something unreadable or half written', seen.unreadable),
-    none('rejections that nobody handled', stray),
+    none('rejections that nobody handled', leftover),
     tried('real processes with one fault', `${children.lives}, which struck in ${children.struck}`),
     none('acknowledged pages lost by them', children.lost),
     none('refused pages made by them', children.doubled),

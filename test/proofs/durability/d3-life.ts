@@ -1,12 +1,12 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { Refusal } from '../../../src/kernel/errors.ts'
-import { Snapshots } from '../../../src/kernel/worlds/snapshots.ts'
-import { type Opened, open, put, texts } from '../../support/disk-world.ts'
+import { Refusal } from '../../../src/core/errors.ts'
+import { Snapshots } from '../../../src/core/sandboxes/snapshots.ts'
+import { type Opened, open, put, texts } from '../../support/disk-emulator.ts'
 import { unsynced } from '../../support/mortal-files.ts'
 import { FaultyFiles, type How } from './d3-faulty-files.ts'
-import { BY_HAND, EDITED, type Model, type Notes, shelfIn, survivors } from './d3-survivors.ts'
-import { crashedWorld } from './d6-world.ts'
+import { BY_HAND, EDITED, type Model, type Notes, snapshotsIn, survivors } from './d3-survivors.ts'
+import { crashedEmulator } from './d6-state.ts'
 
 /** What each life begins with: what a killed process has left, half a line and half a checkpoint included. */
 export interface Beginning {
@@ -27,22 +27,22 @@ const COMMITS = 140
 const EVERY = 20
 /** Milliseconds. */
 const UNTIL_CLOSED = 10_000
-/** The number of the commit that comes while an edit is being taken. */
-const AFTER_EDIT = 49
+/** The numbers of the commits that come before an edit, and while it is being taken. */
+const [BEFORE_EDIT, AFTER_EDIT] = [47, 49]
 const INVALID = '{'
 
 /** @param folder an empty one */
 export async function beginning(folder: string): Promise<Beginning> {
-  const file = join(folder, 'world.json')
-  const { files } = await crashedWorld(file, 'a failed checkpoint')
+  const file = join(folder, 'sandbox.json')
+  const { files } = await crashedEmulator(file, 'a failed checkpoint')
   const again = await open(file, { files: unsynced })
   const notes = texts(again.sandbox)
   await again.persistence.close()
-  const log = files.get('world.json.log') ?? Buffer.alloc(0)
+  const log = files.get('sandbox.json.journal') ?? Buffer.alloc(0)
   const left: [string, Buffer][] = [
-    ['world.json.log', Buffer.concat([log, log.subarray(0, 50)])],
-    ['world.json.left-over.tmp', Buffer.from('{')],
-    ['world.json.lock', Buffer.from(JSON.stringify({ pid: 2 ** 22 + 1, started: '1', id: 'gone' }))],
+    ['sandbox.json.journal', Buffer.concat([log, log.subarray(0, 50)])],
+    ['sandbox.json.left-over.tmp', Buffer.from('{')],
+    ['sandbox.json.lock', Buffer.from(JSON.stringify({ pid: 2 ** 22 + 1, started: '1', id: 'gone' }))],
   ]
   return { files: new Map([...files, ...left]), notes }
 }
@@ -61,7 +61,7 @@ export async function liveWith(at: number, how: How, parent: string, begin: Begi
     refused: false,
   }
   try {
-    const life = new Life(join(folder, 'world.json'), faulty, how, model)
+    const life = new Life(join(folder, 'sandbox.json'), faulty, how, model)
     await life.run()
     const after = await survivors(folder, model)
     const { done: operations, hasStruck: struck } = faulty
@@ -71,7 +71,7 @@ export async function liveWith(at: number, how: How, parent: string, begin: Begi
   }
 }
 
-/** A world that is opened, written to, checkpointed, saved to snapshots, edited by hand, and closed. */
+/** A sandbox that is opened, written to, checkpointed, saved to snapshots, edited by hand, and closed. */
 class Life {
   readonly crashes: string[] = []
   readonly #file: string
@@ -89,13 +89,13 @@ class Life {
   /** Returns when it is over, by its own end or by that of its process. */
   async run(): Promise<void> {
     const { files } = this.#faulty
-    const world = await open(this.#file, { files }).catch((error: unknown) => this.#failed(error))
-    if (world === undefined) return
-    const snapshots = new Snapshots(world.sandbox, shelfIn(dirname(this.#file), files))
-    for (let n = 0; n < COMMITS && !this.#faulty.isDead; n++) await this.#step(n, world, snapshots)
+    const emulator = await open(this.#file, { files }).catch((error: unknown) => this.#failed(error))
+    if (emulator === undefined) return
+    const snapshots = new Snapshots(emulator.sandbox, snapshotsIn(dirname(this.#file), files))
+    for (let n = 0; n < COMMITS && !this.#faulty.isDead; n++) await this.#step(n, emulator, snapshots)
     const closed = await turning(
-      world,
-      world.persistence.close().then(() => 'in order', String),
+      emulator,
+      emulator.persistence.close().then(() => 'in order', String),
       UNTIL_CLOSED,
     )
     if (this.#faulty.isDead) return
@@ -103,14 +103,14 @@ class Life {
     if (this.#model.refused && !this.#hasKept(INVALID)) this.crashes.push('an invalid edit was not kept')
   }
 
-  async #step(n: number, world: Opened, snapshots: Snapshots): Promise<void> {
-    const checkpoint = n % EVERY === EVERY - 1 ? this.#checkpoint(world) : undefined
-    this.#commit(world, n)
+  async #step(n: number, emulator: Opened, snapshots: Snapshots): Promise<void> {
+    const checkpoint = n % EVERY === EVERY - 1 ? this.#checkpoint(emulator) : undefined
+    this.#commit(emulator, n)
     if (n % 3 === 0) await new Promise((next) => setImmediate(next))
-    await turning(world, checkpoint)
-    if (n % 35 === 10) await this.#save(world, snapshots, `s-${n % 2}`)
+    await turning(emulator, checkpoint)
+    if (n % 35 === 10) await this.#save(emulator, snapshots, `s-${n % 2}`)
     if (n === 100) await this.#forget(snapshots, 's-1')
-    if (n === 60) await this.#edit(world)
+    if (n === 60) await this.#edit(emulator)
   }
 
   /** True when it stands. */
@@ -161,29 +161,31 @@ class Life {
     return true
   }
 
-  // The log is empty before: a file that is edited in the moment of a kill is in force without it, and that is said.
-  async #edit(world: Opened): Promise<void> {
-    if ((await turning(world, this.#checkpoint(world))) !== true) return
+  // The journal holds something that the edited file lacks.
+  async #edit(emulator: Opened): Promise<void> {
+    if ((await turning(emulator, this.#checkpoint(emulator))) !== true) return
+    this.#commit(emulator, BEFORE_EDIT)
+    if (this.#faulty.isDead) return
     const document = JSON.parse(readFileSync(this.#file, 'utf8'))
     document.collections.notes.push({ id: BY_HAND, text: EDITED })
     writeFileSync(this.#file, JSON.stringify(document))
     this.#model.edited = true
-    const checkpoint = this.#checkpoint(world)
+    const checkpoint = this.#checkpoint(emulator)
     await new Promise((next) => setImmediate(next))
-    if (!this.#faulty.isDead) this.#commit(world, AFTER_EDIT)
-    await turning(world, checkpoint)
-    if (!this.#faulty.isDead) await this.#refusedEdit(world)
+    if (!this.#faulty.isDead) this.#commit(emulator, AFTER_EDIT)
+    await turning(emulator, checkpoint)
+    if (!this.#faulty.isDead) await this.#refusedEdit(emulator)
   }
 
-  async #refusedEdit(world: Opened): Promise<void> {
-    this.#model.notes = texts(world.sandbox)
-    // One that still waits for the disk must not be written over; a full disk has no room to keep what is refused; and of a
+  async #refusedEdit(emulator: Opened): Promise<void> {
+    this.#model.notes = texts(emulator.sandbox)
+    // One that still waits for the disk must not be written over; a full disk has no space to keep what is refused; and of a
     // file that says nothing any more, a kill leaves nothing.
     const isRisky = ['full', 'before', 'after', 'half'].includes(this.#how)
     if (isRisky || this.#model.notes[BY_HAND] !== EDITED) return
     writeFileSync(this.#file, INVALID)
     this.#model.refused = true
-    await turning(world, this.#checkpoint(world))
+    await turning(emulator, this.#checkpoint(emulator))
   }
 
   #hasKept(text: string): boolean {

@@ -1,18 +1,18 @@
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Files } from '../../../src/doors/disk/files.ts'
-import { SnapshotFiles } from '../../../src/doors/disk/snapshot-files.ts'
-import type { Store } from '../../../src/kernel/state/store.ts'
-import { Snapshots } from '../../../src/kernel/worlds/snapshots.ts'
+import type { Files } from '../../../src/adapters/storage/files.ts'
+import { SnapshotFiles } from '../../../src/adapters/storage/snapshots.ts'
+import { Snapshots } from '../../../src/core/sandboxes/snapshots.ts'
+import type { Store } from '../../../src/core/state/store.ts'
 import {
   type Note,
   type Opened,
   open,
   put,
-  testLedger,
+  testAssumptions,
   testService,
   texts,
-} from '../../support/disk-world.ts'
+} from '../../support/disk-emulator.ts'
 import { unsynced } from '../../support/mortal-files.ts'
 
 export type Notes = Readonly<Record<string, string>>
@@ -39,13 +39,13 @@ export async function survivors(folder: string, model: Model) {
   const [lost, unreadable]: [string[], string[]] = [[], []]
   // The process that died here lives on as this one.
   for (const name of readdirSync(folder)) if (name.includes('.lock')) rmSync(join(folder, name))
-  const file = join(folder, 'world.json')
+  const file = join(folder, 'sandbox.json')
   const again = await open(file, { files: unsynced })
   const notes = texts(again.sandbox)
   if (!acceptable(model).includes(JSON.stringify(notes))) lost.push(difference(model.notes, notes))
   if (model.edited && notes[BY_HAND] !== EDITED) lost.push('an edit by hand')
-  // An edit of which the log does not say yet that it was taken is in force, and the log is kept.
-  const harmless = ['log_torn', 'edited_while_stopped', ...(model.edited ? ['log_orphaned'] : [])]
+  // An edit of which the journal does not say yet that it was taken is taken now.
+  const harmless = ['journal_torn', ...(model.edited ? ['edit_taken'] : [])]
   const bad = again.notices.filter(({ event }) => !harmless.includes(event))
   unreadable.push(...bad.map(({ message }) => message))
   lost.push(...(await lostSnapshots(folder, again, model)))
@@ -56,9 +56,7 @@ export async function survivors(folder: string, model: Model) {
     lost.push('what was written after the restart')
   await third.persistence.close()
   const left = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-  unreadable.push(
-    ...left.filter((name) => (model.edited ? /\.tmp$|corrupt/ : /\.tmp$|corrupt|orphaned/).test(name)),
-  )
+  unreadable.push(...left.filter((name) => /\.tmp$|corrupt|orphaned|replaced/.test(name)))
   return { lost, unreadable }
 }
 
@@ -80,13 +78,13 @@ async function lostSnapshots(
   { sandbox }: Opened,
   { snapshots, unsure }: Model,
 ): Promise<string[]> {
-  const shelf = shelfIn(folder, unsynced)
-  shelf.sweep()
-  const found = new Snapshots(sandbox, shelf)
+  const snapshotStore = snapshotsIn(folder, unsynced)
+  snapshotStore.sweep()
+  const found = new Snapshots(sandbox, snapshotStore)
   const lost: string[] = []
-  for (const name of new Set([...snapshots.keys(), ...shelf.names()])) {
-    const world = await found.world(name).catch(() => undefined)
-    const notes = world && JSON.stringify(textsIn(world.store))
+  for (const name of new Set([...snapshots.keys(), ...snapshotStore.names()])) {
+    const state = await found.sandbox(name).catch(() => undefined)
+    const notes = state && JSON.stringify(textsIn(state.store))
     const attempted = unsure.filter((each) => each.name === name)
     const possible = [snapshots.get(name), ...attempted.map((each) => each.notes)]
     if (!possible.some((each) => JSON.stringify(each) === notes)) lost.push(`the snapshot ${name}`)
@@ -99,11 +97,11 @@ function textsIn(store: Store): Notes {
 }
 
 /** The snapshots beside a state file. */
-export function shelfIn(folder: string, files: Files): SnapshotFiles {
+export function snapshotsIn(folder: string, files: Files): SnapshotFiles {
   return new SnapshotFiles({
     directory: join(folder, 'snapshots'),
     sandbox: 'default',
-    context: { service: testService, ledger: testLedger, strict: false },
+    context: { service: testService, assumptions: testAssumptions, strict: false },
     onNotice: () => {},
     files,
   })

@@ -61,13 +61,13 @@ function figures(
   ]
 }
 
-/** All start before anybody is waited for. Whoever is ready has won; it runs on. */
+/** All start before anybody is waited for. Anyone who is ready has won; it runs on. */
 async function contest(stage: Stage, count: number): Promise<Round> {
   const all = Array.from({ length: count }, () => stage.start())
   const pids = all.map(({ child }) => child.pid)
   const [winners, unclear]: [Started[], string[]] = [[], []]
-  const settle = async (each: Started): Promise<void> => {
-    // Whoever is not ready has ended: that breaks its promise of a port.
+  const runEvents = async (each: Started): Promise<void> => {
+    // Anyone who is not ready has ended: that breaks its promise of a port.
     const isReady = await each.port.then(
       () => true,
       () => false,
@@ -75,12 +75,12 @@ async function contest(stage: Stage, count: number): Promise<Round> {
     if (isReady) winners.push(each)
     else if (!isClear(each.errors, await each.ended, pids)) unclear.push(each.errors)
   }
-  await Promise.all(all.map(settle))
+  await Promise.all(all.map(runEvents))
   return { winners, unclear }
 }
 
 function isClear(errors: string, { code }: Ending, pids: readonly (number | undefined)[]): boolean {
-  const named = /default\.json is in use by process (\d+)\. Stop that process, or choose another/.exec(errors)
+  const named = /data is in use by process (\d+)\. Stop that process, or choose another/.exec(errors)
   return code === 1 && errors.trim().split('\n').length === 1 && pids.includes(Number(named?.[1]))
 }
 
@@ -90,5 +90,5 @@ async function kill(all: readonly Started[]): Promise<void> {
 }
 
 function lockOf({ folder }: Stage): string {
-  return join(folder, 'data', 'default.json.lock')
+  return join(folder, 'data', 'lock')
 }

@@ -10,7 +10,7 @@ const EDITS = { short: 10, long: 100 }
 // biome-ignore lint/suspicious/noExplicitAny: documents are edited into every shape, also wrong ones.
 type Loose = any
 
-/** What may become of an edit: it is in the world, or it is refused, said, and kept beside byte for byte. */
+/** What may become of an edit: it is in the sandbox, or it is refused, said, and kept beside byte for byte. */
 type Outcome = 'taken' | 'refused' | 'said'
 
 /** A kind of edit. */

@@ -4,8 +4,8 @@ import { pause } from '../stage.ts'
 /** How an editor, or a person, brings a text into a file. Resolves when it is done with it. */
 export type Save = (file: string, text: string) => Promise<void>
 
-/** Shorter than what the emulator waits for the rest of a half-saved file: three times 200 ms. */
-const SHORT = 150
+/** Much shorter than what the emulator waits for the rest of a half-saved file: three times 200 ms. */
+const SHORT = 20
 /** Longer. */
 const LONG = 1_500
 

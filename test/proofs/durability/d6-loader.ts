@@ -1,25 +1,26 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { NewerFormat } from '../../../src/doors/disk/log-reader.ts'
-import type { Notice } from '../../../src/doors/disk/notice.ts'
-import { type Recovered, recover } from '../../../src/doors/disk/recovery.ts'
-import { open, put, testLedger, testService, texts } from '../../support/disk-world.ts'
+import { NewerFormat } from '../../../src/adapters/storage/files.ts'
+import type { Notice } from '../../../src/adapters/storage/notice.ts'
+import { type Recovered, recover } from '../../../src/adapters/storage/recovery.ts'
+import { SetAside } from '../../../src/adapters/storage/set-aside.ts'
+import { open, put, testAssumptions, testService, texts } from '../../support/disk-emulator.ts'
 import { unsynced } from '../../support/mortal-files.ts'
 import { type Figure, none, type Proof, tried } from '../proof.ts'
 import { type Damage, damaged, damagesOf, inWords } from './d6-damage.ts'
-import { type Crashed, crashedWorld, HALF_WAY, stateOf } from './d6-world.ts'
+import { type Crashed, crashedEmulator, HALF_WAY, stateOf } from './d6-state.ts'
 import { MemoryFiles } from './memory-files.ts'
 
 /** Each so-manieth cut and flip; and of these each so-manieth is also lived with, on the real disk. */
 const STRIDES = {
-  short: { tried: 149, livedWith: 60 },
+  short: { tried: 311, livedWith: 30 },
   long: { tried: 1, livedWith: 400 },
 }
 
 /** In memory, so that every path in a message is known. */
-const FILE = '/data/world.json'
-const CONTEXT = { service: testService, ledger: testLedger, strict: false }
+const FILE = '/data/sandbox.json'
+const CONTEXT = { service: testService, assumptions: testAssumptions, strict: false }
 
 /** So many of each fault are shown. */
 const SHOWN = 5
@@ -27,18 +28,18 @@ const SHOWN = 5
 /** What may not be. */
 type Fault = 'crash' | 'silent' | 'no prefix' | 'no place' | 'destroyed'
 
-/** D6: a state file and its log, of worlds with three pasts, damaged in every way that a cut or one bit can do. */
+/** D6: the files of sandboxes with three pasts, each damaged in every way that a cut or one bit can do. */
 export const d6: Proof = {
   id: 'D6',
   promise:
-    'A damaged log or state file gives an exact prefix of what was, or a refusal that names the place; never a silent gap.',
+    'A damaged state file loses nothing, a damaged journal gives an exact prefix of what was, or a refusal that names the place; never a silent gap.',
   run: async (scale, say) => {
     const folder = mkdtempSync(join(tmpdir(), 'workspace-proof-'))
     const tally = new Tally(say)
     try {
       for (const halfWay of HALF_WAY) {
         mkdirSync(join(folder, halfWay))
-        const crashed = await crashedWorld(join(folder, halfWay, 'world.json'), halfWay)
+        const crashed = await crashedEmulator(join(folder, halfWay, 'sandbox.json'), halfWay)
         for (const [name, content] of crashed.files) {
           tally.files.push(`${name} ${content.length} bytes`)
           for (const damage of damagesOf(name, content.length, STRIDES[scale].tried)) {
@@ -90,11 +91,11 @@ class Tally {
       tried('of these said to the owner', this.#said),
       tried('of these lived with on the real disk', this.#lived),
       none('loads that threw', count('crash')),
-      none('worlds that are no prefix of what was', count('no prefix')),
-      none('worlds that lack something in silence', count('silent')),
+      none('sandboxes that are no prefix of what was', count('no prefix')),
+      none('sandboxes that lack something in silence', count('silent')),
       none('messages that name no file and place', count('no place')),
       none('contents that are not there any more', count('destroyed')),
-      none('worlds that could not go on', this.#stuck),
+      none('sandboxes that could not go on', this.#stuck),
     ]
   }
 }
@@ -105,59 +106,72 @@ interface Loaded {
 }
 
 /** Loads the files with one of them damaged, in memory. */
-async function load({ files, states }: Crashed, damage: Damage): Promise<Loaded> {
-  const memory = new MemoryFiles([...files].map(([name, content]) => [`/data/${name}`, content]))
+async function load(crashed: Crashed, damage: Damage): Promise<Loaded> {
+  const memory = new MemoryFiles([...crashed.files].map(([name, content]) => [`/data/${name}`, content]))
   const path = `/data/${damage.file}`
   const broken = damaged(memory.read(path) as Buffer, damage)
   memory.contents.set(path, broken)
   const notices: Notice[] = []
   let found: Recovered | undefined
   try {
-    found = await recover(memory, FILE, CONTEXT, (notice) => notices.push(notice))
+    const aside = new SetAside(memory, FILE, (notice) => void notices.push(notice))
+    found = await recover(CONTEXT, aside)
   } catch (error) {
     // A flipped bit can make a higher version of the format; that is refused, with everything left in its place.
     if (error instanceof NewerFormat && error.message.startsWith(`${path} has the format`))
       return { said: true }
     return { fault: 'crash', said: false }
   }
-  const said = notices.length > 0
+  // An edit is said when it is taken, by the first look at the file.
+  const said = notices.length > 0 || found?.file === 'edited'
   const fault =
-    faultOf({ damage, broken }, states, found, notices) ??
+    faultOf({ damage, broken }, crashed, found, notices) ??
     (isThere(memory, broken, notices) ? undefined : 'destroyed')
   return { said, ...(fault && { fault }) }
 }
 
 function faultOf(
   { damage, broken }: { readonly damage: Damage; readonly broken: Buffer },
-  states: readonly string[],
+  { states, edited }: Crashed,
   found: Recovered | undefined,
   notices: readonly Notice[],
 ): Fault | undefined {
   const isSilent = notices.length === 0
-  const isOfFile = damage.file === basename(FILE)
   if (found === undefined) return isSilent ? 'silent' : placeFault(damage, notices)
-  // A state file that is still one after the damage cannot be told from an edited one: that is said, and it is in force.
-  if (isOfFile) return isSilent ? 'silent' : undefined
-  const at = states.indexOf(stateOf(found.loaded.world.store))
-  if (at === -1) return 'no prefix'
-  // A log that ends behind a line that knows nothing of the state file beside it tells of an edit: it cannot know better.
+  const state = stateOf(found.loaded.state.store)
+  const at = states.indexOf(state)
+  // All that is lost with one file is in the others; and a journal that says nothing is none.
+  if (at === states.length - 1) return undefined
+  // Whatever is wrong with the state file alone, the one before it and the journal have all of it.
+  if (damage.file === basename(FILE)) return 'no prefix'
+  // Without the checkpoint before it, an edited file alone is in force.
+  const isAlone = state === edited && damage.file.endsWith('.previous')
+  if (at === -1 && !isAlone) return 'no prefix'
+  // A journal that ends behind a line that knows nothing of the state file beside it tells of an edit: it cannot know better.
   const endsWithLine = damage.bit === undefined && broken.at(-1) === 0x0a
   if (!isSilent) return endsWithLine ? undefined : placeFault(damage, notices)
   // Where the last line ends nobody can see that there were more.
-  const isTail = damage.bit === undefined && damage.file === `${basename(FILE)}.log`
-  return at === states.length - 1 || isTail ? undefined : 'silent'
+  return damage.bit === undefined && damage.file === `${basename(FILE)}.journal` ? undefined : 'silent'
 }
 
-/** Some message names the file, and a byte or a line of it; or the next file of the log, where it finds that there is a gap. */
+/**
+ * Some message names the file, and a byte or a line of it; or the next file of the journal, where it finds that there is a
+ * gap. Of a checkpoint that does not match its digest nobody knows the place.
+ */
 function placeFault({ file }: Damage, notices: readonly Notice[]): Fault | undefined {
+  if (
+    file.endsWith('.previous') &&
+    notices.some(({ message }) => message.includes(`/data/${file}, is missing or damaged`))
+  )
+    return
   const own = file.replaceAll('.', '\\.')
-  const place = new RegExp(`/data/${own}(?:, byte \\d+: |:\\d+:)|/data/.*\\.log, byte \\d+: `)
+  const place = new RegExp(`/data/${own}(?:, byte \\d+: |:\\d+:)|/data/.*\\.journal, byte \\d+: `)
   return notices.some(({ message }) => place.test(message)) ? undefined : 'no place'
 }
 
 /** Whether what the file said lies somewhere: in place, or beside. Of half a line at the end, what stands before it. */
 function isThere(memory: MemoryFiles, broken: Buffer, notices: readonly Notice[]): boolean {
-  const torn = notices.some(({ event }) => event === 'log_torn')
+  const torn = notices.some(({ event }) => event === 'journal_torn')
   const content = torn ? broken.subarray(0, broken.lastIndexOf(0x0a) + 1) : broken
   return [...memory.contents.values()].some((each) => each.equals(content) || each.equals(broken))
 }
@@ -167,7 +181,7 @@ async function goesOn({ files }: Crashed, damage: Damage, parent: string, say: (
   const folder = mkdtempSync(join(parent, 'damaged-'))
   for (const [name, content] of files)
     writeFileSync(join(folder, name), name === damage.file ? damaged(content, damage) : content)
-  const file = join(folder, 'world.json')
+  const file = join(folder, 'sandbox.json')
   try {
     const first = await open(file, { files: unsynced })
     put(first.sandbox, 'later', 'life goes on')

@@ -1,11 +1,16 @@
 import { expect, test } from 'vitest'
 import { broken, type Proof } from '../proof.ts'
+import { t1 } from '../time/t2-host-clock.ts'
 import { d1 } from './d1-kill.ts'
 import { d3 } from './d3-io.ts'
 import { d4 } from './d4-lock.ts'
 import { d5 } from './d5-edits.ts'
 import { d6 } from './d6-loader.ts'
 import { d7 } from './d7-signals.ts'
+import { d8 } from './d8-one-writer.ts'
+import { d9 } from './d9-ids.ts'
+import { d10 } from './d10-invalid.ts'
+import { d11 } from './d11-backups.ts'
 
 /** What a short run has shown to be otherwise than promised, and what it has said of that. */
 async function wrongIn(proof: Proof): Promise<readonly string[]> {
@@ -36,4 +41,24 @@ test('D6 a log or a state file that is cut or has a bit flipped gives a prefix o
 
 test('D7 a signal ends the process in order and in time, and deletes nothing', async () => {
   expect(await wrongIn(d7)).toEqual([])
+})
+
+test('D8 of processes that cannot see each other one writes, and a process that has lost the folder acknowledges nothing', async () => {
+  expect(await wrongIn(d8)).toEqual([])
+})
+
+test('D9 no create replaces a record, whatever brings ids ahead of the counters, through restarts', async () => {
+  expect(await wrongIn(d9)).toEqual([])
+})
+
+test('D10 of a state file with invalid records exactly those are set aside, named and kept', async () => {
+  expect(await wrongIn(d10)).toEqual([])
+})
+
+test('D11 a state file of any age that nobody has edited takes the sandbox back, and what it replaces is kept', async () => {
+  expect(await wrongIn(d11)).toEqual([])
+})
+
+test('T2 virtual time goes on whatever is done to the clock of the machine', async () => {
+  expect(await wrongIn(t1)).toEqual([])
 })

@@ -1,18 +1,21 @@
-import type { FileStat, Files } from '../../../src/doors/disk/files.ts'
+import type { FileStat, Files } from '../../../src/adapters/storage/files.ts'
 
 /** The part of a file system that loading needs, in memory: thousands of damaged files are read in a second. */
 export class MemoryFiles implements Files {
   /** By full path. The buffers are never written into. */
   readonly contents: Map<string, Buffer>
-  readonly #open = new Map<number, Buffer>()
+  /** Paths by descriptor. */
+  readonly #open = new Map<number, string>()
   #next = 1
 
   constructor(contents: Iterable<readonly [string, Buffer]>) {
     this.contents = new Map(contents)
   }
 
-  open(path: string): number {
-    this.#open.set(this.#next, this.#get(path))
+  open(path: string, how: 'r' | 'wx'): number {
+    if (how === 'wx') this.contents.set(path, Buffer.alloc(0))
+    this.#get(path)
+    this.#open.set(this.#next, path)
     this.#next += 1
     return this.#next - 1
   }
@@ -22,7 +25,13 @@ export class MemoryFiles implements Files {
   }
 
   readInto(file: number, buffer: Uint8Array, at: number): number {
-    return this.#open.get(file)?.copy(buffer, 0, at) ?? 0
+    return this.#get(this.#open.get(file) ?? '').copy(buffer, 0, at)
+  }
+
+  write(file: number, bytes: Uint8Array, at: number): number {
+    const path = this.#open.get(file) ?? ''
+    this.contents.set(path, Buffer.concat([this.#get(path).subarray(0, at), bytes]))
+    return bytes.length
   }
 
   read(path: string): Buffer | undefined {
@@ -64,8 +73,7 @@ export class MemoryFiles implements Files {
     return content
   }
 
-  // Loading writes nothing.
-  readonly write = unexpected
+  // Loading keeps things beside, and writes nothing else.
   readonly writeSoon = unexpected
   readonly truncate = unexpected
   readonly sync = unexpected
@@ -78,5 +86,5 @@ export class MemoryFiles implements Files {
 }
 
 function unexpected(): never {
-  throw new Error('loading has written, or looked at what is being written')
+  throw new Error('loading has written a checkpoint or a journal')
 }

@@ -53,7 +53,7 @@ export class Round {
     this.#heard = heard
   }
 
-  /** Begins on a fresh world: what is read has to be there. */
+  /** Begins on a fresh sandbox: what is read has to be there. */
   async begin(): Promise<void> {
     await this.control('POST', '/reset')
     this.#large = await this.#create({

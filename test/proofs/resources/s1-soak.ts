@@ -1,16 +1,15 @@
-import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { atLeast, below, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
 import { comesTrue, Stage } from '../stage.ts'
 import { timing } from '../timing.ts'
+import { idleLoop } from './idle-loop.ts'
 import { type Look, type Probed, startProbed } from './probe.ts'
 import { type Heard, Round } from './s1-load.ts'
 
 /** How long a soak takes. Times in milliseconds. */
 export interface Plan {
-  /** After each, the world is reset and looked at: what a round has written is its own, and no growth. */
+  /** After each, the sandbox is reset and looked at: what a round has written is its own, and no growth. */
   readonly rounds: number
   readonly round: number
   /** Rounds until caches are full and code is compiled. */
@@ -26,7 +25,7 @@ const PLANS: Readonly<Record<Scale, Plan>> = {
 
 const READERS = 10
 /** By how many the open handles may differ between rounds. */
-const MOST_HANDLES = 5
+const MAX_HANDLES = 5
 
 /** A look at the end of a round, when nobody is connected. */
 interface Sample extends Look {
@@ -41,7 +40,7 @@ function writeScenario(folder: string, version: number): void {
 export default {
   description: 'Version ' + version,
   outcomes: [{ match: { custom_id: 'item-1' }, status: 'errored', detail: 'unreadable' }],
-  on: { 'batch_prediction.completed': ({ world }) => world.log('completed under ' + version) },
+  on: { 'batch_prediction.completed': ({ sandbox }) => sandbox.log('completed under ' + version) },
 }\n`
   writeFileSync(join(folder, 'soak.ts'), script)
   writeFileSync(join(folder, '_version.ts'), helper)
@@ -50,10 +49,7 @@ export default {
 /** Changes the helper of the scenario, and waits until the emulator says so. */
 async function reload(folder: string, version: number, client: Round): Promise<boolean> {
   writeScenario(folder, version)
-  return comesTrue(
-    async () => (await client.control('GET', '/scenarios')).includes(`"Version ${version}"`),
-    30_000,
-  )
+  return comesTrue(async () => (await client.control('GET', '/scenarios')).includes(`"Version ${version}"`))
 }
 
 async function round(probed: Probed, plan: Plan, heard: Heard, renew: (client: Round) => Promise<boolean>) {
@@ -97,13 +93,13 @@ export async function soak(
     const renewed = await round(probed, plan, heard, (client) => reload(scenarios, n, client))
     if (renewed) reloads += 1
     const [before] = samples
-    if (before !== undefined) await comesTrue(() => probed.handles() <= before.handles + MOST_HANDLES, 5_000)
+    if (before !== undefined) await comesTrue(() => probed.handles() <= before.handles + MAX_HANDLES)
     samples.push({ ...(await probed.look()), at: performance.now() - begun, handles: probed.handles() })
     say(`round ${n}: ${describe(samples.at(-1))}`)
   }
   const seconds = (performance.now() - begun) / 1_000
   const { code } = await probed.started.stop()
-  const idle = await machine.lateness()
+  const { p99: idle } = await machine.lateness()
   const settled = samples.slice(plan.warmUp)
   const [first, last] = [settled[0], settled.at(-1)]
   const slope = (of: (sample: Sample) => number) =>
@@ -132,7 +128,7 @@ export async function soak(
       slope(({ memory }) => memory.rss),
       100,
     ),
-    below('more open handles', Math.abs((last?.handles ?? 0) - (first?.handles ?? 0)), MOST_HANDLES + 1),
+    below('more open handles', Math.abs((last?.handles ?? 0) - (first?.handles ?? 0)), MAX_HANDLES + 1),
     below('more timers', (last?.timers ?? 0) - (first?.timers ?? 0), 3),
     timing(
       scale,
@@ -151,19 +147,6 @@ export async function soak(
       probed.started.log.filter(({ level }) => level === 'error' || level === 'raw').length,
     ),
   ]
-}
-
-/** Watches the event loop of a process that does nothing: what it is late by is the machine's doing. */
-function idleLoop(): Disposable & { readonly lateness: () => Promise<number> } {
-  const script = `const delay = require('node:perf_hooks').monitorEventLoopDelay({ resolution: 10 })
-    delay.enable()
-    process.stdin.on('end', () => console.log(delay.percentile(99) / 1e6 - 10)).resume()`
-  const child = spawn(process.execPath, ['--eval', script], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const lateness = async () => {
-    child.stdin.end()
-    return Number(await text(child.stdout))
-  }
-  return { lateness, [Symbol.dispose]: () => void child.kill('SIGKILL') }
 }
 
 function describe(sample: Sample | undefined): string {

@@ -34,7 +34,7 @@ class Dripping {
 
   constructor(port: number, drip: number) {
     this.#socket = connect(port, '127.0.0.1')
-    // Whoever goes on after the cut is reset.
+    // Anyone who goes on after the cut is reset.
     this.#socket.on('error', () => {})
     this.#socket.write(`GET /v1/data-views HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-Slow: `)
     this.#timer = setInterval(() => this.#socket.write('x'), drip)
@@ -108,7 +108,7 @@ async function run(scale: Scale, say: (line: string) => void): Promise<readonly 
       ...(scale === 'long' ? cut(dripping) : []),
     ]
     const { code } = await started.stop()
-    const closed = await comesTrue(() => dripping.every(({ lived }) => lived !== undefined), 5_000)
+    const closed = await comesTrue(() => dripping.every(({ lived }) => lived !== undefined))
     return [...figures, none('open after the end', closed ? 0 : 1), none('exit code', code ?? -1)]
   } finally {
     for (const each of dripping) each.destroy()

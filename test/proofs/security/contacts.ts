@@ -1,6 +1,5 @@
 import { type LookupFunction, Socket } from 'node:net'
-import { reachOf } from '../../../src/doors/webhooks/addresses.ts'
-import type { Address } from '../../../src/doors/webhooks/targets.ts'
+import { type Address, reachOf } from '../../../src/adapters/webhooks/targets.ts'
 
 /** A connection that was about to be made for a webhook. */
 export interface Contact {

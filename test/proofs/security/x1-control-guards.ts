@@ -1,8 +1,8 @@
 import type { RunningEmulator } from '../../../src/emulator.ts'
-import { KEYS } from '../../support/base-world.ts'
+import { KEYS } from '../../support/base-state.ts'
 import { pipelined, type RawHead } from '../../support/pipeline.ts'
 import { type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
-import { against, digestOf, isAlive, type Proving } from './world.ts'
+import { against, digestOf, isAlive, type Proving } from './emulator.ts'
 
 const TOKEN = 'control-token-of-this-proof'
 

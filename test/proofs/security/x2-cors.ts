@@ -1,9 +1,9 @@
 import type { RunningEmulator } from '../../../src/emulator.ts'
 import { workspaceService } from '../../../src/resources/index.ts'
-import { KEYS } from '../../support/base-world.ts'
+import { KEYS } from '../../support/base-state.ts'
 import { type Said, type Sent, send } from '../../support/send.ts'
 import { type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
-import { against, digestOf } from './world.ts'
+import { against, digestOf } from './emulator.ts'
 
 /** Origins whose pages may read answers wherever the emulator runs. */
 const LOOPBACK_ORIGINS = [
@@ -126,7 +126,7 @@ async function judge(
       const wrong = isAllowed
         ? lacking(answer, origin)
         : [...grantsOf(answer).map((name) => `has ${name}`), ...variesBy(answer.headers)]
-      // A page that may not read answers may not make worlds either.
+      // A page that may not read answers may not make sandboxes either.
       const expected = !isAllowed && path.startsWith('/@absent') && status === 200 ? [200, 403] : [status]
       if (!expected.includes(answer.status)) wrong.push(`is answered ${answer.status}`)
       found.push(...wrong.map((each) => `${method} ${path} from ${origin}: ${each}`))

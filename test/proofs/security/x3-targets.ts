@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { sender } from '../../../src/doors/webhooks/send.ts'
-import { type Address, allowTargets, type Resolve, Targets } from '../../../src/doors/webhooks/targets.ts'
-import { KEYS } from '../../support/base-world.ts'
+import { sender } from '../../../src/adapters/webhooks/send.ts'
+import { type Address, allowTargets, type Resolve, Targets } from '../../../src/adapters/webhooks/targets.ts'
+import { KEYS } from '../../support/base-state.ts'
 import { type Sent, send } from '../../support/send.ts'
 import {
   ALLOWED_ENTRIES,
@@ -14,7 +14,7 @@ import {
 } from '../../support/webhook-targets.ts'
 import { type Figure, none, type Proof, tried } from '../proof.ts'
 import { type Contact, watched } from './contacts.ts'
-import { against } from './world.ts'
+import { against } from './emulator.ts'
 
 const NEVER = new AbortController().signal
 
@@ -138,8 +138,8 @@ async function wholeWay(found: string[]): Promise<number> {
       return [...begun]
     })
     const allowed = new Set([last.port, ...redirecting.map(({ port }) => port)])
-    const strayed = contacts.filter(({ port, addresses }) => !allowed.has(port) || addresses.join() !== HERE)
-    for (const contact of strayed) found.push(`contacted ${JSON.stringify(contact)}`)
+    const leftover = contacts.filter(({ port, addresses }) => !allowed.has(port) || addresses.join() !== HERE)
+    for (const contact of leftover) found.push(`contacted ${JSON.stringify(contact)}`)
     for (const { port } of [last, ...redirecting]) {
       const count = contacts.filter((each) => each.port === port).length
       if (count !== 1) found.push(`the receiver at ${port} was contacted ${count} times`)
@@ -150,7 +150,7 @@ async function wholeWay(found: string[]): Promise<number> {
     if (unended.length > 0) found.push(`${unended.length} deliveries have no end`)
     if (trap.hits() > 0) found.push('a redirect was followed')
     if (JSON.stringify(emulator.sandbox.document().collections.users) !== before)
-      found.push('the world changed')
+      found.push('the sandbox changed')
     if (defects.length > 0) found.push(`defects: ${defects}`)
     await Promise.all([trap, last, ...redirecting].map(({ close }) => close()))
     return urls.length

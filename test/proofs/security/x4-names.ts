@@ -1,11 +1,11 @@
 import { cpSync } from 'node:fs'
-import { join } from 'node:path'
-import type { HouseOptions, RunningEmulator } from '../../../src/emulator.ts'
-import type { JsonObject } from '../../../src/kernel/json.ts'
-import { baseCollections } from '../../support/base-world.ts'
+import { basename, join } from 'node:path'
+import type { JsonObject } from '../../../src/core/json.ts'
+import type { InternalOptions, RunningEmulator } from '../../../src/emulator.ts'
+import { baseCollections } from '../../support/base-state.ts'
 import { atLeast, type Figure, none, type Proof, tried } from '../proof.ts'
-import { against, withFolder } from './world.ts'
-import { asIds, asMembers, asWorlds, inPaths } from './x4-places.ts'
+import { against, withFolder } from './emulator.ts'
+import { asIds, asMembers, asSandboxes, inPaths } from './x4-places.ts'
 import { NAMES, trialOn } from './x4-trial.ts'
 import { asIdempotencyKeys, asValues } from './x4-values.ts'
 
@@ -13,7 +13,7 @@ const COLLECTIONS = {
   ...baseCollections,
   agents: [{ id: 'agent-1', _emulator: { teamspace_id: 'ts-a' } }],
 }
-const OPTIONS: HouseOptions = {
+const OPTIONS: InternalOptions = {
   settings: { 'batch.unknown_files': 'accept' },
   fixtures: { collections: COLLECTIONS } as unknown as JsonObject,
 }
@@ -24,7 +24,8 @@ function inherited(): string {
   return JSON.stringify(names.map((each) => Reflect.ownKeys(each).map(String)))
 }
 
-function worldsOf({ sandboxes }: RunningEmulator): string {
+async function emulatorsOf({ sandboxes }: RunningEmulator): Promise<string> {
+  for (const { name } of sandboxes.saved()) await sandboxes.openSaved(name)
   const all = sandboxes.list().map(({ sandbox }) => {
     // Rate windows and the count of requests are not worth a line of the log.
     const { revision: _, limits: __, counters, ...rest } = sandbox.document()
@@ -40,18 +41,20 @@ async function run(): Promise<readonly Figure[]> {
   await withFolder(async (folder) => {
     const data = join(folder, 'data')
     const killed = join(folder, 'killed')
-    const worlds = await against({ ...OPTIONS, limits: false, data }, async ({ emulator, defects }) => {
+    const sandboxes = await against({ ...OPTIONS, limits: false, data }, async ({ emulator, defects }) => {
       const trial = trialOn(emulator, found)
-      for (const part of [asValues, asIds, asIdempotencyKeys, asMembers, inPaths, asWorlds]) await part(trial)
+      for (const part of [asValues, asIds, asIdempotencyKeys, asMembers, inPaths, asSandboxes])
+        await part(trial)
       kept = trial.kept
       refused = trial.refused
       found.push(...defects.map((defect) => `defect: ${defect}`))
-      cpSync(data, killed, { recursive: true, filter: (path) => !path.endsWith('.lock') })
-      return worldsOf(emulator)
+      cpSync(data, killed, { recursive: true, filter: (path) => basename(path) !== 'lock' })
+      return emulatorsOf(emulator)
     })
     for (const each of [data, killed]) {
       await against({ ...OPTIONS, limits: false, data: each }, async ({ emulator }) => {
-        if (worldsOf(emulator) !== worlds) found.push(`the worlds differ after a restart from ${each}`)
+        if ((await emulatorsOf(emulator)) !== sandboxes)
+          found.push(`the sandboxes differ after a restart from ${each}`)
       })
     }
   })

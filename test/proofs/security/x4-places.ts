@@ -1,5 +1,5 @@
 import { workspaceService } from '../../../src/resources/index.ts'
-import { KEYS } from '../../support/base-world.ts'
+import { KEYS } from '../../support/base-state.ts'
 import { type Sent, send } from '../../support/send.ts'
 import { inHeader, inUrl, judge, NAMES, own, type Trial } from './x4-trial.ts'
 
@@ -122,9 +122,9 @@ export async function asMembers(trial: Trial): Promise<void> {
 }
 
 /** Names of sandboxes and snapshots, those that are none included. */
-export async function asWorlds(trial: Trial): Promise<void> {
+export async function asSandboxes(trial: Trial): Promise<void> {
   const { emulator } = trial
-  const worlds = () => JSON.stringify(emulator.sandboxes.list().map(({ sandbox }) => sandbox.name))
+  const sandboxes = () => JSON.stringify(emulator.sandboxes.list().map(({ sandbox }) => sandbox.name))
   for (const name of NAMES) {
     const what = JSON.stringify(name)
     await judge(
@@ -140,7 +140,7 @@ export async function asWorlds(trial: Trial): Promise<void> {
       async () => (await trial.control('POST', `/snapshots/${name}/restore`)).body.restored === name,
     )
   }
-  const known = worlds()
+  const known = sandboxes()
   for (const name of inUrl.filter((each) => !/^[a-z0-9][a-z0-9-]*$/.test(each))) {
     const path = encodeURIComponent(name)
     const requests: (() => Promise<Sent>)[] = [
@@ -159,12 +159,12 @@ export async function asWorlds(trial: Trial): Promise<void> {
     for (const request of requests) {
       await judge(
         trial,
-        `world ${JSON.stringify(name)}`,
+        `sandbox ${JSON.stringify(name)}`,
         request,
         // An empty name in a path is the path of the list.
         ({ body }) => name === '' && body?.object === 'list',
       )
     }
   }
-  if (worlds() !== known) trial.found.push('a name that is none has made or removed a sandbox')
+  if (sandboxes() !== known) trial.found.push('a name that is none has made or removed a sandbox')
 }

@@ -1,5 +1,5 @@
 import type { RunningEmulator } from '../../../src/emulator.ts'
-import { KEYS } from '../../support/base-world.ts'
+import { KEYS } from '../../support/base-state.ts'
 import { type Said, type Sent, send } from '../../support/send.ts'
 
 /** What careless code takes for something else than a key. */

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RunningEmulator } from '../../../src/emulator.ts'
-import { KEYS } from '../../support/base-world.ts'
+import { KEYS } from '../../support/base-state.ts'
 import { type Said, send } from '../../support/send.ts'
 
 /** What a browser would run, and what a terminal would obey. */
@@ -111,8 +111,8 @@ export function scenarios(folder: string): string {
     write(`broken-${index}.mjs`, `throw new Error(${JSON.stringify(text)})\n`)
   }
   const all = JSON.stringify(CORPUS)
-  const script = `export default { description: 'Says it all', timeline: [{ at: '1s', do: ({ world }) => {
-    for (const text of ${all}) world.log(text)
+  const script = `export default { description: 'Says it all', timeline: [{ at: '1s', do: ({ sandbox }) => {
+    for (const text of ${all}) sandbox.log(text)
     throw new Error(${all}.join())
   } }] }\n`
   writeFileSync(join(scripts, 'says.mjs'), script)

@@ -1,19 +1,19 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { lazyLogger } from '../../../src/doors/cli/lazy-logger.ts'
+import { lazyLogger } from '../../../src/adapters/cli/logger.ts'
+import type { JsonObject } from '../../../src/core/json.ts'
 import type { RunningEmulator } from '../../../src/emulator.ts'
-import type { JsonObject } from '../../../src/kernel/json.ts'
 import { workspaceService } from '../../../src/resources/index.ts'
-import { baseCollections } from '../../support/base-world.ts'
+import { baseCollections } from '../../support/base-state.ts'
 import { type Sent, send } from '../../support/send.ts'
 import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
-import { against, withFolder } from './world.ts'
+import { against, withFolder } from './emulator.ts'
 import { around, commands } from './x5-commands.ts'
 import { authorization, CORPUS, control, MARKUP, OBEYED, plant, type Shown, scenarios } from './x5-corpus.ts'
 
 const AGENT = { id: 'agent-1', _emulator: { teamspace_id: 'ts-a' } }
-const WORLD = {
+const SANDBOX = {
   settings: { 'batch.unknown_files': 'accept' },
   fixtures: { collections: { ...baseCollections, agents: [AGENT] } } as unknown as JsonObject,
 }
@@ -157,7 +157,7 @@ async function run(scale: Scale): Promise<readonly Figure[]> {
       scenarios: scenarios(folder),
       limits: false,
       logger,
-      ...WORLD,
+      ...SANDBOX,
     }
     return against(options, async ({ emulator }) => {
       const shown: Shown = { emulator, found, answers: 0, commands: 0 }

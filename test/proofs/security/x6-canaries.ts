@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
-import { run as runCommand } from '../../../src/doors/cli/command-line.ts'
-import { controlRoutes } from '../../../src/doors/control/routes/index.ts'
+import { run as runCommand } from '../../../src/adapters/cli/command-line.ts'
+import { controlRoutes } from '../../../src/adapters/control/routes/index.ts'
 import type { RunningEmulator } from '../../../src/emulator.ts'
 import { workspaceService } from '../../../src/resources/index.ts'
 import { atLeast, type Figure, none, type Proof, tried } from '../proof.ts'
-import { against, withFolder } from './world.ts'
+import { against, withFolder } from './emulator.ts'
 import { CANARY, controlled, guarded, leaks, REQUESTS, SIGNING, send, WRITES } from './x6-secrets.ts'
 
 /** Notes what a text gives away. */
@@ -24,9 +24,8 @@ async function readAll({ port, sandboxes }: RunningEmulator, look: Look): Promis
     if (method !== 'GET' || path === '/events') continue
     for (const prefix of ['', '/@w1']) {
       for (const target of expand(String(path), names)) {
-        const isState = /^\/(state|snapshots)\b/.test(target)
         const text = await send(port, 'GET', `${prefix}/__emulator${target}`, controlled)
-        look(`${prefix}${target}`, text, isState ? SIGNING : undefined)
+        look(`${prefix}${target}`, text)
         answers += 1
       }
     }
@@ -164,6 +163,6 @@ function expand(path: string, values: Readonly<Record<string, readonly string[]>
 export const x6: Proof = {
   id: 'X6',
   promise:
-    'No secret shows in an answer, in what the control interface tells, in logs, in what commands print, or on the disk; those that sign webhooks in state documents alone.',
+    'No secret shows in an answer, in what the control interface tells, in logs, in what commands print, or on the disk; those that sign webhooks in the files of the state alone, and where ?secrets=true asks for them.',
   run,
 }

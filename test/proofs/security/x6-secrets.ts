@@ -1,6 +1,6 @@
 import { request } from 'node:http'
-import type { HouseOptions } from '../../../src/emulator.ts'
-import { baseCollections } from '../../support/base-world.ts'
+import type { InternalOptions } from '../../../src/emulator.ts'
+import { baseCollections } from '../../support/base-state.ts'
 
 /** Secrets, each found by its name wherever it shows. */
 export const CANARY = {
@@ -15,10 +15,7 @@ export const CANARY = {
   signature: 'canary-signature-secret',
 } as const
 const FOUND = /canary-[a-z]+-[a-z]+/g
-/**
- * The secrets that sign webhooks. Nobody could sign with a digest, so that state documents, and the files that hold them,
- * have them as they are: what was shown there can be put back.
- */
+/** The secrets that sign webhooks. Nobody could sign with a digest, so that the files of the state have them as they are. */
 export const SIGNING: ReadonlySet<string> = new Set([CANARY.webhook, CANARY.signature])
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
@@ -52,8 +49,8 @@ const SERVER = {
 
 const [owner, ...keys] = baseCollections.api_keys as readonly { token: string }[]
 
-/** A world with every secret in its place. */
-export const guarded: HouseOptions = {
+/** A sandbox with every secret in its place. */
+export const guarded: InternalOptions = {
   controlToken: CANARY.control,
   settings: {
     'webhooks.signature': { header: 'X-Signature', secret: CANARY.signature },
@@ -178,6 +175,9 @@ export const WRITES: readonly [method: string, path: string, json: unknown][] = 
   ['POST', '/webhooks', { url: 'http://127.0.0.1:9/', secret: [CANARY.webhook] }],
   ['POST', '/webhooks', { url: `http://user:${CANARY.webhook}@127.0.0.1:9/` }],
   ['POST', '/webhooks', { url: 'nowhere', secret: CANARY.webhook }],
+  ['PUT', '/state/webhooks/new', { url: 'http://127.0.0.1:9/', secret: CANARY.webhook }],
+  ['PUT', '/state/webhooks/bad', { url: 'nowhere', secret: CANARY.webhook }],
+  ['PATCH', '/state/webhooks/hook', { secret: CANARY.webhook }],
   ['PUT', '/state/api_keys/new', { ...person, token: CANARY.newKey }],
   ['PUT', '/state/api_keys/bad', { ...person, kind: CANARY.newKey.length, token: CANARY.newKey }],
   ['PUT', '/state/api_keys/bad', { ...person, token: { is: CANARY.newKey } }],

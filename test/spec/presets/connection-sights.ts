@@ -17,8 +17,6 @@ interface WireSight {
 }
 
 const BROKEN = { status: null, broke: 'broken' }
-// A machine that is busy has answered by then, as far as it is going to.
-const PATIENCE = 400
 
 /** Looks at a creation twice, each time with the rule armed anew: as bytes, then through the client. */
 function connection(preset: string, { raw, client, made }: WireSight, slow = false): Sight {
@@ -30,12 +28,12 @@ function connection(preset: string, { raw, client, made }: WireSight, slow = fal
       await stage.arm(preset)
       const seen = await stage.raw('POST', '/pages', {
         json: { name: 'raw' },
-        patience: slow ? PATIENCE : 1_000,
+        untilHeld: slow,
       })
       await stage.arm(preset)
       const view = await stage.call('POST', '/pages', {
         json: { name: 'client' },
-        patience: slow ? PATIENCE : 2_000,
+        untilHeld: slow,
       })
       const made = pages()
       const then = await stage.call('POST', '/pages', { json: { name: 'then' } })
@@ -101,13 +99,15 @@ export const connectionSights: readonly Sight[] = [
     preset: 'slow-drip',
     slow: true,
     look: async (stage) => {
-      await stage.arm('slow-drip', { do: [{ pace: { bytes: 16, gap_ms: 20, max_ms: 10_000 } }] })
+      await stage.arm('slow-drip', { do: [{ pace: { bytes: 16, gap_ms: 20, max_ms: 60_000 } }] })
       const { pieces, end, text } = await stage.raw('POST', '/pages', { json: { name: 'x' } })
       const { body } = split(text)
-      const sizes = pieces.slice(1).map((piece) => piece.length)
-      return { end, whole: parse(body)?.name, most: Math.max(...sizes), several: sizes.length > 3 }
+      // What has come late may have come with what was behind it.
+      const sizes = pieces.slice(1, -1).map((piece) => piece.length)
+      const inSixteens = sizes.every((size) => size % 16 === 0)
+      return { end, whole: parse(body)?.name, inSixteens, several: sizes.length > 1 }
     },
-    sees: { end: 'fin', whole: 'x', most: 16, several: true },
+    sees: { end: 'fin', whole: 'x', inSixteens: true, several: true },
   },
   {
     preset: 'stale-keepalive',

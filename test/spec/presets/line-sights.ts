@@ -34,7 +34,7 @@ function lines(name: string, see: (text: string) => unknown, sees: unknown): Sig
   }
 }
 
-/** Looks at the pieces in which the body arrives. */
+/** Looks at the pieces in which the body is sent, each a chunk: one that waits for the one before it arrives apart. */
 function pieces(name: string, see: (pieces: readonly Buffer[]) => unknown, sees: unknown): Sight {
   const preset = `ndjson-${name}`
   return {
@@ -43,34 +43,34 @@ function pieces(name: string, see: (pieces: readonly Buffer[]) => unknown, sees:
     look: async (stage) => {
       const path = await results(stage)
       await stage.arm(preset)
-      const raw = await stage.raw('GET', path, { patience: 4_000 })
+      const raw = await stage.raw('GET', path)
       const { body } = await stage.call('GET', path)
-      const payloads = raw.pieces.map(payloadOf).filter((piece) => piece.length > 0)
+      const payloads = dechunk(split(raw.text).body).chunks.map((chunk) => Buffer.from(chunk, 'latin1'))
       const whole = Buffer.concat(payloads).toString() === body
-      return { end: raw.end, whole, seen: see(payloads), read: read((body ?? '').replaceAll('\r', '')) }
+      const apart = raw.pieces.length > 1
+      return {
+        end: raw.end,
+        apart,
+        whole,
+        seen: see(payloads),
+        read: read((body ?? '').replaceAll('\r', '')),
+      }
     },
-    sees: { end: 'fin', whole: true, seen: sees, read: ALL },
+    sees: { end: 'fin', apart: true, whole: true, seen: sees, read: ALL },
   }
 }
 
-// Each piece is one chunk of the body, in its frame; the first may have the head in front.
-function payloadOf(piece: Buffer): Buffer {
-  const text = piece.toString('latin1')
-  const body = text.startsWith('HTTP/') ? split(text).body : text
-  return Buffer.from(dechunk(body).payload, 'latin1')
-}
-
-function broken(name: string, sees: object, patience = 2_000): Sight {
+function broken(name: string, sees: object, untilHeld = false): Sight {
   const preset = `ndjson-${name}`
   return {
     preset,
-    ...(patience < 2_000 ? { slow: true as const } : {}),
+    ...(untilHeld ? { slow: true as const } : {}),
     look: async (stage) => {
       const path = await results(stage)
       await stage.arm(preset)
-      const raw = await stage.raw('GET', path, { patience: Math.min(patience, 1_000) })
+      const raw = await stage.raw('GET', path, { untilHeld })
       await stage.control('POST', `/faults/${preset}/reset`)
-      const view = await stage.call('GET', path, { patience })
+      const view = await stage.call('GET', path, { untilHeld })
       const { payload, ended } = dechunk(split(raw.text).body)
       const text = Buffer.from(payload, 'latin1').toString()
       const then = await stage.call('GET', path)
@@ -122,6 +122,6 @@ export const lineSights: readonly Sight[] = [
   broken(
     'stall-mid-stream',
     { end: 'open', ended: false, read: 2, client: { status: 200, broke: 'timeout' } },
-    400,
+    true,
   ),
 ]

@@ -8,8 +8,8 @@ import { lineSights } from './line-sights.ts'
 import { retrySights } from './retry-sights.ts'
 import type { Sight } from './sight.ts'
 import { theatre } from './stage.ts'
+import { batchSights, keySights, listSights } from './state-sights.ts'
 import { webhookSights } from './webhook-sights.ts'
-import { batchSights, keySights, listSights } from './world-sights.ts'
 
 const sights: readonly Sight[] = [
   ...limitSights,
@@ -38,7 +38,7 @@ test('every preset has its sight, and every sight its preset', () => {
 
 test.for(sights.map((sight) => [sight.preset, sight] as const))(
   '%s: fetch and node:http see it, each time the same',
-  { timeout: Math.max(60_000, 2 * TIMES.slow * PATIENCE) },
+  { timeout: Math.max(300_000, 2 * TIMES.slow * PATIENCE) },
   async ([, { look, sees, slow }]) => {
     const { stage } = await theatre()
     const times = slow ? TIMES.slow : TIMES.quick

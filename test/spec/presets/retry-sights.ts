@@ -10,13 +10,13 @@ function batches(stage: Stage): number {
 }
 
 /** Creates with one key, twice. */
-function twice(preset: string, sees: object, patience = 2_000): Sight {
+function twice(preset: string, sees: object, untilHeld = false): Sight {
   return {
     preset,
-    ...(patience < 2_000 ? { slow: true as const } : {}),
+    ...(untilHeld ? { slow: true as const } : {}),
     look: async (stage) => {
       await stage.arm(preset)
-      const first = await stage.call('POST', '/batch-predictions', { ...KEYED, patience })
+      const first = await stage.call('POST', '/batch-predictions', { ...KEYED, untilHeld })
       const made = batches(stage)
       const second = await stage.call('POST', '/batch-predictions', KEYED)
       return {
@@ -43,7 +43,7 @@ const LOST = {
 
 export const retrySights: readonly Sight[] = [
   twice('lost-response-after-commit', LOST),
-  twice('timeout-then-late-success', { ...LOST, first: { status: null, broke: 'timeout' } }, 400),
+  twice('timeout-then-late-success', { ...LOST, first: { status: null, broke: 'timeout' } }, true),
   twice('ambiguous-gateway-5xx', { ...LOST, first: { status: 504, code: null } }),
   twice('concurrent-same-key', {
     ...LOST,

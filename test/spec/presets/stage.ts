@@ -1,10 +1,11 @@
 import { onTestFinished } from 'vitest'
+import type { JsonObject } from '../../../src/core/json.ts'
+import type { Sandbox } from '../../../src/core/sandboxes/sandbox.ts'
 import { openEmulator, type RunningEmulator } from '../../../src/emulator.ts'
-import type { JsonObject } from '../../../src/kernel/json.ts'
-import type { Sandbox } from '../../../src/kernel/worlds/sandbox.ts'
-import { baseCollections, KEYS, START } from '../../support/base-world.ts'
+import { baseCollections, KEYS, START } from '../../support/base-state.ts'
 import { aBatch } from '../../support/batches.ts'
 import { controlOf } from '../../support/control.ts'
+import { nextHeld } from '../../support/faults.ts'
 import {
   bearer,
   type Client,
@@ -15,7 +16,7 @@ import {
   type WireView,
 } from '../../support/wire-client.ts'
 
-/** A world of its own in which a preset is looked at, through one client. */
+/** A sandbox of its own in which a preset is looked at, through one client. */
 export interface Stage {
   readonly sandbox: Sandbox
   readonly port: number
@@ -24,7 +25,7 @@ export interface Stage {
   /** A request as KU. */
   call(method: string, path: string, more?: StageCall): Promise<ClientView>
   /** The same over a connection of its own, down to the bytes. */
-  raw(method: string, path: string, more?: StageCall & { readonly patience?: number }): Promise<WireView>
+  raw(method: string, path: string, more?: StageCall): Promise<WireView>
   /** Several requests as bytes, one behind the other on one connection. */
   pipelined(requests: readonly RawRequest[]): Promise<WireView>
   // biome-ignore lint/suspicious/noExplicitAny: control answers of every shape; the assertions are the types.
@@ -38,7 +39,8 @@ export interface Stage {
 export interface StageCall {
   readonly json?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  readonly patience?: number
+  /** Whether the client gives up when the emulator holds the answer back. */
+  readonly untilHeld?: boolean
 }
 
 const files = [{ id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }]
@@ -102,10 +104,10 @@ function onStage(emulator: RunningEmulator, sandbox: Sandbox, client: Client): S
         method,
         headers: { ...headers, ...more.headers },
         ...bodyOf(more),
-        ...(more.patience === undefined ? {} : { patience: more.patience }),
+        ...(more.untilHeld ? { givesUp: nextHeld(sandbox) } : {}),
       }),
     raw: (method, path, more = {}) =>
-      overSocket(emulator.port, toBytes(method, path, more), more.patience ?? 1_000),
+      overSocket(emulator.port, toBytes(method, path, more), more.untilHeld ? nextHeld(sandbox) : undefined),
     pipelined: (requests) =>
       overSocket(
         emulator.port,

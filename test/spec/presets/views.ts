@@ -42,22 +42,21 @@ export function split(text: string): { readonly head: string; readonly body: str
   return at === -1 ? { head: text, body: '' } : { head: text.slice(0, at), body: text.slice(at + 4) }
 }
 
-/** The payload of a chunked body as far as whole chunks have come, and whether the chunk that ends it has. */
+/** The payload of a chunked body as far as whole chunks have come, each of them, and whether the chunk that ends it has. */
 export function dechunk(body: string): {
   readonly payload: string
   readonly ended: boolean
-  readonly chunks: number
+  readonly chunks: readonly string[]
 } {
   let rest = body
-  let payload = ''
-  let chunks = 0
+  const chunks: string[] = []
   for (;;) {
+    const payload = chunks.join('')
     const line = rest.indexOf('\r\n')
     const size = line === -1 ? Number.NaN : Number.parseInt(rest.slice(0, line), 16)
     if (Number.isNaN(size)) return { payload, ended: false, chunks }
     if (size === 0) return { payload, ended: true, chunks }
-    payload += rest.slice(line + 2, line + 2 + size)
+    chunks.push(rest.slice(line + 2, line + 2 + size))
     rest = rest.slice(line + 2 + size + 2)
-    chunks += 1
   }
 }

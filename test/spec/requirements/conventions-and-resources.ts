@@ -5,376 +5,424 @@ export const conventionsAndResources = [
   {
     id: 'R001',
     section: 'Interface Specification',
-    says: 'Requests are served only beneath a base URL whose last path segment is `/v1`; the same path without it or under `/v2` is unknown.',
+    description:
+      'Requests are served only beneath a base URL whose last path segment is `/v1`; the same path without it or under `/v2` is unknown.',
   },
   {
     id: 'R002',
     section: 'Interface Specification',
-    says: 'Request and answer bodies are JSON with a matching content type, except the NDJSON results, problem details on batch endpoints, and an empty 204.',
+    description:
+      'Request and answer bodies are JSON with a matching content type, except the NDJSON results, problem details on batch endpoints, and an empty 204.',
   },
   {
     id: 'R003',
     section: 'Interface Specification',
-    says: "Every timestamp in an answer is an ISO 8601 string with an explicit zone, and the host's time zone has no influence on it.",
+    description:
+      "Every timestamp in an answer is an ISO 8601 string with an explicit zone, and the host's time zone has no influence on it.",
   },
   {
     id: 'R004',
     section: 'Interface Specification',
-    says: 'An answer contains only members that the specification lists or that a fixture supplied; each open point is a named assumption, a pass-through or a 501.',
+    description:
+      'An answer contains only members that the specification lists or that a fixture supplied; each open point is a named assumption, a pass-through or a 501.',
   },
   {
     id: 'R005',
     section: 'What the service does',
-    says: 'All 19 endpoints with a contract are routed at their exact method and path, and another method on such a path changes nothing.',
+    description:
+      'All 19 endpoints with a contract are routed at their exact method and path, and another method on such a path changes nothing.',
   },
   {
     id: 'R006',
     section: 'Resources and their fields / Conventions',
-    says: 'A resource whose table lists `object` carries that constant, while teamspaces, teamspace users and agent templates have no such member.',
+    description:
+      'A resource whose table lists `object` carries that constant, while teamspaces, teamspace users and agent templates have no such member.',
   },
   {
     id: 'R007',
     section: 'Resources and their fields / Conventions',
-    says: 'A list answers `object: "list"` and an array `data`, empty rather than null, plus a boolean `has_more` wherever that list has one.',
+    description:
+      'A list answers `object: "list"` and an array `data`, empty rather than null, plus a boolean `has_more` wherever that list has one.',
   },
   {
     id: 'R008',
     section: 'Resources and their fields / Conventions',
-    says: 'On the users list `after` and `before` take the id of an item and continue directly behind or in front of it, so that a walk meets each item once.',
+    description:
+      'On the users list `after` and `before` take the id of an item and continue directly behind or in front of it, so that a walk meets each item once.',
   },
   {
     id: 'R009',
     section: 'Resources and their fields / Conventions',
-    says: '`limit` must be a plain decimal integer from 1 to 100; everything else is refused as a client error and never clamped.',
+    description:
+      '`limit` must be a plain decimal integer from 1 to 100; everything else is refused as a client error and never clamped.',
   },
   {
     id: 'R010',
     section: 'Resources and their fields / Conventions',
-    says: 'A page of a list holds exactly `limit` items while more exist and never holds more than that.',
+    description:
+      'A page of a list holds exactly `limit` items while more exist and never holds more than that.',
   },
   {
     id: 'R011',
     section: 'Resources and their fields / Page',
-    says: 'A page has the constant `object: "page"`.',
+    description: 'A page has the constant `object: "page"`.',
   },
   {
     id: 'R012',
     section: 'Resources and their fields / Page',
-    says: 'Every created page receives an id that no other page has, also after a restart.',
+    description: 'Every created page receives an id that no other page has, also after a restart.',
   },
   {
     id: 'R013',
     section: 'Resources and their fields / Page',
-    says: 'The `name` of a page comes back exactly as it was sent, whatever characters it holds, or the request is refused.',
+    description:
+      'The `name` of a page comes back exactly as it was sent, whatever characters it holds, or the request is refused.',
   },
   {
     id: 'R014',
     section: 'Resources and their fields / Page',
-    says: "The `teamspace_id` of a page is the teamspace of the caller's key and cannot be chosen in the body.",
+    description:
+      "The `teamspace_id` of a page is the teamspace of the caller's key and cannot be chosen in the body.",
   },
   {
     id: 'R015',
     section: 'Resources and their fields / Page',
-    says: 'The `scope` of a page is either `teamspace` or `organization`.',
+    description: 'The `scope` of a page is either `teamspace` or `organization`.',
   },
   {
     id: 'R016',
     section: 'Resources and their fields / Page',
-    says: 'A page keeps a `parent` of the form `{type: "page", page_id}` unchanged and refuses a `page_id` that is not a string.',
+    description:
+      'A page keeps a `parent` of the form `{type: "page", page_id}` unchanged and refuses a `page_id` that is not a string.',
   },
   {
     id: 'R017',
     section: 'Resources and their fields / Page',
-    says: 'The `created_at` of a page is the virtual instant of its creation and stays so.',
+    description: 'The `created_at` of a page is the virtual instant of its creation and stays so.',
   },
   {
     id: 'R018',
     section: 'Resources and their fields / Teamspace',
-    says: 'Every created teamspace receives a string id of its own.',
+    description: 'Every created teamspace receives a string id of its own.',
   },
   {
     id: 'R019',
     section: 'Resources and their fields / Teamspace',
-    says: 'The `cloud_provider` of a teamspace is one of the two configured identifiers, and any other value is refused.',
+    description:
+      'The `cloud_provider` of a teamspace is one of the two configured identifiers, and any other value is refused.',
   },
   {
     id: 'R020',
     section: 'Resources and their fields / Teamspace',
-    says: 'A teamspace that is created without `cloud_provider` gets the second cloud, `cloud_b`.',
+    description: 'A teamspace that is created without `cloud_provider` gets the second cloud, `cloud_b`.',
   },
   {
     id: 'R021',
     section: 'Resources and their fields / Teamspace',
-    says: 'The `cloud_provider` of an existing teamspace stays the same whatever an update sends.',
+    description: 'The `cloud_provider` of an existing teamspace stays the same whatever an update sends.',
   },
   {
     id: 'R022',
     section: 'Resources and their fields / Teamspace',
-    says: "The `cloud_provider` of the caller's teamspace determines which models a batch may name.",
+    description: "The `cloud_provider` of the caller's teamspace determines which models a batch may name.",
   },
   {
     id: 'R023',
     section: 'Resources and their fields / Teamspace',
-    says: 'A teamspace `name` may hold up to 300 code points on create and on update, and 301 are refused.',
+    description:
+      'A teamspace `name` may hold up to 300 code points on create and on update, and 301 are refused.',
   },
   {
     id: 'R024',
     section: 'Resources and their fields / Teamspace',
-    says: 'The `access` of a teamspace is `open` or `closed` on create and on update, and nothing else is accepted.',
+    description:
+      'The `access` of a teamspace is `open` or `closed` on create and on update, and nothing else is accepted.',
   },
   {
     id: 'R025',
     section: 'Resources and their fields / Teamspace',
-    says: 'An organization member may join an open teamspace unaided, and a user who joined that way may only converse with its agents.',
+    description:
+      'An organization member may join an open teamspace unaided, and a user who joined that way may only converse with its agents.',
   },
   {
     id: 'R026',
     section: 'Resources and their fields / Teamspace',
-    says: 'A user joins a closed teamspace only after an admin has approved it.',
+    description: 'A user joins a closed teamspace only after an admin has approved it.',
   },
   {
     id: 'R027',
     section: 'Resources and their fields / Teamspace',
-    says: 'The `created_at` of a teamspace is the virtual instant of creation and survives updates.',
+    description: 'The `created_at` of a teamspace is the virtual instant of creation and survives updates.',
   },
   {
     id: 'R028',
     section: 'Resources and their fields / Teamspace user (list item)',
-    says: 'Each listed teamspace user has the strings `id`, `email`, `first_name` and `last_name`.',
+    description: 'Each listed teamspace user has the strings `id`, `email`, `first_name` and `last_name`.',
   },
   {
     id: 'R029',
     section: 'Resources and their fields / Teamspace user (list item)',
-    says: 'The `email` of a teamspace user is a well-formed address, and starting data with another value is refused.',
+    description:
+      'The `email` of a teamspace user is a well-formed address, and starting data with another value is refused.',
   },
   {
     id: 'R030',
     section: 'Resources and their fields / Teamspace user (list item)',
-    says: 'Each listed teamspace user has `permissions` with a string `role` and an array of strings `agent_ids`.',
+    description:
+      'Each listed teamspace user has `permissions` with a string `role` and an array of strings `agent_ids`.',
   },
   {
     id: 'R031',
     section: 'Resources and their fields / Teamspace user (list item)',
-    says: '`owner` is among the roles of teamspace users, and any other seeded role is listed as it was given.',
+    description:
+      '`owner` is among the roles of teamspace users, and any other seeded role is listed as it was given.',
   },
   {
     id: 'R032',
     section: 'Resources and their fields / Skill',
-    says: 'A skill has the constant `object: "skill"`.',
+    description: 'A skill has the constant `object: "skill"`.',
   },
   {
     id: 'R033',
     section: 'Resources and their fields / Skill',
-    says: 'The skill in a promote answer has the id that the path named.',
+    description: 'The skill in a promote answer has the id that the path named.',
   },
   {
     id: 'R034',
     section: 'Resources and their fields / Skill',
-    says: 'The `scope` of a skill is `user`, `account` or `builtin`.',
+    description: 'The `scope` of a skill is `user`, `account` or `builtin`.',
   },
   {
     id: 'R035',
     section: 'Resources and their fields / Skill',
-    says: 'The `category` of a skill is one of exactly eleven values, and a twelfth is refused when data is loaded.',
+    description:
+      'The `category` of a skill is one of exactly eleven values, and a twelfth is refused when data is loaded.',
   },
   {
     id: 'R036',
     section: 'Resources and their fields / Skill',
-    says: 'A skill has the strings `slash_key`, `name`, `description` and `instructions`, which promotion leaves alone.',
+    description:
+      'A skill has the strings `slash_key`, `name`, `description` and `instructions`, which promotion leaves alone.',
   },
   {
     id: 'R037',
     section: 'Resources and their fields / Skill',
-    says: '`required_tools` and `preferred_tools` of a skill are arrays of strings, possibly empty, never null.',
+    description:
+      '`required_tools` and `preferred_tools` of a skill are arrays of strings, possibly empty, never null.',
   },
   {
     id: 'R038',
     section: 'Resources and their fields / Skill',
-    says: 'The `enabled` flag of a skill is a boolean that promotion does not touch.',
+    description: 'The `enabled` flag of a skill is a boolean that promotion does not touch.',
   },
   {
     id: 'R039',
     section: 'Resources and their fields / Skill',
-    says: 'The `account_id` of a skill names the owning account in account scope and is null in user scope and for built-ins.',
+    description:
+      'The `account_id` of a skill names the owning account in account scope and is null in user scope and for built-ins.',
   },
   {
     id: 'R040',
     section: 'Resources and their fields / Skill',
-    says: 'The `builtin_key` of a skill is null when a user wrote it and stays null after promotion.',
+    description: 'The `builtin_key` of a skill is null when a user wrote it and stays null after promotion.',
   },
   {
     id: 'R041',
     section: 'Resources and their fields / Skill',
-    says: 'The `promoted_at` of a skill is null in user scope and becomes the virtual instant of its promotion.',
+    description:
+      'The `promoted_at` of a skill is null in user scope and becomes the virtual instant of its promotion.',
   },
   {
     id: 'R042',
     section: 'Resources and their fields / Skill',
-    says: "The `creator_id` of a skill is its creator's user id, null for a built-in that nobody edited, and the same after promotion.",
+    description:
+      "The `creator_id` of a skill is its creator's user id, null for a built-in that nobody edited, and the same after promotion.",
   },
   {
     id: 'R043',
     section: 'Resources and their fields / Skill',
-    says: 'A skill has `created_at` and `updated_at`, the second never earlier than the first, and promotion keeps the first.',
+    description:
+      'A skill has `created_at` and `updated_at`, the second never earlier than the first, and promotion keeps the first.',
   },
   {
     id: 'R044',
     section: 'Resources and their fields / MCP server',
-    says: 'Every listed MCP server has the constant `object: "mcp_server"`.',
+    description: 'Every listed MCP server has the constant `object: "mcp_server"`.',
   },
   {
     id: 'R045',
     section: 'Resources and their fields / MCP server',
-    says: 'An MCP server has string members from `id` to `status`, with `transport` and `status` exactly as seeded.',
+    description:
+      'An MCP server has string members from `id` to `status`, with `transport` and `status` exactly as seeded.',
   },
   {
     id: 'R046',
     section: 'Resources and their fields / MCP server',
-    says: 'The `metadata` of an MCP server holds two booleans on OAuth, an integer `tool_count` and a string `last_synced_at`.',
+    description:
+      'The `metadata` of an MCP server holds two booleans on OAuth, an integer `tool_count` and a string `last_synced_at`.',
   },
   {
     id: 'R047',
     section: 'Resources and their fields / MCP server',
-    says: 'An MCP server has `created_at` and `updated_at`, and the second is never before the first.',
+    description: 'An MCP server has `created_at` and `updated_at`, and the second is never before the first.',
   },
   {
     id: 'R048',
     section: 'Resources and their fields / MCP server',
-    says: 'The `managed_by_app` of an MCP server is an object with the strings `app_uuid` and `app_name`, not null.',
+    description:
+      'The `managed_by_app` of an MCP server is an object with the strings `app_uuid` and `app_name`, not null.',
   },
   {
     id: 'R049',
     section: 'Resources and their fields / MCP server',
-    says: 'An MCP server shows the id of its authorization secret; the secret itself appears in no output.',
+    description:
+      'An MCP server shows the id of its authorization secret; the secret itself appears in no output.',
   },
   {
     id: 'R050',
     section: 'Resources and their fields / OAuth callback result',
-    says: 'A successful OAuth callback answers with `object: "mcp_oauth_callback"`.',
+    description: 'A successful OAuth callback answers with `object: "mcp_oauth_callback"`.',
   },
   {
     id: 'R051',
     section: 'Resources and their fields / OAuth callback result',
-    says: 'No successful OAuth callback answers with `oauth_configured` other than true.',
+    description: 'No successful OAuth callback answers with `oauth_configured` other than true.',
   },
   {
     id: 'R052',
     section: 'Resources and their fields / OAuth callback result',
-    says: '`tools_synced` is true only after the tools were synced again, and false when the caller may not edit the organization or the sync failed.',
+    description:
+      '`tools_synced` is true only after the tools were synced again, and false when the caller may not edit the organization or the sync failed.',
   },
   {
     id: 'R053',
     section: 'Resources and their fields / OAuth callback result',
-    says: 'An OAuth callback result has a non-empty `message` for people, on which nothing else depends.',
+    description:
+      'An OAuth callback result has a non-empty `message` for people, on which nothing else depends.',
   },
   {
     id: 'R054',
     section: 'Resources and their fields / Consumption breakdown row',
-    says: 'A consumption row has its constant `object`, a number `credits`, a timestamp `created_at` and five further strings.',
+    description:
+      'A consumption row has its constant `object`, a number `credits`, a timestamp `created_at` and five further strings.',
   },
   {
     id: 'R055',
     section: 'Resources and their fields / Consumption breakdown row',
-    says: 'A consumption row has the eight listed members and no amount of money.',
+    description: 'A consumption row has the eight listed members and no amount of money.',
   },
   {
     id: 'R056',
     section: 'Resources and their fields / Consumption breakdown row',
-    says: 'The consumption list always has `object`, `data`, `has_more`, `first_id` and `last_id`.',
+    description: 'The consumption list always has `object`, `data`, `has_more`, `first_id` and `last_id`.',
   },
   {
     id: 'R057',
     section: 'Resources and their fields / Consumption breakdown row',
-    says: '`first_id` and `last_id` are both null on an empty page of consumption and both strings otherwise.',
+    description:
+      '`first_id` and `last_id` are both null on an empty page of consumption and both strings otherwise.',
   },
   {
     id: 'R058',
     section: 'Resources and their fields / Consumption breakdown row',
-    says: "The cursors of the consumption list are opaque positions from which neither a row's id nor its instant can be read.",
+    description:
+      "The cursors of the consumption list are opaque positions from which neither a row's id nor its instant can be read.",
   },
   {
     id: 'R059',
     section: 'Resources and their fields / Data view',
-    says: 'A data view has `object: "data_view"`, a `created_at`, and strings for its id, dataset name, knowledge and service account.',
+    description:
+      'A data view has `object: "data_view"`, a `created_at`, and strings for its id, dataset name, knowledge and service account.',
   },
   {
     id: 'R060',
     section: 'Resources and their fields / Data view',
-    says: 'The data view list consists of `object` and `data` and has no paging members.',
+    description: 'The data view list consists of `object` and `data` and has no paging members.',
   },
   {
     id: 'R061',
     section: 'Resources and their fields / Connection redirect',
-    says: 'A connection redirect has two members only: `object: "redirect_url"` and an absolute URL in `redirect_url`.',
+    description:
+      'A connection redirect has two members only: `object: "redirect_url"` and an absolute URL in `redirect_url`.',
   },
   {
     id: 'R062',
     section: 'Resources and their fields / Agent template (result of a claim)',
-    says: 'An agent template has the strings `id`, `title`, `description`, `emoji` and `category`.',
+    description: 'An agent template has the strings `id`, `title`, `description`, `emoji` and `category`.',
   },
   {
     id: 'R063',
     section: 'Resources and their fields / Agent template (result of a claim)',
-    says: 'The `connectors` of an agent template are an array of objects that come back as they were seeded.',
+    description:
+      'The `connectors` of an agent template are an array of objects that come back as they were seeded.',
   },
   {
     id: 'R064',
     section: 'Resources and their fields / Agent template (result of a claim)',
-    says: 'The `prompt_examples` of an agent template are an array of strings.',
+    description: 'The `prompt_examples` of an agent template are an array of strings.',
   },
   {
     id: 'R065',
     section: 'Resources and their fields / Agent template (result of a claim)',
-    says: 'The `is_curated_template` member of an agent template is a boolean.',
+    description: 'The `is_curated_template` member of an agent template is a boolean.',
   },
   {
     id: 'R066',
     section: 'Resources and their fields / Agent template (result of a claim)',
-    says: 'The `config` of an agent template has the strings `prompt` and `custom_prompt` and an array `tools` of `{tool}` objects.',
+    description:
+      'The `config` of an agent template has the strings `prompt` and `custom_prompt` and an array `tools` of `{tool}` objects.',
   },
   {
     id: 'R067',
     section: 'Resources and their fields / Event trigger',
-    says: 'An event trigger has `object: "event_trigger"` and a string id.',
+    description: 'An event trigger has `object: "event_trigger"` and a string id.',
   },
   {
     id: 'R068',
     section: 'Resources and their fields / Event trigger',
-    says: 'An agent runs on a matching provider event only while the boolean `enabled` of the trigger is true.',
+    description:
+      'An agent runs on a matching provider event only while the boolean `enabled` of the trigger is true.',
   },
   {
     id: 'R069',
     section: 'Resources and their fields / Event trigger',
-    says: 'The `trigger_source` of an event trigger is one of three configured providers and is never altered after creation.',
+    description:
+      'The `trigger_source` of an event trigger is one of three configured providers and is never altered after creation.',
   },
   {
     id: 'R070',
     section: 'Resources and their fields / Event trigger',
-    says: 'The `trigger_event` of an event trigger is a string of two parts joined by a colon and comes back as it was set.',
+    description:
+      'The `trigger_event` of an event trigger is a string of two parts joined by a colon and comes back as it was set.',
   },
   {
     id: 'R071',
     section: 'Resources and their fields / Event trigger',
-    says: '`name`, `description` and `run_conditions` of an event trigger are always present, as a string or as null.',
+    description:
+      '`name`, `description` and `run_conditions` of an event trigger are always present, as a string or as null.',
   },
   {
     id: 'R072',
     section: 'Resources and their fields / Event trigger',
-    says: 'A trigger whose `run_conditions` are null fires on every matching event; otherwise it fires only when they are judged to hold.',
+    description:
+      'A trigger whose `run_conditions` are null fires on every matching event; otherwise it fires only when they are judged to hold.',
   },
   {
     id: 'R073',
     section: 'Resources and their fields / Event trigger',
-    says: 'With `response_thread` set each event starts a thread of its own; without it all events share one thread.',
+    description:
+      'With `response_thread` set each event starts a thread of its own; without it all events share one thread.',
   },
   {
     id: 'R074',
     section: 'Resources and their fields / Event trigger',
-    says: 'A change sets `updated_at` of an event trigger to the virtual now and leaves `created_at` alone.',
+    description:
+      'A change sets `updated_at` of an event trigger to the virtual now and leaves `created_at` alone.',
   },
   {
     id: 'R075',
     section: 'Resources and their fields / Event trigger',
-    says: '`warnings` of an event trigger is always an array of `{code, message}`, empty when nothing is missing, and never makes a request fail.',
+    description:
+      '`warnings` of an event trigger is always an array of `{code, message}`, empty when nothing is missing, and never makes a request fail.',
   },
 ] as const satisfies readonly Requirement[]

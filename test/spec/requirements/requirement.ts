@@ -64,7 +64,7 @@ export interface Requirement {
   readonly id: `R${number}`
   readonly section: (typeof sections)[number]
   /** One sentence of 20 to 260 characters, unique in the list. */
-  readonly says: string
+  readonly description: string
   /** Why no test of this repository can show it, or which later work it waits for. */
   readonly beyond?: string
 }

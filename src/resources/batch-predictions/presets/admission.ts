@@ -1,11 +1,11 @@
-import type { QuotaFault } from '../../../kernel/faults/actions.ts'
-import type { Preset } from '../../../kernel/faults/preset.ts'
+import type { QuotaFault } from '../../../core/faults/actions.ts'
+import type { Preset } from '../../../core/faults/preset.ts'
 
-function refusal(kind: string, says: string, quota: QuotaFault): Preset {
+function refusal(kind: string, description: string, quota: QuotaFault): Preset {
   return {
     name: `batch-admission-${kind}`,
     family: 'rate limit',
-    says,
+    description,
     match: { operation: 'batch-predictions.create' },
     when: { nth: 1 },
     do: [{ quota: { reject: true, remaining: 0, reset_in_s: 30, fields: 'both', ...quota } }],

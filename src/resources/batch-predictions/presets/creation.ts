@@ -1,11 +1,11 @@
-import type { Action } from '../../../kernel/faults/actions.ts'
-import type { Preset } from '../../../kernel/faults/preset.ts'
+import type { Action } from '../../../core/faults/actions.ts'
+import type { Preset } from '../../../core/faults/preset.ts'
 
-function withKey(name: string, says: string, actions: readonly Action[]): Preset {
+function withKey(name: string, description: string, actions: readonly Action[]): Preset {
   return {
     name,
     family: 'retry',
-    says,
+    description,
     match: { operation: 'batch-predictions.create', headers: { 'idempotency-key': '*' } },
     when: { nth: 1, by: 'idempotency_key' },
     do: actions,

@@ -1,4 +1,4 @@
-import type { Preset } from '../../../kernel/faults/preset.ts'
+import type { Preset } from '../../../core/faults/preset.ts'
 import { admissionPresets } from './admission.ts'
 import { creationPresets } from './creation.ts'
 import { lifecyclePresets, shapePresets, webhookPresets } from './lifecycle.ts'

@@ -1,4 +1,4 @@
-import type { Preset } from '../../../kernel/faults/preset.ts'
+import type { Preset } from '../../../core/faults/preset.ts'
 
 const CREATE = { operation: 'batch-predictions.create' }
 const RETRIEVE = { operation: 'batch-predictions.retrieve' }
@@ -11,21 +11,21 @@ export const lifecyclePresets: readonly Preset[] = [
   {
     name: 'batch-instant-terminal',
     family: 'batch',
-    says: 'A batch is completed before its first poll.',
+    description: 'A batch is completed before its first poll.',
     match: CREATE,
     do: [{ state: { at: 'after-handler', batch: 'instant' } }],
   },
   {
     name: 'batch-stuck',
     family: 'batch',
-    says: 'A batch stays in progress until it expires or is released.',
+    description: 'A batch stays in progress until it expires or is released.',
     match: CREATE,
     do: [{ state: { at: 'after-handler', batch: { hold: 'in_progress' } } }],
   },
   {
     name: 'batch-404-after-create',
     family: 'batch',
-    says: 'The first two polls of a batch answer 404: the reader lags behind the writer.',
+    description: 'The first two polls of a batch answer 404: the reader lags behind the writer.',
     match: RETRIEVE,
     when: { by: 'resource_id' },
     do: [{ state: { visible_after_reads: 2 } }],
@@ -33,7 +33,7 @@ export const lifecyclePresets: readonly Preset[] = [
   {
     name: 'batch-poll-transient-error',
     family: 'batch',
-    says: 'The second poll of a batch answers 503.',
+    description: 'The second poll of a batch answers 503.',
     match: RETRIEVE,
     when: { nth: 2, by: 'resource_id' },
     do: [{ respond: { status: 503 } }],
@@ -41,7 +41,7 @@ export const lifecyclePresets: readonly Preset[] = [
   {
     name: 'batch-cancel-racing-completion',
     family: 'batch',
-    says: 'A batch completes just before its cancel arrives.',
+    description: 'A batch completes just before its cancel arrives.',
     match: { operation: 'batch-predictions.cancel' },
     when: EACH_BATCH,
     do: [{ state: { batch: 'complete' } }],
@@ -49,14 +49,16 @@ export const lifecyclePresets: readonly Preset[] = [
   {
     name: 'batch-results-410',
     family: 'batch',
-    says: 'Results are cleaned up as soon as a batch is terminal: results_url is null and reading them answers 410.',
+    description:
+      'Results are cleaned up as soon as a batch is terminal: results_url is null and reading them answers 410.',
     match: { method: 'GET', path: '/v1/batch-predictions/*' },
     do: [{ state: { cleanup: true } }],
   },
   {
     name: 'batch-results-410-race',
     family: 'batch',
-    says: 'Results are cleaned up between the poll that shows their URL and the read, which answers 410.',
+    description:
+      'Results are cleaned up between the poll that shows their URL and the read, which answers 410.',
     match: RESULTS,
     when: EACH_BATCH,
     do: [{ state: { cleanup: true } }],
@@ -64,7 +66,7 @@ export const lifecyclePresets: readonly Preset[] = [
   {
     name: 'batch-expired-partial',
     family: 'batch',
-    says: 'At its first poll the completion window of a batch ends with half of the items finished.',
+    description: 'At its first poll the completion window of a batch ends with half of the items finished.',
     match: RETRIEVE,
     when: EACH_BATCH,
     do: [{ state: { batch: { do: 'expire', finished: 0.5 } } }],
@@ -72,7 +74,7 @@ export const lifecyclePresets: readonly Preset[] = [
   {
     name: 'batch-failed-validation',
     family: 'batch',
-    says: 'A batch fails while it is validating.',
+    description: 'A batch fails while it is validating.',
     match: CREATE,
     do: [
       {
@@ -90,7 +92,7 @@ export const shapePresets: readonly Preset[] = [
   {
     name: 'unknown-enum',
     family: 'body',
-    says: 'A batch has a status that the client does not know.',
+    description: 'A batch has a status that the client does not know.',
     match: RETRIEVE,
     when: EACH_BATCH,
     do: [{ body: { patch: { status: 'reconciling' } } }],
@@ -98,7 +100,7 @@ export const shapePresets: readonly Preset[] = [
   {
     name: 'missing-optional',
     family: 'body',
-    says: 'A batch comes without its members metadata, error and results_url.',
+    description: 'A batch comes without its members metadata, error and results_url.',
     match: RETRIEVE,
     when: EACH_BATCH,
     do: [{ body: { patch: { metadata: null, error: null, results_url: null } } }],
@@ -110,14 +112,14 @@ export const webhookPresets: readonly Preset[] = [
   {
     name: 'webhook-duplicate',
     family: 'webhook',
-    says: 'A webhook is delivered twice, with the same id.',
+    description: 'A webhook is delivered twice, with the same id.',
     match: { webhook: 'batch_prediction.*' },
     do: [{ deliver: { copies: 2 } }],
   },
   {
     name: 'webhook-out-of-order',
     family: 'webhook',
-    says: 'A webhook is delivered behind the one that follows it.',
+    description: 'A webhook is delivered behind the one that follows it.',
     match: { webhook: 'batch_prediction.*' },
     when: { nth: 1 },
     do: [{ deliver: { order: 'after-next' } }],
@@ -125,21 +127,21 @@ export const webhookPresets: readonly Preset[] = [
   {
     name: 'webhook-before-create-response',
     family: 'webhook',
-    says: 'The webhook of a batch arrives before the answer that says its id.',
+    description: 'The webhook of a batch arrives before the answer that says its id.',
     match: CREATE,
     do: [{ state: { at: 'after-handler', batch: 'instant' } }, { deliver: { when: 'before-response' } }],
   },
   {
     name: 'webhook-late',
     family: 'webhook',
-    says: 'A webhook is delivered ten minutes late.',
+    description: 'A webhook is delivered ten minutes late.',
     match: { webhook: 'batch_prediction.*' },
     do: [{ deliver: { delay: '10m' } }],
   },
   {
     name: 'webhook-dropped',
     family: 'webhook',
-    says: 'A webhook is never delivered.',
+    description: 'A webhook is never delivered.',
     match: { webhook: 'batch_prediction.*' },
     do: [{ deliver: { drop: true } }],
   },

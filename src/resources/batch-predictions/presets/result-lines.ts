@@ -1,13 +1,13 @@
-import type { Action, BodyPlace } from '../../../kernel/faults/actions.ts'
-import type { Preset } from '../../../kernel/faults/preset.ts'
-import type { When } from '../../../kernel/faults/rule.ts'
+import type { Action, BodyPlace } from '../../../core/faults/actions.ts'
+import type { Preset } from '../../../core/faults/preset.ts'
+import type { When } from '../../../core/faults/rule.ts'
 
-function results(name: string, says: string, actions: readonly Action[], when: When = {}): Preset {
+function results(name: string, description: string, actions: readonly Action[], when: When = {}): Preset {
   const match = { operation: 'batch-predictions.results' }
-  return { name: `ndjson-${name}`, family: 'ndjson', says, match, when, do: actions }
+  return { name: `ndjson-${name}`, family: 'ndjson', description, match, when, do: actions }
 }
 
-// Whoever reads again gets all of it.
+// Anyone who reads again gets all of it.
 const FIRST_READ = { nth: 1, by: 'resource_id' } as const
 
 const IN_SECOND_LINE: BodyPlace = { line: 1, plus_bytes: 10 }

@@ -4,6 +4,7 @@ import { defineConfig } from '@playwright/test'
 
 export default defineConfig({
   workers: 1,
+  timeout: 300_000,
   outputDir: join(tmpdir(), 'workspace-emulator-failing-playwright'),
   // Without paths, so that the package is the built one.
   tsconfig: './tsconfig.json',

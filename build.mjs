@@ -1,0 +1,525 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import * as fs from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative, resolve } from 'node:path'
+import { decode, encode } from '@jridgewell/sourcemap-codec'
+import { build } from 'esbuild'
+
+// Builds dist/. `node build.mjs` makes the scripts: the command and the library in one file with every dependency inside,
+// large packages that not every run needs in files of their own, and the compiled code that V8 caches. All of it is
+// CommonJS: Node starts scripts 7 ms sooner than modules, and caches compiled code of scripts alone.
+// `node build.mjs --types` adds the types, which only publishing needs.
+
+const require = createRequire(import.meta.url)
+const { name: packageName, version } = require('./package.json')
+const readJson = (...path) => JSON.parse(fs.readFileSync(join(...path), 'utf8'))
+
+/** Packages under the MIT licence that are built into a file of jiti and not installed here, with their copyright. */
+const INSIDE_JITI = {
+  'babel-plugin-parameter-decorator': 'Copyright (c) Warner',
+  'get-tsconfig': 'Copyright (c) Hiroki Osame <hiroki.osame@gmail.com>',
+  mlly: 'Copyright (c) Pooya Parsa <pooya@pi0.io>',
+  'resolve-pkg-maps': 'Copyright (c) Hiroki Osame <hiroki.osame@gmail.com>',
+}
+
+// The compiler API, which TypeScript 7 has no more, comes with api-extractor.
+const loadCompiler = () => createRequire(require.resolve('@microsoft/api-extractor'))('typescript')
+let ts
+const SRC = `${resolve('src')}/`
+const INFERRED = /\bz\.(output|input|infer)<|\btypeof\b|\bRoutes\[|\bBodyOf</
+/** Tables of routes: no declaration that is published names them. */
+const TABLES = /\b(TableOf|Ask|BodyOf|ControlRoute)<|ReturnType<typeof ownRoutes>/
+/** Deeper types are circular: only types that nothing published names. */
+const MAX_INDENT = 60
+
+await (process.argv.includes('--types') ? buildTypes() : buildScripts())
+
+async function buildScripts() {
+  const shared = {
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'cjs',
+    // The licences of packages are in dist/THIRD-PARTY-LICENSES.txt.
+    legalComments: 'none',
+    logLevel: 'warning',
+    metafile: true,
+    // Its CommonJS form calls require by another name, which no bundler follows.
+    alias: { 'jsonc-parser': './node_modules/jsonc-parser/lib/esm/main.js' },
+  }
+  const own = { ...shared, sourcemap: true, define: { 'import.meta.dirname': '__dirname' } }
+  const lazy = {}
+  fs.rmSync('dist', { recursive: true, force: true })
+  const built = await Promise.all([
+    build({
+      ...own,
+      stdin: {
+        contents: `export { main } from './src/adapters/cli/main.ts'
+                   export { run } from './src/adapters/cli/command-line.ts'
+                   export { startOptions } from './src/options.ts'
+                   export const library = () => require('./src/index.ts')`,
+        resolveDir: '.',
+      },
+      outfile: 'dist/emulator.cjs',
+      define: { 'import.meta.url': 'scriptUrl' },
+      // Scripts that run from a cache cannot import(); require() reads the lazy packages as well.
+      supported: { 'dynamic-import': false },
+      // A function, which src/adapters/cli/load.ts calls as Node calls a CommonJS module.
+      banner: { js: '(function (exports, require, module, scriptUrl) {' },
+      footer: { js: '})' },
+      plugins: [lazyPackages(lazy)],
+    }),
+    build({
+      ...shared,
+      entryPoints: { 'scenario-process': 'src/adapters/scenarios/process-main.ts' },
+      outdir: 'dist',
+      // The module form of jiti finds its compiler by createRequire, which no bundler follows.
+      alias: { ...shared.alias, jiti: './node_modules/jiti/lib/jiti.cjs' },
+      // The compiler is one line; formatted, it would be a million lines.
+      minifyWhitespace: true,
+    }),
+    // Vitest consists of modules alone; Playwright's own loader prefers scripts.
+    build({ ...own, ...testRunnerEntry('vitest'), format: 'esm', outExtension: { '.js': '.mjs' } }),
+    build({ ...own, ...testRunnerEntry('playwright') }),
+  ])
+  const digest = createHash('sha256').update(fs.readFileSync('dist/emulator.cjs')).digest('hex')
+  built.push(
+    await build({ ...shared, entryPoints: lazy, outdir: 'dist/lazy', outExtension: { '.js': '.cjs' } }),
+    await build({
+      ...own,
+      entryPoints: ['src/adapters/cli/load.ts'],
+      outdir: 'dist',
+      // Separates the caches of different builds: V8 itself compares only the length of the script.
+      define: { ...own.define, BUILD_ID: JSON.stringify(digest.slice(0, 16)) },
+    }),
+  )
+  fs.writeFileSync('dist/package.json', `${JSON.stringify({ type: 'commonjs', version })}\n`)
+  const bundled = ({ inputs }) => Object.keys(inputs).filter((file) => inputs[file].bytesInOutput > 0)
+  const files = built.flatMap(({ metafile }) => Object.values(metafile.outputs).flatMap(bundled))
+  fs.writeFileSync('dist/THIRD-PARTY-LICENSES.txt', licences(files))
+  keepOwnSources('dist/emulator.cjs.map')
+  await writeEntryPoints()
+}
+
+/** A package that the code imports with import() becomes a file beside the script, which is read when it is needed. */
+function lazyPackages(found) {
+  return {
+    name: 'lazy-packages',
+    setup({ onResolve }) {
+      onResolve({ filter: /^[@a-z]/ }, ({ kind, path }) => {
+        if (kind !== 'dynamic-import' || path.startsWith('node:')) return undefined
+        const name = path.replaceAll(/[^a-z0-9]+/g, '-').replace(/^-/, '')
+        found[name] = path
+        return { path: `./lazy/${name}.cjs`, external: true }
+      })
+    },
+  }
+}
+
+/** The entry point for a test runner. It imports the library from the file beside it, and the runner of its user. */
+function testRunnerEntry(runner) {
+  const library = resolve('src/index.ts')
+  return {
+    entryPoints: [`src/adapters/testing/${runner}.ts`],
+    outdir: 'dist',
+    external: ['vitest', '@playwright/test'],
+    plugins: [
+      {
+        name: 'library-beside',
+        setup({ onResolve, onEnd }) {
+          onResolve({ filter: /\/index\.ts$/ }, ({ path, resolveDir }) =>
+            resolve(resolveDir, path) === library ? { path: './index.js', external: true } : undefined,
+          )
+          onEnd(({ metafile }) => {
+            const inputs = Object.keys(metafile?.inputs ?? {})
+            const copies = inputs.filter((file) => !file.startsWith('src/adapters/testing/'))
+            const text = `src/adapters/testing/${runner}.ts bundles a second copy of ${copies.join(', ')}; import it from src/index.ts`
+            return copies.length === 0 ? undefined : { errors: [{ text }] }
+          })
+        },
+      },
+    ],
+  }
+}
+
+/** Leaves only our own sources in a source map: half of it is about packages, whose code the bundle shows as it is. */
+function keepOwnSources(file) {
+  const { sources, sourcesContent, mappings } = readJson(file)
+  const ours = sources.flatMap((source, index) => (source.includes('node_modules/') ? [] : [index]))
+  const lines = decode(mappings).map((line) =>
+    line
+      .map(([column, source, ...place]) =>
+        // A segment without a source ends ours: otherwise the packages that follow would count as ours.
+        ours.includes(source) ? [column, ours.indexOf(source), place[0], place[1]] : [column],
+      )
+      .filter((segment, index, all) => segment.length > 1 || (index > 0 && all[index - 1].length > 1)),
+  )
+  const pick = (list) => ours.map((index) => list[index])
+  const map = { version: 3, sources: pick(sources), sourcesContent: pick(sourcesContent), names: [] }
+  fs.writeFileSync(file, `${JSON.stringify({ ...map, mappings: encode(lines) })}\n`)
+}
+
+/** Writes dist/index.js and dist/cli.js, and the cache of compiled code. A bundle that cannot start fails the build. */
+async function writeEntryPoints() {
+  // The cache holds the names of scripts, and must not contain paths of this machine.
+  const vm = require('node:vm')
+  vm.Script = class extends vm.Script {
+    constructor(code, options) {
+      super(code, { ...options, filename: 'emulator.cjs' })
+    }
+  }
+  const { bundle, keepCompiled } = require('./dist/load.js')
+  // One assignment each, by which Node and bundlers find the names without running the file.
+  const names = Object.keys(bundle.library()).map((name) => `exports.${name} = library.${name}\n`)
+  fs.writeFileSync(
+    'dist/index.js',
+    `const library = require('./load.js').bundle.library()\n\n${names.join('')}`,
+  )
+  fs.writeFileSync('dist/cli.js', "#!/usr/bin/env node\nrequire('./load.js').bundle.main()\n", {
+    mode: 0o755,
+  })
+
+  // V8 caches the functions that have run, so that one start, one request and one log line are made first.
+  const data = fs.mkdtempSync(join(tmpdir(), 'workspace-emulator-build-'))
+  const errors = []
+  let out
+  const ready = new Promise((resolve) => {
+    out = resolve
+  })
+  const terminal = { out, err: (text) => errors.push(text), colours: false }
+  const stopped = bundle.run(['start', '--json', '--port', '0', '--data', data], {}, terminal)
+  const line = await Promise.race([ready, stopped])
+  if (typeof line !== 'string') throw new Error(`The bundle does not start:\n${errors.join('\n')}`)
+  const { base_url, control_url, keys } = JSON.parse(line)
+  await fetch(`${control_url}/ready`)
+  await fetch(`${base_url}/data-views`, { headers: { authorization: `Bearer ${keys.user}` } })
+  process.emit('SIGTERM')
+  await stopped
+  fs.rmSync(data, { recursive: true, force: true })
+  keepCompiled()
+}
+
+/** The licences of the packages that files of the bundle come from. Packages whose licences differ only in the copyright share a text. */
+function licences(files) {
+  const packages = files.filter((file) => file.includes('node_modules/')).flatMap(packagesOf)
+  const unique = new Map(packages.map((each) => [`${each.name} ${each.version}`, each]))
+  const texts = new Map()
+  for (const { name, version, license, copyright, text } of [...unique.values()].sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  )) {
+    // The same words are the same licence, whatever the line breaks and quotation marks.
+    const words = text.replaceAll(/[“”']/g, '"').split(/\s+/).join(' ')
+    const shared = texts.get(words) ?? { license, text, lines: [] }
+    shared.lines.push([`${name} ${version}`, ...copyright].join('\n    '))
+    texts.set(words, shared)
+  }
+  return [
+    'The files of this folder contain the software that is listed here, under the licence below each list.\n',
+    ...[...texts.values()].map(
+      ({ license, text, lines }) => `${license}\n\n${lines.join('\n')}\n\n${text}\n`,
+    ),
+  ].join(`\n${'-'.repeat(80)}\n\n`)
+}
+
+/** The package of a file, and those inside it: built files of jiti name each module by a path with package and version. */
+function packagesOf(file) {
+  const [, folder, name] = /^(.*node_modules\/((?:@[^/]+\/)?[^/]+))\//.exec(file)
+  const paths = file.includes('/dist/')
+    ? fs
+        .readFileSync(file, 'utf8')
+        .matchAll(/node_modules\/\.pnpm\/[^/"]*?@(\d[^_/"]*)[^/"]*\/node_modules\/((?:@[^/"]+\/)?[^/"]+)/g)
+    : []
+  const inner = new Map([...paths].map(([, version, name]) => [name, version]))
+  return [
+    { name, version: readJson(folder, 'package.json').version, ...licenceIn(folder) },
+    ...[...inner].map(([name, version]) => ({ name, version, ...licenceOfInner(name) })),
+  ]
+}
+
+function licenceOfInner(name) {
+  const copyright = INSIDE_JITI[name]
+  if (copyright !== undefined) return { ...licenceIn('node_modules/jiti'), copyright: [copyright] }
+  // All of Babel is one repository under one licence.
+  return licenceIn(join('node_modules', name.startsWith('@babel/') ? '@babel/core' : name))
+}
+
+/** The licence of an installed package. A package without one must not get into dist/ unnoticed. */
+function licenceIn(folder) {
+  const { license } = readJson(folder, 'package.json')
+  const file = fs.readdirSync(folder).find((each) => /^licen[cs]e/i.test(each))
+  if (typeof license !== 'string' || file === undefined) {
+    throw new Error(`${folder} states no licence; look it up and add the package to build.mjs.`)
+  }
+  const lines = fs.readFileSync(join(folder, file), 'utf8').replaceAll('\r', '').split('\n')
+  const isCopyright = (line) => /^\s*(Copyright|\(c\)) /.test(line)
+  const isHeading = (line) => /^\W*(the )?(mit|isc) license\W*(\(mit\))?\W*$|^\W*mit\W*$/i.test(line)
+  const text = lines.filter((line) => !isCopyright(line) && !isHeading(line)).join('\n')
+  return { license, copyright: lines.filter(isCopyright).map((line) => line.trim()), text: text.trim() }
+}
+
+/**
+ * Writes one file of types for each entry point, which imports only Node and its test runner: the compiler writes a
+ * declaration file for each source, and the extractor collects from them what the entry point exports.
+ */
+async function buildTypes() {
+  const folder = fs.mkdtempSync(join(tmpdir(), 'workspace-emulator-types-'))
+  process.on('exit', () => fs.rmSync(folder, { recursive: true }))
+  const declarations = join(folder, 'src')
+  emitDeclarations(folder, declarations)
+  flatten(['index.ts'], declarations)
+  const { Extractor, ExtractorConfig } = await import('@microsoft/api-extractor')
+
+  const rollUp = (entry, output) => {
+    const file = join(declarations, entry)
+    const rolled = join(folder, 'rolled.d.ts')
+    const compilerOptions = {
+      target: 'ES2023',
+      lib: ['ES2023', 'ESNext.Disposable'],
+      module: 'NodeNext',
+      types: ['node'],
+      strict: true,
+      skipLibCheck: true,
+    }
+    const config = ExtractorConfig.prepare({
+      configObject: {
+        projectFolder: resolve('.'),
+        mainEntryPointFilePath: file,
+        compiler: { overrideTsconfig: { compilerOptions, files: [file] } },
+        dtsRollup: { enabled: true, untrimmedFilePath: rolled },
+        apiReport: { enabled: false, reportFileName: 'none.api.md' },
+        docModel: { enabled: false },
+        tsdocMetadata: { enabled: false },
+      },
+      packageJsonFullPath: resolve('package.json'),
+    })
+    const messageCallback = (message) => {
+      message.handled = message.logLevel !== 'error'
+    }
+    const { succeeded } = Extractor.invoke(config, { localBuild: true, messageCallback })
+    if (!succeeded) throw new Error(`The types of ${entry} cannot be rolled up.`)
+    // The extractor follows exports, and leaves out declarations that are merged into other modules.
+    const texts = [fs.readFileSync(rolled, 'utf8'), ...mergedInto(fs.readFileSync(file, 'utf8'))]
+    const libraryImport = new RegExp(`^(import .* from) '${packageName}'`, 'gm')
+    fs.writeFileSync(output, texts.join('\n').replaceAll(libraryImport, "$1 './index.js'"))
+  }
+  rollUp('index.d.ts', 'dist/index.d.ts')
+  describeOptions('dist/index.d.ts')
+  // The other entry points import the library as its users do.
+  const library = join(declarations, 'node_modules', packageName)
+  fs.mkdirSync(library, { recursive: true })
+  fs.cpSync('dist/index.d.ts', join(library, 'index.d.ts'))
+  fs.writeFileSync(join(library, 'package.json'), JSON.stringify({ name: packageName, types: 'index.d.ts' }))
+  rollUp('adapters/testing/vitest.d.ts', 'dist/vitest.d.mts')
+  rollUp('adapters/testing/playwright.d.ts', 'dist/playwright.d.ts')
+}
+
+/** Adds the descriptions of the start options, which editors show. */
+function describeOptions(file) {
+  const { startOptions } = require('./dist/load.js').bundle
+  const text = fs.readFileSync(file, 'utf8').replaceAll(/^ +(\w+): Option</gm, (line, name) => {
+    const { description, shown, default: value } = startOptions[name]
+    return `    /** ${description}. Default: ${shown ?? value}. */\n${line}`
+  })
+  fs.writeFileSync(file, text)
+}
+
+/** Writes the declarations of the entry points and of all that they import. */
+function emitDeclarations(folder, outDir) {
+  const compilerOptions = {
+    noEmit: false,
+    declaration: true,
+    emitDeclarationOnly: true,
+    // `npm run types` checks.
+    noCheck: true,
+    rootDir: resolve('src'),
+    outDir,
+    typeRoots: [resolve('node_modules/@types')],
+  }
+  const files = ['index.ts', 'adapters/testing/vitest.ts', 'adapters/testing/playwright.ts']
+  const project = {
+    extends: resolve('tsconfig.json'),
+    compilerOptions,
+    include: [],
+    files: files.map((file) => resolve('src', file)),
+  }
+  fs.writeFileSync(join(folder, 'emit.json'), JSON.stringify(project))
+  const compiler = join(require.resolve('typescript/package.json'), '../bin/tsc')
+  execFileSync(process.execPath, [compiler, '-p', join(folder, 'emit.json')], { stdio: 'inherit' })
+  fs.symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
+  for (const file of fs.readdirSync(outDir, { recursive: true })) {
+    if (file.endsWith('.d.ts')) rewriteImports(join(outDir, file), outDir)
+  }
+}
+
+/** Imports of declarations end in .js; the library is imported by the name of the package. */
+function rewriteImports(file, root) {
+  const text = fs.readFileSync(file, 'utf8')
+  const rewritten = text.replaceAll(/(from |import\()(['"])(\.[^'"]*)\.ts\2/g, (_, verb, quote, path) => {
+    const isLibrary =
+      file.includes(join('adapters', 'testing')) && resolve(file, '..', path) === join(root, 'index')
+    return `${verb}${quote}${isLibrary ? packageName : `${path}.js`}${quote}`
+  })
+  // Declarations that are merged into another module may use every type of their file.
+  const exported = rewritten.replaceAll(/^(?:declare )?(?=(?:type|interface) )/gm, 'export ')
+  fs.writeFileSync(file, mergedInto(text).length > 0 ? exported : rewritten)
+}
+
+/** The declarations that an entry point adds to the types of other modules. */
+function mergedInto(text) {
+  return text.match(/^declare module '[^']+' \{\n[\s\S]*?^\}\n/gm) ?? []
+}
+
+// Types that are inferred from zod schemas are written out: the published declarations import no zod, and a reader sees the
+// fields with their comments.
+
+/** Rewrites the inferred type aliases of declaration files. @param entries sources @param declarations folder of their declarations */
+function flatten(entries, declarations) {
+  ts = loadCompiler()
+  const config = ts.parseJsonConfigFileContent(
+    ts.readConfigFile('tsconfig.json', ts.sys.readFile).config,
+    ts.sys,
+    resolve('.'),
+  )
+  const program = ts.createProgram(
+    entries.map((entry) => resolve('src', entry)),
+    config.options,
+  )
+  const checker = program.getTypeChecker()
+  const sources = program.getSourceFiles().filter(({ fileName }) => fileName.startsWith(SRC))
+  const aliases = sources.flatMap((source) =>
+    source.statements
+      .filter((each) => ts.isTypeAliasDeclaration(each) && each.typeParameters === undefined)
+      .filter((each) => INFERRED.test(each.type.getText()) && !isTable(each))
+      .map((node) => ({ source, node, type: checker.getTypeFromTypeNode(node.type) })),
+  )
+  const names = new Map(aliases.filter(isNamed).map((alias) => [alias.type, alias]))
+  for (const source of sources) {
+    const own = aliases.filter((alias) => alias.source === source)
+    if (own.length > 0) rewrite(source, own, { checker, names }, declarations)
+  }
+}
+
+function isTable(alias) {
+  const text = alias.type.getText()
+  return TABLES.test(text.replace(/^BodyOf</, ''))
+}
+
+// A primitive or a union of literals has no identity that a name could stand for.
+function isNamed({ node, type }) {
+  return (
+    (type.flags & ts.TypeFlags.Object) !== 0 &&
+    node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true
+  )
+}
+
+function rewrite(source, own, context, declarations) {
+  const file = join(declarations, relative(SRC, source.fileName).replace(/\.ts$/, '.d.ts'))
+  let text = fs.readFileSync(file, 'utf8')
+  for (const { node, type } of own) {
+    const name = node.name.text
+    const declared = new RegExp(`^((?:export )?(?:declare )?type ${name} = )[^;]*;`, 'm')
+    const written = partsText(node, text) ?? printed(type, { ...context, source, top: type })
+    if (written === undefined) continue
+    text = text.replace(declared, (_, head) => `${head}${written};`)
+  }
+  fs.writeFileSync(file, text)
+}
+
+function printed(type, context) {
+  try {
+    return print(type, context, '')
+  } catch {
+    return undefined
+  }
+}
+
+/** The return type of a function of the same file, as the compiler has written it, comments included. */
+function partsText(node, text) {
+  const [, name] = /^ReturnType<typeof (\w+)>$/.exec(node.type.getText()) ?? []
+  if (name === undefined) return undefined
+  const parsed = ts.createSourceFile('declarations.d.ts', text, ts.ScriptTarget.Latest, true)
+  const found = parsed.statements.find((each) => ts.isFunctionDeclaration(each) && each.name?.text === name)
+  return found?.type?.getText()
+}
+
+function print(type, context, indent) {
+  const { checker, names, source, top } = context
+  if (indent.length > MAX_INDENT) throw new Error('the type refers to itself')
+  const named = type === top ? undefined : names.get(type)
+  if (named !== undefined) return reference(named.source.fileName, named.node.name.text, source)
+  const { aliasSymbol, symbol } = type
+  const alias = type === top ? undefined : aliasSymbol?.declarations?.[0]?.getSourceFile()
+  if (alias?.fileName.startsWith(SRC) && !type.aliasTypeArguments?.length) {
+    return reference(alias.fileName, aliasSymbol.name, source)
+  }
+  if (alias !== undefined && isCompilerLibrary(alias)) {
+    return `${aliasSymbol.name}<${type.aliasTypeArguments.map((each) => print(each, context, indent)).join(', ')}>`
+  }
+  if (type.isUnion()) return union(type, context, indent)
+  if (checker.isArrayType(type)) {
+    const [item] = checker.getTypeArguments(type)
+    const inner = print(item, context, indent)
+    const list = item.isUnion() && inner.includes('|') ? `(${inner})[]` : `${inner}[]`
+    return type.symbol.name === 'ReadonlyArray' ? `readonly ${list}` : list
+  }
+  const isObject = (type.flags & (ts.TypeFlags.Object | ts.TypeFlags.Intersection)) !== 0
+  if (!isObject || type.getCallSignatures().length > 0 || checker.isTupleType(type))
+    return plain(type, context)
+  const declared = symbol?.declarations?.find(ts.isInterfaceDeclaration)
+  if (declared !== undefined && type !== top) {
+    const file = declared.getSourceFile()
+    return file.fileName.startsWith(SRC)
+      ? reference(file.fileName, symbol.name, source)
+      : plain(type, context)
+  }
+  return members(type, context, indent)
+}
+
+function members(type, context, indent) {
+  const { checker } = context
+  const inner = `${indent}    `
+  const lines = checker.getPropertiesOfType(type).map((property) => {
+    const comment = ts.displayPartsToString(property.getDocumentationComment(checker))
+    const optional = (property.flags & ts.SymbolFlags.Optional) !== 0 ? '?' : ''
+    const key = /^[A-Za-z_$][\w$]*$/.test(property.name) ? property.name : JSON.stringify(property.name)
+    const value = print(checker.getTypeOfSymbol(property), context, inner)
+    const doc = comment === '' ? '' : `${inner}/** ${comment.replaceAll('\n', ' ')} */\n`
+    return `${doc}${inner}readonly ${key}${optional}: ${value};\n`
+  })
+  const indexes = checker
+    .getIndexInfosOfType(type)
+    .map(
+      (info) =>
+        `${inner}readonly [key: ${plain(info.keyType, context)}]: ${print(info.type, context, inner)};\n`,
+    )
+  return lines.length + indexes.length === 0 ? '{}' : `{\n${[...lines, ...indexes].join('')}${indent}}`
+}
+
+// The compiler keeps boolean as two literals, and literals in the order in which it met them.
+function union(type, context, indent) {
+  const isBoolean = (each) => (each.flags & ts.TypeFlags.BooleanLiteral) !== 0
+  const both = type.types.filter(isBoolean).length === 2
+  const parts = type.types.filter((each) => !(both && isBoolean(each)))
+  const texts = parts.map((each) => {
+    const text = print(each, context, indent)
+    return each.getCallSignatures().length > 0 ? `(${text})` : text
+  })
+  const last = (text) => Number(text === 'null') + 2 * Number(text === 'undefined')
+  return [...new Set([...texts, ...(both ? ['boolean'] : [])])].sort((a, b) => last(a) - last(b)).join(' | ')
+}
+
+function plain(type, { checker, source }) {
+  return checker.typeToString(type, source, ts.TypeFormatFlags.NoTruncation)
+}
+
+function isCompilerLibrary(file) {
+  return /[\\/]typescript[\\/]lib[\\/]/.test(file.fileName)
+}
+
+function reference(file, name, source) {
+  if (file === source.fileName) return name
+  const path = relative(dirname(source.fileName), file).replace(/\.ts$/, '.js')
+  return `import("${path.startsWith('.') ? path : `./${path}`}").${name}`
+}

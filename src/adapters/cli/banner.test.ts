@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import type { PlainKey } from '../fixtures.ts'
+import { banner, type Facts } from './start.ts'
+
+const FACTS: Facts = {
+  version: '1.2.3',
+  contract_version: '0.1.1',
+  base_url: 'http://127.0.0.1:4010/v1',
+  control_url: 'http://127.0.0.1:4010/__emulator',
+  state_file: '/data/default.json',
+  now: '2026-03-01T12:00:00.000Z',
+  rate: 1,
+  seed: 7,
+  scenario: null,
+  assumptions: 114,
+}
+
+function key(token: string): PlainKey {
+  return { token, kind: 'user', description: 'somebody' }
+}
+
+test('the banner says where everything is, with a command to copy', () => {
+  expect(
+    banner(FACTS, [key('live_a'), key('live_longer')]),
+  ).toBe(`Agent Workspace Service emulator 1.2.3, contract 0.1.1
+
+  API      http://127.0.0.1:4010/v1
+  Control  http://127.0.0.1:4010/__emulator
+  State    /data/default.json
+  Clock    2026-03-01T12:00:00.000Z, rate 1
+  Seed     7
+  Keys     live_a       somebody
+           live_longer  somebody
+  Assumed  114 things that the specification leaves open: http://127.0.0.1:4010/__emulator/assumptions
+
+  curl -H "Authorization: Bearer live_a" http://127.0.0.1:4010/v1/data-views
+`)
+})
+
+test('a frozen sandbox in memory without known keys says so and asks for the health', () => {
+  const lines = banner({ ...FACTS, state_file: null, rate: 0 }, []).split('\n')
+  expect(lines).toContain('  State    in memory')
+  expect(lines).toContain('  Clock    2026-03-01T12:00:00.000Z, frozen')
+  expect(lines).toContain('  curl http://127.0.0.1:4010/__emulator/health')
+})
+
+test('an active scenario is named', () => {
+  expect(banner({ ...FACTS, scenario: 'partial-failure' }, [])).toContain(
+    '  Seed     7\n  Scenario partial-failure\n',
+  )
+})
+
+test('many keys are cut short', () => {
+  const keys = Array.from({ length: 9 }, (_, n) => key(`live_${n}`))
+  expect(banner(FACTS, keys)).toContain('live_5  somebody\n           and 3 more\n')
+})

@@ -1,0 +1,283 @@
+import { Command, CommanderError, Option } from 'commander'
+import { didYouMean } from '../../core/assumptions.ts'
+import { packageVersion } from '../package.ts'
+import {
+  CommandFailed,
+  command,
+  type Command as Declaration,
+  FAILED,
+  MISUSED,
+  OK,
+  type Terminal,
+} from './command.ts'
+import { clockCommands, reset, status, wait } from './control-commands.ts'
+import { faultCommands } from './fault-commands.ts'
+import {
+  type Environment,
+  type Flags,
+  flagOf,
+  givenOptions,
+  type OptionName,
+  optionOf,
+  resolveOptions,
+  START_OPTIONS,
+  shownDefault,
+  UsageError,
+  usageOf,
+} from './options.ts'
+import { harmless } from './print.ts'
+import { explain, requests } from './request-commands.ts'
+import { sandboxCommands, snapshotCommands } from './sandbox-commands.ts'
+import { scenarioCommands } from './scenario-commands.ts'
+
+const NAME = 'workspace-emulator'
+
+/** The command that runs when none is named. */
+const DEFAULT_COMMAND = 'start'
+
+/** Every command, in the order of the help. Those that need the emulator itself load their code when they run. */
+export const commands: readonly Declaration[] = [
+  command({
+    name: DEFAULT_COMMAND,
+    description: 'Start the emulator (the default command)',
+    options: START_OPTIONS,
+    run: async (invocation) => (await import('./start.ts')).start(invocation),
+  }),
+  command({
+    name: 'exec',
+    description:
+      'Run the command after -- with an emulator of its own, found by WORKSPACE_BASE_URL and WORKSPACE_API_KEY, and end with its exit code',
+    args: [{ name: '<command...>', description: 'after --, such as -- npm test; no shell reads it' }],
+    usage: '[flags] -- <command> [arguments...]',
+    options: START_OPTIONS,
+    help: {
+      port: {
+        description: 'TCP port; 0 takes a free one, which the command finds in its variables',
+        shown: '0',
+      },
+      data: {
+        description: 'directory of the state; without it everything stays in memory and no file is left',
+        shown: 'none',
+      },
+      ephemeral: { description: 'keep everything in memory, whatever --data says' },
+      logLevel: { shown: 'warn' },
+      quiet: { description: 'only warnings and errors in the log, as without it' },
+      json: { description: 'at the end, a summary as one line of JSON on stderr; stdout is for the command' },
+    },
+    run: async (invocation) => (await import('./exec.ts')).exec(invocation),
+  }),
+  wait,
+  status,
+  ...clockCommands,
+  reset,
+  requests,
+  explain,
+  ...snapshotCommands,
+  ...sandboxCommands,
+  ...faultCommands,
+  ...scenarioCommands,
+  command({
+    name: 'validate',
+    description:
+      'Check fixtures, settings, scenarios and fault rules; without files, those that start would use',
+    args: [
+      {
+        name: '[files...]',
+        description: 'JSON files, recognised by their fields; scripts and directories of scenarios',
+      },
+    ],
+    options: ['fixtures', 'settings', 'scenarios', 'json'],
+    run: async (invocation) => (await import('./validate.ts')).validate(invocation),
+  }),
+  command({
+    name: 'doctor',
+    description: 'Check that an emulator can start here: exit code 1 when something is in the way',
+    options: ['port', 'host', 'data', 'json'],
+    run: async (invocation) => (await import('./doctor.ts')).doctor(invocation),
+  }),
+]
+
+const FOOTER = `
+Every flag is an environment variable too: --skip-on-poll is WORKSPACE_EMULATOR_SKIP_ON_POLL. A flag wins.`
+
+/**
+ * Runs a command line and resolves with the exit code: 0, 1 when the command failed, 2 when the command line was wrong.
+ * @param argv the arguments after the name of the program
+ */
+export async function run(argv: readonly string[], env: Environment, raw: Terminal): Promise<number> {
+  // Results contain data of others. The logger makes its own texts harmless, since it adds colours.
+  const terminal: Terminal = { ...raw, out: (text) => raw.out(harmless(text)) }
+  let code = OK
+  const dashes = argv.indexOf('--')
+  const afterDashes = dashes === -1 ? [] : argv.slice(dashes + 1)
+  const program = programOf(terminal, async (declaration, command) => {
+    const flags = flagsOf(command, declaration)
+    const options = resolveOptions(declaration.options, flags, env)
+    const given = givenOptions(declaration.options, flags, env)
+    const typed = new Set(flags.keys())
+    const { args } = command
+    code = await declaration.run({ args, afterDashes, options, given, typed, env, terminal })
+  })
+  try {
+    await program.parseAsync(argv, { from: 'user' })
+    return code
+  } catch (error) {
+    // Commander ends a help text with an error too.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? OK : MISUSED
+    if (!(error instanceof UsageError || error instanceof CommandFailed)) throw error
+    terminal.err(harmless(error.message))
+    return error instanceof UsageError ? MISUSED : FAILED
+  }
+}
+
+type Act = (declaration: Declaration, command: Command) => Promise<void>
+
+function programOf(terminal: Terminal, act: Act): Command {
+  const program = new Command(NAME)
+    .description('A local emulator of the Agent Workspace Service.')
+    .usage('[command] [flags]')
+    .helpCommand(false)
+    .configureOutput({ writeOut: (text) => terminal.out(text.trimEnd()), writeErr: () => {} })
+    .addHelpText(
+      'after',
+      `\nWithout a command, ${DEFAULT_COMMAND} runs. Its flags: ${NAME} ${DEFAULT_COMMAND} --help`,
+    )
+    .option('-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+  program.exitOverride((error) => misuse(error, program))
+  program.on('option:version', () => {
+    terminal.out(packageVersion())
+    throw new CommanderError(OK, 'commander.version', '')
+  })
+  for (const declaration of commands) addCommand(program, declaration, act)
+  addHelp(program)
+  return program
+}
+
+function addCommand(program: Command, declaration: Declaration, act: Act): void {
+  const words = declaration.name.split(' ')
+  const parent = words.length === 1 ? program : program.commands.find((each) => each.name() === words[0])
+  const name = words.at(-1) ?? ''
+  const command = (parent ?? program)
+    .command(name, { isDefault: declaration.name === DEFAULT_COMMAND })
+    .description(declaration.description)
+    .helpCommand(false)
+    .helpOption('-h, --help', 'print this help')
+    .addHelpText('after', FOOTER)
+    .action(() => act(declaration, command))
+  if (declaration.usage !== undefined) command.usage(declaration.usage)
+  for (const { name, description } of declaration.args ?? []) command.argument(name, description)
+  for (const option of declaration.options) command.addOption(commanderOption(option, declaration))
+  command.exitOverride((error) => misuse(error, command))
+}
+
+// In place of commander's own, which knows only commands of one word, and ignores unknown ones.
+function addHelp(program: Command): void {
+  const help = program.command('help').description('print the help of a command').argument('[command...]')
+  help.helpCommand(false).helpOption('-h, --help', 'print this help')
+  help
+    .exitOverride((error) => misuse(error, help))
+    .action((words: readonly string[]) => {
+      let found = program
+      for (const word of words) {
+        const next = found.commands.find((each) => each.name() === word)
+        if (next === undefined) throw new UsageError(noCommand(found, word))
+        found = next
+      }
+      found.outputHelp()
+    })
+}
+
+function commanderOption(name: OptionName, { help = {} }: Declaration): Option {
+  const { kind, ...option } = optionOf(name)
+  const { description = option.description, shown = shownDefault(name) } = help[name] ?? {}
+  if (kind === 'switch') return new Option(usageOf(name), description)
+  const declared = new Option(usageOf(name), `${description} (default: ${shown})`)
+  // Texts are only collected here; they are parsed together with those of the environment.
+  return declared.argParser((text, before: readonly string[] | undefined) => [...(before ?? []), text])
+}
+
+function flagsOf(command: Command, { options }: Declaration): Flags {
+  const flags = new Map<OptionName, readonly string[]>()
+  for (const name of options) {
+    const given = givenTo(command, name)
+    if (given !== undefined) flags.set(name, given)
+  }
+  return flags
+}
+
+// `clock --json advance 1h` gives the flag to `clock`, which shares it with `advance`.
+function givenTo(command: Command, name: OptionName): readonly string[] | undefined {
+  const option = command.options.find(({ long }) => long === flagOf(name))
+  const attribute = option?.attributeName() ?? ''
+  if (command.getOptionValueSource(attribute) === 'cli') {
+    const value: unknown = command.getOptionValue(attribute)
+    return Array.isArray(value) ? value : ['true']
+  }
+  return command.parent ? givenTo(command.parent, name) : undefined
+}
+
+/** Rethrows an error of commander in our words. */
+function misuse(error: CommanderError, command: Command): never {
+  if (error.exitCode === 0) throw error
+  const first = unexpected(error, command)
+  if (first !== undefined) throw new UsageError(first)
+  throw new UsageError([problemOf(error, command), takes(command)])
+}
+
+function problemOf(error: CommanderError, command: Command): string {
+  const quoted = /'([^']*)'/.exec(error.message)?.[1] ?? ''
+  switch (error.code) {
+    case 'commander.unknownOption':
+      return `There is no flag ${quoted}.${didYouMean(quoted, longFlags(command))}`
+    case 'commander.optionMissingArgument':
+      return `${quoted.split(' ').find((word) => word.startsWith('--'))} needs a value: ${quoted.replace(/^-\w, /, '')}.`
+    case 'commander.missingArgument':
+      return `${pathOf(command)} needs a ${quoted}, ${meaningOf(quoted, command)}.`
+    default:
+      return `${error.message.replace(/^error: /, '')}.`
+  }
+}
+
+function meaningOf(argument: string, { registeredArguments }: Command): string {
+  return registeredArguments.find((each) => each.name() === argument)?.description ?? ''
+}
+
+// A word in the place of a command reaches the default command, or the command above it, as an argument.
+function unexpected({ code }: CommanderError, command: Command): string[] | undefined {
+  if (code !== 'commander.excessArguments') return undefined
+  const [first = ''] = command.args.slice(command.registeredArguments.length)
+  const isDefault = pathOf(command) === `${NAME} ${DEFAULT_COMMAND}`
+  if (isDefault && commandNames().includes(first)) {
+    return [`Put the command first: ${NAME} ${first} [flags].`, takes(command)]
+  }
+  if (isDefault || command.commands.length > 0) {
+    return noCommand(isDefault ? (command.parent ?? command) : command, first)
+  }
+  return [`${pathOf(command)} does not take "${first}".`, takes(command)]
+}
+
+function noCommand(above: Command, word: string): string[] {
+  const own = [...pathOf(above).split(' ').slice(1), word].join(' ')
+  const known = above.commands.map((each) => pathOf(each).slice(NAME.length + 1))
+  return [
+    `There is no command "${own}".${didYouMean(own, known)}`,
+    `Run "${pathOf(above)} --help" for the commands.`,
+  ]
+}
+
+function takes(command: Command): string {
+  return `Run "${pathOf(command)} --help" for what it takes.`
+}
+
+function longFlags(command: Command): string[] {
+  return ['--help', ...command.options.flatMap(({ long }) => long ?? [])]
+}
+
+function commandNames(): string[] {
+  return commands.map(({ name }) => name).filter((name) => !name.includes(' '))
+}
+
+function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
+}

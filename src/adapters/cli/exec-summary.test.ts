@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest'
+import { markdownOf, type Summary } from './exec-summary.ts'
+
+const NOTHING: Summary = {
+  command: ['npm', 'test'],
+  exit_code: 0,
+  signal: null,
+  duration_ms: 2_449,
+  base_url: 'http://127.0.0.1:1/v1',
+  requests: 0,
+  operations: [],
+  faults: [],
+  assumptions: [],
+  unexpected: { total: 0, data: [] },
+}
+
+test('a command that never reached the emulator is asked why', () => {
+  expect(markdownOf(NOTHING)).toBe(
+    '### `npm test` ended with 0\n\nNo request came to the emulator in 2.4 s. Does the command read `WORKSPACE_BASE_URL`?\n',
+  )
+})
+
+test('each part is a table, with the classes alone that occur', () => {
+  const text = markdownOf({
+    ...NOTHING,
+    exit_code: 137,
+    signal: 'SIGKILL',
+    requests: 5,
+    operations: [
+      { operation: 'pages.create', total: 4, outcomes: { '2xx': 3, '5xx': 1 } },
+      { operation: null, total: 1, outcomes: { cut: 1 } },
+    ],
+    faults: [{ id: 'rate-limited', armed: 2, fired: 3, never_fired: 1 }],
+    assumptions: [{ id: 'U002', used: 3, open: 'What a <scope> is | or `is not`.' }],
+    unexpected: {
+      total: 3,
+      data: [{ id: 'default-000001', method: 'POST', path: '/v1/pages', status: 500, detail: 'A defect.' }],
+    },
+  })
+  expect(text).toBe(`### \`npm test\` was ended by SIGKILL (137)
+
+5 requests to the emulator in 2.4 s.
+
+| operation | requests | 2xx | 5xx | cut |
+| --- | --- | --- | --- | --- |
+| \`pages.create\` | 4 | 3 | 1 |  |
+| none of the operations | 1 |  |  | 1 |
+
+**Faults**
+
+| rule | armed | fired | never fired |
+| --- | --- | --- | --- |
+| \`rate-limited\` | 2 | 3 | 1 |
+
+**Assumptions that responses rest on**
+
+| item | responses | what the specification leaves open |
+| --- | --- | --- |
+| U002 | 3 | What a \\<scope\\> is \\| or \\\`is not\\\`. |
+
+**Unexpected server errors**
+
+| request | status | detail |
+| --- | --- | --- |
+| \`POST /v1/pages\` | 500 | \`A defect.\` |
+
+and 2 more
+`)
+})
+
+test('what others have named cannot leave its place: ends of lines, of cells, of code', () => {
+  const text = markdownOf({
+    ...NOTHING,
+    command: ['sh', '-c', 'a | b\n# c `d` ``e``', 'x'.repeat(1_000)],
+    faults: [{ id: '`|\n', armed: 1, fired: 0, never_fired: 1 }],
+  })
+  const [title = ''] = text.split('\n')
+  expect(title).toMatch(/^### ``` sh -c a \| b\\n# c `d` ``e`` x+\.\.\. ``` ended with 0$/)
+  expect(title.length).toBeLessThan(260)
+  expect(text).toContain('| `` `\\|\\n `` | 1 | 0 | 1 |\n')
+})
+
+test('long tables are cut, and say so', () => {
+  const faults = Array.from({ length: 120 }, (_, n) => ({ id: `f${n}`, armed: 1, fired: 1, never_fired: 0 }))
+  const assumptions = Array.from({ length: 11 }, (_, n) => ({ id: `U${n}`, used: 1, open: 'Something.' }))
+  const text = markdownOf({ ...NOTHING, faults, assumptions })
+  expect([text.match(/`f\d+`/g)?.length, text.match(/U\d+/g)?.length]).toEqual([50, 10])
+  expect(text).toMatch(/\nand 70 more\n[\s\S]*\nand 1 more\n$/)
+})

@@ -1,0 +1,262 @@
+import { parameterHelp } from '../../core/faults/header/parameters.ts'
+import type { Preset } from '../../core/faults/preset.ts'
+import { type Retiming, retimed } from '../../core/faults/retime.ts'
+import { isObject, type Json, type JsonObject } from '../../core/json.ts'
+import { syntaxIssue } from '../json-text.ts'
+import { CommandFailed, command, listCommands, SANDBOX_OPTIONS, type SandboxInvocation } from './command.ts'
+import { ask } from './control-client.ts'
+import { listed, readJson, refusedFile } from './json-files.ts'
+import { type OptionValues, UsageError } from './options.ts'
+import { cell, columns, objectsOf, show } from './print.ts'
+
+const RULE_OPTIONS = [
+  ...SANDBOX_OPTIONS,
+  ...(['id', 'operation', 'method', 'path', 'nth', 'first', 'after', 'every'] as const),
+  ...(['probability', 'by', 'times', 'ttl'] as const),
+] as const
+
+export const faultCommands = [
+  ...listCommands(
+    'faults',
+    'List the fault rules that are armed',
+    'List the fault rules, as faults alone does',
+    SANDBOX_OPTIONS,
+    list,
+  ),
+  command({
+    name: 'faults add',
+    description: 'Arm a fault rule: a preset, a JSON file or JSON, with what the flags change about it',
+    args: [{ name: '<rule>', description: 'name of a preset, path of a JSON file, or JSON in quotes' }],
+    options: RULE_OPTIONS,
+    help: {
+      path: { description: 'only requests to this path from /v1 on; * is any run of characters' },
+    },
+    run: async (invocation) => {
+      const { options, args } = invocation
+      const { value, file } = await readSource(args[0] ?? '')
+      const rule = await withFlags(value, options)
+      const refused = file && ((error: unknown) => refusedFile('The rule cannot be armed:', file, error))
+      const body = await ask(options, 'POST', '/faults', rule).catch((error: unknown) => {
+        throw refused === undefined ? error : refused(error)
+      })
+      return show(invocation, body, ruleTable(body.object === 'list' ? objectsOf(body.data) : [body]))
+    },
+  }),
+  command({
+    name: 'faults clear',
+    description: 'Remove a fault rule, or all, and say which of them never fired',
+    args: [{ name: '[id]', description: 'the rule, as faults lists it' }],
+    options: SANDBOX_OPTIONS,
+    run: async (invocation) => {
+      const [id] = invocation.args
+      if (id === undefined) {
+        const body = await ask(invocation.options, 'DELETE', '/faults')
+        const removed = Array.isArray(body.removed) ? body.removed : []
+        const what = removed.length === 0 ? 'No fault rule was armed.' : `Removed: ${removed.join(', ')}.`
+        return show(invocation, body, [what, ...unfiredLines(body.never_fired)])
+      }
+      const rule = await ask(invocation.options, 'DELETE', `/faults/${encodeURIComponent(id)}`)
+      return show(invocation, rule, [`Removed: ${id}. ${usageOf(rule)}`])
+    },
+  }),
+  command({
+    name: 'faults presets',
+    description: 'List the ready-made faults, or show one in full',
+    args: [{ name: '[name]', description: 'name of a preset' }],
+    options: SANDBOX_OPTIONS,
+    run: async (invocation) => {
+      const [name] = invocation.args
+      if (name !== undefined) return showPreset(invocation, name)
+      const body = await ask(invocation.options, 'GET', '/faults/presets')
+      const lines = [...presetTable(objectsOf(body.data)), ...magicLines(objectsOf(body.magic_values))]
+      return show(invocation, body, lines)
+    },
+  }),
+]
+
+async function list(invocation: SandboxInvocation): Promise<number> {
+  const body = await ask(invocation.options, 'GET', '/faults')
+  const rules = objectsOf(body.data)
+  const none = 'No fault rule is armed. "workspace-emulator faults presets" lists the presets.'
+  return show(invocation, body, rules.length === 0 ? [none] : ruleTable(rules))
+}
+
+async function showPreset(invocation: SandboxInvocation, name: string): Promise<number> {
+  const body = await ask(invocation.options, 'GET', `/faults/presets/${encodeURIComponent(name)}`)
+  // The emulator sends presets as its code declares them.
+  const preset = body as JsonObject & Preset
+  const fitsHeader = preset.match === 'everything' || preset.match.webhook === undefined
+  const parameters = parameterHelp(preset).map(({ names, description }) => [
+    `    ;${names.join(' ;')}`,
+    description,
+  ])
+  return show(invocation, body, [
+    ...presetLines(body),
+    '',
+    `  workspace-emulator faults add ${name}`,
+    ...(fitsHeader
+      ? [`  X-Emulator-Fault: ${name}`, '', '  Parameters of the header:', ...columns(parameters)]
+      : []),
+  ])
+}
+
+function usageOf({ matched, fired }: JsonObject): string {
+  const times = (count: unknown) => (count === 1 ? 'once' : `${count} times`)
+  if (fired !== 0) return `It fired ${times(fired)}.`
+  return matched === 0 ? 'It never fired: nothing matched.' : `It never fired; it matched ${times(matched)}.`
+}
+
+/** A rule as it is written, and the file that it comes from. */
+interface Source {
+  readonly value: Json
+  readonly file?: { readonly path: string; readonly text: string }
+}
+
+async function readSource(source: string): Promise<Source> {
+  if (/^\s*[[{]/.test(source)) return { value: inlineJson(source) }
+  // Names of presets have neither dots nor slashes.
+  if (!/[./\\]/.test(source)) return { value: { preset: source } }
+  const read = await readJson(source)
+  if ('issues' in read) throw new CommandFailed(listed(source, read.issues).join('\n'))
+  return { value: read.value, file: { path: source, text: read.text } }
+}
+
+function inlineJson(source: string): Json {
+  const syntax = syntaxIssue(source)
+  if (syntax === undefined) return JSON.parse(source) as Json
+  throw new UsageError([
+    `<rule>: is not JSON: ${syntax.detail} at character ${syntax.offset + 1}. Put it in single quotes, or give the path of a file.`,
+  ])
+}
+
+type RuleOptions = OptionValues<(typeof RULE_OPTIONS)[number]>
+
+async function withFlags(value: Json, options: RuleOptions): Promise<Json> {
+  const { id, operation, method, path, by, times, ttl, nth, first, after, every, probability } = options
+  const match = present({ operation, method, path })
+  const timing: Retiming = present({ nth, first, after, every, probability, by: countedBy(by) })
+  const rest = present({ id, times, ttl })
+  if ([match, timing, rest].every((each) => Object.keys(each).length === 0)) return value
+  if (!isObject(value)) {
+    throw new UsageError(['Flags change one rule. Give a rule that is an object, or the list without flags.'])
+  }
+  const when = await timingOf(value, timing, times !== undefined, options)
+  const narrowed = { ...(isObject(value.match) ? value.match : {}), ...match }
+  return {
+    ...value,
+    ...rest,
+    ...(Object.keys(match).length === 0 ? {} : { match: narrowed }),
+    ...(when === undefined ? {} : { when }),
+  }
+}
+
+/** The timing of the rule, or of its preset, as the flags change it; undefined where they do not. */
+async function timingOf(
+  { when, preset }: JsonObject,
+  wanted: Retiming,
+  isLimited: boolean,
+  options: RuleOptions,
+): Promise<JsonObject | undefined> {
+  if (Object.keys(wanted).length === 0 && !isLimited) return undefined
+  // The emulator checks the timing.
+  if (isObject(when)) return retimed(when, wanted) as JsonObject
+  if (typeof preset !== 'string') return wanted as JsonObject
+  const { when: own } = await ask(options, 'GET', `/faults/presets/${encodeURIComponent(preset)}`)
+  return retimed(isObject(own) ? own : {}, wanted, isLimited) as JsonObject
+}
+
+function countedBy(by: readonly string[]): Retiming['by'] {
+  const [only, ...more] = by as readonly Exclude<Retiming['by'], readonly unknown[] | undefined>[]
+  if (only === undefined) return undefined
+  return more.length === 0 ? only : [only, ...more]
+}
+
+function present<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given) as { [K in keyof T]?: NonNullable<T[K]> }
+}
+
+/** Characters of the actions in a row of a table; `--json` has all of them. */
+const MAX_ACTIONS = 100
+
+/** Fault rules one below the other. */
+function ruleTable(rules: readonly JsonObject[]): string[] {
+  const rows = rules.map((rule) => {
+    const { id, source, status, matched, fired } = rule
+    return [...[id, source, status, matched, fired].map(cell), aboutOf(rule), whenOf(rule), doesOf(rule)]
+  })
+  return columns([['ID', 'SOURCE', 'STATUS', 'MATCHED', 'FIRED', 'ABOUT', 'WHEN', 'DOES'], ...rows])
+}
+
+/** That rules never fired; nothing where all did. */
+export function unfiredLines(ids: Json | undefined): string[] {
+  return Array.isArray(ids) && ids.length > 0 ? [`Never fired: ${ids.join(', ')}.`] : []
+}
+
+/** Presets one below the other, those of a family together. */
+function presetTable(presets: readonly JsonObject[]): string[] {
+  const rows = presets.map(({ family, name, description }) => [family, name, description].map(cell))
+  return columns([['FAMILY', 'PRESET', 'WHAT A CLIENT SEES'], ...rows])
+}
+
+/** Values of requests that fire a fault without a rule. */
+function magicLines(values: readonly JsonObject[]): string[] {
+  const rows = values.flatMap(({ place, values: forms }) =>
+    objectsOf(forms).map(({ form, description }) => [`  ${cell(form)}`, cell(place), cell(description)]),
+  )
+  return rows.length === 0 ? [] : ['', 'Values of requests that need no rule:', ...columns(rows)]
+}
+
+/** One preset with all that it is made of. */
+function presetLines(preset: JsonObject): string[] {
+  const { name, description, then, times } = preset
+  return [
+    `${name}: ${description}`,
+    `  about  ${aboutOf(preset)}`,
+    `  when   ${whenOf(preset)}`,
+    ...actionsOf(preset).map((action, n) => `  ${n === 0 ? 'does ' : '     '}  ${action}`),
+    ...(then === undefined ? [] : [`  then   ${then}`]),
+    ...(times === undefined ? [] : [`  times  ${times}`]),
+  ]
+}
+
+/** Which requests, or webhooks, a rule is about. */
+function aboutOf({ match }: JsonObject): string {
+  if (!isObject(match)) return match === 'everything' ? 'every request' : ''
+  return Object.entries(match)
+    .map(([name, value]) => (name === 'operation' ? String(value) : `${name} ${compact(value)}`))
+    .join(', ')
+}
+
+/** Which of the matches fire. */
+function whenOf({ when }: JsonObject): string {
+  const { by, ...timing } = isObject(when) ? when : {}
+  const parts = Object.entries(timing).map(([name, value]) => `${name} ${compact(value)}`)
+  const counted = by === undefined ? '' : `by ${[by].flat().join(' and ')}`
+  return [parts.length === 0 ? 'always' : parts.join(', '), counted].filter((each) => each !== '').join(' ')
+}
+
+function doesOf(rule: JsonObject): string {
+  const { description } = rule
+  const text = typeof description === 'string' ? description : actionsOf(rule).join('; ')
+  return text.length > MAX_ACTIONS ? `${text.slice(0, MAX_ACTIONS)}…` : text
+}
+
+/** What is done, in order: the plain actions, and those of the steps of a sequence under their names. */
+function actionsOf({ do: plain, actions }: JsonObject): string[] {
+  const named = isObject(actions) ? Object.entries(actions) : []
+  return [
+    ...objectsOf(plain).map(actionText),
+    ...named.map(([name, list]) => `${name}: ${objectsOf(list).map(actionText).join(', ')}`),
+  ]
+}
+
+function actionText(action: JsonObject): string {
+  return Object.entries(action)
+    .map(([name, parameters]) => `${name} ${compact(parameters)}`)
+    .join(', ')
+}
+
+function compact(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

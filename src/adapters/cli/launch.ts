@@ -1,0 +1,144 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { isStorageFailure, Refusal } from '../../core/errors.ts'
+import { standingOf } from '../../core/faults/standing.ts'
+import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
+import { counted } from '../../core/words.ts'
+import { type InternalOptions, openEmulator, type RunningEmulator } from '../../emulator.ts'
+import type { Logger } from '../../options.ts'
+import { isLoopback } from '../../options.ts'
+import { FixturesError } from '../fixtures.ts'
+import { CommandFailed, type Terminal } from './command.ts'
+import { fixturesFailure, isDirectory, requireJsonFile, settingsFailure } from './json-files.ts'
+import { type FlushableLogger, lazyLogger } from './logger.ts'
+import { flagOf, type OptionName, type OptionValues, type START_OPTIONS } from './options.ts'
+import { oneLine } from './print.ts'
+
+export type StartOptions = OptionValues<(typeof START_OPTIONS)[number]>
+
+/**
+ * Starts an emulator with the options of the command line. Throws {@link CommandFailed} when it cannot start.
+ * A warning about options without effect is logged once it has started.
+ */
+export async function launch(
+  options: StartOptions,
+  given: ReadonlySet<OptionName>,
+  logger: Logger,
+): Promise<RunningEmulator> {
+  const warning = oldStateWarning(options, given)
+  const emulator = await openEmulator(await launchOptions(options, given, logger)).catch(
+    async (error: unknown) => {
+      throw new CommandFailed(await startFailure(error, options))
+    },
+  )
+  if (warning !== undefined) logger.warn(warning)
+  return emulator
+}
+
+/** The options of `start` as the emulator takes them. */
+export async function launchOptions(
+  options: StartOptions,
+  given: ReadonlySet<OptionName>,
+  logger: Logger,
+): Promise<InternalOptions> {
+  const { logLevel, logFormat, quiet, noColor, json, settings, ...start } = options
+  if (given.has('scenarios') && !isDirectory(start.scenarios))
+    logger.warn(`${start.scenarios} is not there: until it is, there are no scenarios.`)
+  return {
+    ...start,
+    // Without a flag or variable, a saved sandbox keeps its own, and the emulator looks for a folder of scenarios.
+    rate: given.has('rate') ? start.rate : undefined,
+    skipOnPoll: given.has('skipOnPoll') ? start.skipOnPoll : undefined,
+    scenarios: given.has('scenarios') ? start.scenarios : undefined,
+    settings: settings === undefined ? undefined : (await requireJsonFile(settings)).document,
+    logger,
+  }
+}
+
+/** A generated control token, where other machines can reach the control interface and none is given. */
+export function generatedToken({ controlToken, host }: StartOptions): string | undefined {
+  if (controlToken !== undefined || isLoopback(host)) return undefined
+  // The only true secret of the emulator: everything from the seed can be computed.
+  return randomBytes(16).toString('base64url')
+}
+
+/** The file of the default sandbox. */
+export function stateFile({ data }: StartOptions): string {
+  return join(resolve(data), 'default.json')
+}
+
+// Asked before the start: on an existing sandbox, options about new ones have no effect, which would look like a defect.
+function oldStateWarning(options: StartOptions, given: ReadonlySet<OptionName>): string | undefined {
+  const idle = (['fixtures', 'seed', 'clock'] as const).filter((name) => given.has(name)).map(flagOf)
+  const file = stateFile(options)
+  if (options.ephemeral || idle.length === 0 || !existsSync(file)) return undefined
+  return `${file} holds a sandbox already: ${idle.join(', ')} will count when it starts again ("workspace-emulator reset").`
+}
+
+/** The log of a run, on `err`. */
+export function loggerOf(
+  { quiet, logLevel, logFormat, noColor }: StartOptions,
+  terminal: Terminal,
+): FlushableLogger {
+  return lazyLogger({
+    level: quiet && logLevel === 'info' ? 'warn' : logLevel,
+    format: logFormat,
+    colours: terminal.colours && !noColor,
+    write: (line) => terminal.err(line.trimEnd()),
+  })
+}
+
+/** Closes an emulator and warns of the fault rules that never fired. */
+export async function closeWithReport(emulator: RunningEmulator, logger: Logger): Promise<void> {
+  const sandboxes = emulator.sandboxes.list().map(({ sandbox }) => sandbox)
+  await emulator.close()
+  for (const line of unfiredRules(sandboxes)) logger.warn(line)
+}
+
+/** Sandboxes that are listed one by one: a process may have thousands. */
+const MAX_SANDBOXES = 20
+
+/** For each sandbox the fault rules that never fired: a fault that never fired proves nothing. */
+export function unfiredRules(sandboxes: readonly Sandbox[]): string[] {
+  const lines = sandboxes.flatMap((sandbox) => {
+    const rules = sandbox.faults.rules.flatMap((rule) => {
+      const { matched, fired } = standingOf(sandbox.store, rule, sandbox.clock.now)
+      return fired > 0 ? [] : [`${rule.id} (matched ${counted(matched, 'time')})`]
+    })
+    return rules.length === 0 ? [] : [`Fault rules of ${sandbox.name} that never fired: ${rules.join(', ')}`]
+  })
+  const more = lines.length - MAX_SANDBOXES
+  return more > 0 ? [...lines.slice(0, MAX_SANDBOXES), `and others in ${more} more sandboxes`] : lines
+}
+
+/** Why the emulator did not start: what, where (with line numbers, where a file is the cause), and the way out. */
+export async function startFailure(
+  error: unknown,
+  { settings, scenario }: Partial<Pick<StartOptions, 'settings' | 'scenario'>> = {},
+): Promise<string> {
+  if (error instanceof FixturesError) return fixturesFailure(error.file, error.issues)
+  if (error instanceof Refusal && scenario !== undefined && isOfScenario(error))
+    return scenarioFailure(error, scenario)
+  if (error instanceof Refusal && settings !== undefined && error.options.issues !== undefined)
+    return settingsFailure(settings, error.options.issues)
+  if (!(error instanceof Error) || ['TypeError', 'ReferenceError', 'RangeError'].includes(error.name)) {
+    return `The emulator failed to start. This is a defect of the emulator: ${oneLine(error)}`
+  }
+  return 'syscall' in error || isStorageFailure(error)
+    ? `${error.message.replace(/\.$/, '')}. Run "workspace-emulator doctor" to see what is in the way.`
+    : error.message
+}
+
+// Keys of settings have dots, or are no fields of scenarios.
+function isOfScenario({ options: { issues } }: Refusal): boolean {
+  const fields = ['fixtures', 'clock', 'settings', 'pace', 'outcomes', 'faults', 'stubs', 'timeline', 'on']
+  return issues === undefined || issues.every(({ pointer }) => fields.includes(pointer.split('/')[1] ?? ''))
+}
+
+function scenarioFailure({ message, options: { issues = [] } }: Refusal, name: string): string {
+  const wayOut = 'Run "workspace-emulator validate" to see what is wrong with scenarios, and where.'
+  if (issues.length === 0) return `${message} ${wayOut}`
+  const lines = issues.map(({ pointer, detail }) => `  ${pointer}: ${detail}`)
+  return [`The scenario "${name}" cannot be started:`, ...lines, wayOut].join('\n')
+}

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest'
+import type { Logger } from '../../options.ts'
+import { type LogOptions, lazyLogger, pinoLogger } from './logger.ts'
+
+function capture(options: Partial<LogOptions> = {}) {
+  const lines: string[] = []
+  const given: LogOptions = {
+    level: 'info',
+    format: 'json',
+    colours: false,
+    write: (line) => void lines.push(line),
+    ...options,
+  }
+  return { lines, given }
+}
+
+test('nothing is loaded until something is severe enough', async () => {
+  const { lines, given } = capture({ level: 'warn' })
+  let loads = 0
+  const logger = lazyLogger(given, (options) => {
+    loads++
+    return pinoLogger(options)
+  })
+  logger.info('b')
+  await logger.flush()
+  expect(loads).toBe(0)
+  logger.warn('c')
+  logger.error('d')
+  await logger.flush()
+  logger.error('e')
+  expect(loads).toBe(1)
+  expect(lines.map((line) => JSON.parse(line).message)).toEqual(['c', 'd', 'e'])
+})
+
+test('silent logs nothing at all', async () => {
+  const { lines, given } = capture({ level: 'silent' })
+  const logger = lazyLogger(given)
+  logger.error('a')
+  await logger.flush()
+  expect(lines).toEqual([])
+})
+
+test('a missing logging library costs form, not messages, and gives no secret away', async () => {
+  const { lines, given } = capture()
+  const logger = lazyLogger(given, () => Promise.reject(new Error('no such file')))
+  logger.warn('the disk is full', { authorization: 'canary' })
+  await logger.flush()
+  expect(lines).toEqual(['warn: the disk is full\n'])
+})
+
+test('JSON lines have level, time and message, and the fields beside them', async () => {
+  const { lines, given } = capture()
+  const logger = await pinoLogger(given)
+  logger.info('hello', { status: 200 })
+  const entry = JSON.parse(lines[0] ?? '')
+  expect(entry).toEqual({ level: 'info', time: expect.any(String), status: 200, message: 'hello' })
+  expect(new Date(entry.time).toISOString()).toBe(entry.time)
+})
+
+test('pretty lines are for people and have colours on demand alone', async () => {
+  const plain = capture({ format: 'pretty' })
+  const colourful = capture({ format: 'pretty', colours: true })
+  for (const { given } of [plain, colourful]) (await pinoLogger(given)).warn('hello', { status: 200 })
+  expect(plain.lines[0]).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] WARN: hello\n {4}status: 200\n$/)
+  expect(colourful.lines[0]).toContain('\u001b[')
+})
+
+test.for(['json', 'pretty'] as const)('X6 secrets never reach a log line: %s', async (format) => {
+  const { lines, given } = capture({ format })
+  const logger: Logger = await pinoLogger(given)
+  const secrets = {
+    authorization: 'Bearer canary',
+    control_token: 'canary',
+    token: 'canary',
+    claim_token: 'canary',
+  }
+  logger.info('top', secrets)
+  logger.info('below', { headers: secrets })
+  logger.info('further below', { request: { headers: secrets } })
+  expect(lines.join('')).not.toContain('canary')
+  expect(lines.join('')).toContain('[redacted]')
+})
+
+test('an error keeps its message and stack', async () => {
+  const { lines, given } = capture()
+  ;(await pinoLogger(given)).error('broken', { error: new RangeError('too much') })
+  expect(JSON.parse(lines[0] ?? '').error).toMatchObject({ type: 'RangeError', message: 'too much' })
+})

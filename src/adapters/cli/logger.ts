@@ -1,0 +1,109 @@
+import type { Logger } from '../../options.ts'
+import { harmless } from './print.ts'
+
+const SEVERITY = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 } as const
+
+export interface LogOptions {
+  /** The least severity that is logged. */
+  readonly level: keyof typeof SEVERITY
+  readonly format: 'pretty' | 'json'
+  readonly colours: boolean
+  /** Takes whole lines, with their ends. */
+  readonly write: (line: string) => void
+}
+
+/** A logger that can wait until every entry is written. */
+export interface FlushableLogger extends Logger {
+  flush(): Promise<void>
+}
+
+type Method = keyof Logger
+type Log = (method: Method, message: string, fields: Readonly<Record<string, unknown>>) => void
+
+/**
+ * A logger that costs nothing until something is logged: the first entry of enough severity loads the logging library, and
+ * waits for it together with those after it.
+ * @param load makes the logger that writes
+ */
+export function lazyLogger(
+  options: LogOptions,
+  load: (options: LogOptions) => Promise<Logger> = pinoLogger,
+): FlushableLogger {
+  const waiting: Parameters<Log>[] = []
+  let loading: Promise<void> | undefined
+  let loaded: Logger | undefined
+  const drain = async (): Promise<void> => {
+    const sink = await load(options).catch(() => plainLogger(options))
+    for (const [method, message, fields] of waiting) sink[method](message, fields)
+    loaded = sink
+  }
+  const logger = loggerOf((method, message, fields) => {
+    if (SEVERITY[method] < SEVERITY[options.level]) return
+    if (loaded !== undefined) loaded[method](message, fields)
+    else {
+      waiting.push([method, message, fields])
+      loading ??= drain()
+    }
+  })
+  return { ...logger, flush: async () => loading }
+}
+
+function loggerOf(log: Log): Logger {
+  const method =
+    (name: Method): Logger[Method] =>
+    (message, fields = {}) =>
+      log(name, message, fields)
+  return { info: method('info'), warn: method('warn'), error: method('error') }
+}
+
+// When the installation lacks a file, its message must still come out. Fields are left out: nothing hides secrets here.
+function plainLogger({ write }: LogOptions): Logger {
+  return loggerOf((method, message) => write(`${method}: ${message}\n`))
+}
+
+// Fields that hold a secret wherever they are; `code` and `state` are too common to be hidden by name.
+const SECRETS = [
+  'authorization',
+  'Authorization',
+  'cookie',
+  'control_token',
+  'controlToken',
+  'token',
+  'claim_token',
+]
+
+/**
+ * The logger that writes: pino for both formats. Lines are formatted in this process, since pino's transports need a
+ * worker that loads files, and this command is bundled.
+ */
+export async function pinoLogger({ level, format, colours, write }: LogOptions): Promise<Logger> {
+  const { pino } = await import('pino')
+  const line = format === 'json' ? (text: string) => write(harmless(text)) : await prettied(colours, write)
+  const logger = pino(
+    {
+      level,
+      base: null,
+      messageKey: 'message',
+      errorKey: 'error',
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      // At the top and up to two levels down: { request: { headers: { authorization } } }.
+      redact: { paths: SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
+    },
+    { write: line },
+  )
+  return loggerOf((method, message, fields) => logger[method](fields, message))
+}
+
+async function prettied(colours: boolean, write: (line: string) => void): Promise<(line: string) => void> {
+  const { prettyFactory } = await import('pino-pretty')
+  const pretty = prettyFactory({
+    colorize: colours,
+    messageKey: 'message',
+    errorLikeObjectKeys: ['error'],
+    translateTime: 'HH:MM:ss.l',
+  })
+  // Texts are made harmless before the colours are added, which are control characters themselves.
+  const shown = (value: unknown) => (typeof value === 'string' ? harmless(value) : value)
+  return (line) => write(pretty(JSON.parse(line, (_, value) => shown(value))) ?? '')
+}

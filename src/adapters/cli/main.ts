@@ -1,0 +1,31 @@
+import { FAILED, type Terminal } from './command.ts'
+import { run } from './command-line.ts'
+import { environment } from './options.ts'
+import { oneLine } from './print.ts'
+
+const terminal: Terminal = {
+  out: (text) => void process.stdout.write(`${text}\n`),
+  err: (text) => void process.stderr.write(`${text}\n`),
+  colours: process.stderr.isTTY === true,
+}
+
+/** The whole program: runs the command line of this process and ends it with the exit code. */
+export async function main(): Promise<void> {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe)
+  // A defect of the emulator ends the process with one clear line, instead of leaving it half working.
+  process.on('uncaughtException', die)
+  process.on('unhandledRejection', die)
+  const code = await run(process.argv.slice(2), environment(), terminal)
+  // Handles may still be open, but everything is closed or saved; pending output is written first.
+  process.stdout.write('', () => process.exit(code))
+}
+
+// A reader that has gone (`| head`) is no error.
+function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+}
+
+function die(error: unknown): never {
+  terminal.err(`workspace-emulator stops: ${oneLine(error)}`)
+  process.exit(FAILED)
+}

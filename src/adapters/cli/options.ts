@@ -1,0 +1,262 @@
+import * as z from 'zod'
+import { didYouMean } from '../../core/assumptions.ts'
+import { NAME_PATTERN, NAME_RULE } from '../../core/sandboxes/origin.ts'
+import { parseDuration, SECOND } from '../../core/time/instant.ts'
+import {
+  BadValue,
+  choice,
+  decimal,
+  instant,
+  kind,
+  list,
+  type Option,
+  option,
+  optional,
+  type Parse,
+  startOptions,
+  text,
+  toggle,
+} from '../../options.ts'
+
+/** A command line or an environment that is wrong. Each problem says what, where, and the way out. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.problems = problems
+  }
+}
+
+const PREFIX = 'WORKSPACE_EMULATOR_'
+
+const count = kind('number', z.int().min(1), 'is not a count. Give a whole number from 1.', decimal)
+const share = kind(
+  'share',
+  z.number().min(0).max(1),
+  'is not a share. Give a number from 0 to 1, such as 0.25.',
+  decimal,
+)
+const duration = kind(
+  'duration',
+  z.number(),
+  'is not a duration. Give one such as 500ms, 30s, 10m, 24h or PT24H.',
+  parseDuration,
+)
+/** The name of a sandbox or a snapshot. */
+const sandboxName = kind('name', z.string().regex(NAME_PATTERN), `is not a name. Give ${NAME_RULE}.`)
+/** The address of an emulator; that of its API or control interface is accepted too. */
+const emulatorUrl = kind(
+  'url',
+  z.string(),
+  'is not the address of an emulator. Give one such as http://127.0.0.1:4010.',
+  (value) =>
+    URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
+      ? value.replace(/\/+$/, '').replace(/\/(?:v1|__emulator)$/, '')
+      : undefined,
+)
+
+/** Every option of every command. */
+const optionTable = {
+  ...startOptions,
+  logLevel: option(choice('level', ['debug', 'info', 'warn', 'error', 'silent']), 'info', {
+    description: 'least severity that is logged: debug, info, warn, error or silent',
+  }),
+  logFormat: option(choice('format', ['pretty', 'json']), 'pretty', {
+    description: 'pretty for people, json for machines; logs go to stderr',
+  }),
+  quiet: toggle('no banner, and only warnings and errors in the log'),
+  noColor: toggle('no colours (NO_COLOR does the same)'),
+  json: toggle('one line of JSON on stdout instead of text'),
+  url: option(emulatorUrl, 'http://127.0.0.1:4010', { description: 'address of the emulator' }),
+  sandbox: optional(
+    sandboxName,
+    'default',
+    'sandbox that the command is about; it is made when it is first named',
+  ),
+  timeout: option(duration, 30 * SECOND, { shown: '30s', description: 'how long to wait' }),
+  to: optional(instant, 'none', 'virtual instant to advance to'),
+  steps: optional(count, 'none', 'number of events to advance over'),
+  maxEvents: optional(count, 'none', 'stop after this many events, whether or not the target is reached'),
+  untilBatch: optional(text('id'), 'none', 'batch to advance for, until it is terminal'),
+  items: optional(count, 'none', 'finished items of the batch to advance to, instead of its end'),
+  status: optional(text('status'), 'none', 'status to look for'),
+  operation: optional(text('name'), 'none', 'only requests of an operation: pages.create'),
+  method: optional(text('method'), 'none', 'only requests with this method'),
+  path: optional(text('glob'), 'none', 'only requests to this path; * is any run of characters'),
+  idempotencyKey: optional(
+    text('glob'),
+    'none',
+    'only requests with this Idempotency-Key; * is any run of characters',
+  ),
+  since: optional(
+    text('instant|id'),
+    'none',
+    'only requests from this virtual instant on, or after the request with this id',
+  ),
+  limit: optional(count, '100', 'how many requests to list, the newest ones'),
+  id: optional(text('id'), 'the name of the preset', 'name of the rule'),
+  nth: optional(count, 'none', 'fire on exactly this match'),
+  first: optional(count, 'none', 'fire on this many matches from the first on'),
+  after: optional(count, 'none', 'fire on all matches after this many'),
+  every: optional(count, 'none', 'fire on each n-th match'),
+  probability: optional(share, 'none', 'fire on this share of the matches, drawn by the seed: 0 to 1'),
+  by: list(text('what'), {
+    description: 'what matches are counted by, such as operation or idempotency_key; may be repeated',
+  }),
+  times: optional(count, 'none', 'how often the rule may fire in all'),
+  ttl: optional(text('duration'), 'none', 'virtual time for which the rule is armed: 10m'),
+  reset: toggle('put the starting state back first'),
+  persist: toggle('keep the sandbox on disk, so that it outlives the process'),
+  fromSnapshot: optional(sandboxName, 'none', 'snapshot to start from, of the sandbox that --sandbox names'),
+}
+
+export type OptionName = keyof typeof optionTable
+
+/** The values of some options. */
+export type OptionValues<N extends OptionName = OptionName> = {
+  readonly [K in N]: (typeof optionTable)[K]['default']
+}
+
+export const OPTION_NAMES = Object.keys(optionTable) as readonly OptionName[]
+
+/** The options of `start`, in the order of its help. */
+export const START_OPTIONS = [
+  ...(Object.keys(startOptions) as (keyof typeof startOptions)[]),
+  ...(['logLevel', 'logFormat', 'quiet', 'noColor', 'json'] as const),
+]
+
+/** The texts that the command line gives for each option, in order. */
+export type Flags = ReadonlyMap<OptionName, readonly string[]>
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** The environment of this process. */
+export function environment(): Environment {
+  return process.env
+}
+
+export function optionOf(name: OptionName): Option<unknown> {
+  return optionTable[name]
+}
+
+/** `skipOnPoll`: `--skip-on-poll`. */
+export function flagOf(name: OptionName): string {
+  const flag = optionOf(name).flag ?? name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  return `--${flag}`
+}
+
+/** `skipOnPoll`: `WORKSPACE_EMULATOR_SKIP_ON_POLL`. */
+export function variableOf(name: OptionName): string {
+  return PREFIX + flagOf(name).slice(2).replaceAll('-', '_').toUpperCase()
+}
+
+/** `-p, --port <number>`. */
+export function usageOf(name: OptionName): string {
+  const { short, placeholder } = optionOf(name)
+  const flags = short === undefined ? flagOf(name) : `${short}, ${flagOf(name)}`
+  return placeholder === undefined ? flags : `${flags} <${placeholder}>`
+}
+
+/** The default as people read it: `4010`, `off`, `none`. */
+export function shownDefault(name: OptionName): string {
+  const { shown, kind, default: value } = optionOf(name)
+  return shown ?? (kind === 'switch' ? 'off' : String(value))
+}
+
+/** The reference of some options as a Markdown table, for docs/cli.md. */
+export function referenceTable(names: readonly OptionName[]): string {
+  const rows = names.map((name) => {
+    const flags = usageOf(name).replaceAll('|', '\\|')
+    return `| \`${flags}\` | \`${variableOf(name)}\` | ${shownDefault(name)} | ${optionOf(name).description} |`
+  })
+  return ['| flag | environment variable | default | meaning |', '|---|---|---|---|', ...rows, ''].join('\n')
+}
+
+/** Whether npm runs this process as one of its scripts. */
+export function isNpmScript(env: Environment): boolean {
+  return (env.npm_lifecycle_event ?? '') !== ''
+}
+
+/** The file to which a workflow step may append its summary in Markdown. */
+export function stepSummaryFile(env: Environment): string | undefined {
+  return env.GITHUB_STEP_SUMMARY || undefined
+}
+
+/**
+ * The values of options: flag before environment before default. An empty variable counts as absent, as compose files
+ * write it. Throws {@link UsageError} with every problem, unknown variables with our prefix included.
+ */
+export function resolveOptions<N extends OptionName>(
+  names: readonly N[],
+  flags: Flags,
+  env: Environment,
+): OptionValues<N> {
+  const problems = unknownVariables(env)
+  const entries = names.map((name) => [name, resolved(name, flags, env, problems)] as const)
+  if (problems.length > 0) throw new UsageError(problems)
+  return Object.fromEntries(entries) as OptionValues<N>
+}
+
+/** The options that a flag or a variable sets, whatever their values. */
+export function givenOptions(
+  names: readonly OptionName[],
+  flags: Flags,
+  env: Environment,
+): ReadonlySet<OptionName> {
+  return new Set(names.filter((name) => flags.has(name) || (env[variableOf(name)] ?? '') !== ''))
+}
+
+function resolved(name: OptionName, flags: Flags, env: Environment, problems: string[]): unknown {
+  const { kind, parse } = optionOf(name)
+  const variable = env[variableOf(name)] ?? ''
+  const fromVariable = kind === 'list' ? variable.split(',').map((each) => each.trim()) : [variable]
+  const texts = flags.get(name) ?? (variable === '' ? undefined : fromVariable)
+  if (texts === undefined) return fallback(name, env)
+  const where = flags.has(name) ? flagOf(name) : variableOf(name)
+  const values = texts.map((value) => {
+    try {
+      return value === '' ? refuseEmpty(where) : parsed(where, parse, value)
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error
+      problems.push(...error.problems)
+      return undefined
+    }
+  })
+  return kind === 'list' ? values : values.at(-1)
+}
+
+function parsed<T>(where: string, parse: Parse<T>, value: string): T {
+  try {
+    return parse(value)
+  } catch (error) {
+    throw error instanceof BadValue ? new UsageError([`${where}: "${value}" ${error.message}`]) : error
+  }
+}
+
+function refuseEmpty(where: string): never {
+  throw new UsageError([`${where}: "" is empty. Give a value, or leave it out.`])
+}
+
+/** The argument `<name>` of a command about a sandbox or a snapshot. Throws {@link UsageError}. */
+export function nameArgument([value = '']: readonly string[]): string {
+  return parsed('<name>', sandboxName.parse, value)
+}
+
+// Next to the emulator (in its container, in its shell) the address follows from the variables of its start.
+function fallback(name: OptionName, env: Environment): unknown {
+  if (name === 'noColor') return (env.NO_COLOR ?? '') !== ''
+  if (name !== 'url') return optionOf(name).default
+  const { port, host } = resolveOptions(['port', 'host'], new Map(), env)
+  const everywhere = host === '0.0.0.0' || host === '::'
+  const address = everywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+  return `http://${address}:${port || optionTable.port.default}`
+}
+
+function unknownVariables(env: Environment): string[] {
+  const known = OPTION_NAMES.map(variableOf)
+  return Object.keys(env)
+    .filter((name) => name.startsWith(PREFIX) && !known.includes(name))
+    .map((name) => `There is no environment variable ${name}.${didYouMean(name, known)}`)
+}

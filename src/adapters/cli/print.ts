@@ -1,0 +1,65 @@
+import { isObject, type Json, type JsonObject } from '../../core/json.ts'
+import { type Invocation, OK } from './command.ts'
+
+/** Prints a result: with `--json` its data, otherwise its lines. */
+export function show(
+  { options, terminal }: Pick<Invocation<'json'>, 'options' | 'terminal'>,
+  data: JsonObject,
+  lines: readonly string[],
+): number {
+  terminal.out(options.json ? JSON.stringify(data) : lines.map(printable).join('\n'))
+  return OK
+}
+
+/** Rows with their cells one below the other. */
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = []
+  for (const row of rows) {
+    for (const [n, cell] of row.entries()) widths[n] = Math.max(widths[n] ?? 0, cell.length)
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, n) => cell.padEnd(widths[n] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
+// Control characters, and the characters that turn the direction of the text after them.
+const CONTROL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
+
+/** One line with control characters escaped: a path or a name may hold any character. */
+export function printable(line: string): string {
+  return line.replaceAll(CONTROL, (character) => {
+    const quoted = JSON.stringify(character).slice(1, -1)
+    // JSON escapes only the first 32 characters.
+    return quoted === character ? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}` : quoted
+  })
+}
+
+/** A text of several lines with control characters escaped. JSON keeps its value. */
+export function harmless(text: string): string {
+  return text.split('\n').map(printable).join('\n')
+}
+
+/** The objects in a JSON list; none where the value is no list. */
+export function objectsOf(value: Json | undefined): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
+}
+
+/** A field as a cell of a table; empty for null and absent fields. */
+export function cell(value: Json | undefined): string {
+  return value === undefined || value === null ? '' : String(value)
+}
+
+/** The code of a system error, such as `EACCES`. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+}
+
+/** An error and the place in our code that threw it, on one line. */
+export function oneLine(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const place = /\n\s+at (.+)/.exec(error.stack ?? '')?.[1]
+  return `${error.name}: ${error.message}${place === undefined ? '' : ` (at ${place})`}`.replaceAll('\n', ' ')
+}

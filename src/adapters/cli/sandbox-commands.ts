@@ -1,0 +1,230 @@
+import { writeFile } from 'node:fs/promises'
+import type { Issue, JsonObject } from '../../core/json.ts'
+import { FixturesError, readFixtures, SHIPPED_FIXTURES } from '../fixtures.ts'
+import {
+  CLIENT_OPTIONS,
+  CommandFailed,
+  command,
+  type Invocation,
+  listCommands,
+  OK,
+  SANDBOX_OPTIONS,
+  type SandboxInvocation,
+} from './command.ts'
+import { ask, originOf, RequestRefused } from './control-client.ts'
+import { fixturesFailure, refusedFile, requireJsonFile, settingsFailure } from './json-files.ts'
+import { nameArgument, type OptionValues } from './options.ts'
+import { cell, codeOf, columns, objectsOf, show } from './print.ts'
+
+const NAME = { name: '<name>', description: 'lower-case letters, digits and hyphens' }
+
+// The default is that of the emulator's own start, which a client does not know.
+const AS_STARTED = { shown: 'as the emulator was started' }
+
+export const sandboxCommands = [
+  ...listCommands(
+    'sandbox',
+    'List the sandboxes of the emulator',
+    'List the sandboxes, as sandbox alone does',
+    CLIENT_OPTIONS,
+    listSandboxes,
+  ),
+  command({
+    name: 'sandbox create',
+    description: 'Make a sandbox: as the emulator was started, or as the flags say',
+    args: [NAME],
+    options: [
+      ...SANDBOX_OPTIONS,
+      ...(['fixtures', 'seed', 'clock', 'settings', 'persist', 'fromSnapshot'] as const),
+    ],
+    help: {
+      fixtures: AS_STARTED,
+      seed: AS_STARTED,
+      clock: AS_STARTED,
+      settings: AS_STARTED,
+      sandbox: { description: 'sandbox whose snapshot --from-snapshot names' },
+    },
+    run: async (invocation) => {
+      const { args, options, given, typed } = invocation
+      const { seed, clock, persist, fromSnapshot, settings } = options
+      // A snapshot brings its own values, whatever variables the emulator next to this command was started with.
+      const start = fromSnapshot === undefined ? given : typed
+      const name = nameArgument(args)
+      const body = await ask(options, 'POST', '/sandboxes', {
+        name,
+        ...(start.has('fixtures') ? { fixtures: await readSource(options.fixtures) } : {}),
+        ...(start.has('seed') ? { seed } : {}),
+        ...(clock !== undefined && start.has('clock') ? { clock } : {}),
+        ...(settings !== undefined && start.has('settings')
+          ? { settings: (await requireJsonFile(settings)).document }
+          : {}),
+        ...(given.has('persist') ? { persist } : {}),
+        ...(fromSnapshot === undefined ? {} : { from_snapshot: fromSnapshot }),
+      }).catch(async (error: unknown) => {
+        throw await inFiles(error, options)
+      })
+      return show(invocation, body, [
+        `Sandbox ${name} is there: ${originOf(options)}${cell(body.base_url_path)}`,
+        `  clock  ${body.now}, seed ${body.seed}, ${body.records} records, ${body.persist === true ? 'on disk' : 'in memory'}`,
+      ])
+    },
+  }),
+  command({
+    name: 'sandbox delete',
+    description: 'Remove a sandbox and all that belongs to it',
+    args: [NAME],
+    options: CLIENT_OPTIONS,
+    run: async (invocation) => {
+      const name = nameArgument(invocation.args)
+      await ask(invocation.options, 'DELETE', `/sandboxes/${name}`)
+      return show(invocation, { deleted: name }, [`Sandbox ${name} removed, with its snapshots.`])
+    },
+  }),
+]
+
+async function listSandboxes(invocation: Invocation<(typeof CLIENT_OPTIONS)[number]>): Promise<number> {
+  const body = await ask(invocation.options, 'GET', '/sandboxes')
+  const sandboxes = objectsOf(body.data)
+  const rows = sandboxes.map(({ name, state, now, rate, records, requests, persist, base_url_path }) => [
+    ...(state === 'open'
+      ? [name, now, rate === 0 ? 'frozen' : rate, records, requests]
+      : [name, state === 'broken' ? 'broken' : 'not opened yet', '-', '-', '-']
+    ).map(cell),
+    persist === true ? 'on disk' : 'in memory',
+    `${originOf(invocation.options)}${cell(base_url_path)}`,
+  ])
+  const problems = sandboxes.flatMap(({ problem }) => (typeof problem === 'string' ? [problem] : []))
+  const head = ['NAME', 'CLOCK', 'RATE', 'RECORDS', 'REQUESTS', 'KEPT', 'BASE URL']
+  return show(invocation, body, [...columns([head, ...rows]), ...problems])
+}
+
+// Files are read here: the emulator may be in a container, and its control interface opens none.
+async function readSource(source: string): Promise<string | JsonObject> {
+  if (SHIPPED_FIXTURES.some((name) => name === source)) return source
+  const read = await readFixtures(source).catch(async (error: unknown) => {
+    if (!(error instanceof FixturesError)) throw error
+    throw new CommandFailed(await fixturesFailure(error.file, error.issues))
+  })
+  return { ...read } as unknown as JsonObject
+}
+
+/** A refused request, with the lines of the files that its body came from. */
+async function inFiles(
+  error: unknown,
+  { fixtures, settings }: OptionValues<'fixtures' | 'settings'>,
+): Promise<unknown> {
+  if (!(error instanceof RequestRefused)) return error
+  const inFixtures = issuesBelow('/fixtures', error.issues)
+  if (inFixtures.length > 0) return new CommandFailed(await fixturesFailure(fixtures, inFixtures))
+  const inSettings = issuesBelow('/settings', error.issues)
+  if (inSettings.length === 0 || settings === undefined) return error
+  return new CommandFailed(await settingsFailure(settings, inSettings))
+}
+
+function issuesBelow(field: string, issues: readonly Issue[]): Issue[] {
+  return issues
+    .filter(({ pointer }) => pointer.startsWith(`${field}/`))
+    .map((issue) => ({ ...issue, pointer: issue.pointer.slice(field.length) }))
+}
+
+export const snapshotCommands = [
+  ...listCommands(
+    'snapshot',
+    'List the snapshots of a sandbox',
+    'List the snapshots, as snapshot alone does',
+    SANDBOX_OPTIONS,
+    listSnapshots,
+  ),
+  command({
+    name: 'snapshot save',
+    description: 'Save the whole state, clock included; it replaces a snapshot of that name',
+    args: [NAME],
+    options: SANDBOX_OPTIONS,
+    run: async (invocation) => {
+      const name = nameArgument(invocation.args)
+      const body = await ask(invocation.options, 'POST', '/snapshots', { name })
+      return show(invocation, body, [`Snapshot ${name} saved${factsOf(body)}.`])
+    },
+  }),
+  command({
+    name: 'snapshot restore',
+    description: 'Take everything back to a snapshot, the clock included',
+    args: [NAME],
+    options: SANDBOX_OPTIONS,
+    run: async (invocation) => {
+      const name = nameArgument(invocation.args)
+      const body = await ask(invocation.options, 'POST', `/snapshots/${name}/restore`)
+      const line = `The sandbox is that of snapshot ${name} again; its clock says ${body.now}.`
+      return show(invocation, body, [line])
+    },
+  }),
+  command({
+    name: 'snapshot delete',
+    description: 'Delete a snapshot',
+    args: [NAME],
+    options: SANDBOX_OPTIONS,
+    run: async (invocation) => {
+      const name = nameArgument(invocation.args)
+      await ask(invocation.options, 'DELETE', `/snapshots/${name}`)
+      return show(invocation, { deleted: name }, [`Snapshot ${name} deleted.`])
+    },
+  }),
+  command({
+    name: 'snapshot export',
+    description: 'Write the state document of a snapshot into a file, or on stdout',
+    args: [NAME, { name: '[file]', description: 'JSON file to write; an existing one is replaced' }],
+    options: SANDBOX_OPTIONS,
+    run: async (invocation) => {
+      const { args, options, terminal } = invocation
+      const name = nameArgument(args)
+      const document = await ask(options, 'GET', `/snapshots/${name}`)
+      const [, file] = args
+      if (file === undefined) {
+        terminal.out(JSON.stringify(document, null, options.json ? 0 : 2))
+        return OK
+      }
+      await write(file, document)
+      return show(invocation, { exported: name, file }, [`Snapshot ${name} written to ${file}.`])
+    },
+  }),
+  command({
+    name: 'snapshot import',
+    description: 'Keep the state document of a file as a snapshot',
+    args: [NAME, { name: '<file>', description: 'JSON file that holds a state document' }],
+    options: SANDBOX_OPTIONS,
+    run: async (invocation) => {
+      const { args, options } = invocation
+      const name = nameArgument(args)
+      const [, path = ''] = args
+      const { text, document } = await requireJsonFile(path)
+      const body = await ask(options, 'PUT', `/snapshots/${name}`, document).catch((error: unknown) => {
+        throw refusedFile('The document cannot be used as a snapshot:', { path, text }, error)
+      })
+      return show(invocation, body, [`Snapshot ${name} made of ${path}${factsOf(body)}.`])
+    },
+  }),
+]
+
+async function listSnapshots(invocation: SandboxInvocation): Promise<number> {
+  const body = await ask(invocation.options, 'GET', '/snapshots')
+  const rows = objectsOf(body.data).map(({ name, saved_at, revision, records, problem }) =>
+    [name, saved_at, revision, records, problem].map(cell),
+  )
+  const none = 'There are no snapshots. "workspace-emulator snapshot save NAME" saves one.'
+  const head = ['NAME', 'CLOCK', 'REVISION', 'RECORDS', '']
+  return show(invocation, body, rows.length === 0 ? [none] : columns([head, ...rows]))
+}
+
+function factsOf({ saved_at, records, replaced }: JsonObject): string {
+  const instead = replaced === true ? ', in place of the one before' : ''
+  return `: ${records} records, clock ${saved_at}${instead}`
+}
+
+// It holds the secrets of webhook subscriptions, so that other users may not read it.
+async function write(file: string, document: JsonObject): Promise<void> {
+  await writeFile(file, `${JSON.stringify(document, null, 2)}\n`, { mode: 0o600 }).catch((error: unknown) => {
+    throw new CommandFailed(
+      `${file} cannot be written (${codeOf(error)}). Give the path of a file in an existing directory.`,
+    )
+  })
+}

@@ -1,0 +1,130 @@
+import { activeOn } from '../../core/scenarios/force.ts'
+import { formatInstant } from '../../core/time/instant.ts'
+import type { RunningEmulator } from '../../emulator.ts'
+import type { Logger } from '../../options.ts'
+import { type PlainKey, plainKeys, readyKeys } from '../fixtures.ts'
+import { CONTRACT_VERSION, packageVersion } from '../package.ts'
+import { type Invocation, OK, type Terminal } from './command.ts'
+import { closeWithReport, generatedToken, launch, loggerOf, type StartOptions, stateFile } from './launch.ts'
+import { isNpmScript } from './options.ts'
+import { untilStopped } from './signals.ts'
+
+/** `start`: runs the emulator until a signal ends it. */
+export async function start(invocation: Invocation<keyof StartOptions>): Promise<number> {
+  const { given, terminal, env } = invocation
+  const logger = loggerOf(invocation.options, terminal)
+  const token = generatedToken(invocation.options)
+  const options = token === undefined ? invocation.options : { ...invocation.options, controlToken: token }
+  const starting = launch(options, given, logger)
+  const stopped = untilStopped(async (signal) => {
+    logger.info(`${signal}: finishing requests in flight; once more to stop at once`)
+    // A signal before the end of the start waits for it; when the start fails, nothing is left to close.
+    const emulator = await starting.catch(() => undefined)
+    if (emulator !== undefined) await closeWithReport(emulator, logger)
+  }, isNpmScript(env))
+  try {
+    const emulator = await starting
+    if (token !== undefined) terminal.err(tokenWarning(options.host, token))
+    await announce(emulator, options, token, { terminal, logger })
+    await stopped
+    return OK
+  } finally {
+    await logger.flush()
+  }
+}
+
+function tokenWarning(host: string, token: string): string {
+  return [
+    `Warning: on ${host}, other machines can reach this emulator. Its control interface demands a token, made for this run: ${token}`,
+    'Give one of your own with --control-token or WORKSPACE_EMULATOR_CONTROL_TOKEN.',
+  ].join('\n')
+}
+
+async function announce(
+  { baseUrl, controlUrl, port, sandbox }: RunningEmulator,
+  options: StartOptions,
+  token: string | undefined,
+  { terminal, logger }: { readonly terminal: Terminal; readonly logger: Logger },
+): Promise<void> {
+  if (options.quiet && !options.json) return
+  const keys = await plainKeys(options.fixtures, sandbox.store)
+  if (options.json) {
+    const ready = { base_url: baseUrl, control_url: controlUrl, port, keys: readyKeys(keys) }
+    terminal.out(JSON.stringify({ ...ready, control_token: token }))
+    return
+  }
+  const facts: Facts = {
+    version: packageVersion(),
+    contract_version: CONTRACT_VERSION,
+    base_url: baseUrl,
+    control_url: controlUrl,
+    state_file: options.ephemeral ? null : stateFile(options),
+    now: formatInstant(sandbox.clock.due()),
+    rate: sandbox.clock.rate,
+    seed: sandbox.seed,
+    scenario: activeOn(sandbox)?.name ?? null,
+    assumptions: sandbox.assumptions.items.size,
+  }
+  if (options.logFormat === 'json') logger.info('ready', { ...facts })
+  else terminal.out(banner(facts, keys))
+}
+
+/** The facts of a started emulator. */
+export interface Facts {
+  readonly version: string
+  readonly contract_version: string
+  readonly base_url: string
+  readonly control_url: string
+  /** Path of the state file; null when everything is in memory. */
+  readonly state_file: string | null
+  /** ISO 8601. */
+  readonly now: string
+  readonly rate: number
+  readonly seed: number
+  /** The scenario that is active; null for none. */
+  readonly scenario: string | null
+  /** How many questions the specification leaves open and the emulator decides. */
+  readonly assumptions: number
+}
+
+const MAX_KEYS = 6
+
+/** The text on stdout when the emulator is ready. */
+export function banner(facts: Facts, keys: readonly PlainKey[]): string {
+  const { base_url, control_url, state_file, now, rate, seed, scenario, assumptions } = facts
+  const rows: readonly (readonly [string, string])[] = [
+    ['API', base_url],
+    ['Control', control_url],
+    ['State', state_file ?? 'in memory'],
+    ['Clock', `${now}, ${rate === 0 ? 'frozen' : `rate ${rate}`}`],
+    ['Seed', String(seed)],
+    ...(scenario === null ? [] : [['Scenario', scenario] as const]),
+    ...keyRows(keys),
+    ['Assumed', `${assumptions} things that the specification leaves open: ${control_url}/assumptions`],
+  ]
+  return [
+    `Agent Workspace Service emulator ${facts.version}, contract ${facts.contract_version}`,
+    '',
+    ...rows.map(([name, value]) => `  ${name.padEnd(9)}${value}`),
+    '',
+    `  ${tryIt(facts, keys)}`,
+    '',
+  ].join('\n')
+}
+
+function keyRows(keys: readonly PlainKey[]): [string, string][] {
+  const shown = keys.slice(0, MAX_KEYS)
+  const width = Math.max(0, ...shown.map(({ token }) => token.length))
+  const rows = shown.map(({ token, description }, n): [string, string] => [
+    n === 0 ? 'Keys' : '',
+    `${token.padEnd(width)}  ${description}`,
+  ])
+  return keys.length > MAX_KEYS ? [...rows, ['', `and ${keys.length - MAX_KEYS} more`]] : rows
+}
+
+// Double quotes: single ones mean nothing to the shell of Windows.
+function tryIt({ base_url, control_url }: Facts, keys: readonly PlainKey[]): string {
+  const [key] = keys
+  if (key === undefined) return `curl ${control_url}/health`
+  return `curl -H "Authorization: Bearer ${key.token}" ${base_url}/data-views`
+}

@@ -1,0 +1,72 @@
+import type { ServerResponse } from 'node:http'
+import { Settings } from '../../core/assumptions.ts'
+import { defect, errorFacts, Refusal, standardBody } from '../../core/errors.ts'
+import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
+import { statusOf } from './call.ts'
+import type { ControlHost } from './host.ts'
+import type { ControlReply } from './route.ts'
+
+type Headers = readonly (readonly [string, string])[]
+
+/** On every answer: nothing here is for caches, for other sites' pages and their frames, or for guessing at. */
+const ALWAYS: Headers = [
+  ['Cache-Control', 'no-store'],
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Cross-Origin-Resource-Policy', 'same-origin'],
+  ['Content-Security-Policy', "frame-ancestors 'none'"],
+  ['X-Frame-Options', 'DENY'],
+]
+
+// Statuses of this interface are its own: the settings about those of the emulated API do not move them.
+const OWN_STATUSES = new Settings()
+
+/** Writes a successful answer, dated by the clock of the sandbox that it is about. */
+export function reply(sandbox: Sandbox, res: ServerResponse, answer: ControlReply): void {
+  writeHead(sandbox, res, statusOf(answer))
+  if (answer.stream === undefined) writeBody(res, answer.body)
+  else answer.stream(res)
+}
+
+/** Writes a refusal. */
+export function fail(sandbox: Sandbox, res: ServerResponse, refusal: Refusal): void {
+  const { status, body } = refused(refusal)
+  writeHead(sandbox, res, status, refusal.options.headers)
+  writeBody(res, body)
+}
+
+/** A refusal as status and standard error body. */
+export function refused(refusal: Refusal): { readonly status: number; readonly body: object } {
+  const facts = errorFacts(refusal, OWN_STATUSES)
+  return { status: facts.status, body: standardBody(refusal, facts, OWN_STATUSES) }
+}
+
+/** Any error as what the client is told. What nobody has foreseen is told to the host alone. */
+export function asRefusal(host: ControlHost, error: unknown): Refusal {
+  if (error instanceof Refusal) return error
+  if (error instanceof URIError) {
+    return new Refusal('bad_request', {
+      detail: 'The path has a percent sign that encodes nothing in UTF-8.',
+      mitigation: 'Write a percent sign as %25.',
+    })
+  }
+  host.onDefect(error)
+  return defect()
+}
+
+function writeHead(sandbox: Sandbox, res: ServerResponse, status: number, headers: Headers = []): void {
+  for (const [name, value] of [...ALWAYS, ...headers]) res.setHeader(name, value)
+  res.setHeader('Date', new Date(sandbox.clock.now).toUTCString())
+  res.statusCode = status
+}
+
+function writeBody(res: ServerResponse, body: object | undefined): void {
+  if (body === undefined) {
+    res.end()
+    return
+  }
+  // A text that waits for its reader would be kept twice, once joined to the head.
+  const bytes = Buffer.from(JSON.stringify(body))
+  res.setHeader('Content-Type', 'application/json; charset=utf-8')
+  res.setHeader('Content-Length', bytes.length)
+  res.end(bytes)
+}

@@ -1,0 +1,62 @@
+import { isStorageFailure, refuseInvalid } from '../../core/errors.ts'
+import type { Issue } from '../../core/json.ts'
+import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
+import { runDueEvents } from '../../core/time/run-events.ts'
+import type { ControlHost } from './host.ts'
+import { check, nothing } from './input.ts'
+import type { AnyRoute, ControlReply } from './route.ts'
+
+/** What a call has brought, as it came. */
+export interface Brought {
+  readonly params: Readonly<Record<string, string>>
+  readonly query: unknown
+  readonly body: unknown
+  /** Aborted when nobody waits for the answer any more. */
+  readonly gone: AbortSignal
+}
+
+/** Serves calls, over HTTP and from within the process. */
+export interface Context {
+  readonly host: ControlHost
+  readonly routes: readonly AnyRoute[]
+}
+
+/**
+ * Serves one call: what is due happens first, then what was brought is checked, then the route does its work, and what it
+ * changed is as durable as the emulator promises before the reply is given. Rejects with a `Refusal`.
+ */
+export async function serveCall(
+  { host, routes }: Context,
+  { route, sandbox }: { readonly route: AnyRoute; readonly sandbox: Sandbox },
+  { params, query, body, gone }: Brought,
+): Promise<ControlReply> {
+  if (route.withoutSandbox !== true && route.settles !== true) catchUp(sandbox, route)
+  const input = understand(sandbox, route, body, query)
+  const reply = await route.handle({ host, sandbox, routes, params, ...input, gone })
+  if (route.method !== 'GET') await sandbox.store.journal?.durable()
+  return reply
+}
+
+// What waits for the disk keeps nobody from reading.
+function catchUp(sandbox: Sandbox, { method }: AnyRoute): void {
+  try {
+    runDueEvents(sandbox)
+  } catch (error) {
+    if (method !== 'GET' || !isStorageFailure(error)) throw error
+  }
+}
+
+/** Status of a reply that names none. */
+export function statusOf({ status, body, stream }: ControlReply): number {
+  return status ?? (body === undefined && stream === undefined ? 204 : 200)
+}
+
+function understand({ settings }: Sandbox, route: AnyRoute, value: unknown, query: unknown) {
+  const issues: Issue[] = []
+  const parsed = {
+    query: check(route.query?.() ?? nothing(), query, '/query', issues),
+    body: route.method === 'GET' ? undefined : check(route.body?.(settings) ?? nothing(), value, '', issues),
+  }
+  refuseInvalid(issues)
+  return parsed
+}

@@ -1,0 +1,210 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { Refusal } from '../../core/errors.ts'
+import { type FeedSource, Feeds, MAX_FEEDS, type Tell } from './feed.ts'
+
+/** Feeds whose pulses the test gives, behind a real server. */
+async function feedsInHand() {
+  let pulse: (() => void) | undefined
+  let tell: Tell = () => {}
+  const state = { isThere: true, listeners: 0 }
+  const closing = new AbortController()
+  const feeds = new Feeds((_ms, call) => {
+    pulse = call
+    return () => {
+      pulse = undefined
+    }
+  })
+  const source: FeedSource = {
+    hello: () => ({ now: 'noon' }),
+    listen: (given) => {
+      tell = given
+      state.listeners += 1
+      return () => {
+        state.listeners -= 1
+      }
+    },
+    isThere: () => state.isThere,
+  }
+  const responses: ServerResponse[] = []
+  const server = createServer((_req, res) => {
+    const gone = new AbortController()
+    res.once('close', () => gone.abort())
+    responses.push(res)
+    feeds.open(source, { gone: gone.signal, closing: closing.signal })(res)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close().closeAllConnections())
+  return {
+    feeds,
+    state,
+    source,
+    closing,
+    responses,
+    tell: (type: string, data: object) => tell(type, data),
+    pulses: (count: number) => {
+      for (let n = 0; n < count; n++) pulse?.()
+    },
+    isPulsing: () => pulse !== undefined,
+    reader: (method = 'GET') => reader((server.address() as AddressInfo).port, method),
+  }
+}
+
+/** A client that shows what came as text. */
+async function reader(port: number, method: string) {
+  const socket: Socket = connect(port, '127.0.0.1').setEncoding('utf8')
+  onTestFinished(() => void socket.destroy())
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk
+  })
+  socket.on('error', () => {})
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  socket.write(`${method} / HTTP/1.1\r\nHost: x\r\n\r\n`)
+  await once(socket, 'data')
+  const until = async (found: RegExp): Promise<void> => {
+    while (!found.test(text)) await once(socket, 'data')
+  }
+  return { socket, until, text: () => text, closed }
+}
+
+/** Fills the connection of a reader who has stopped reading until events are dropped. */
+function overflow(tell: (type: string, data: object) => void, res: ServerResponse | undefined): number {
+  const data = { filling: 'x'.repeat(65_536) }
+  let told = 0
+  for (; (res?.writableLength ?? 0) <= 1_048_576; told++) tell('filling', data)
+  return told
+}
+
+test('hello comes first, ids count up, and every event is JSON on one line', async () => {
+  const { reader, tell } = await feedsInHand()
+  const { until, text } = await reader()
+  tell('request', { path: 'a\nb' })
+  await until(/request/)
+  expect(text()).toContain('content-type: text/event-stream'.replace('content-type', 'Content-Type'))
+  expect(text()).toContain('id: 1\nevent: hello\ndata: {"now":"noon"}\n\n')
+  expect(text()).toContain('id: 2\nevent: request\ndata: {"path":"a\\nb"}\n\n')
+})
+
+test('a comment shows every fifteen seconds that the connection is alive', async () => {
+  const { reader, pulses, tell } = await feedsInHand()
+  const { until, text } = await reader()
+  pulses(14)
+  tell('request', {})
+  await until(/request/)
+  expect(text()).not.toContain('\n:\n')
+  pulses(1)
+  await until(/\n:\n/)
+})
+
+test('nothing listens and no timer runs while nobody reads', async () => {
+  const { reader, state, feeds, isPulsing } = await feedsInHand()
+  expect(isPulsing()).toBe(false)
+  const { socket } = await reader()
+  expect([state.listeners, feeds.size, isPulsing()]).toEqual([1, 1, true])
+  socket.destroy()
+  await expect.poll(() => feeds.size).toBe(0)
+  expect([state.listeners, isPulsing()]).toEqual([0, false])
+})
+
+test('HEAD is answered without a feed', async () => {
+  const { reader, feeds, state } = await feedsInHand()
+  const { text } = await reader('HEAD')
+  expect(text()).toContain('200 OK')
+  await expect.poll(() => feeds.size).toBe(0)
+  expect(state.listeners).toBe(0)
+})
+
+test('what a slow reader misses is counted, not kept, and told at its place', async () => {
+  const { reader, tell, responses } = await feedsInHand()
+  const { socket, until, text } = await reader()
+  socket.pause()
+  const told = overflow(tell, responses[0])
+  for (let n = 0; n < 1_000; n++) tell('lost', { n })
+  expect(responses[0]?.writableLength).toBeLessThan(1_048_576 + 2 * 65_536)
+  socket.resume()
+  await until(/dropped/)
+  tell('later', {})
+  await until(/later/)
+  expect(text()).toContain(`id: ${told + 2}\nevent: dropped\ndata: {"count":1000}\n\n`)
+  expect(text()).not.toContain('event: lost')
+})
+
+test('a slow reader who catches up within half a minute is not cut', async () => {
+  const { reader, tell, responses, pulses } = await feedsInHand()
+  const { socket, until } = await reader()
+  socket.pause()
+  overflow(tell, responses[0])
+  tell('lost', {})
+  pulses(29)
+  socket.resume()
+  await until(/dropped/)
+  pulses(29)
+  tell('later', {})
+  await until(/later/)
+})
+
+test('a reader who does not read for half a minute is cut', async () => {
+  const { reader, tell, responses, pulses, feeds, state } = await feedsInHand()
+  const { socket, closed } = await reader()
+  socket.pause()
+  overflow(tell, responses[0])
+  tell('lost', {})
+  pulses(30)
+  await expect.poll(() => feeds.size).toBe(0)
+  expect(state.listeners).toBe(0)
+  socket.resume()
+  await closed
+})
+
+test('a feed ends with a reason when what it is about is removed', async () => {
+  const { reader, state, pulses, feeds } = await feedsInHand()
+  const { until } = await reader()
+  state.isThere = false
+  pulses(1)
+  await until(/event: end\ndata: {"reason":"the sandbox was removed"}\n\n/)
+  await expect.poll(() => feeds.size).toBe(0)
+})
+
+test('a feed ends at once when the emulator is being closed', async () => {
+  const { reader, closing, feeds } = await feedsInHand()
+  const { until } = await reader()
+  closing.abort()
+  await until(/event: end\ndata: {"reason":"the emulator is closing"}\n\n/)
+  await expect.poll(() => feeds.size).toBe(0)
+})
+
+test('a reader who has stopped reading is cut at once when the emulator is being closed', async () => {
+  const { reader, closing, tell, responses, feeds } = await feedsInHand()
+  const { socket } = await reader()
+  socket.pause()
+  overflow(tell, responses[0])
+  tell('lost', {})
+  closing.abort()
+  expect(responses[0]?.destroyed).toBe(true)
+  await expect.poll(() => feeds.size).toBe(0)
+})
+
+test('a place that was taken for a reader who never came is free again after a second', async () => {
+  const { feeds, source, pulses, isPulsing } = await feedsInHand()
+  feeds.open(source, { gone: new AbortController().signal })
+  expect(feeds.size).toBe(1)
+  pulses(1)
+  expect([feeds.size, isPulsing()]).toEqual([0, false])
+})
+
+test('more feeds than there are places for are refused with the way out', async () => {
+  const { feeds, source, closing } = await feedsInHand()
+  const open = () => feeds.open(source, { gone: new AbortController().signal, closing: closing.signal })
+  const warnings: Error[] = []
+  const onWarning = (warning: Error) => void warnings.push(warning)
+  process.on('warning', onWarning)
+  onTestFinished(() => void process.off('warning', onWarning))
+  for (let n = 0; n < MAX_FEEDS; n++) open()
+  expect(open).toThrow(Refusal)
+  expect(open).toThrow(/^100 feeds of events are open/)
+  await new Promise(setImmediate)
+  expect(warnings).toEqual([])
+})

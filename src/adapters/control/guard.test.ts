@@ -1,0 +1,50 @@
+import type { Socket } from 'node:net'
+import { expect, test } from 'vitest'
+import { Refusal } from '../../core/errors.ts'
+import { refuseRequest } from './guard.ts'
+
+const TOKEN = 'control-0123456789'
+
+function refusalOf(authorization: string | undefined, token: string | undefined, verdict?: Refusal) {
+  const headers = authorization === undefined ? {} : { authorization }
+  return refuseRequest({ token, guard: () => verdict }, { rawHeaders: [], headers, socket: {} as Socket })
+}
+
+test.for<[name: string, authorization: string | undefined]>([
+  ['as usual', `Bearer ${TOKEN}`],
+  ['with another case of the scheme', `bearer ${TOKEN}`],
+  ['with blanks around', `Bearer   ${TOKEN}  `],
+])('the token is accepted %s', ([, authorization]) => {
+  expect(refusalOf(authorization, TOKEN)).toBeUndefined()
+})
+
+test.for<[name: string, authorization: string | undefined]>([
+  ['absent', undefined],
+  ['empty', ''],
+  ['a scheme alone', 'Bearer'],
+  ['a prefix of it', `Bearer ${TOKEN.slice(0, -1)}`],
+  ['longer', `Bearer ${TOKEN}0`],
+  ['in other case', `Bearer ${TOKEN.toUpperCase()}`],
+  ['under another scheme', `Basic ${TOKEN}`],
+  ['one of two', `Bearer ${TOKEN} other`],
+  ['one of a list', `Bearer ${TOKEN},other`],
+  ['an API key', 'Bearer live_demo_owner'],
+])('a token that is %s is refused with 401 and a way out', ([, authorization]) => {
+  const refusal = refusalOf(authorization, TOKEN)
+  expect(refusal?.code).toBe('unauthorized')
+  expect(refusal?.options.mitigation).toContain('control token')
+  expect(refusal?.options.headers).toEqual([['WWW-Authenticate', 'Bearer realm="control"']])
+  expect(refusal?.message).not.toContain(TOKEN)
+})
+
+test('without a token set, any Authorization header passes', () => {
+  expect(refusalOf(undefined, undefined)).toBeUndefined()
+  expect(refusalOf('Bearer whatever', undefined)).toBeUndefined()
+})
+
+test('host and origin are judged before the token', () => {
+  const verdict = new Refusal('forbidden', { status: 403, detail: 'Not you.' })
+  const refusal = refusalOf(`Bearer ${TOKEN}`, TOKEN, verdict)
+  expect(refusal?.code).toBe('forbidden')
+  expect(refusal?.options).toMatchObject({ status: 403, detail: 'Not you.' })
+})

@@ -1,0 +1,64 @@
+import type { IncomingMessage } from 'node:http'
+import * as z from 'zod'
+import { didYouMean } from '../../core/assumptions.ts'
+import { refuse } from '../../core/errors.ts'
+import { type Issue, type Json, pointer } from '../../core/json.ts'
+import { zodIssues } from '../../core/zod-issues.ts'
+import type { ControlHost } from './host.ts'
+import { type AnyRoute, SMALL_BODY } from './route.ts'
+
+/** A body as it came; `gone` when the client did not wait. */
+export type Received = { readonly value: Json | undefined } | 'gone'
+
+/** What a route without a body, or without parameters, takes. */
+export const nothing = () => z.strictObject({}).prefault({})
+
+/** Reads the body of a request, where the route has any use for one. Refuses everything but JSON. */
+export async function receive(host: ControlHost, route: AnyRoute, req: IncomingMessage): Promise<Received> {
+  if (route.method === 'GET' || !announced(req)) return { value: undefined }
+  const type = req.headers['content-type']
+  // Other types, those of HTML forms above all, can be sent by a foreign page without asking.
+  if (!/^application\/json[ \t]*(;|$)/i.test(type ?? '')) {
+    refuse('unsupported_media_type', {
+      detail:
+        type === undefined
+          ? 'The body has no Content-Type.'
+          : 'The Content-Type of the body is not application/json.',
+    })
+  }
+  const body = await host.readJson(req, route.bounds ?? SMALL_BODY)
+  if (body === undefined) return 'gone'
+  if (body.kind === 'refused') throw body.refusal
+  return { value: body.kind === 'json' ? body.value : undefined }
+}
+
+/** Checks a value against a schema. What is wrong is added to the issues; unknown members are told the nearest known one. */
+export function check(schema: z.ZodType, value: unknown, at: string, issues: Issue[]): unknown {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const known = membersOf(schema)
+  const names = new Map(unknownMembers(result.error).map((name) => [at + pointer(name), name]))
+  for (const issue of zodIssues(result.error, at)) {
+    const name = names.get(issue.pointer)
+    if (name === undefined) issues.push(value === undefined ? NO_BODY : issue)
+    else issues.push({ ...issue, detail: `${issue.detail}.${didYouMean(name, known)}` })
+  }
+  return undefined
+}
+
+const NO_BODY: Issue = { pointer: '', detail: 'a JSON body is required' }
+
+function announced(req: IncomingMessage): boolean {
+  return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
+}
+
+function unknownMembers(error: z.ZodError): string[] {
+  return error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys : [],
+  )
+}
+
+function membersOf(schema: z.ZodType): string[] {
+  if (schema instanceof z.ZodPrefault) return membersOf(schema.unwrap() as z.ZodType)
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
+}

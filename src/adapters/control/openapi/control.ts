@@ -1,0 +1,122 @@
+import type { Settings } from '../../../core/assumptions.ts'
+import type { JsonObject } from '../../../core/json.ts'
+import { NAME_PATTERN, NAME_RULE } from '../../../core/sandboxes/origin.ts'
+import { DEFAULT_SANDBOX } from '../../../core/sandboxes/sandboxes.ts'
+import type { ControlHost } from '../host.ts'
+import { type AnyRoute, BASE, SMALL_BODY } from '../route.ts'
+import {
+  fieldError,
+  jsonBody,
+  pathParameters,
+  pathsOf,
+  queryParameters,
+  ref,
+  standardError,
+} from './parts.ts'
+
+/** The control interface in OpenAPI 3.1, generated from its routes under the settings in force. */
+export function controlDocument(
+  routes: readonly AnyRoute[],
+  settings: Settings,
+  { version, contract, token }: Pick<ControlHost, 'version' | 'contract' | 'token'>,
+): JsonObject {
+  const isLocked = token !== undefined
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: `Emulator of the ${contract.title}: control interface`,
+      version,
+      description: `The emulated interface has the version ${contract.version}. ${CHOICE}`,
+    },
+    servers: [
+      { url: BASE, description: 'The sandbox that the header names, otherwise the default one.' },
+      {
+        url: `/@{sandbox}${BASE}`,
+        description: 'The sandbox that the path names.',
+        variables: { sandbox: { default: DEFAULT_SANDBOX, description: NAME } },
+      },
+    ],
+    ...(isLocked ? { security: [{ token: [] }] } : {}),
+    paths: pathsOf(routes.map((route) => ({ ...route, item: itemOf(route, settings, isLocked) }))),
+    components: {
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', description: 'The control token. Not an API key.' },
+      },
+      parameters: { Sandbox: SANDBOX },
+      responses: Object.fromEntries(Object.values(REFUSALS).map((each) => [each.name, refused(each.when)])),
+      schemas: { StandardError: standardError, FieldError: fieldError },
+    },
+  }
+}
+
+const NAME = `Name of a sandbox: ${NAME_RULE}.`
+
+const CHOICE =
+  'A request is about the sandbox that its path names, otherwise about the one that its header X-Emulator-Sandbox names, otherwise about the default one. A sandbox is made when it is first named.'
+
+const SANDBOX: JsonObject = {
+  name: 'X-Emulator-Sandbox',
+  in: 'header',
+  required: false,
+  description: `The sandbox that the request is about, where the path names none. ${NAME}`,
+  schema: { type: 'string', pattern: NAME_PATTERN.source, default: DEFAULT_SANDBOX },
+}
+
+function itemOf(route: AnyRoute, settings: Settings, isLocked: boolean): JsonObject {
+  const { name, method, summary, path, query, body, withoutSandbox, probe, bounds = SMALL_BODY } = route
+  return {
+    operationId: name,
+    summary,
+    tags: [name.split('.')[0] ?? name],
+    ...(isLocked && probe === true ? { security: [] } : {}),
+    parameters: [
+      ...pathParameters(path),
+      ...queryParameters(query?.()),
+      ...(withoutSandbox === true ? [] : [ref('parameters', 'Sandbox')]),
+    ],
+    // An intervention that only looks declares a body, too; GET has none.
+    ...(body === undefined || method === 'GET'
+      ? {}
+      : { requestBody: { description: `At most ${bounds.bytes} bytes.`, ...jsonBody(body(settings)) } }),
+    responses: { ...done(route), ...refusals(route, isLocked) },
+  }
+}
+
+function done({ success = [200], answers, media = 'application/json' }: AnyRoute): JsonObject {
+  const schema = media === 'application/json' ? { type: 'object' } : { type: 'string' }
+  const answer = { description: answers, content: { [media]: { schema } } }
+  return Object.fromEntries(
+    success.map((status) => [String(status), status === 204 ? { description: answers } : answer]),
+  )
+}
+
+const REFUSALS = {
+  400: { name: 'BadRequest', when: 'The request is malformed, or breaks a rule of its fields.' },
+  401: { name: 'Unauthorized', when: 'The control token is missing or wrong.' },
+  403: { name: 'Forbidden', when: 'The request comes under a foreign Host, or from a foreign page.' },
+  404: { name: 'NotFound', when: 'There is nothing of that name or id.' },
+  409: { name: 'Conflict', when: 'The sandbox is in a state that rules this out.' },
+  413: { name: 'PayloadTooLarge', when: 'The body is larger than the route takes.' },
+  415: { name: 'UnsupportedMediaType', when: 'The body is not JSON.' },
+  default: { name: 'Refused', when: 'Any other refusal; nothing has changed.' },
+} as const
+
+// What can be told from the declaration alone; a route's own refusals are covered by `default`.
+function refusals({ method, path, probe, withoutSandbox }: AnyRoute, isLocked: boolean): JsonObject {
+  const present: Readonly<Record<keyof typeof REFUSALS, boolean>> = {
+    400: true,
+    401: isLocked && probe !== true,
+    403: true,
+    404: path.includes('{'),
+    409: withoutSandbox !== true,
+    413: method !== 'GET',
+    415: method !== 'GET',
+    default: true,
+  }
+  const entries = Object.entries(REFUSALS).filter(([status]) => present[status as keyof typeof present])
+  return Object.fromEntries(entries.map(([status, { name }]) => [status, ref('responses', name)]))
+}
+
+function refused(description: string): JsonObject {
+  return { description, content: { 'application/json': { schema: ref('schemas', 'StandardError') } } }
+}

@@ -1,0 +1,99 @@
+import * as z from 'zod'
+import type { JsonObject } from '../../../core/json.ts'
+import { paramNames } from '../route.ts'
+
+/** What a documented part is referred to by. */
+export const ref = (kind: 'headers' | 'parameters' | 'responses' | 'schemas', name: string): JsonObject => ({
+  $ref: `#/components/${kind}/${name}`,
+})
+
+/** A zod schema as JSON Schema 2020-12, which is what OpenAPI 3.1 speaks. What JSON Schema cannot say stays open. */
+export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
+  return rest as JsonObject
+}
+
+/** The parameters of a path template. */
+export function pathParameters(path: string): JsonObject[] {
+  return paramNames(path).map((name) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string', minLength: 1 },
+  }))
+}
+
+/** The members of a query schema as parameters. */
+export function queryParameters(schema: z.ZodType | undefined): JsonObject[] {
+  if (schema === undefined) return []
+  const { properties, required } = jsonSchema(schema, 'input')
+  const needed: readonly unknown[] = Array.isArray(required) ? required : []
+  return Object.entries((properties ?? {}) as JsonObject).map(([name, member]) => {
+    const { description, ...schema } = member as JsonObject
+    const required = needed.includes(name)
+    return { name, in: 'query', required, ...(description === undefined ? {} : { description }), schema }
+  })
+}
+
+/** A request body of JSON. */
+export function jsonBody(schema: z.ZodType): JsonObject {
+  const required = !schema.safeParse(undefined).success
+  return { required, content: { 'application/json': { schema: jsonSchema(schema, 'input') } } }
+}
+
+/** Operations by path and method, as OpenAPI groups them. */
+export function pathsOf(
+  entries: Iterable<{ readonly path: string; readonly method: string; readonly item: JsonObject }>,
+): JsonObject {
+  const paths = new Map<string, JsonObject>()
+  for (const { path, method, item } of entries) {
+    paths.set(path, { ...paths.get(path), [method.toLowerCase()]: item })
+  }
+  return Object.fromEntries(paths)
+}
+
+/** The standard error body. Specification: Errors / Standard error body. */
+export const standardError: JsonObject = {
+  type: 'object',
+  required: ['status_code', 'error', 'message', 'retryable', 'details'],
+  properties: {
+    status_code: { type: 'integer', description: 'The HTTP status.' },
+    statusCode: { type: 'integer', deprecated: true, description: 'The same as status_code.' },
+    error: { type: 'string', description: 'The code of the error.' },
+    message: { type: 'string' },
+    mitigation: { type: 'string', description: 'The way out.' },
+    retryable: { type: 'boolean', description: 'Whether a later try can succeed.' },
+    details: {
+      type: 'object',
+      properties: {
+        reason: { type: 'string' },
+        errors: { type: 'array', items: { $ref: '#/components/schemas/FieldError' } },
+      },
+    },
+  },
+}
+
+/** One member that is wrong. */
+export const fieldError: JsonObject = {
+  type: 'object',
+  required: ['pointer', 'detail'],
+  properties: {
+    pointer: { type: 'string', description: 'JSON Pointer (RFC 6901) into the body, or below /query.' },
+    detail: { type: 'string' },
+    custom_id: { type: 'string', description: 'The item that the pointer leads into.' },
+  },
+}
+
+/** Problem details (RFC 9457). Specification: Errors / Batch prediction errors. */
+export const problemDetails: JsonObject = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'detail', 'instance'],
+  properties: {
+    type: { type: 'string', format: 'uri-reference' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    instance: { type: 'string', format: 'uri-reference' },
+    errors: { type: 'array', items: { $ref: '#/components/schemas/FieldError' } },
+  },
+}

@@ -1,0 +1,160 @@
+import type { Settings } from '../../../core/assumptions.ts'
+import { type ErrorCode, errorFacts, Refusal } from '../../../core/errors.ts'
+import type { JsonObject } from '../../../core/json.ts'
+import { type AnyOperation, makeInput, type Service } from '../../../core/operation.ts'
+import {
+  fieldError,
+  jsonBody,
+  jsonSchema,
+  pathParameters,
+  pathsOf,
+  problemDetails,
+  queryParameters,
+  ref,
+  standardError,
+} from './parts.ts'
+
+/**
+ * The emulated API in OpenAPI 3.1, generated from its declared operations under the settings in force.
+ * `x-contract: false` marks an operation that the specification names without a contract, `x-beta` one that it marks as beta.
+ */
+export function workspaceDocument(
+  service: Service,
+  settings: Settings,
+  contract: { readonly title: string; readonly version: string },
+): JsonObject {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: contract.title,
+      version: contract.version,
+      description: 'As emulated locally, under the settings in force.',
+    },
+    servers: [{ url: '/v1' }],
+    security: [{ bearer: [] }],
+    paths: pathsOf(
+      [...service.operations.values()].map((operation) => ({
+        path: operation.path,
+        method: operation.method,
+        item: itemOf(operation, settings),
+      })),
+    ),
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'A user-scoped key or a service key.' },
+      },
+      headers: HEADERS,
+      schemas: { StandardError: standardError, Problem: problemDetails, FieldError: fieldError },
+    },
+  }
+}
+
+function itemOf(operation: AnyOperation, settings: Settings): JsonObject {
+  const { name, summary, section, path, contract, beta, idempotent } = operation
+  const { query, body } = makeInput(operation, settings)
+  return {
+    operationId: name,
+    summary,
+    description: `Specification: ${section}.`,
+    tags: [name.split('.')[0] ?? name],
+    ...(contract ? {} : { 'x-contract': false }),
+    ...(beta === true ? { 'x-beta': true } : {}),
+    parameters: [
+      ...pathParameters(path),
+      ...queryParameters(query),
+      ...(idempotent === true ? [IDEMPOTENCY_KEY] : []),
+    ],
+    ...(body === undefined ? {} : { requestBody: jsonBody(body) }),
+    responses: { ...success(operation, settings), ...errors(operation, settings, body !== undefined) },
+  }
+}
+
+function success({ success, answer, media, contract }: AnyOperation, settings: Settings): JsonObject {
+  const status = typeof success === 'number' ? success : settings.get(success)
+  const headers = quota(false)
+  if (status === 204) return { 204: { description: 'Done. There is no body.', headers } }
+  const schema = answer === undefined ? {} : jsonSchema(answer(settings), 'output')
+  const description = contract ? 'Success.' : 'Success; the specification does not show the body.'
+  return { [status]: { description, headers, content: { [media ?? 'application/json']: { schema } } } }
+}
+
+function errors(operation: AnyOperation, settings: Settings, hasBody: boolean): JsonObject {
+  const byStatus = new Map<number, string[]>()
+  for (const code of codesOf(operation, hasBody)) {
+    const { kind, status } = errorFacts(new Refusal(code, { detail: '' }), settings)
+    byStatus.set(status, [...(byStatus.get(status) ?? []), `${kind.title} (${code})`])
+  }
+  const content = contentOf(operation)
+  const answers = [...byStatus].map(([status, titles]) => {
+    const headers = quota(status === 429)
+    return [String(status), { description: `${titles.join(', ')}.`, headers, content }] as const
+  })
+  return {
+    ...Object.fromEntries(answers),
+    default: { description: 'Any other error, in the same form.', headers: quota(false), content },
+  }
+}
+
+// What can be told from the declaration alone; an operation's own refusals are covered by `default`.
+function codesOf(
+  { path, principal, idempotent, contract, missingOrForbidden }: AnyOperation,
+  hasBody: boolean,
+): ErrorCode[] {
+  return [
+    'unauthorized',
+    ...(missingOrForbidden === undefined ? (['forbidden'] as const) : []),
+    'rate_limit_exceeded',
+    'validation_failed',
+    ...(path.includes('{') ? (['not_found'] as const) : []),
+    ...(hasBody ? (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const) : []),
+    ...(principal === undefined ? [] : [principal.code]),
+    ...(idempotent === true ? (['idempotency_key_reused'] as const) : []),
+    ...(contract ? [] : (['emulator_contract_unspecified'] as const)),
+  ]
+}
+
+function contentOf({ errorFormat }: AnyOperation): JsonObject {
+  return errorFormat === 'problem'
+    ? { 'application/problem+json': { schema: ref('schemas', 'Problem') } }
+    : { 'application/json': { schema: ref('schemas', 'StandardError') } }
+}
+
+const IDEMPOTENCY_KEY: JsonObject = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'The same key with the same body gives the first answer again, for 24 hours.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+}
+
+const integer = (description: string): JsonObject => ({
+  description,
+  required: true,
+  schema: { type: 'integer', minimum: 0 },
+})
+
+const HEADERS: JsonObject = {
+  'X-RateLimit-Limit': integer('Requests that the window admits.'),
+  'X-RateLimit-Remaining': integer('Requests that it still admits.'),
+  'X-RateLimit-Reset': integer('Unix epoch second at which a place becomes free.'),
+  'Retry-After': {
+    description: 'Whole seconds to wait; present when nothing remains.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+  'X-Emulator-Request-Id': {
+    description: 'The id of the request in the request log of the emulator.',
+    schema: { type: 'string' },
+  },
+  'X-Emulator-Assumed': {
+    description: 'Ids of the assumptions that status or body rest on, separated by commas.',
+    schema: { type: 'string' },
+  },
+}
+
+// A 429 always says how long to wait; elsewhere the same header may stand when the last place was taken.
+function quota(limited: boolean): JsonObject {
+  const all = Object.keys(HEADERS).map((name) => [name, ref('headers', name)] as const)
+  if (!limited) return Object.fromEntries(all)
+  const wait: JsonObject = { ...(HEADERS['Retry-After'] as JsonObject), required: true }
+  return { ...Object.fromEntries(all), 'Retry-After': wait }
+}

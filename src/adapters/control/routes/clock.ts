@@ -1,0 +1,156 @@
+import * as z from 'zod'
+import { refuse, refuseInvalid } from '../../../core/errors.ts'
+import { duration, intBetween, timestamp } from '../../../core/fields.ts'
+import type { AnyMilestone, Service } from '../../../core/operation.ts'
+import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
+import type { AdvanceTarget } from '../../../core/time/advance.ts'
+import { advance } from '../../../core/time/advance.ts'
+import { END_OF_TIME, FASTEST } from '../../../core/time/clock.ts'
+import { formatInstant, parseDuration } from '../../../core/time/instant.ts'
+import { runDueEvents } from '../../../core/time/run-events.ts'
+import { MAX_EVENTS, MAX_EVENTS_AT_ONE_INSTANT, type ScheduledEvent } from '../../../core/time/scheduler.ts'
+import { route } from '../route.ts'
+
+const change = () =>
+  z.strictObject({
+    now: timestamp().optional(),
+    rate: z
+      .number()
+      .refine((value) => value >= 0 && value <= FASTEST, {
+        error: `must be 0 (stands still) to ${FASTEST} virtual seconds per real second`,
+      })
+      .meta({ minimum: 0, maximum: FASTEST })
+      .optional(),
+    skip_on_poll: z.boolean().optional(),
+  })
+
+const givenTarget = (milestones: readonly AnyMilestone[]) => {
+  const goals = milestones.map((each) => each.schema())
+  return z
+    .strictObject({
+      by: duration().optional(),
+      to: timestamp().optional(),
+      steps: intBetween(1, MAX_EVENTS_AT_ONE_INSTANT).optional(),
+      ...(goals.length > 0 && { until: (goals.length === 1 ? goals[0] : z.union(goals))?.optional() }),
+      max_events: intBetween(1, MAX_EVENTS_AT_ONE_INSTANT).optional().meta({ default: MAX_EVENTS }),
+    })
+    .refine(({ max_events: _, ...target }) => Object.keys(target).length === 1, {
+      error:
+        'must have exactly one of by (a duration), to (an instant), steps (a number of events) and until (a goal)',
+    })
+}
+
+/** The virtual clock of the sandbox. */
+export const clockRoutes = ({ milestones }: Service) =>
+  [
+    route({
+      name: 'clock.show',
+      method: 'GET',
+      path: '/clock',
+      summary: 'Show the virtual clock and the next event',
+      answers:
+        'The instant, the rate, by how many virtual milliseconds the clock is behind because more is due than has run, and what happens next.',
+      handle: ({ sandbox }) => ({ body: clockOf(sandbox) }),
+    }),
+    route({
+      name: 'clock.change',
+      method: 'PATCH',
+      path: '/clock',
+      summary: 'Change how time passes, or move the clock forward',
+      answers: 'The clock afterwards.',
+      settles: true,
+      body: change,
+      handle: async ({ host, sandbox, gone, body: { now, ...passing } }) => {
+        if (now === undefined) runDueEvents(sandbox)
+        else await moveTo(sandbox, now, AbortSignal.any([gone, host.closing]))
+        if (Object.keys(passing).length > 0) sandbox.setClock(passing)
+        return { body: clockOf(sandbox) }
+      },
+    }),
+    route({
+      name: 'clock.advance',
+      method: 'POST',
+      path: '/clock/advance',
+      summary: 'Let time pass, every event that falls due happen and its webhooks be delivered',
+      answers:
+        'A result: what happened, in order, the first 1,000 events one by one and the others by kind in omitted. With stopped: "limit", max_events have run and time has come no further than to.',
+      settles: true,
+      body: () => givenTarget(milestones),
+      handle: async ({ host, sandbox, gone, body: { max_events: maxEvents = MAX_EVENTS, ...target } }) => {
+        const limits = { maxEvents, signal: AbortSignal.any([gone, host.closing]) }
+        return { body: await advance(sandbox, targetOf(target, milestones), limits) }
+      },
+    }),
+    route({
+      name: 'clock.horizon',
+      method: 'GET',
+      path: '/clock/horizon',
+      summary: 'List every future event',
+      answers: 'The events in the order in which they will happen.',
+      handle: ({ sandbox }) => ({
+        body: { object: 'list', data: sandbox.scheduler.horizon().map(eventOf) },
+      }),
+    }),
+  ] as const
+
+// What this answers has no place for half of the way.
+async function moveTo(sandbox: Sandbox, now: string, signal: AbortSignal): Promise<void> {
+  const limits = { maxEvents: MAX_EVENTS, signal }
+  const { stopped, to } = await advance(sandbox, toInstant(Date.parse(now), '/now'), limits)
+  if (stopped === undefined) return
+  refuse('conflict', {
+    detail: `More than ${MAX_EVENTS} events are due up to ${now}. The clock is at ${to}.`,
+    mitigation: `POST /__emulator/clock/advance {"to": "${now}"} goes on; repeat it as long as it answers stopped: "limit".`,
+  })
+}
+
+function clockOf(sandbox: Sandbox) {
+  const next = sandbox.scheduler.peek()
+  return {
+    now: formatInstant(sandbox.clock.now),
+    rate: sandbox.clock.rate,
+    skip_on_poll: sandbox.skipsOnPoll,
+    lag_ms: sandbox.lag,
+    next: next === undefined ? null : eventOf(next),
+  }
+}
+
+function eventOf({ due_at, kind, ref, urgency, description }: ScheduledEvent) {
+  return { at: due_at, kind, ref, urgency, description }
+}
+
+interface GivenTarget {
+  readonly by?: string | undefined
+  readonly to?: string | undefined
+  readonly steps?: number | undefined
+  readonly until?: unknown
+}
+
+// The schema leaves one member, and has read it before.
+function targetOf({ by, to, steps, until }: GivenTarget, milestones: readonly AnyMilestone[]): AdvanceTarget {
+  if (steps !== undefined) return { steps }
+  if (to !== undefined) return toInstant(Date.parse(to), '/to')
+  if (by !== undefined) return { to: (now) => reachable(now, now + (parseDuration(by) ?? 0), '/by') }
+  const milestone = milestones.find(({ name }) => Object.hasOwn(until as object, name)) as AnyMilestone
+  return { until: { milestone, goal: until } }
+}
+
+function toInstant(instant: number, at: string): AdvanceTarget {
+  return { to: (now) => reachable(now, instant, at) }
+}
+
+function reachable(now: number, instant: number, at: string): number {
+  if (instant > END_OF_TIME) {
+    refuseInvalid([
+      { pointer: at, detail: `leads past the last instant there is, ${formatInstant(END_OF_TIME)}` },
+    ])
+  }
+  if (instant < now) {
+    refuse('conflict', {
+      detail: `The clock stands at ${formatInstant(now)} and cannot go back to ${formatInstant(instant)}.`,
+      mitigation:
+        'POST /__emulator/reset with {"clock": "<instant>"} starts the sandbox again at any instant; restoring a snapshot goes back to when it was saved.',
+    })
+  }
+  return instant
+}

@@ -1,0 +1,47 @@
+import { refuse } from '../../../core/errors.ts'
+import { traceOf } from '../../../core/explain/trace.ts'
+import type { RequestLog } from '../../../core/log/request-log.ts'
+import { route } from '../route.ts'
+
+/** Why a request was answered as it was. */
+export const explainRoutes = [
+  route({
+    name: 'requests.explain',
+    method: 'GET',
+    path: '/explain/{request_id}',
+    summary: 'Explain one API request by the id in its X-Emulator-Request-Id, of whichever sandbox',
+    answers:
+      'The whole way of the request: what each step saw, what it changed, and what the answer rests on.',
+    handle: async ({ host, params }) => {
+      const { name, number } = partsOf(params.request_id)
+      const { sandbox } = await host.sandboxes.find(name)
+      const entry =
+        sandbox.log.find(params.request_id) ?? refuseUnknown(sandbox.log, params.request_id, number)
+      return { body: traceOf(sandbox, entry) }
+    },
+  }),
+] as const
+
+/** `default-000042` is request 42 of the sandbox `default`. */
+function partsOf(id: string): { readonly name: string; readonly number: number } {
+  const [, name, digits] = /^(.+)-(\d{6,})$/.exec(id) ?? []
+  if (name !== undefined) return { name, number: Number(digits) }
+  return refuse('not_found', {
+    detail: `"${id}" is no id of a request; one is made of the name of a sandbox and a number, such as default-000042.`,
+    mitigation:
+      'Take it from the header X-Emulator-Request-Id of an answer, or from GET /__emulator/requests.',
+  })
+}
+
+function refuseUnknown({ requests, dropped, capacity }: RequestLog, id: string, number: number): never {
+  if (number === 0 || number > requests) {
+    return refuse('not_found', {
+      detail: `There has been no request ${id}: the sandbox has seen ${requests} since it began, or began again.`,
+      mitigation: 'GET /__emulator/requests lists those that the log has.',
+    })
+  }
+  return refuse('not_found', {
+    detail: `The request ${id} is not in the log any more. It keeps the newest ${capacity} since the emulator was started or the log was emptied, and has dropped ${dropped} of those.`,
+    mitigation: 'Explain a request soon after it was made.',
+  })
+}

@@ -1,0 +1,201 @@
+import * as z from 'zod'
+import { didYouMean } from '../../../core/assumptions.ts'
+import { refuse, refuseInvalid } from '../../../core/errors.ts'
+import { arm, checkDraft, disarm, MAX_RULES, rearm, rewrite, ruleNamed } from '../../../core/faults/arm.ts'
+import type { FaultDraft } from '../../../core/faults/draft.ts'
+import { ALL_PRESETS, type Preset } from '../../../core/faults/preset.ts'
+import type { FaultRule } from '../../../core/faults/rule.ts'
+import { ruleSchemas } from '../../../core/faults/schema/rule.ts'
+import { type Standing, standingOf } from '../../../core/faults/standing.ts'
+import { anyObject } from '../../../core/fields.ts'
+import type { Json, JsonObject } from '../../../core/json.ts'
+import { mergePatch } from '../../../core/json.ts'
+import type { Scope, Service } from '../../../core/operation.ts'
+import { change } from '../../../core/sandboxes/change.ts'
+import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
+import { either, form } from '../../../core/strict-input.ts'
+import { formatInstant } from '../../../core/time/instant.ts'
+import { route } from '../route.ts'
+
+/** Fault rules, their counters, and the presets that they can be made of. */
+export const faultRoutes = (service: Service) =>
+  [
+    route({
+      name: 'faults.list',
+      method: 'GET',
+      path: '/faults',
+      summary: 'List the fault rules in the order in which they are asked, and what they have counted',
+      answers:
+        'Every rule with its matches, its fires and its counters; never_fired has the ids of the rest.',
+      handle: ({ sandbox }) => {
+        const data = sandbox.faults.rules.map((rule) => viewOf(sandbox, rule))
+        return { body: { object: 'list', data, never_fired: neverFired(data) } }
+      },
+    }),
+    route({
+      name: 'faults.arm',
+      method: 'POST',
+      path: '/faults',
+      summary:
+        'Arm a fault rule, or a list of them, all or none: a composition, or a preset and what differs',
+      answers: 'The rule, or a list of them, as they are armed.',
+      success: [201],
+      body: (settings) => {
+        const { draft } = ruleSchemas(service, settings)
+        return either<FaultDraft | readonly FaultDraft[]>(
+          'must be a rule or a list of rules',
+          form.object(draft),
+          form.list(z.array(draft).min(1).max(MAX_RULES)),
+        )
+      },
+      handle: ({ sandbox, body }) => {
+        const { result } = change(sandbox, (scope) =>
+          asList(body).map((draft) => armed(sandbox, scope, draft)),
+        )
+        const data = result.map((rule) => viewOf(sandbox, rule))
+        return {
+          status: 201,
+          body: Array.isArray(body) ? { object: 'list' as const, data } : (data[0] as FaultView),
+        } // one draft, one rule
+      },
+    }),
+    route({
+      name: 'faults.clear',
+      method: 'DELETE',
+      path: '/faults',
+      summary: 'Remove every fault rule, and let go of the connections that they hold',
+      answers: 'The ids of the rules, and which of them never fired.',
+      handle: ({ sandbox }) => {
+        const data = sandbox.faults.rules.map((rule) => viewOf(sandbox, rule))
+        change(sandbox, (scope) => {
+          for (const { id } of data) disarm(scope, id)
+        })
+        sandbox.faults.release()
+        return { body: { removed: data.map(({ id }) => id), never_fired: neverFired(data) } }
+      },
+    }),
+    route({
+      name: 'faults.presets',
+      method: 'GET',
+      path: '/faults/presets',
+      summary: 'List the presets, what each is made of, and the magic values of requests',
+      answers: 'Every preset with the body that arms it, and magic_values, which need no rule.',
+      handle: ({ sandbox: { options } }) => ({
+        body: {
+          object: 'list',
+          data: [...service.presets.values()].map(presetView),
+          magic_values: options.strict ? [] : service.magic.map(({ actionsOf: _, ...value }) => value),
+        },
+      }),
+    }),
+    route({
+      name: 'faults.preset',
+      method: 'GET',
+      path: '/faults/presets/{name}',
+      summary: 'Show one preset',
+      answers: 'What it is made of, and the body that arms it.',
+      handle: ({ params: { name } }) => ({
+        body: presetView(service.presets.get(name) ?? refuseUnknownPreset(service, name)),
+      }),
+    }),
+    route({
+      name: 'faults.show',
+      method: 'GET',
+      path: '/faults/{id}',
+      summary: 'Show one fault rule and what it has counted',
+      answers: 'The rule.',
+      handle: ({ sandbox, params }) => ({
+        body: viewOf(sandbox, ruleNamed({ tx: sandbox.store.begin() }, params.id)),
+      }),
+    }),
+    route({
+      name: 'faults.change',
+      method: 'PATCH',
+      path: '/faults/{id}',
+      summary: 'Change members of a fault rule by a merge patch (RFC 7396); its counters go on',
+      answers: 'The rule.',
+      body: anyObject,
+      handle: ({ sandbox, params, body }) => {
+        const rule = ruleNamed({ tx: sandbox.store.begin() }, params.id)
+        const draft = changed(sandbox, rule, body as JsonObject)
+        const { result } = change(sandbox, (scope) => rewrite(scope, service, rule, draft))
+        return { body: viewOf(sandbox, result) }
+      },
+    }),
+    route({
+      name: 'faults.reset',
+      method: 'POST',
+      path: '/faults/{id}/reset',
+      summary: 'Begin a fault rule again: its counters at 0, its time to live from now on',
+      answers: 'The rule.',
+      handle: ({ sandbox, params }) => {
+        const rule = ruleNamed({ tx: sandbox.store.begin() }, params.id)
+        const { result } = change(sandbox, (scope) => rearm(scope, rule, wallOf(sandbox)))
+        return { body: viewOf(sandbox, result) }
+      },
+    }),
+    route({
+      name: 'faults.remove',
+      method: 'DELETE',
+      path: '/faults/{id}',
+      summary: 'Remove one fault rule, and let go of the connections that it holds',
+      answers: 'The rule as it stood.',
+      handle: ({ sandbox, params }) => {
+        const view = viewOf(sandbox, ruleNamed({ tx: sandbox.store.begin() }, params.id))
+        change(sandbox, (scope) => disarm(scope, view.id))
+        return { body: view }
+      },
+    }),
+  ] as const
+
+/** A rule and what it has counted. */
+export type FaultView = FaultRule & Standing
+
+function viewOf({ store, clock }: Sandbox, rule: FaultRule): FaultView {
+  return { ...rule, ...standingOf(store, rule, clock.now) }
+}
+
+function neverFired(rules: readonly FaultView[]): string[] {
+  return rules.filter(({ fired }) => fired === 0).map(({ id }) => id)
+}
+
+function asList(body: FaultDraft | readonly FaultDraft[]): readonly FaultDraft[] {
+  return Array.isArray(body) ? body : [body as FaultDraft]
+}
+
+function armed(sandbox: Sandbox, scope: Scope, draft: FaultDraft): FaultRule {
+  return arm(scope, sandbox.service, draft, 'control', wallOf(sandbox))
+}
+
+function wallOf({ options }: Sandbox): string {
+  return formatInstant(options.host())
+}
+
+function refuseUnknownPreset({ presets }: Service, name: string): never {
+  return refuse('not_found', {
+    detail: `There is no preset "${name}".${didYouMean(name, [...presets.keys()])}`,
+    mitigation: ALL_PRESETS,
+  })
+}
+
+/** What of a rule is its writer's; the rest is how it came to be armed. */
+const WRITTEN = ['description', 'match', 'when', 'do', 'actions', 'priority', 'then', 'times', 'ttl'] as const
+
+function changed({ service, settings }: Sandbox, rule: FaultRule, patch: JsonObject): FaultDraft {
+  refuseInvalid(
+    ['id', 'preset'].flatMap((name) =>
+      Object.hasOwn(patch, name)
+        ? [{ pointer: `/${name}`, detail: 'cannot be changed; remove the rule and arm another' }]
+        : [],
+    ),
+  )
+  const written = WRITTEN.filter((name) => rule[name] !== null).map((name) => [name, rule[name]] as const)
+  const raw = mergePatch(Object.fromEntries(written) as unknown as Json, patch)
+  const checked = checkDraft(raw, service, settings)
+  refuseInvalid('issues' in checked ? checked.issues : [])
+  return (checked as { draft: FaultDraft }).draft // otherwise there were issues
+}
+
+function presetView({ name, family, description, ...rest }: Preset) {
+  return { name, family, description, ...rest, example: { preset: name } }
+}

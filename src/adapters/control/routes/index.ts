@@ -1,0 +1,48 @@
+import type { Service } from '../../../core/operation.ts'
+import type { AnyRoute } from '../route.ts'
+import { aboutRoutes } from './about.ts'
+import { assumptionRoutes } from './assumptions.ts'
+import { clockRoutes } from './clock.ts'
+import { eventRoutes } from './events.ts'
+import { explainRoutes } from './explain.ts'
+import { faultRoutes } from './faults.ts'
+import { interventionRoutes } from './interventions.ts'
+import { limitRoutes } from './limits.ts'
+import { recordRoutes } from './records.ts'
+import { referenceRoutes } from './reference.ts'
+import { requestCheckRoutes } from './request-checks.ts'
+import { requestRoutes } from './requests.ts'
+import { sandboxRoutes } from './sandboxes.ts'
+import { scenarioRoutes } from './scenarios.ts'
+import { snapshotRoutes } from './snapshots.ts'
+import { stateRoutes } from './state.ts'
+import { stubRoutes } from './stubs.ts'
+
+/** The routes of the control interface itself, each with the types of what it takes and answers. */
+const ownRoutes = (service: Service) =>
+  [
+    ...aboutRoutes,
+    ...clockRoutes(service),
+    ...sandboxRoutes,
+    ...snapshotRoutes,
+    ...stateRoutes,
+    ...recordRoutes,
+    ...requestRoutes,
+    ...requestCheckRoutes(service),
+    ...explainRoutes,
+    ...eventRoutes,
+    ...limitRoutes,
+    ...stubRoutes(service),
+    ...scenarioRoutes,
+    ...faultRoutes(service),
+    ...assumptionRoutes,
+    ...referenceRoutes,
+  ] as const
+
+/** One of the routes of the control interface itself. */
+export type OwnRoute = ReturnType<typeof ownRoutes>[number]
+
+/** Every route of the control interface: its own, and the interventions that the service's resources declare. */
+export function controlRoutes(service: Service): readonly AnyRoute[] {
+  return [...ownRoutes(service), ...interventionRoutes(service)]
+}

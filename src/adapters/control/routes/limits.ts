@@ -1,0 +1,142 @@
+import * as z from 'zod'
+import { didYouMean } from '../../../core/assumptions.ts'
+import { limitClock, limitOverrides, pathKey } from '../../../core/core-assumptions.ts'
+import { refuse, refuseInvalid } from '../../../core/errors.ts'
+import { intBetween, nonEmptyText } from '../../../core/fields.ts'
+import type { JsonObject } from '../../../core/json.ts'
+import type { AnyOperation } from '../../../core/operation.ts'
+import { type ApiKey, apiKeys, teamspaceHeader } from '../../../core/request/auth.ts'
+import type { Limit, SavedWindow } from '../../../core/request/rate-limiter.ts'
+import { setSettings } from '../../../core/sandboxes/change.ts'
+import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
+import { formatInstant } from '../../../core/time/instant.ts'
+import { operationOf } from '../rate-windows.ts'
+import { route } from '../route.ts'
+
+const override = () =>
+  z.strictObject({ limit: intBetween(1, 100_000), window_s: intBetween(1, 86_400).default(60) })
+
+const filling = () =>
+  z.strictObject({ remaining: intBetween(0, 100_000), teamspace_id: nonEmptyText().optional() })
+
+/** Rate limits and the windows that they are counted in. */
+export const limitRoutes = [
+  route({
+    name: 'limits.list',
+    method: 'GET',
+    path: '/limits',
+    summary: 'List the rate windows that hold requests, and the limits that differ from the default',
+    answers: 'Every window: key, operation, limit, use, oldest request, and when a place becomes free.',
+    handle: ({ sandbox }) => ({
+      body: {
+        object: 'list',
+        data: sandbox.limiter.save().flatMap(({ id }) => windowOf(sandbox, id)),
+        overrides: sandbox.settings.get(limitOverrides),
+        enforced: sandbox.options.enforceLimits,
+        clock: sandbox.settings.get(limitClock),
+      },
+    }),
+  }),
+  route({
+    name: 'limits.set',
+    method: 'PUT',
+    path: '/limits/{operation}',
+    summary: 'Give an operation a limit of its own (setting limits.overrides)',
+    answers: 'The limits that differ from the default.',
+    body: override,
+    handle: ({ sandbox, params, body }) => {
+      const { name } = operationNamed(sandbox, params.operation)
+      const others = sandbox.settings.get(limitOverrides).filter(({ operation }) => operation !== name)
+      const overrides = [...others, { operation: name, ...body }]
+      setSettings(sandbox, {
+        ...(sandbox.settings.overrides as JsonObject),
+        [limitOverrides.key]: overrides,
+      })
+      return { body: { object: 'list', data: overrides } }
+    },
+  }),
+  route({
+    name: 'limits.fill',
+    method: 'POST',
+    path: '/limits/{operation}/fill',
+    summary: 'Use up a rate window until only so many requests remain, in one teamspace or in all',
+    answers: 'The windows that were filled.',
+    body: filling,
+    handle: ({ sandbox, params, body: { remaining, teamspace_id } }) => {
+      const operation = operationNamed(sandbox, params.operation)
+      refuseConcretePaths(sandbox)
+      const limit = sandbox.limitOf(operation.name)
+      refuseInvalid([...tooMany(remaining, limit), ...unknownTeamspace(sandbox, teamspace_id)])
+      const spaces = teamspace_id === undefined ? teamspacesOf(sandbox) : [teamspace_id]
+      const keys = spaces.map((space) => `${space} ${operation.name}`)
+      for (const key of keys) sandbox.limiter.fill(key, limit, sandbox.limiterNow(), remaining)
+      return { body: { object: 'list', data: keys.flatMap((key) => windowOf(sandbox, key)) } }
+    },
+  }),
+] as const
+
+function operationNamed(sandbox: Sandbox, name: string): AnyOperation {
+  const { operations } = sandbox.service
+  return (
+    operations.get(name) ??
+    refuse('not_found', {
+      detail: `There is no operation "${name}".${didYouMean(name, [...operations.keys()])}`,
+      mitigation: 'GET /__emulator/operations lists every operation.',
+    })
+  )
+}
+
+// Looking at a window drops what has left it, so that the hits are read after that.
+function windowOf(sandbox: Sandbox, key: string) {
+  const operation = operationOf(key, sandbox.service.operations.values())
+  const limit = sandbox.limitOf(operation?.name ?? '')
+  const { remaining, reset } = sandbox.limiter.peek(key, limit, sandbox.limiterNow())
+  const hits = hitsOf(sandbox.limiter.save(), key)
+  const [oldest] = hits
+  if (oldest === undefined) return []
+  return [
+    {
+      key,
+      operation: operation?.name ?? null,
+      limit: limit.limit,
+      window_s: limit.window / 1000,
+      used: hits.length,
+      remaining,
+      oldest_at: formatInstant(oldest),
+      reset_at: formatInstant(reset * 1000),
+    },
+  ]
+}
+
+function hitsOf(windows: readonly SavedWindow[], key: string): readonly number[] {
+  return windows.find(({ id }) => id === key)?.hits ?? []
+}
+
+function refuseConcretePaths(sandbox: Sandbox): void {
+  if (sandbox.settings.get(pathKey) === 'template') return
+  refuse('conflict', {
+    detail: `Every concrete path has a window of its own (setting ${pathKey.key}), so an operation has no window to fill.`,
+    mitigation: `PUT /__emulator/limits/{operation} lowers the limit instead; PATCH /__emulator/settings {"${pathKey.key}": "template"} joins the windows.`,
+  })
+}
+
+function tooMany(remaining: number, { limit }: Limit) {
+  return remaining <= limit
+    ? []
+    : [{ pointer: '/remaining', detail: `must be at most ${limit}, the limit of the operation` }]
+}
+
+function unknownTeamspace(sandbox: Sandbox, id: string | undefined) {
+  const known = teamspacesOf(sandbox)
+  // A header may lead requests into teamspaces that no key belongs to.
+  if (id === undefined || known.includes(id) || sandbox.settings.get(teamspaceHeader) !== null) return []
+  return [
+    { pointer: '/teamspace_id', detail: `no key belongs to the teamspace "${id}".${didYouMean(id, known)}` },
+  ]
+}
+
+// Only a key makes requests, so the teamspaces of the keys are all that have windows.
+function teamspacesOf(sandbox: Sandbox): string[] {
+  const keys = [...sandbox.store.rows(apiKeys.name).values()] as ApiKey[]
+  return [...new Set(keys.map(({ teamspace_id }) => teamspace_id))]
+}

@@ -1,0 +1,105 @@
+import { anyObject } from '../../../core/fields.ts'
+import { type Issue, type Json, mergePatch, valueAt } from '../../../core/json.ts'
+import { change } from '../../../core/sandboxes/change.ts'
+import type { Row } from '../../../core/state/commit.ts'
+import { maskedRow } from '../../../core/state/masked.ts'
+import { collectionOf, deleteRecord, writeRecord } from '../../../core/state/write-record.ts'
+import { REQUIRED } from '../../../core/zod-issues.ts'
+import { route, SANDBOX_BODY, withSecretsOrNot } from '../route.ts'
+
+/** Single records of every collection, whatever the API itself can do with them. */
+export const recordRoutes = [
+  route({
+    name: 'records.list',
+    method: 'GET',
+    path: '/state/{collection}',
+    summary: 'List the records of a collection',
+    answers:
+      'All records, as they are stored; secrets that sign webhooks are masked unless ?secrets=true is given.',
+    query: withSecretsOrNot,
+    handle: ({ sandbox, params, query }) => {
+      const { name } = collectionOf(sandbox, params.collection)
+      const rows = [...sandbox.store.rows(name).values()]
+      return {
+        body: {
+          object: 'list',
+          data: query.secrets === 'true' ? rows : rows.map((row) => maskedRow(name, row)),
+        },
+      }
+    },
+  }),
+  route({
+    name: 'records.show',
+    method: 'GET',
+    path: '/state/{collection}/{id}',
+    summary: 'Show one record',
+    answers:
+      'The record, as it is stored; a secret that signs webhooks is masked unless ?secrets=true is given.',
+    query: withSecretsOrNot,
+    handle: ({ sandbox, params, query }) => {
+      const collection = collectionOf(sandbox, params.collection)
+      const row = sandbox.store.begin().in(collection).require(params.id) as Row
+      return { body: query.secrets === 'true' ? row : maskedRow(collection.name, row) }
+    },
+  }),
+  route({
+    name: 'records.put',
+    method: 'PUT',
+    path: '/state/{collection}/{id}',
+    summary: 'Write one record whole',
+    answers: 'The record, as it is stored, a secret that signs webhooks masked: 201 when it is new.',
+    success: [200, 201],
+    bounds: SANDBOX_BODY,
+    body: anyObject,
+    handle: ({ sandbox, params, body }) => {
+      const collection = collectionOf(sandbox, params.collection)
+      const { result } = change(sandbox, (scope) => {
+        const status = scope.tx.get(collection.name, params.id) === undefined ? 201 : 200
+        const record = { id: params.id, ...body }
+        const row = writeRecord(sandbox, scope, { collection, id: params.id, record })
+        return { status, body: maskedRow(collection.name, row) }
+      })
+      return result
+    },
+  }),
+  route({
+    name: 'records.patch',
+    method: 'PATCH',
+    path: '/state/{collection}/{id}',
+    summary: 'Change members of one record by a merge patch (RFC 7396): null removes a member',
+    answers: 'The record, as it is stored, a secret that signs webhooks masked.',
+    bounds: SANDBOX_BODY,
+    body: anyObject,
+    handle: ({ sandbox, params, body }) => {
+      const collection = collectionOf(sandbox, params.collection)
+      const { result } = change(sandbox, (scope) => {
+        const before = scope.tx.in(collection).require(params.id) as Row
+        const patch = body as Json
+        const record = mergePatch(before as unknown as Json, patch)
+        const written = { collection, id: params.id, record }
+        const row = writeRecord(sandbox, scope, written, (issue) => explainRemoval(issue, patch))
+        return { body: maskedRow(collection.name, row) }
+      })
+      return result
+    },
+  }),
+  route({
+    name: 'records.delete',
+    method: 'DELETE',
+    path: '/state/{collection}/{id}',
+    summary: 'Delete one record, and the future events about it',
+    answers: 'Nothing.',
+    success: [204],
+    handle: ({ sandbox, params }) => {
+      const collection = collectionOf(sandbox, params.collection)
+      change(sandbox, (scope) => deleteRecord(sandbox, scope, collection, params.id))
+      return { status: 204 }
+    },
+  }),
+] as const
+
+// A merge patch cannot say null: anyone who tries has removed the member instead, and is told of the other way.
+function explainRemoval(issue: Issue, patch: Json): Issue {
+  if (issue.detail !== REQUIRED || valueAt(patch, issue.pointer) !== null) return issue
+  return { ...issue, detail: `${REQUIRED}; null in a merge patch removes it, so write a null with PUT` }
+}

@@ -1,0 +1,226 @@
+import * as z from 'zod'
+import { intBetween } from '../../../core/fields.ts'
+import type { LogEntry } from '../../../core/log/request-log.ts'
+import {
+  compare,
+  type Missed,
+  matches,
+  matchSchema,
+  type RequestMatch,
+} from '../../../core/log/request-match.ts'
+import type { Service } from '../../../core/operation.ts'
+import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
+import { later } from '../../realtime.ts'
+import { entriesSince, explainPath } from '../request-entry.ts'
+import { type ControlReply, route } from '../route.ts'
+
+/** How many requests that did not fit are shown beside a failure. */
+const NEAREST = 3
+
+/** More requests than this cannot be waited for, as many as a log holds. */
+const MOST = 1_000
+
+const WAIT = 5_000
+const MAX_WAIT = 600_000
+
+/** How many there are to be: all that is given must hold. */
+export interface Count {
+  readonly at_least?: number | undefined
+  readonly at_most?: number | undefined
+  readonly exactly?: number | undefined
+}
+
+const number = () => intBetween(0, 100_000).optional()
+
+const countSchema = () =>
+  z
+    .strictObject({ at_least: number(), at_most: number(), exactly: number() })
+    .refine(({ at_least, at_most, exactly }) => {
+      if (exactly !== undefined) return at_least === undefined && at_most === undefined
+      return at_least !== undefined || at_most !== undefined
+    }, 'must have exactly, or at_least, or at_most, or the last two')
+    .refine(({ at_least = 0, at_most = Infinity }) => at_least <= at_most, {
+      error: 'must not ask for at_least more than at_most',
+      path: ['at_least'],
+    })
+
+const needed = () => intBetween(1, MOST)
+
+const waitedFor = () =>
+  z.union([needed(), z.strictObject({ at_least: needed() })], {
+    error: `must be a number of requests from 1 to ${MOST}, or {"at_least": number}`,
+  })
+
+/** Assertions over the log of API requests. */
+export const requestCheckRoutes = (service: Service) => {
+  const match = () => matchSchema(service.operations.keys(), { since: z.string().optional() })
+  return [
+    route({
+      name: 'requests.verify',
+      method: 'POST',
+      path: '/requests/verify',
+      summary: 'Tell whether requests that match have come, at least one unless count says otherwise',
+      answers: 'passed, and the ids that matched; 409 with the nearest requests when it is not so.',
+      body: () => z.strictObject({ match: match(), count: countSchema().optional() }),
+      handle: ({ sandbox, body: { match, count = { at_least: 1 } } }) => verify(sandbox, match, count),
+    }),
+    route({
+      name: 'requests.wait',
+      method: 'POST',
+      path: '/requests/wait',
+      summary: 'Wait until so many requests that match have come, those already in the log included',
+      answers: 'passed, and the ids that matched; 409 with the nearest requests when the time is over.',
+      waits: true,
+      body: () =>
+        z.strictObject({
+          match: match(),
+          count: waitedFor().default(1),
+          timeout_ms: intBetween(1, MAX_WAIT).default(WAIT),
+        }),
+      handle: async ({ host: { closing }, sandbox, gone, body: { match, count, timeout_ms: ms } }) => {
+        const at_least = typeof count === 'number' ? count : count.at_least
+        return waitFor({ sandbox, match, at_least, ms, gone, closing })
+      },
+    }),
+  ] as const
+}
+
+/** Whether requests have come as expected. */
+export interface CheckResult {
+  readonly passed: boolean
+  /** How many matched. */
+  readonly actual: number
+  readonly expected: Count
+  /** Their ids. */
+  readonly matched: readonly string[]
+  /** Of a check that has not passed: the requests that come nearest to the match. */
+  readonly nearest?: readonly NearRequest[]
+  /** Of a wait that has not passed: whether its time was over, and why it ended in words. */
+  readonly timed_out?: boolean
+  readonly description?: string
+}
+
+/** A request that does not fit a match, and what it misses. */
+export interface NearRequest {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  readonly status: number
+  readonly missed: readonly Missed[]
+  /** Path that explains it. */
+  readonly explain: string
+}
+
+type Match = RequestMatch & { readonly since?: string | undefined }
+
+function verify(sandbox: Sandbox, { since, ...match }: Match, expected: Count): ControlReply<CheckResult> {
+  const entries = entriesSince(sandbox, since, '/match/since')
+  const matched = entries.filter((entry) => matches(match, entry)).map(({ id }) => id)
+  const passed = fits(matched.length, expected)
+  const result = { passed, actual: matched.length, expected, matched }
+  if (passed) return { body: result }
+  const tooFew = matched.length < (expected.exactly ?? expected.at_least ?? 0)
+  return { status: 409, body: { ...result, nearest: tooFew ? nearest(entries, match) : [] } }
+}
+
+function fits(actual: number, { exactly, at_least = 0, at_most = Infinity }: Count): boolean {
+  return exactly === undefined ? actual >= at_least && actual <= at_most : actual === exactly
+}
+
+interface Wait {
+  readonly sandbox: Sandbox
+  readonly match: Match
+  readonly at_least: number
+  readonly ms: number
+  readonly gone: AbortSignal
+  readonly closing: AbortSignal
+}
+
+// 409 for a time that is over, as for a failed verify: a client that sees 408 may repeat the request by itself.
+async function waitFor({
+  sandbox,
+  match: { since, ...match },
+  at_least,
+  ms,
+  gone,
+  closing,
+}: Wait): Promise<ControlReply<CheckResult>> {
+  const seen = entriesSince(sandbox, since, '/match/since')
+  const matched = seen.filter((entry) => matches(match, entry)).map(({ id }) => id)
+  const isEnough = () => matched.length >= at_least
+  const hear = (entry: LogEntry): void => {
+    seen.push(entry)
+    if (seen.length > sandbox.log.capacity) seen.shift()
+    if (matches(match, entry)) matched.push(entry.id)
+  }
+  const ended = isEnough() ? 'seen' : await listen({ sandbox, ms, gone, closing, hear, isEnough })
+  const result = { passed: ended === 'seen', actual: matched.length, expected: { at_least }, matched }
+  if (ended === 'seen') return { body: result }
+  return {
+    status: 409,
+    body: {
+      ...result,
+      timed_out: ended === 'timed out',
+      description: DESCRIPTION[ended](ms),
+      nearest: nearest(seen, match),
+    },
+  }
+}
+
+type End = 'timed out' | 'replaced' | 'removed' | 'closing' | 'gone'
+
+const DESCRIPTION: Readonly<Record<End, (ms: number) => string>> = {
+  'timed out': (ms) => `Not enough of them came within ${ms} ms.`,
+  replaced: () => 'The sandbox was replaced meanwhile, and the requests that were waited for with it.',
+  removed: () => 'The sandbox was removed meanwhile.',
+  closing: () => 'The emulator is closing.',
+  gone: () => 'The client did not wait.',
+}
+
+interface Listening extends Pick<Wait, 'sandbox' | 'ms' | 'gone' | 'closing'> {
+  readonly hear: (entry: LogEntry) => void
+  readonly isEnough: () => boolean
+}
+
+/** Hears of requests until there are enough, or the first reason to give up. Leaves nothing behind that listens. */
+function listen({ sandbox, ms, gone, closing, hear, isEnough }: Listening): Promise<'seen' | End> {
+  return new Promise((resolve) => {
+    const end = (how: 'seen' | End): void => {
+      stopHearing()
+      for (const stop of stops) stop()
+      cancel()
+      resolve(how)
+    }
+    const stopHearing = sandbox.log.onEntry((entry) => {
+      hear(entry)
+      if (isEnough()) end('seen')
+    })
+    const stops = [
+      sandbox.onReplaced(() => end('replaced')),
+      sandbox.onClosed(() => end('removed')),
+      onAbort(closing, () => end('closing')),
+      onAbort(gone, () => end('gone')),
+    ]
+    const cancel = later(ms, () => end('timed out'))
+    if (closing.aborted) end('closing')
+    if (gone.aborted) end('gone')
+  })
+}
+
+function onAbort(signal: AbortSignal, call: () => void): () => void {
+  signal.addEventListener('abort', call)
+  return () => signal.removeEventListener('abort', call)
+}
+
+/** The requests that come nearest to a match, and what each of them misses; of equals the newest first. */
+function nearest(entries: readonly LogEntry[], match: RequestMatch): NearRequest[] {
+  const compared = entries.map((entry) => ({ entry, missed: compare(match, entry).missed }))
+  return compared
+    .filter(({ missed }) => missed.length > 0)
+    .reverse()
+    .sort((a, b) => a.missed.length - b.missed.length)
+    .slice(0, NEAREST)
+    .map(({ entry: { id, method, path, status }, missed }) => {
+      return { id, method, path, status, missed, explain: explainPath(id) }
+    })
+}

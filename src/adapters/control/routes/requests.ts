@@ -1,0 +1,75 @@
+import * as z from 'zod'
+import { didYouMean } from '../../../core/assumptions.ts'
+import { refuseInvalid } from '../../../core/errors.ts'
+import { queryInt, queryText } from '../../../core/fields.ts'
+import { matches, STATUS_PATTERN } from '../../../core/log/request-match.ts'
+import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
+import { entriesSince, entryOf } from '../request-entry.ts'
+import { route } from '../route.ts'
+
+/** How many entries a list holds when nobody asks for another number. */
+const USUAL = 100
+
+const filter = () =>
+  z
+    .strictObject({
+      operation: queryText().optional(),
+      method: queryText().optional(),
+      /** A glob: `*` is any run of characters. */
+      path: queryText().optional(),
+      status: queryText()
+        .refine((value) => STATUS_PATTERN.test(value), {
+          error: 'must be a status such as 429, or a class such as 4xx',
+        })
+        .optional(),
+      idempotency_key: queryText().optional(),
+      sandbox: queryText().optional(),
+      since: queryText().optional(),
+      limit: queryInt(1, 100_000).optional(),
+    })
+    .prefault({})
+
+/** The log of API requests. */
+export const requestRoutes = [
+  route({
+    name: 'requests.list',
+    method: 'GET',
+    path: '/requests',
+    summary: `List the newest API requests (${USUAL} unless limit says otherwise), in order of arrival`,
+    answers: 'The entries, how many the log can hold, and how many it has dropped.',
+    query: filter,
+    handle: async ({ host, sandbox: chosen, query: { sandbox: name, since, limit = USUAL, ...match } }) => {
+      // Looking must not make a sandbox that nobody has used.
+      const sandbox = name === undefined ? chosen : (await host.sandboxes.find(name)).sandbox
+      refuseUnknownOperation(sandbox, match.operation)
+      const found = entriesSince(sandbox, since, '/query/since').filter((entry) => matches(match, entry))
+      return {
+        body: {
+          object: 'list',
+          data: found.slice(-limit).map((entry) => entryOf(sandbox, entry)),
+          matched: found.length,
+          capacity: sandbox.log.capacity,
+          dropped: sandbox.log.dropped,
+        },
+      }
+    },
+  }),
+  route({
+    name: 'requests.clear',
+    method: 'DELETE',
+    path: '/requests',
+    summary: 'Empty the log of API requests',
+    answers: 'Nothing.',
+    success: [204],
+    handle: ({ sandbox }) => {
+      sandbox.log.clear()
+      return { status: 204 }
+    },
+  }),
+] as const
+
+function refuseUnknownOperation({ service }: Sandbox, name: string | undefined): void {
+  if (name === undefined || service.operations.has(name)) return
+  const hint = didYouMean(name, [...service.operations.keys()])
+  refuseInvalid([{ pointer: '/query/operation', detail: `There is no operation "${name}".${hint}` }])
+}

@@ -1,0 +1,165 @@
+import * as z from 'zod'
+import { refuseInvalid } from '../../../core/errors.ts'
+import { anyObject } from '../../../core/fields.ts'
+import { type Issue, isObject, type JsonObject } from '../../../core/json.ts'
+import type { Origin } from '../../../core/sandboxes/origin.ts'
+import { nameField } from '../../../core/sandboxes/origin.ts'
+import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
+import {
+  DEFAULT_SANDBOX,
+  type SandboxEntry,
+  type Sandboxes,
+  type SavedSandbox,
+} from '../../../core/sandboxes/sandboxes.ts'
+import { countRecords } from '../../../core/state/state.ts'
+import { formatInstant } from '../../../core/time/instant.ts'
+import type { ControlHost } from '../host.ts'
+import { refuseFixtures } from '../refuse-fixtures.ts'
+import { BASE, route, SANDBOX_BODY } from '../route.ts'
+import { foreignExtends, originOf, startingPoint } from '../starting-point.ts'
+
+const newSandbox = () =>
+  z.strictObject({
+    name: nameField(),
+    ...startingPoint(),
+    settings: anyObject().optional(),
+    persist: z.boolean().default(false),
+    from_snapshot: z.string().optional(),
+    scenario: z.string().optional(),
+  })
+
+type NewSandbox = z.output<ReturnType<typeof newSandbox>>
+
+/** All sandboxes of the process. They are made on first use, too; these routes say from what. */
+export const sandboxRoutes = [
+  route({
+    name: 'sandboxes.list',
+    method: 'GET',
+    path: '/sandboxes',
+    summary: 'List every sandbox',
+    answers:
+      'Each with its clock, its size and its paths; of one that the disk holds and nobody has used yet, the paths alone, and why it cannot be opened where that is known.',
+    withoutSandbox: true,
+    handle: ({ host: { sandboxes } }) => ({
+      body: {
+        object: 'list',
+        data: [...sandboxes.list().map(viewOf), ...sandboxes.saved().map(savedView)],
+      },
+    }),
+  }),
+  route({
+    name: 'sandboxes.create',
+    method: 'POST',
+    path: '/sandboxes',
+    summary:
+      'Make a sandbox, from fixtures or from a snapshot of the sandbox that the request chooses, and start a scenario on it; with persist it outlives the process',
+    answers: 'The sandbox.',
+    success: [201],
+    withoutSandbox: true,
+    opens: true,
+    bounds: SANDBOX_BODY,
+    body: newSandbox,
+    handle: async ({ host, sandbox, body }) => {
+      refuseInvalid([
+        ...clashes(body),
+        ...foreignExtends(body.fixtures, '/fixtures'),
+        ...unknown(sandbox, body),
+      ])
+      const origin = await chosen(host.sandboxes, sandbox, body)
+      await host.sandboxes
+        .create(body.name, origin, body.persist)
+        .catch((error) => refuseFixtures(error, isObject(body.fixtures) ? '/fixtures' : ''))
+      if (body.scenario !== undefined) await startOn(host, body.name, body.scenario)
+      return { status: 201, body: viewOf(host.sandboxes.show(body.name)) }
+    },
+  }),
+  route({
+    name: 'sandboxes.show',
+    method: 'GET',
+    path: '/sandboxes/{name}',
+    summary: 'Show one sandbox',
+    answers: 'The sandbox.',
+    withoutSandbox: true,
+    handle: async ({ host, params }) => ({ body: viewOf(await host.sandboxes.find(params.name)) }),
+  }),
+  route({
+    name: 'sandboxes.delete',
+    method: 'DELETE',
+    path: '/sandboxes/{name}',
+    summary: 'Remove a sandbox and all that belongs to it, snapshots and files too',
+    answers: 'Nothing.',
+    success: [204],
+    withoutSandbox: true,
+    handle: async ({ host, params }) => {
+      await host.sandboxes.delete(params.name)
+      return { status: 204 }
+    },
+  }),
+] as const
+
+// Without its scenario it is not what was asked for.
+async function startOn({ sandboxes, scenarios }: ControlHost, name: string, scenario: string): Promise<void> {
+  try {
+    await scenarios.start(await sandboxes.open(name), scenario)
+  } catch (error) {
+    await sandboxes.delete(name)
+    throw error
+  }
+}
+
+// The clock of a sandbox that nobody has used for a while stands where it was last used: its time has passed all the same.
+function viewOf({ sandbox, persist }: SandboxEntry) {
+  const { name, clock, store, seed, log, service, lag } = sandbox
+  return {
+    name,
+    state: 'open' as const,
+    persist,
+    now: formatInstant(lag > 0 ? clock.now : clock.due()),
+    rate: clock.rate,
+    seed,
+    revision: store.revision,
+    records: countRecords(store, service.collections.keys()),
+    requests: log.size,
+    ...pathsOf(name),
+  }
+}
+
+// Reading a thousand files for a list would keep everybody else waiting.
+function savedView({ name, problem }: SavedSandbox) {
+  return {
+    name,
+    state: problem === null ? ('on_disk' as const) : ('broken' as const),
+    persist: true,
+    problem,
+    ...pathsOf(name),
+  }
+}
+
+function pathsOf(name: string) {
+  const path = name === DEFAULT_SANDBOX ? '' : `/@${name}`
+  return { base_url_path: `${path}/v1`, control_url_path: path + BASE }
+}
+
+const BROUGHT_ALONG = ['fixtures', 'seed', 'clock', 'settings'] as const
+
+function clashes(body: NewSandbox): Issue[] {
+  if (body.from_snapshot === undefined) return []
+  return BROUGHT_ALONG.filter((key) => body[key] !== undefined).map((key) => ({
+    pointer: `/${key}`,
+    detail: 'cannot be given together with from_snapshot: a snapshot brings its own',
+  }))
+}
+
+function unknown({ assumptions }: Sandbox, { settings = {} }: NewSandbox): Issue[] {
+  return assumptions.check(settings).map((issue) => ({ ...issue, pointer: `/settings${issue.pointer}` }))
+}
+
+async function chosen(sandboxes: Sandboxes, from: Sandbox, body: NewSandbox): Promise<Origin> {
+  const { from_snapshot, settings } = body
+  if (from_snapshot === undefined) {
+    return { ...originOf(body), ...(settings === undefined ? {} : { settings: settings as JsonObject }) }
+  }
+  // The requests that the other sandbox has answered are none of the new one's.
+  const { store, limits } = await sandboxes.snapshots(from).sandbox(from_snapshot)
+  return { state: { store, limits } }
+}

@@ -1,0 +1,86 @@
+import * as z from 'zod'
+import { anyObject } from '../../../core/fields.ts'
+import { nameField } from '../../../core/sandboxes/origin.ts'
+import type { Kept } from '../../../core/sandboxes/snapshots.ts'
+import { maskedDocument } from '../../../core/state/masked.ts'
+import { route, SANDBOX_BODY, withSecretsOrNot } from '../route.ts'
+import { summaryOf } from '../sandbox-summary.ts'
+
+const named = () => z.strictObject({ name: nameField() })
+
+/** Whole sandboxes at rest, clock included, each belonging to one sandbox. */
+export const snapshotRoutes = [
+  route({
+    name: 'snapshots.list',
+    method: 'GET',
+    path: '/snapshots',
+    summary: 'List the snapshots of the sandbox',
+    answers:
+      'Each with the instant and the revision of its sandbox and its number of records, or with the problem that makes it unusable.',
+    handle: async ({ host, sandbox }) => ({
+      body: { object: 'list', data: await host.sandboxes.snapshots(sandbox).list() },
+    }),
+  }),
+  route({
+    name: 'snapshots.save',
+    method: 'POST',
+    path: '/snapshots',
+    summary: 'Save the whole state, clock included, under a name; it replaces a snapshot of that name',
+    answers: 'The snapshot: 201 when the name is new.',
+    success: [200, 201],
+    body: named,
+    handle: async ({ host, sandbox, body: { name } }) =>
+      answer(await host.sandboxes.snapshots(sandbox).save(name)),
+  }),
+  route({
+    name: 'snapshots.export',
+    method: 'GET',
+    path: '/snapshots/{name}',
+    summary: 'Show the state document that a snapshot holds',
+    answers: 'What GET /state answered when it was saved, masks included unless ?secrets=true is given.',
+    query: withSecretsOrNot,
+    handle: async ({ host, sandbox, params, query }) => {
+      const document = await host.sandboxes.snapshots(sandbox).export(params.name)
+      return { body: query.secrets === 'true' ? document : maskedDocument(document) }
+    },
+  }),
+  route({
+    name: 'snapshots.import',
+    method: 'PUT',
+    path: '/snapshots/{name}',
+    summary: 'Keep a state document as a snapshot, or refuse it whole',
+    answers: 'The snapshot: 201 when the name is new.',
+    success: [200, 201],
+    bounds: SANDBOX_BODY,
+    body: anyObject,
+    handle: async ({ host, sandbox, params, body }) =>
+      answer(await host.sandboxes.snapshots(sandbox).import(params.name, body)),
+  }),
+  route({
+    name: 'snapshots.restore',
+    method: 'POST',
+    path: '/snapshots/{name}/restore',
+    summary: 'Take everything back to a snapshot: records, clock, schedule, settings, limits and request log',
+    answers: 'A summary of the sandbox.',
+    handle: async ({ host, sandbox, params }) => {
+      await host.sandboxes.snapshots(sandbox).restore(params.name)
+      return { body: { restored: params.name, ...summaryOf(sandbox) } }
+    },
+  }),
+  route({
+    name: 'snapshots.delete',
+    method: 'DELETE',
+    path: '/snapshots/{name}',
+    summary: 'Delete a snapshot',
+    answers: 'Nothing.',
+    success: [204],
+    handle: async ({ host, sandbox, params }) => {
+      await host.sandboxes.snapshots(sandbox).delete(params.name)
+      return { status: 204 }
+    },
+  }),
+] as const
+
+function answer({ entry, replaced }: Kept) {
+  return { status: replaced ? 200 : 201, body: { ...entry, replaced } }
+}

@@ -1,0 +1,76 @@
+import * as z from 'zod'
+import { refuseInvalid } from '../../../core/errors.ts'
+import { anyObject } from '../../../core/fields.ts'
+import { isObject, type JsonObject } from '../../../core/json.ts'
+import { loadDocument } from '../../../core/sandboxes/change.ts'
+import { maskedDocument } from '../../../core/state/masked.ts'
+import { mergeFixtures } from '../../../core/state/merge-fixtures.ts'
+import { readFixtures } from '../../fixtures.ts'
+import { refuseFixtures } from '../refuse-fixtures.ts'
+import { route, SANDBOX_BODY, withSecretsOrNot } from '../route.ts'
+import { summaryOf } from '../sandbox-summary.ts'
+import { foreignExtends, originOf, startingPoint } from '../starting-point.ts'
+
+const start = () => z.strictObject(startingPoint()).prefault({})
+
+/** The sandbox as a whole. */
+export const stateRoutes = [
+  route({
+    name: 'sandbox.reset',
+    method: 'POST',
+    path: '/reset',
+    summary: 'Start the sandbox again: records, clock, settings and request log',
+    answers: 'A summary of the new sandbox.',
+    bounds: SANDBOX_BODY,
+    body: start,
+    handle: async ({ host, sandbox, body }) => {
+      refuseInvalid(foreignExtends(body.fixtures, '/fixtures'))
+      await host.sandboxes
+        .reset(sandbox, originOf(body))
+        .catch((error) => refuseFixtures(error, isObject(body.fixtures) ? '/fixtures' : ''))
+      return { body: summaryOf(sandbox) }
+    },
+  }),
+  route({
+    name: 'sandbox.show',
+    method: 'GET',
+    path: '/state',
+    summary:
+      'Show the whole state: secrets as digests, and those that sign webhooks masked unless ?secrets=true is given',
+    answers: 'The state document, as the JSON file holds it but for masked secrets.',
+    query: withSecretsOrNot,
+    handle: ({ sandbox, query }) => ({
+      body: query.secrets === 'true' ? sandbox.document() : maskedDocument(sandbox.document()),
+    }),
+  }),
+  route({
+    name: 'sandbox.load',
+    method: 'PUT',
+    path: '/state',
+    summary:
+      'Replace the whole state by a document, or refuse it whole; a masked secret stays as it is stored',
+    answers: 'A summary of the new sandbox.',
+    bounds: SANDBOX_BODY,
+    body: anyObject,
+    handle: ({ sandbox, body }) => {
+      loadDocument(sandbox, body)
+      return { body: summaryOf(sandbox) }
+    },
+  }),
+  route({
+    name: 'sandbox.merge',
+    method: 'POST',
+    path: '/fixtures',
+    summary:
+      'Add the records of a fixtures document to the sandbox; one with a known id replaces that record',
+    answers: 'How many records were written, by collection.',
+    bounds: SANDBOX_BODY,
+    body: anyObject,
+    handle: async ({ sandbox, body }) => {
+      const document = body as JsonObject
+      refuseInvalid(foreignExtends(document, ''))
+      const fixtures = await readFixtures(document).catch((error) => refuseFixtures(error, ''))
+      return { body: { written: await mergeFixtures(sandbox, fixtures) } }
+    },
+  }),
+] as const

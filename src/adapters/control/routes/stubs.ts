@@ -1,0 +1,108 @@
+import * as z from 'zod'
+import { didYouMean } from '../../../core/assumptions.ts'
+import { refuse } from '../../../core/errors.ts'
+import type { Service } from '../../../core/operation.ts'
+import { change } from '../../../core/sandboxes/change.ts'
+import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
+import {
+  MAX_STUBS,
+  putStub,
+  type Stub,
+  type StubDraft,
+  stubDraft,
+  stubs,
+} from '../../../core/scenarios/stub.ts'
+import { either, form } from '../../../core/strict-input.ts'
+import { route } from '../route.ts'
+
+/** Answers of endpoints that the specification shows no contract for. */
+export const stubRoutes = (service: Service) =>
+  [
+    route({
+      name: 'stubs.list',
+      method: 'GET',
+      path: '/stubs',
+      summary: 'List the stubs: those of the fixtures, of the active scenario, and those written here',
+      answers: 'Every stub; answers is false under --strict, where none of them does.',
+      handle: ({ sandbox }) => ({
+        body: { object: 'list', data: stubsOf(sandbox), answers: !sandbox.options.strict },
+      }),
+    }),
+    route({
+      name: 'stubs.create',
+      method: 'POST',
+      path: '/stubs',
+      summary:
+        'Answer an endpoint without a contract, or a list of them, all or none; of two stubs that fit equally well the later one answers',
+      answers: 'The stub, or a list of them.',
+      success: [201],
+      body: () => {
+        const draft = stubDraft(service)
+        return either<StubDraft | readonly StubDraft[]>(
+          'must be a stub or a list of stubs',
+          form.object(draft),
+          form.list(z.array(draft).min(1).max(MAX_STUBS)),
+        )
+      },
+      handle: ({ sandbox, body }) => {
+        const drafts = Array.isArray(body) ? (body as readonly StubDraft[]) : [body as StubDraft]
+        const { result } = change(sandbox, ({ tx }) => drafts.map((draft) => putStub(tx, draft, 'control')))
+        const [only] = result
+        return {
+          status: 201,
+          body: Array.isArray(body) ? { object: 'list' as const, data: result } : (only as Stub),
+        } // one draft, one stub
+      },
+    }),
+    route({
+      name: 'stubs.clear',
+      method: 'DELETE',
+      path: '/stubs',
+      summary: 'Remove every stub',
+      answers: 'The ids of the stubs.',
+      handle: ({ sandbox }) => {
+        const removed = stubsOf(sandbox).map(({ id }) => id)
+        change(sandbox, ({ tx }) => {
+          for (const id of removed) tx.in(stubs).delete(id)
+        })
+        return { body: { removed } }
+      },
+    }),
+    route({
+      name: 'stubs.show',
+      method: 'GET',
+      path: '/stubs/{id}',
+      summary: 'Show one stub',
+      answers: 'The stub.',
+      handle: ({ sandbox, params }) => ({ body: stubNamed(sandbox, params.id) }),
+    }),
+    route({
+      name: 'stubs.remove',
+      method: 'DELETE',
+      path: '/stubs/{id}',
+      summary: 'Remove one stub',
+      answers: 'The stub as it stood.',
+      handle: ({ sandbox, params }) => {
+        const stub = stubNamed(sandbox, params.id)
+        change(sandbox, ({ tx }) => tx.in(stubs).delete(stub.id))
+        return { body: stub }
+      },
+    }),
+  ] as const
+
+function stubsOf({ store }: Sandbox): Stub[] {
+  return [...(store.rows(stubs.name).values() as Iterable<Stub>)]
+}
+
+function stubNamed(sandbox: Sandbox, id: string): Stub {
+  const all = stubsOf(sandbox)
+  const found = all.find((stub) => stub.id === id)
+  if (found !== undefined) return found
+  return refuse('not_found', {
+    detail: `There is no stub "${id}".${didYouMean(
+      id,
+      all.map((stub) => stub.id),
+    )}`,
+    mitigation: 'GET /__emulator/stubs lists them.',
+  })
+}

@@ -1,0 +1,206 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+import * as z from 'zod'
+import { didYouMean } from '../core/assumptions.ts'
+import { type Issue, isObject, type JsonObject } from '../core/json.ts'
+import { endpointOf } from '../core/scenarios/stub.ts'
+import { seal } from '../core/secrets.ts'
+import type { Fixtures } from '../core/state/starting-state.ts'
+import type { Store } from '../core/state/store.ts'
+import { strictObject } from '../core/strict-input.ts'
+import { zodIssues } from '../core/zod-issues.ts'
+import { lineAndColumn, syntaxIssue } from './json-text.ts'
+import { shippedFile } from './package.ts'
+
+/** The sandboxes that are shipped. */
+export const SHIPPED_FIXTURES = ['empty', 'demo', 'large'] as const
+
+/** A fixtures document that could not be used: the file, and everything that is wrong with it. */
+export class FixturesError extends Error {
+  readonly file: string
+  readonly issues: readonly Issue[]
+
+  constructor(file: string, issues: readonly Issue[]) {
+    super(`${file}: ${issues.map(({ pointer, detail }) => `${pointer || '/'}: ${detail}`).join('\n  ')}`)
+    this.name = 'FixturesError'
+    this.file = file
+    this.issues = issues
+  }
+}
+
+const object = () => z.custom<JsonObject>(isObject, { error: 'must be an object' }).optional()
+
+const text = () => z.string({ error: 'must be a string' }).optional()
+
+/** A fixtures document; its records are checked with the state that they become. */
+const fixturesDocument = strictObject({
+  extends: text(),
+  description: text(),
+  organization: object(),
+  generate: object(),
+  collections: object(),
+  stubs: z.array(z.unknown(), { error: 'must be an array of stubs' }).default([]),
+})
+
+/** The files that a starting state was read from, each with the digest of its bytes. */
+export type FilesRead = Map<string, string>
+
+/** Whether files are as they were when they were read. Without any there is no telling. */
+export async function areUnchanged(files: FilesRead): Promise<boolean> {
+  for (const [file, digest] of files) {
+    const bytes = await readFile(file).catch(() => undefined)
+    if (bytes === undefined || digestOf(bytes) !== digest) return false
+  }
+  return files.size > 0
+}
+
+/**
+ * Reads a starting state: the name of a shipped one, the path of a JSON file, or the document itself. `extends` is
+ * followed; records of the extending document replace those with the same id. Throws {@link FixturesError}.
+ * @param files takes the files that were read
+ */
+export async function readFixtures(
+  source: string | JsonObject,
+  files?: FilesRead,
+  seen: readonly string[] = [],
+): Promise<Fixtures> {
+  const { name, document } =
+    typeof source === 'string'
+      ? await readDocument(source, seen.at(-1), files)
+      : { name: '(given)', document: source }
+  if (!isObject(document)) throw new FixturesError(name, [{ pointer: '', detail: 'must be a JSON object' }])
+  const { data, error } = fixturesDocument.safeParse(document)
+  const issues = error === undefined ? [] : zodIssues(error, '')
+  if (seen.includes(name)) issues.push({ pointer: '/extends', detail: `leads back to ${name}` })
+  if (data === undefined || issues.length > 0) throw new FixturesError(name, issues)
+  const { organization, generate = {}, stubs } = data
+  const organizations = organization === undefined ? {} : { organizations: [organization] }
+  const own = { collections: { ...data.collections, ...organizations }, generate, stubs }
+  if (data.extends === undefined) return own
+  return merge(await readFixtures(relativeTo(name, data.extends), files, [...seen, name]), own)
+}
+
+async function readDocument(
+  source: string,
+  extendedBy: string | undefined,
+  files: FilesRead | undefined,
+): Promise<{ readonly name: string; readonly document: unknown }> {
+  const shipped = SHIPPED_FIXTURES.find((sandbox) => sandbox === source)
+  const file = shipped === undefined ? resolve(source) : shippedFile('fixtures', `${shipped}.json`)
+  const bytes = await readFile(file).catch(() => {
+    throw new FixturesError(file, [
+      {
+        pointer: '',
+        detail: `cannot be read${extendedBy === undefined ? '' : `, which ${extendedBy} extends`}; give the path of a JSON file, or one of ${SHIPPED_FIXTURES.join(', ')}.${didYouMean(source, SHIPPED_FIXTURES)}`,
+      },
+    ])
+  })
+  files?.set(file, digestOf(bytes))
+  return { name: file, document: parse(file, bytes.toString()) }
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+function parse(file: string, text: string): unknown {
+  const issue = syntaxIssue(text)
+  if (issue === undefined) return JSON.parse(text)
+  const { line, column } = lineAndColumn(text, issue.offset)
+  const detail = `is not JSON: line ${line}, column ${column}: ${issue.detail}`
+  throw new FixturesError(file, [{ pointer: '', detail }])
+}
+
+function relativeTo(file: string, target: string): string {
+  const shipped = SHIPPED_FIXTURES.some((sandbox) => sandbox === target)
+  return shipped || isAbsolute(target) || file === '(given)' ? target : join(dirname(file), target)
+}
+
+function merge(base: Fixtures, own: Fixtures): Fixtures {
+  const collections = new Map(Object.entries(base.collections))
+  for (const [name, records] of Object.entries(own.collections)) {
+    const below = collections.get(name)
+    const both = Array.isArray(below) && Array.isArray(records)
+    collections.set(name, both ? mergeRecords(below, records) : records)
+  }
+  const generate = { ...base.generate, ...own.generate }
+  const stubs = mergeStubs(base.stubs as readonly unknown[], own.stubs as readonly unknown[])
+  return { collections: Object.fromEntries(collections), generate, stubs }
+}
+
+// A stub replaces the one of its id, and the one of its place.
+function mergeStubs(base: readonly unknown[], own: readonly unknown[]): unknown[] {
+  const keysOf = (stub: unknown): unknown[] =>
+    isObject(stub) ? [endpointOf(stub), ...(stub.id === undefined ? [] : [stub.id])] : []
+  const replaced = new Set(own.flatMap(keysOf))
+  return [...own, ...base.filter((stub) => !keysOf(stub).some((key) => replaced.has(key)))]
+}
+
+// Own records come first, so that a pointer to one of them holds in the document that it stands in.
+function mergeRecords(base: readonly unknown[], own: readonly unknown[]): unknown[] {
+  const idOf = (record: unknown): unknown => (isObject(record) ? record.id : undefined)
+  const replaced = new Set(own.map(idOf))
+  return [...own, ...base.filter((record) => !replaced.has(idOf(record)))]
+}
+
+/** A key that the running sandbox accepts, in plain text. */
+export interface PlainKey {
+  readonly token: string
+  readonly kind: 'user' | 'service'
+  /** What tells it from the others. */
+  readonly description: string
+}
+
+/** One key of each sort; null where the sandbox has no such key, or none that is known in plain text. */
+interface ReadyKeys {
+  readonly user: string | null
+  readonly member: string | null
+  readonly service: string | null
+}
+
+/**
+ * The keys that the fixtures show and the sandbox knows. The sandbox keeps digests alone, so that only its fixtures can tell
+ * them; a sandbox from an older state file may have others, of which nothing is said.
+ */
+export async function plainKeys(fixtures: string | JsonObject, store: Store): Promise<PlainKey[]> {
+  const tokens = [...store.rows('api_keys').values()].map((row) => (row as { token?: unknown }).token)
+  return knownKeys(await writtenKeys(fixtures), tokens)
+}
+
+/** The keys that a starting state shows in plain text. Throws `FixturesError` when it cannot be read. */
+export async function writtenKeys(fixtures: string | JsonObject): Promise<PlainKey[]> {
+  const { collections } = await readFixtures(fixtures)
+  return keysIn(collections.api_keys)
+}
+
+/** The records of keys that show their token. */
+export function keysIn(records: unknown): PlainKey[] {
+  if (!Array.isArray(records)) return []
+  return records.filter(isObject).flatMap((key): PlainKey[] => {
+    const { token, kind, user_id, account_admin, teamspace_id } = key
+    if (typeof token !== 'string' || seal(token) === token) return []
+    const who =
+      kind === 'service' ? 'service key' : `${user_id}${account_admin === true ? ', account admin' : ''}`
+    return [
+      {
+        token,
+        kind: kind === 'service' ? 'service' : 'user',
+        description: `${who}, teamspace ${teamspace_id}`,
+      },
+    ]
+  })
+}
+
+/** Those whose digest a sandbox has. @param tokens the tokens of its keys, as it keeps them */
+export function knownKeys(written: readonly PlainKey[], tokens: readonly unknown[]): PlainKey[] {
+  const known = new Set(tokens)
+  return written.filter(({ token }) => known.has(seal(token)))
+}
+
+/** One key of each sort: the first user's, another user's, and the first service key. */
+export function readyKeys(keys: readonly PlainKey[]): ReadyKeys {
+  const [user, member] = keys.filter(({ kind }) => kind === 'user')
+  const service = keys.find(({ kind }) => kind === 'service')
+  return { user: user?.token ?? null, member: member?.token ?? null, service: service?.token ?? null }
+}

@@ -1,0 +1,32 @@
+import express, { type Express, type Router } from 'express'
+import { Refusal } from '../../core/errors.ts'
+import { pathPrefixOf } from '../selection.ts'
+import type { Api } from './api.ts'
+
+/** The Express application: the API, the control interface, and a response in the API's form for everything else. */
+export function createApp(api: Api, control: Router): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.enable('strict routing')
+  app.enable('case sensitive routing')
+  app.use((req, res, next) => {
+    if (api.owns(req.url)) void api.handle(req, res)
+    else next()
+  })
+  app.use((req, _res, next) => {
+    const { length } = pathPrefixOf(req.url)
+    // Where generated test scripts look before they begin.
+    if (req.url === '/_x-steady/health') req.url = '/__emulator/ready'
+    else if (req.url.startsWith('/__emulator', length)) req.url = req.url.slice(length)
+    next()
+  })
+  app.use('/__emulator', control)
+  app.use((req, res) => {
+    req.url = req.originalUrl
+    const inside = pathPrefixOf(req.url) === '' ? '' : ' In a sandbox the same holds after its /@name.'
+    const detail = `Nothing is served at ${req.path}: the API is below /v1, the control interface below /__emulator.${inside}`
+    void api.refuse(req, res, new Refusal('route_not_found', { detail }))
+  })
+  return app
+}

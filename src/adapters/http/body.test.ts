@@ -1,0 +1,373 @@
+import { createHash } from 'node:crypto'
+import { type EventEmitter, once } from 'node:events'
+import { Agent, createServer, type IncomingMessage, type RequestOptions, request } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { type Body, type BodyOptions, readBody } from './body.ts'
+import { type Holder, LARGE_BODY_BYTES, largeBodyGate } from './large-body-gate.ts'
+
+const MIB = 1024 * 1024
+const BATCH_LIMIT = 104_857_600
+const SOMEBODY: Holder = { received: () => 0, onStalled: () => {} }
+const ZEROS = Buffer.alloc(BATCH_LIMIT + 1, 0x20)
+
+interface Seen {
+  readonly req: IncomingMessage
+  readonly body: Promise<Body>
+}
+
+interface Reading {
+  readonly port: number
+  /** The n-th request, as soon as it is there, and what readBody makes of it. */
+  readonly seen: (n: number) => Promise<Seen>
+}
+
+/** A server that reads each body and answers 200 with its size, or with the status of the refusal. */
+async function decision(options: BodyOptions, keep: (body: Body) => void = release): Promise<Reading> {
+  const all: Seen[] = []
+  const server = createServer(async (req, res) => {
+    const promise = readBody(req, options)
+    all.push({ req, body: promise })
+    const body = await promise
+    if (body.kind === 'aborted') return
+    res.statusCode = body.kind === 'bytes' ? 200 : body.status
+    res.end(body.kind === 'bytes' ? String(body.bytes.length) : body.detail)
+    keep(body)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const seen = async (n: number) => {
+    for (;;) {
+      const wanted = all[n]
+      if (wanted !== undefined) return wanted
+      await once(server, 'request')
+    }
+  }
+  return { port: (server.address() as AddressInfo).port, seen }
+}
+
+function release(body: Body): void {
+  if (body.kind === 'bytes') body.release()
+}
+
+interface Answer {
+  readonly status: number | undefined
+  readonly text: string
+}
+
+function send(port: number, options: RequestOptions, ...chunks: readonly Buffer[]): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const req = request({ host: '127.0.0.1', port, method: 'POST', ...options }, (res) => {
+      let text = ''
+      res.setEncoding('utf8')
+      res.on('data', (part: string) => {
+        text += part
+      })
+      res.on('end', () => resolve({ status: res.statusCode, text }))
+    })
+    req.on('error', reject)
+    for (const chunk of chunks) req.write(chunk)
+    req.end()
+  })
+}
+
+const sized = (size: number): RequestOptions => ({ headers: { 'content-length': size } })
+const coded = (coding: string): RequestOptions => ({ headers: { 'content-encoding': coding } })
+
+/** A connection that sends a head by hand. */
+async function rawConnection(port: number, head: string): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  onTestFinished(() => {
+    socket.destroy()
+  })
+  await once(socket, 'connect')
+  socket.write(`POST / HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n`)
+  return socket
+}
+
+async function statusLine(socket: Socket): Promise<string> {
+  const [data] = (await once(socket, 'data')) as [Buffer]
+  return data.toString('latin1').split('\r\n')[0] ?? ''
+}
+
+const closed = (emitter: EventEmitter) => new Promise((resolve) => emitter.once('close', resolve))
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Resolves when so many bytes of a body have come. */
+function received(req: IncomingMessage, size: number): Promise<void> {
+  return new Promise((resolve) => {
+    let bytes = 0
+    req.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes >= size) resolve()
+    })
+  })
+}
+
+function noise(size: number): Buffer {
+  const blocks = Array.from({ length: size / 32 }, (_, n) => createHash('sha256').update(String(n)).digest())
+  return Buffer.concat(blocks)
+}
+
+test('a body comes back as sent, with a length, chunked, or empty', async () => {
+  const server = await decision({ limit: 100 })
+  expect(await send(server.port, sized(2), Buffer.from('{}'))).toEqual({ status: 200, text: '2' })
+  expect(await send(server.port, {}, Buffer.from('{"a"'), Buffer.from(':1}'))).toEqual({
+    status: 200,
+    text: '7',
+  })
+  expect(await send(server.port, sized(0))).toEqual({ status: 200, text: '0' })
+  expect(await send(server.port, { method: 'GET' })).toEqual({ status: 200, text: '0' })
+  const bodies = await Promise.all([0, 1, 2, 3].map(async (n) => (await server.seen(n)).body))
+  const texts = bodies.map((body) => body.kind === 'bytes' && body.bytes.toString())
+  expect(texts).toEqual(['{}', '{"a":1}', '', ''])
+})
+
+test('R270 exactly 100 MiB is accepted, one byte more is not: by Content-Length', async () => {
+  const server = await decision({ limit: BATCH_LIMIT })
+  expect(await send(server.port, sized(BATCH_LIMIT), ZEROS.subarray(1))).toMatchObject({ text: '104857600' })
+  const socket = await rawConnection(server.port, `Content-Length: ${BATCH_LIMIT + 1}`)
+  expect(await statusLine(socket)).toBe('HTTP/1.1 413 Payload Too Large')
+})
+
+test('R270 exactly 100 MiB is accepted, one byte more is not: chunked without a length', async () => {
+  const server = await decision({ limit: BATCH_LIMIT })
+  expect(await send(server.port, {}, ZEROS.subarray(1))).toMatchObject({ text: '104857600' })
+  expect(await send(server.port, {}, ZEROS)).toMatchObject({ status: 413 })
+})
+
+test('R270 exactly 100 MiB is accepted, one byte more is not: gzip counts inflated', async () => {
+  const server = await decision({ limit: BATCH_LIMIT })
+  const zip = (bytes: Buffer) => gzipSync(bytes, { level: 1 })
+  expect(await send(server.port, coded('gzip'), zip(ZEROS.subarray(1)))).toMatchObject({ text: '104857600' })
+  expect(await send(server.port, coded('gzip'), zip(ZEROS))).toMatchObject({ status: 413 })
+})
+
+test('a limit is met to the byte for every way of sending', async () => {
+  const server = await decision({ limit: 64 * 1024 })
+  // Noise does not compress: its coded form is larger than the limit, and yet it is within.
+  const within = noise(64 * 1024)
+  const over = Buffer.concat([within, Buffer.from('!')])
+  for (const [status, bytes] of [
+    [200, within],
+    [413, over],
+  ] as const) {
+    expect((await send(server.port, sized(bytes.length), bytes)).status).toBe(status)
+    expect((await send(server.port, {}, bytes)).status).toBe(status)
+    expect((await send(server.port, coded('gzip'), gzipSync(bytes))).status).toBe(status)
+    expect((await send(server.port, coded('deflate'), deflateSync(bytes))).status).toBe(status)
+    expect((await send(server.port, coded('br'), brotliCompressSync(bytes))).status).toBe(status)
+  }
+})
+
+test('a compressed body that inflates without end is stopped at the limit', async () => {
+  const server = await decision({ limit: MIB })
+  const bomb = gzipSync(ZEROS.subarray(0, 50 * MIB), { level: 1 })
+  const answer = await send(server.port, coded('gzip'), bomb)
+  expect(answer.status).toBe(413)
+  expect(answer.text).toMatch(/larger than 1048576 bytes.*after content decoding.*split/)
+})
+
+test('coded bytes that decode to nothing do not get past the limit', async () => {
+  const server = await decision({ limit: 1024 })
+  const empty = Buffer.concat(Array.from({ length: 1_000 }, () => gzipSync('')))
+  expect(await send(server.port, coded('gzip'), empty)).toMatchObject({ status: 413 })
+})
+
+test('an early 413 reaches http and fetch clients that upload 60 MB, whatever they wish for the connection', async () => {
+  const server = await decision({ limit: MIB })
+  const upload = ZEROS.subarray(0, 60_000_000)
+  const answers = [
+    await send(server.port, sized(upload.length), upload),
+    await send(server.port, { ...sized(upload.length), agent: false }, upload),
+    await send(server.port, { headers: { 'content-length': upload.length, connection: 'close' } }, upload),
+    await send(server.port, {}, upload),
+    await fetch(`http://127.0.0.1:${server.port}`, { method: 'POST', body: upload }),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual([413, 413, 413, 413, 413])
+})
+
+test('a refused upload leaves its connection fit for the next request', async () => {
+  const server = await decision({ limit: 10 })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  onTestFinished(() => agent.destroy())
+  expect((await send(server.port, { agent, ...sized(3 * MIB) }, ZEROS.subarray(0, 3 * MIB))).status).toBe(413)
+  expect((await send(server.port, { agent }, Buffer.from('{}'))).status).toBe(200)
+  const [first, second] = [await server.seen(0), await server.seen(1)]
+  expect(second.req.socket).toBe(first.req.socket)
+})
+
+test('gzip, deflate, br and identity are undone, in any case', async () => {
+  const server = await decision({ limit: 100 })
+  const text = Buffer.from('{"name":"é"}')
+  for (const [coding, bytes] of [
+    ['GZIP', gzipSync(text)],
+    ['x-gzip', gzipSync(text)],
+    ['gzip', Buffer.concat([gzipSync(text.subarray(0, 5)), gzipSync(text.subarray(5))])],
+    ['deflate', deflateSync(text)],
+    ['br', brotliCompressSync(text)],
+    ['identity', text],
+  ] as const) {
+    expect(await send(server.port, coded(coding), bytes), coding).toEqual({ status: 200, text: '13' })
+  }
+})
+
+test('an unknown or doubled content coding is refused, and every one when none is undone', async () => {
+  const server = await decision({ limit: 100 })
+  const plain = await decision({ limit: 100, inflate: false })
+  for (const coding of ['zstd', 'gzip, br', 'constructor']) {
+    const answer = await send(server.port, coded(coding), Buffer.from('{}'))
+    expect(answer).toEqual({ status: 415, text: expect.stringContaining('Use gzip, deflate, br or no') })
+  }
+  expect(await send(plain.port, coded('gzip'), gzipSync('{}'))).toMatchObject({ status: 415 })
+  expect(await send(plain.port, coded('identity'), Buffer.from('{}'))).toMatchObject({ status: 200 })
+})
+
+test('a corrupt, cut or continued compressed body is refused', async () => {
+  const server = await decision({ limit: 10 * MIB })
+  const text = noise(320)
+  for (const [coding, bytes] of [
+    ['gzip', gzipSync(text)],
+    ['deflate', deflateSync(text)],
+    ['br', brotliCompressSync(text)],
+  ] as const) {
+    const cut = await send(server.port, coded(coding), bytes.subarray(0, -3))
+    expect(cut, coding).toEqual({ status: 400, text: expect.stringContaining('ends too early') })
+    const plain = await send(server.port, coded(coding), Buffer.from('{"a":1,"b":2}'))
+    expect(plain, coding).toMatchObject({ status: 400 })
+    const continued = await send(server.port, coded(coding), bytes, Buffer.alloc(200_000, 0))
+    expect(continued, coding).toEqual({
+      status: 400,
+      text: expect.stringContaining('goes on for 200000 bytes'),
+    })
+    expect(await send(server.port, coded(coding), bytes, Buffer.from('xyz')), coding).toMatchObject({
+      status: 400,
+    })
+  }
+})
+
+test('a refused coded body is answered to a client that wants the connection closed', async () => {
+  const server = await decision({ limit: 100 })
+  const headers = { 'content-encoding': 'gzip', connection: 'close' }
+  expect(await send(server.port, { headers }, Buffer.from('{"a":1}'))).toMatchObject({ status: 400 })
+  expect(await send(server.port, { headers }, gzipSync('{}').subarray(0, -3))).toMatchObject({ status: 400 })
+})
+
+test('a client that leaves in the middle of its body is told, for every way of sending', async () => {
+  for (const head of [
+    'Content-Length: 100',
+    'Transfer-Encoding: chunked',
+    'Content-Length: 100\r\nContent-Encoding: gzip',
+  ]) {
+    const server = await decision({ limit: 1_000 })
+    const socket = await rawConnection(server.port, head)
+    const { body } = await server.seen(0)
+    socket.destroy()
+    expect(await body, head).toEqual({ kind: 'aborted' })
+  }
+})
+
+test.each([
+  ['with a length', sized(LARGE_BODY_BYTES + 3 * MIB)],
+  ['without one', {}],
+])('a large body %s waits for its turn from 8 MiB on, a small one does not', async (_how, options) => {
+  const size = LARGE_BODY_BYTES + 3 * MIB
+  const server = await decision({ limit: BATCH_LIMIT })
+  const release = await largeBodyGate.acquire(SOMEBODY)
+  const upload = send(server.port, options, ZEROS.subarray(0, size))
+  const { req, body } = await server.seen(0)
+  await once(req, 'pause')
+  expect((await send(server.port, {}, Buffer.from('{}'))).text).toBe('2')
+  expect(await Promise.race([body, turn().then(() => 'waiting')])).toBe('waiting')
+  release()
+  expect((await upload).text).toBe(String(size))
+})
+
+test('a large body of which little has come keeps no other waiting', async () => {
+  const size = LARGE_BODY_BYTES + MIB
+  const server = await decision({ limit: BATCH_LIMIT })
+  const stalled = await rawConnection(server.port, 'Content-Length: 90000000')
+  const { req } = await server.seen(0)
+  const came = once(req, 'data')
+  stalled.write('[[[')
+  await came
+  expect((await send(server.port, sized(size), ZEROS.subarray(0, size))).text).toBe(String(size))
+})
+
+test('a large body that stalls is refused when another waits, and only then', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const size = LARGE_BODY_BYTES + MIB
+  const server = await decision({ limit: BATCH_LIMIT })
+  const stalled = await rawConnection(server.port, 'Content-Length: 90000000')
+  const answer = statusLine(stalled)
+  const { req, body } = await server.seen(0)
+  stalled.write(ZEROS.subarray(0, size))
+  await received(req, size)
+  vi.advanceTimersByTime(600_000)
+  const other = send(server.port, sized(size), ZEROS.subarray(0, size))
+  await once((await server.seen(1)).req, 'pause')
+  expect(await Promise.race([body, turn().then(() => 'reading')])).toBe('reading')
+  vi.advanceTimersByTime(2_000)
+  expect(await body).toMatchObject({ kind: 'stalled', status: 408, detail: expect.stringContaining('8 MiB') })
+  expect(await answer).toBe('HTTP/1.1 408 Request Timeout')
+  expect((await other).text).toBe(String(size))
+})
+
+test('a body that turned out to be large keeps the gate until it is released', async () => {
+  const size = LARGE_BODY_BYTES + 1
+  for (const [options, bytes] of [
+    [{}, ZEROS.subarray(0, size)],
+    [coded('gzip'), gzipSync(ZEROS.subarray(0, size), { level: 1 })],
+  ] as const) {
+    const held: Body[] = []
+    const server = await decision({ limit: BATCH_LIMIT }, (body) => held.push(body))
+    expect((await send(server.port, options, bytes)).text).toBe(String(size))
+    const next = largeBodyGate.acquire(SOMEBODY)
+    expect(await Promise.race([next, turn().then(() => 'waiting')])).toBe('waiting')
+    held.forEach(release)
+    const place = await next
+    place()
+  }
+})
+
+test('the next large body is read on when the one before is released', async () => {
+  const size = LARGE_BODY_BYTES + 3 * MIB
+  const held: Body[] = []
+  const server = await decision({ limit: BATCH_LIMIT }, (body) => held.push(body))
+  await send(server.port, sized(size), ZEROS.subarray(0, size))
+  const second = send(server.port, sized(size), ZEROS.subarray(0, size))
+  const { req, body } = await server.seen(1)
+  await once(req, 'pause')
+  expect(await Promise.race([body, turn().then(() => 'waiting')])).toBe('waiting')
+  for (const each of held) release(each)
+  expect((await second).status).toBe(200)
+  held.forEach(release)
+})
+
+test('a client that leaves while it waits, or while it uploads, leaves the gate open', async () => {
+  const server = await decision({ limit: BATCH_LIMIT })
+  const place = await largeBodyGate.acquire(SOMEBODY)
+  const waiting = await rawConnection(server.port, `Content-Length: ${LARGE_BODY_BYTES + 3 * MIB}`)
+  const { req, body } = await server.seen(0)
+  waiting.write(ZEROS.subarray(0, LARGE_BODY_BYTES + MIB))
+  await once(req, 'pause')
+  waiting.destroy()
+  await closed(waiting)
+  place()
+  expect(await body).toEqual({ kind: 'aborted' })
+  const uploading = await rawConnection(server.port, `Content-Length: ${LARGE_BODY_BYTES + 3 * MIB}`)
+  const second = await server.seen(1)
+  uploading.write(ZEROS.subarray(0, LARGE_BODY_BYTES + MIB))
+  await received(second.req, LARGE_BODY_BYTES + MIB)
+  uploading.destroy()
+  expect(await second.body).toEqual({ kind: 'aborted' })
+  const next = await largeBodyGate.acquire(SOMEBODY)
+  next()
+})

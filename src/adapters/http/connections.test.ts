@@ -1,0 +1,168 @@
+import { once } from 'node:events'
+import type { RequestListener, ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { overSocket, requestBytes } from '../../../test/support/wire-client.ts'
+import { isIdle, passageOf, silence } from './connections.ts'
+import { close, createHttpServer, listen, type ServerLimits } from './server.ts'
+
+const KEPT = requestBytes({ path: '/', headers: { Host: 'a', Connection: 'keep-alive' } })
+const LAST = requestBytes({ path: '/', headers: { Host: 'a' } })
+
+async function started(listener: RequestListener, limits: Partial<ServerLimits> = {}) {
+  const server = createHttpServer(listener, {
+    renderParserError: () => ({ headers: [], body: '' }),
+    refuse: (_req, res) => res.destroy(),
+    limits,
+  })
+  onTestFinished(() => close(server, { graceful: false }))
+  const { port } = await listen(server, { port: 0, host: '127.0.0.1' })
+  return { server, port }
+}
+
+async function serving(listener: RequestListener, limits: Partial<ServerLimits> = {}): Promise<number> {
+  return (await started(listener, limits)).port
+}
+
+test('connections are numbered in their order, and requests on each of them', async () => {
+  const port = await serving((req, res) => {
+    const passage = passageOf(req)
+    res.end(`${passage?.id}/${passage?.index};`)
+  })
+  const { text } = await overSocket(port, [KEPT, KEPT, LAST])
+  expect(text.match(/c\d\/\d;/g)).toEqual(['c1/1;', 'c1/2;', 'c1/3;'])
+  expect((await overSocket(port, LAST)).text).toMatch(/c2\/1;/)
+})
+
+test('pipelined requests keep their numbers however late they are asked for, and are served in order', async () => {
+  const turns: (number | undefined)[] = []
+  const port = await serving(async (req, res) => {
+    await new Promise(setImmediate)
+    const index = passageOf(req)?.index
+    turns.push(index)
+    res.end(`${index};`)
+  })
+  const { text } = await overSocket(port, KEPT + KEPT + LAST)
+  expect(text.match(/\d;/g)).toEqual(['1;', '2;', '3;'])
+  expect(turns).toEqual([1, 2, 3])
+})
+
+test('pipelined requests are served one at a time, each in a turn of the event loop of its own', async () => {
+  let turn = 0
+  let isOver = false
+  const next = (): void => {
+    turn += 1
+    if (!isOver) setImmediate(next)
+  }
+  setImmediate(next)
+  const turns: number[] = []
+  const port = await serving((_req, res) => {
+    turns.push(turn)
+    res.end('ok;')
+  })
+  const { text } = await overSocket(port, KEPT.repeat(99) + LAST)
+  isOver = true
+  expect(text.match(/ok;/g)).toHaveLength(100)
+  expect(new Set(turns).size).toBe(100)
+})
+
+test('while requests of a connection wait for their turn, nothing more is read from it', async () => {
+  const held: ServerResponse[] = []
+  const { server, port } = await started((req, res) => {
+    if (req.url === '/other') res.end()
+    else held.push(res)
+  })
+  let read = 0
+  server.on('request', (req) => {
+    if (req.url === '/') read += 1
+  })
+  const socket = connect(port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  const begun = once(server, 'request')
+  socket.write(KEPT.repeat(9_999) + LAST)
+  await begun
+  for (let n = 0; n < 50; n++) await overSocket(port, LAST.replace('/', '/other'))
+  // Node reads 64 KiB at a time.
+  expect(read).toBeLessThan(65_536 / KEPT.length + 2)
+  expect(held).toHaveLength(1)
+  let text = ''
+  socket.on('data', (data) => {
+    text += data
+  })
+  const answer = (): void => {
+    held.shift()?.end()
+    if (!socket.closed) setImmediate(answer)
+  }
+  answer()
+  await once(socket, 'close')
+  expect([read, text.match(/200 OK/g)?.length]).toEqual([10_000, 10_000])
+})
+
+test('a client that ends its side behind its requests gets all responses', async () => {
+  const port = await serving((_req, res) => res.end('ok;'))
+  const socket = connect(port, '127.0.0.1')
+  let text = ''
+  socket.on('data', (data) => {
+    text += data
+  })
+  socket.end(KEPT.repeat(100))
+  await once(socket, 'close')
+  expect(text.match(/ok;/g)).toHaveLength(100)
+})
+
+test('a client that asked for the connection to be closed gets no response to what it sends behind', async () => {
+  const urls: (string | undefined)[] = []
+  const port = await serving((req, res) => {
+    urls.push(req.url)
+    res.end()
+  })
+  await overSocket(port, LAST.replace('/', '/last') + KEPT)
+  expect(urls).toEqual(['/last'])
+})
+
+test('a connection that is silent is read on, but not without end', async () => {
+  const { server, port } = await started((req) => silence(req.socket))
+  let read = 0
+  server.on('request', () => {
+    read += 1
+  })
+  const socket = connect(port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  const begun = once(server, 'request')
+  socket.write(KEPT)
+  await begun
+  socket.write(KEPT.repeat(20_000))
+  await expect.poll(() => read).toBeGreaterThan(100)
+  const other = serving((_req, res) => res.end())
+  for (let n = 0; n < 50; n++) await overSocket(await other, LAST)
+  expect(read).toBeLessThan(65_536 / KEPT.length + 102)
+})
+
+test('a connection is idle between the end of an answer and the next request', async () => {
+  const idle: boolean[] = []
+  const port = await serving((req, res) => {
+    idle.push(isIdle(req.socket))
+    res.once('close', () => setImmediate(() => idle.push(isIdle(req.socket))))
+    res.end()
+  })
+  await overSocket(port, LAST)
+  await expect.poll(() => idle).toEqual([false, true])
+})
+
+test('a silent connection outlives the keep-alive timeout, and is answered no more', async () => {
+  const port = await serving(
+    (req, res) => {
+      if (req.url === '/silent') silence(req.socket)
+      res.end('ok')
+    },
+    { keepAliveTimeout: 30 },
+  )
+  // Node grants a client a second beyond it.
+  let isOver = false
+  const silent = overSocket(port, KEPT.replace('/', '/silent'), () => isOver)
+  const twice = overSocket(port, KEPT.replace('/', '/silent') + LAST, () => isOver)
+  expect((await overSocket(port, KEPT)).end).toBe('fin')
+  isOver = true
+  expect(await silent).toMatchObject({ end: 'open', text: expect.stringMatching(/ok$/) })
+  expect((await twice).text.match(/200 OK/g)).toHaveLength(1)
+})

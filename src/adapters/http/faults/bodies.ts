@@ -1,0 +1,43 @@
+import type { BodyFixture } from '../../../core/faults/actions.ts'
+
+interface ReadyBody {
+  /** Undefined: the Content-Type of the answer stays. */
+  readonly type: string | undefined
+  readonly text: string
+}
+
+const HTML = 'text/html; charset=utf-8'
+
+/** The bodies that come with the emulator, for a `body` fault that names one as its fixture. */
+export const READY_BODIES: Readonly<Record<BodyFixture, ReadyBody>> = {
+  'html-error': {
+    type: HTML,
+    text: `<!doctype html>
+<html>
+<head><title>502 Bad Gateway</title></head>
+<body>
+<center><h1>502 Bad Gateway</h1></center>
+<hr><center>gateway</center>
+</body>
+</html>
+`,
+  },
+  'html-login': {
+    type: HTML,
+    text: `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Sign in</title></head>
+<body>
+<h1>Sign in to continue</h1>
+<p>This network asks you to sign in before you go on.</p>
+<form method="post" action="/login">
+<label>Name <input name="name"></label>
+<label>Password <input name="password" type="password"></label>
+<button>Sign in</button>
+</form>
+</body>
+</html>
+`,
+  },
+  empty: { type: undefined, text: '' },
+}

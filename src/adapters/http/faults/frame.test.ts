@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import { faultedServer, seen } from '../../../../test/support/faulted-server.ts'
+import { overSocket, requestBytes, viaFetch } from '../../../../test/support/wire-client.ts'
+import type { FrameFault } from '../../../core/faults/actions.ts'
+
+const frame = (frame: FrameFault) => ({ actions: [{ frame }] })
+const KEPT = requestBytes({ path: '/', headers: { Connection: 'keep-alive' } })
+
+test('chunked tells the end of a body by its last chunk', async () => {
+  const { head, body } = await seen(frame({ mode: 'chunked' }))
+  expect(head).toContain('Transfer-Encoding: chunked')
+  expect(head).not.toContain('Content-Length')
+  expect(body).toBe('b\r\n{"ok":true}\r\n0\r\n\r\n')
+})
+
+test('length tells the end of a stream beforehand', async () => {
+  const { head, body } = await seen({ ...frame({ mode: 'length' }), text: undefined, lines: ['a\n', 'b\n'] })
+  expect(head).toContain('Content-Length: 4')
+  expect(body).toBe('a\nb\n')
+})
+
+test('close tells it by the end of the connection, which a client that wants to keep it sees as well', async () => {
+  const { port } = await faultedServer(frame({ mode: 'close' }))
+  const { text, end } = await overSocket(port, KEPT)
+  expect(text).not.toMatch(/content-length|transfer-encoding/i)
+  expect(text).toMatch(/Connection: close\r\n\r\n\{"ok":true\}$/)
+  expect(end).toBe('fin')
+  const { port: other } = await faultedServer(frame({ mode: 'close' }))
+  expect((await viaFetch(`http://127.0.0.1:${other}/`)).body).toBe('{"ok":true}')
+})
+
+test('a Content-Length that is too long ends early, with the connection', async () => {
+  const { port, sent } = await faultedServer(frame({ length_delta: 10 }))
+  const { text, end } = await overSocket(port, KEPT)
+  expect(text).toMatch(/Content-Length: 21\r\n[\s\S]*\r\n\r\n\{"ok":true\}$/)
+  expect(end).toBe('fin')
+  expect(sent).toEqual([{ stage: 'end', bytes: text.length, end: 'whole' }])
+  const { port: other } = await faultedServer(frame({ length_delta: 10 }))
+  expect(await viaFetch(`http://127.0.0.1:${other}/`)).toMatchObject({
+    status: 200,
+    error: 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+  })
+})
+
+test('a Content-Length that is too short leaves bytes behind the message', async () => {
+  const { head, body } = await seen(frame({ length_delta: -4 }))
+  expect(head).toContain('Content-Length: 7')
+  expect(body).toBe('{"ok":true}')
+})
+
+test('a tail follows the end of the message', async () => {
+  const tail_b64 = Buffer.from('HTTP/1.1 500 Oops').toString('base64')
+  expect((await seen(frame({ tail_b64 }))).body).toBe('{"ok":true}HTTP/1.1 500 Oops')
+  const chunked = await seen(frame({ mode: 'chunked', tail_b64 }))
+  expect(chunked.body).toBe('b\r\n{"ok":true}\r\n0\r\n\r\nHTTP/1.1 500 Oops')
+})
+
+test('204 has a body as soon as its framing is named', async () => {
+  const { head, body, end } = await seen({ ...frame({ mode: 'length' }), status: 204 })
+  expect(head).toMatch(/^HTTP\/1\.1 204 No Content\r\n[\s\S]*Content-Length: 11/)
+  expect(body).toBe('{"ok":true}')
+  expect(end).toBe('fin')
+  const { head: plain, body: none } = await seen({ status: 204, actions: [] })
+  expect(plain).not.toContain('Content-Length')
+  expect(none).toBe('')
+})
+
+test('HEAD hears of the framing and gets no body, from whichever writer', async () => {
+  const { head, body } = await seen(frame({ mode: 'chunked' }), { method: 'HEAD' })
+  expect(head).toContain('Transfer-Encoding: chunked')
+  expect(body).toBe('')
+  const raw = await seen(
+    { actions: [{ frame: { mode: 'chunked' } }, { head: { version: '1.0' } }] },
+    { method: 'HEAD' },
+  )
+  expect(raw.head).toMatch(/^HTTP\/1\.0 200/)
+  expect(raw.body).toBe('')
+})
+
+test('a client of HTTP/1.0 gets a stream to the end of the connection', async () => {
+  const { port } = await faultedServer({ text: undefined, lines: ['a\n'] })
+  const { text, end } = await overSocket(port, 'GET / HTTP/1.0\r\nHost: a\r\n\r\n')
+  expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\na\n$/)
+  expect(text).not.toMatch(/chunked/)
+  expect(end).toBe('fin')
+})
+
+test('chunks leave a kept connection in order', async () => {
+  const { port } = await faultedServer(frame({ mode: 'chunked' }))
+  const { text } = await overSocket(port, [KEPT, requestBytes({ path: '/' })])
+  expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(2)
+})

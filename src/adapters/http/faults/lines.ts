@@ -1,0 +1,64 @@
+import type { LinesFault } from '../../../core/faults/actions.ts'
+import { Chance } from '../../../core/random.ts'
+import type { Draft } from './draft.ts'
+import { offsetOf } from './place.ts'
+
+/**
+ * Changes the lines of a body, one member of the fault after the other: each counts the lines as the one before has left
+ * them. Lines that are not there are left alone.
+ */
+export function withLines(draft: Draft, fault: LinesFault): Draft {
+  const { eol = '\n', final_newline = true, truncate } = fault
+  const lines = changed(split(draft.body), fault)
+  const text = lines.join(eol) + (final_newline && lines.length > 0 ? eol : '')
+  const body = Buffer.from(text, 'latin1')
+  return { ...draft, body: truncate === undefined ? body : body.subarray(0, offsetOf(truncate, body)) }
+}
+
+type Lines = readonly string[]
+
+function changed(lines: Lines, fault: LinesFault): Lines {
+  const { order, keep, drop = [], dup = [], insert = [], replace = [] } = fault
+  let result = order === undefined ? lines : ordered(lines, order)
+  const [kept, dropped, doubled] = [keep && new Set(keep), new Set(drop), new Set(dup)]
+  if (kept !== undefined) result = result.filter((_, at) => kept.has(at))
+  result = result.filter((_, at) => !dropped.has(at))
+  result = result.flatMap((line, at) => (doubled.has(at) ? [line, line] : [line]))
+  const before = (at: number) => insert.filter((each) => each.at === at).map(({ text }) => toBytes(text))
+  if (insert.length > 0) {
+    result = [...result.flatMap((line, at) => [...before(at), line]), ...before(result.length)]
+  }
+  const replaced = new Map(replace.map(({ at, text }) => [at, toBytes(text)]))
+  return result.map((line, at) => replaced.get(at) ?? line)
+}
+
+// One character a byte, so that a body that is no UTF-8 comes through.
+function split(body: Buffer = Buffer.alloc(0)): Lines {
+  const lines = body.toString('latin1').split(/\r\n|\n|\r/)
+  return lines.at(-1) === '' ? lines.slice(0, -1) : lines
+}
+
+function toBytes(text: string): string {
+  return Buffer.from(text).toString('latin1')
+}
+
+function ordered(lines: Lines, order: NonNullable<LinesFault['order']>): Lines {
+  if (order === 'reverse') return lines.toReversed()
+  if (order === 'shuffle') return shuffled(lines)
+  const named = new Set(order)
+  return [...order.flatMap((at) => lines[at] ?? []), ...lines.filter((_, at) => !named.has(at))]
+}
+
+/** Always the same order for so many lines, and never the one they had. */
+function shuffled(lines: Lines): Lines {
+  const chance = new Chance(0, 'lines', lines.length)
+  const result = [...lines]
+  // Sattolo's algorithm makes one cycle of all: no line stays where it was.
+  for (let last = result.length - 1; last > 0; last--) {
+    const other = chance.int(0, last - 1)
+    const line = result[last] ?? ''
+    result[last] = result[other] ?? ''
+    result[other] = line
+  }
+  return result
+}

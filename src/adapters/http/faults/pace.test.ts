@@ -1,0 +1,105 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { faultedServer, seen } from '../../../../test/support/faulted-server.ts'
+import { overSocket, requestBytes } from '../../../../test/support/wire-client.ts'
+import type { PaceFault } from '../../../core/faults/actions.ts'
+import { gapBehind, piecesOf } from './pace.ts'
+
+/** Milliseconds in which any system hands on what was written before. */
+const GAP = 200
+
+const pace = (pace: PaceFault) => ({ actions: [{ pace }] })
+
+/** What arrived behind the head, piece by piece. */
+function bodyPieces(pieces: readonly Buffer[]): string[] {
+  const texts = pieces.map((piece) => piece.toString())
+  return [texts[0]?.split('\r\n\r\n')[1] ?? '', ...texts.slice(1)].filter((text) => text !== '')
+}
+
+test('offsets split the body into pieces that arrive as such', async () => {
+  const { pieces, sent } = await seen(pace({ chunks: [2, 5], gap_ms: GAP }))
+  expect(bodyPieces(pieces)).toEqual(['{"', 'ok"', ':true}'])
+  expect(sent).toMatchObject([{ stage: 'end', end: 'whole' }])
+})
+
+test('a body in chunks has one chunk for each piece', async () => {
+  const actions = [{ frame: { mode: 'chunked' } as const }, { pace: { bytes: 4, gap_ms: GAP } }]
+  const { pieces } = await seen({ actions })
+  expect(bodyPieces(pieces)).toEqual(['4\r\n{"ok\r\n', '4\r\n":tr\r\n', '3\r\nue}\r\n0\r\n\r\n'])
+})
+
+test('a character of several bytes is split inside', async () => {
+  const { pieces } = await seen({ ...pace({ chunks: 'inside-multibyte', gap_ms: GAP }), text: 'aé€b' })
+  const bytes = pieces.map((piece) =>
+    piece.subarray(piece.indexOf('\r\n\r\n') === -1 ? 0 : piece.indexOf('\r\n\r\n') + 4),
+  )
+  expect(bytes.filter(({ length }) => length > 0)).toEqual([
+    Buffer.from([0x61, 0xc3]),
+    Buffer.from([0xa9, 0xe2]),
+    Buffer.from([0x82, 0xac, 0x62]),
+  ])
+})
+
+test('CR and LF are torn apart', async () => {
+  const { pieces } = await seen({ ...pace({ chunks: 'between-cr-lf', gap_ms: GAP }), text: 'a\r\nb\r\n' })
+  expect(bodyPieces(pieces)).toEqual(['a\r', '\nb\r', '\n'])
+})
+
+test('the whole of it may take max_ms at most: then the rest comes at once', async () => {
+  const slow = pace({ bytes: 1, gap_ms: 10_000, max_ms: 30 })
+  const { body, end, sent } = await seen(slow)
+  expect(body).toBe('{"ok":true}')
+  expect(end).toBe('fin')
+  expect(sent).toMatchObject([{ stage: 'end', end: 'whole' }])
+})
+
+test('what is left of a large body at max_ms is one piece', async () => {
+  const slow = pace({ bytes: 1, gap_ms: 5, max_ms: 30 })
+  const { body, sent } = await seen({ ...slow, text: 'x'.repeat(5_000_000) })
+  expect(body.length).toBe(5_000_000)
+  expect(sent).toMatchObject([{ stage: 'end', end: 'whole' }])
+})
+
+test('the head waits for before_head_ms, and informational answers do not', async () => {
+  const actions = [{ head: { interim: [{ status: 102 }] } }, { pace: { before_head_ms: 60_000 } }]
+  const { text } = await seen({ actions }, { isEnough: (_, text) => text !== '' })
+  expect(text).toBe('HTTP/1.1 102 Processing\r\n\r\n')
+  expect((await seen(pace({ before_head_ms: 30 }))).body).toBe('{"ok":true}')
+})
+
+test('what was waited before the handler is part of max_ms', async () => {
+  const { body } = await seen(pace({ before_handler_ms: 5_000, before_head_ms: 5_000, max_ms: 50 }))
+  expect(body).toBe('{"ok":true}')
+})
+
+test('a client that leaves ends a slow answer', async () => {
+  const { port, sent } = await faultedServer(pace({ bytes: 1, gap_ms: 1_000 }))
+  const { text } = await overSocket(port, requestBytes({ path: '/' }), (text) => text.includes('{'))
+  expect(text).toMatch(/\{/)
+  expect(text).not.toMatch(/\}/)
+  await expect.poll(() => sent).toMatchObject([{ stage: 'after-head', end: 'left' }])
+})
+
+test('pieces make up the body, and none is empty', () => {
+  const anyPace = fc.oneof(
+    fc.record({ chunks: fc.array(fc.integer({ min: 0, max: 300 })) }),
+    fc.record({ chunks: fc.constantFrom('inside-multibyte' as const, 'between-cr-lf' as const) }),
+    fc.record({ bytes: fc.integer({ min: 1, max: 300 }) }),
+    fc.record({ kbps: fc.double({ min: 0.001, max: 1e6, noNaN: true }) }),
+  )
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 300 }), anyPace, (bytes, pace) => {
+      const pieces = [...piecesOf(Buffer.from(bytes), pace)]
+      expect(Buffer.concat(pieces)).toEqual(Buffer.from(bytes))
+      expect(pieces.every(({ length }) => length > 0)).toBe(true)
+    }),
+  )
+})
+
+test('a rate is kept by the gaps, and no gap is too short to be seen', () => {
+  const pieces = [...piecesOf(Buffer.alloc(10_000), { kbps: 80 })]
+  expect(pieces.reduce((ms, piece) => ms + gapBehind(piece, { kbps: 80 }), 0)).toBeCloseTo(1_000)
+  expect(gapBehind(Buffer.alloc(1), { kbps: 1_000_000 })).toBe(5)
+  expect(gapBehind(Buffer.alloc(1), {})).toBe(5)
+  expect(gapBehind(Buffer.alloc(100), { kbps: 1, gap_ms: 5 })).toBe(800)
+})

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { faultedServer } from '../../../../test/support/faulted-server.ts'
+import { overSocket, requestBytes } from '../../../../test/support/wire-client.ts'
+import type { Action } from '../../../core/faults/actions.ts'
+
+const KEPT = requestBytes({ path: '/', headers: { Connection: 'keep-alive' } })
+
+async function sees(bytes: string, ...more: Action[]) {
+  const raw = { base64: Buffer.from(bytes, 'latin1').toString('base64') }
+  const { port, sent } = await faultedServer({ actions: [{ raw }, ...more] })
+  return { ...(await overSocket(port, KEPT)), sent }
+}
+
+test('raw bytes are all that is sent, and the connection ends behind them', async () => {
+  const bytes = 'HTTP/1.1 200\r\nContent-Length: -1\n\n\xff\x00'
+  expect(await sees(bytes)).toMatchObject({
+    text: bytes,
+    end: 'fin',
+    sent: [{ stage: 'end', bytes: 36, end: 'whole' }],
+  })
+})
+
+test('no bytes at all are an end without an answer', async () => {
+  expect(await sees('')).toMatchObject({ text: '', end: 'fin' })
+})
+
+test('raw bytes have places and pace as a body has', async () => {
+  const cut = await sees('HTTP/1.1 200 OK\r\n\r\n', { cut: { at: { bytes: 8 }, how: 'rst' } })
+  expect(cut).toMatchObject({ text: 'HTTP/1.1', end: 'rst' })
+  const split = await sees('4\r\nab\r\n', { pace: { chunks: [2], gap_ms: 200 } })
+  expect(split.pieces.map(String)).toEqual(['4\r', '\nab\r\n'])
+})
+
+test('nothing else that is done to the answer shows', async () => {
+  const { text } = await sees(
+    'x',
+    { head: { status: 500 } },
+    { body: { text: 'y' } },
+    { frame: { mode: 'chunked' } },
+  )
+  expect(text).toBe('x')
+})

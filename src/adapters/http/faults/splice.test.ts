@@ -1,0 +1,46 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { keysOf, pointer, valueAt } from '../../../core/json.ts'
+import { splice } from './splice.ts'
+
+const BIG = '9007199254740993'
+
+test.for<[text: string, pointer: string, result: string]>([
+  ['{"a":1,"b":2}', '/b', `{"a":1,"b":${BIG}}`],
+  ['{"a": {"b,}": [1, "x]", 3]} }', '/a/b,}/2', `{"a": {"b,}": [1, "x]", ${BIG}]} }`],
+  ['{"a":{"deep":[[]]},"b":2}', '/a', `{"a":${BIG},"b":2}`],
+  ['[1,2]', '/0', `[${BIG},2]`],
+  ['{"n":1.0000000000000000001,"m":0}', '/m', `{"n":1.0000000000000000001,"m":${BIG}}`],
+  ['{"a":"\\"}","b":null}', '/b', `{"a":"\\"}","b":${BIG}}`],
+  ['{"\\u0062":1}', '/b', `{"\\u0062":${BIG}}`],
+  ['{"a":1,"a":2}', '/a', `{"a":1,"a":${BIG}}`],
+  ['{}', '/new', `{"new":${BIG}}`],
+  ['{"a":1}', '/__proto__', `{"a":1,"__proto__":${BIG}}`],
+  ['"whole"', '', BIG],
+])('in %s the place %s is written', ([text, pointer, result]) => {
+  expect(splice(text, pointer, BIG)).toBe(result)
+})
+
+test.for([
+  ['[1,2]', '/2'],
+  ['[1,2]', '/x'],
+  ['{"a":1}', '/b/c'],
+  ['{"a":1}', '/a/c'],
+  ['[]', '/0'],
+] as const)('in %s there is no place %s, so that nothing changes', ([text, pointer]) => {
+  expect(splice(text, pointer, BIG)).toBe(text)
+})
+
+test('whatever is around the number stays as it is', () => {
+  const key = fc.oneof(fc.string(), fc.constantFrom('__proto__', '', 'a/b', '~'))
+  fc.assert(
+    fc.property(fc.dictionary(key, fc.jsonValue()), key, fc.integer(), (object, name, number) => {
+      const text = JSON.stringify(object, undefined, 1)
+      const at = pointer(name)
+      const result = JSON.parse(splice(text, at, String(number)))
+      expect(valueAt(result, at)).toBe(number)
+      const kept = Object.keys(JSON.parse(text)).filter((other) => other !== keysOf(at)[0])
+      for (const other of kept) expect(result[other]).toEqual(JSON.parse(text)[other])
+    }),
+  )
+})

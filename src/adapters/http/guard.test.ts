@@ -1,0 +1,293 @@
+import { expect, test } from 'vitest'
+import {
+  allowHosts,
+  corsHeaders,
+  type GuardedRequest,
+  headerValues,
+  isPreflight,
+  originAllowed,
+  preflightHeaders,
+  refuseHost,
+  refusePage,
+} from './guard.ts'
+
+const local = allowHosts('127.0.0.1')
+
+/** A request that came to a port of this machine. */
+function requestTo(localPort: number | undefined, ...rawHeaders: string[]): GuardedRequest {
+  return { rawHeaders, socket: { localPort } }
+}
+
+/** The status with which a Host header is refused; 200 when it is not. */
+function statusOf(host: string | readonly string[], allowed = local, port = 4010): number {
+  const values = typeof host === 'string' ? [host] : host
+  const refusal = refuseHost(requestTo(port, ...values.flatMap((value) => ['Host', value])), allowed)
+  return refusal?.options.status ?? 200
+}
+
+test('the loopback names with the own port pass, in any case', () => {
+  for (const host of ['localhost:4010', 'LOCALHOST:4010', '127.0.0.1:4010', '[::1]:4010']) {
+    expect(statusOf(host), host).toBe(200)
+  }
+})
+
+test('every other host is foreign, also odd spellings of loopback', () => {
+  for (const host of [
+    'evil.example:4010',
+    'localhost',
+    'localhost:4011',
+    'localhost:04010',
+    'localhost.:4010',
+    'a.localhost:4010',
+    'localhost.evil.example:4010',
+    '127.1:4010',
+    '0177.0.0.1:4010',
+    '2130706433:4010',
+    '0x7f000001:4010',
+    '0.0.0.0:4010',
+    '[::]:4010',
+    '[::ffff:127.0.0.1]:4010',
+    '[0:0:0:0:0:0:0:1]:4010',
+    '__proto__:4010',
+    'constructor',
+  ]) {
+    expect(statusOf(host), host).toBe(403)
+  }
+})
+
+test('a missing, empty, doubled or malformed host is a bad request', () => {
+  expect(statusOf([])).toBe(400)
+  expect(statusOf('')).toBe(400)
+  expect(statusOf(['localhost:4010', 'localhost:4010'])).toBe(400)
+  for (const host of [
+    '127.0.0.1:4010, evil',
+    'localhost:4010/',
+    'http://localhost:4010',
+    'user@localhost:4010',
+    'localhost:',
+    'localhost:port',
+    'localhost:401000',
+    '::1:4010',
+    ':4010',
+    'local host:4010',
+    'localhost:4010?x',
+    'münchen:4010',
+  ]) {
+    expect(statusOf(host), host).toBe(400)
+  }
+})
+
+test('on ports 80 and 443 the port may be left out', () => {
+  const web = allowHosts('0.0.0.0')
+  expect(['localhost', 'localhost:80', '[::1]', '0.0.0.0'].map((host) => statusOf(host, web, 80))).toEqual([
+    200, 200, 200, 200,
+  ])
+  expect(statusOf('localhost:4010', web, 80)).toBe(403)
+  expect(['localhost', 'localhost:443'].map((host) => statusOf(host, web, 443))).toEqual([200, 200])
+})
+
+test('an allowed name goes with and without the own port, a name with a port as it is', () => {
+  const allowed = allowHosts('::', ['Emulator', 'api.test:8080', '::1', 'fe80::1'])
+  const pass = [
+    'emulator',
+    'EMULATOR:4010',
+    'api.test:8080',
+    '[::1]',
+    '[fe80::1]',
+    '[fe80::1]:4010',
+    '[::]:4010',
+  ]
+  expect(pass.map((host) => statusOf(host, allowed))).toEqual(pass.map(() => 200))
+  const fail = ['emulator:80', 'api.test', 'api.test:4010']
+  expect(fail.map((host) => statusOf(host, allowed))).toEqual(fail.map(() => 403))
+})
+
+test('an entry that no host can equal is refused when it is made', () => {
+  for (const entry of ['http://api', 'api:port', '', 'a b', '*']) {
+    expect(() => allowHosts('::1', [entry]), entry).toThrow(/is not a host.*such as `api:8080`/)
+  }
+})
+
+test('the port is the one that the connection came to, so that a server of the user has its own', () => {
+  expect(statusOf('localhost:5000', local, 5000)).toBe(200)
+  expect(statusOf('localhost:4010', local, 5000)).toBe(403)
+  const named = allowHosts('127.0.0.1', ['api.test'])
+  expect(['api.test', 'api.test:5000'].map((host) => statusOf(host, named, 5000))).toEqual([200, 200])
+  const overUnixSocket = (host: string) => refuseHost(requestTo(undefined, 'Host', host), named) === undefined
+  expect(['localhost', 'api.test', 'localhost:5000'].map(overUnixSocket)).toEqual([true, true, false])
+})
+
+test('the refusal of a foreign host names the way out', () => {
+  const refusal = refuseHost(requestTo(4010, 'Host', 'api:8080'), local)
+  expect([refusal?.code, refusal?.options.status]).toEqual(['forbidden', 403])
+  expect(refusal?.options.detail).toBe(
+    'This server is not addressed as `api:8080`, only as localhost:4010, 127.0.0.1:4010, [::1]:4010. ' +
+      'Start it with --allow-host api:8080 to accept it.',
+  )
+})
+
+test('X2 pages of this machine may read the answers', () => {
+  for (const origin of [
+    'http://localhost',
+    'http://localhost:3000',
+    'https://localhost:65535',
+    'http://app.localhost:5173',
+    'https://a.b-c.localhost',
+    'http://127.0.0.1:1',
+    'http://[::1]:3000',
+  ]) {
+    expect(originAllowed(origin, []), origin).toBe(true)
+  }
+})
+
+test('X2 pages of anyone else may not', () => {
+  for (const origin of [
+    undefined,
+    '',
+    'null',
+    '*',
+    'localhost:3000',
+    'http://localhost/',
+    'http://localhost:3000/',
+    'http://localhost:',
+    'http://localhost:0',
+    'http://localhost:65536',
+    'http://localhost:03000',
+    'http://LOCALHOST:3000',
+    'http://.localhost',
+    'http://evillocalhost',
+    'http://localhost.evil.example',
+    'http://127.0.0.1.evil.example',
+    'http://127.0.0.2',
+    'http://user@localhost',
+    'ftp://localhost',
+    'file://localhost',
+    'http://localhost\n',
+    'http://a\\.localhost',
+  ]) {
+    expect(originAllowed(origin, []), String(origin)).toBe(false)
+  }
+})
+
+test('an endless origin is judged at once', () => {
+  const origin = `http://${'a.'.repeat(50_000)}example`
+  expect(originAllowed(origin, [])).toBe(false)
+})
+
+test('further origins, every origin and the opaque one are allowed only when given', () => {
+  const given = ['https://app.example']
+  expect(originAllowed('https://app.example', given)).toBe(true)
+  expect(originAllowed('http://app.example', given)).toBe(false)
+  expect(originAllowed('https://any.example', ['*'])).toBe(true)
+  expect(originAllowed('null', ['*'])).toBe(false)
+  expect(originAllowed('null', ['null'])).toBe(true)
+  expect(originAllowed(undefined, ['*'])).toBe(false)
+})
+
+function isForeignPage(origin: string | undefined): boolean {
+  const own = ['Host', 'localhost:4010', ...(origin === undefined ? [] : ['Origin', origin])]
+  return refusePage(requestTo(4010, ...own), local) !== undefined
+}
+
+test('the control API refuses a foreign host before it looks at the origin', () => {
+  const refusal = refusePage(requestTo(4010, 'Host', 'evil.example', 'Origin', 'http://evil.example'), local)
+  expect(refusal?.options.detail).toContain('This server is not addressed as `evil.example`')
+  const page = refusePage(requestTo(4010, 'Host', 'localhost:4010', 'Origin', 'http://evil.example'), local)
+  expect([page?.code, page?.options.status]).toEqual(['forbidden', 403])
+  expect(page?.options.detail).toContain('Pages of http://evil.example may not use the control interface')
+})
+
+test('X1 the control API answers its own pages and clients without an origin, nobody else', () => {
+  for (const origin of [undefined, 'http://localhost:4010', 'http://127.0.0.1:4010', 'http://[::1]:4010']) {
+    expect(isForeignPage(origin), String(origin)).toBe(false)
+  }
+  for (const origin of [
+    '',
+    'null',
+    'http://localhost',
+    'http://localhost:3000',
+    'https://localhost:4010',
+    'http://localhost:4010/',
+    'http://evil.example:4010',
+    'localhost:4010',
+  ]) {
+    expect(isForeignPage(origin), origin).toBe(true)
+  }
+})
+
+const ORIGIN = 'http://localhost:3000'
+const allowed = { origin: ORIGIN, allowed: true }
+const ask = { origin: ORIGIN, 'access-control-request-method': 'POST' }
+
+test('X2 an allowed origin is reflected, can read the quota headers, and gets no credentials', () => {
+  const headers = new Map(corsHeaders(allowed))
+  expect(headers.get('Access-Control-Allow-Origin')).toBe(ORIGIN)
+  expect(headers.get('Vary')).toBe('Origin')
+  expect(headers.get('Access-Control-Expose-Headers')?.split(', ')).toEqual([
+    'X-RateLimit-Limit',
+    'X-RateLimit-Remaining',
+    'X-RateLimit-Reset',
+    'Retry-After',
+    'RateLimit',
+    'RateLimit-Policy',
+    'X-Emulator-Request-Id',
+    'X-Emulator-Assumed',
+    'X-Emulator-Fault',
+  ])
+  expect(headers.has('Access-Control-Allow-Credentials')).toBe(false)
+})
+
+test('X2 a foreign origin, or none, is granted nothing', () => {
+  expect(corsHeaders({ origin: 'http://evil.example', allowed: false })).toEqual([['Vary', 'Origin']])
+  expect(corsHeaders({ origin: undefined, allowed: false })).toEqual([['Vary', 'Origin']])
+})
+
+test('only an OPTIONS request with origin and requested method is a preflight', () => {
+  expect(isPreflight('OPTIONS', ask)).toBe(true)
+  expect(isPreflight('POST', ask)).toBe(false)
+  expect(isPreflight('OPTIONS', { origin: ORIGIN })).toBe(false)
+  expect(isPreflight('OPTIONS', { 'access-control-request-method': 'POST' })).toBe(false)
+})
+
+test('X2 a preflight of an allowed origin is granted the methods and the headers asked for', () => {
+  const headers = preflightHeaders(allowed, {
+    ...ask,
+    'access-control-request-headers': 'authorization, idempotency-key,X-Custom-Lang',
+  })
+  expect(Object.fromEntries(headers)).toEqual({
+    Vary: 'Origin, Access-Control-Request-Headers, Access-Control-Request-Private-Network',
+    'Access-Control-Allow-Origin': ORIGIN,
+    'Access-Control-Allow-Methods': 'GET, HEAD, POST, PATCH, DELETE',
+    'Access-Control-Allow-Headers': 'authorization, idempotency-key, X-Custom-Lang',
+    'Access-Control-Max-Age': '600',
+  })
+})
+
+test('what is no header name is not reflected', () => {
+  const names = (header: string) =>
+    new Map(preflightHeaders(allowed, { ...ask, 'access-control-request-headers': header })).get(
+      'Access-Control-Allow-Headers',
+    )
+  expect(names('a, b c, d\u00e9, , e:f, "g", x-ok')).toBe('a, x-ok')
+  expect(names(' , ')).toBeUndefined()
+})
+
+test('private network access is granted when it is asked for', () => {
+  const granted = (value: string) =>
+    new Map(preflightHeaders(allowed, { ...ask, 'access-control-request-private-network': value })).get(
+      'Access-Control-Allow-Private-Network',
+    )
+  expect(granted('true')).toBe('true')
+  expect(granted('false')).toBeUndefined()
+})
+
+test('X2 a preflight of a foreign origin is granted nothing', () => {
+  const headers = preflightHeaders({ origin: 'null', allowed: false }, { ...ask, origin: 'null' })
+  expect(headers.map(([name]) => name)).toEqual(['Vary'])
+})
+
+test('all values of a header are found, in any case and in order', () => {
+  const raw = ['Host', 'a', 'X-Other', 'host', 'HOST', 'b', 'host', '']
+  expect(headerValues(raw, 'Host')).toEqual(['a', 'b', ''])
+  expect(headerValues(raw, 'constructor')).toEqual([])
+})

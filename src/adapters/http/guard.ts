@@ -1,0 +1,209 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { Refusal } from '../../core/errors.ts'
+
+/** One header line to send: its name as it shall appear on the wire, and its value. */
+export type HeaderPair = readonly [name: string, value: string]
+
+/** Every value that a `Host` header may have on a connection to a port of this machine; made by {@link allowHosts}. */
+export type AllowedHosts = (port: number | undefined) => ReadonlySet<string>
+
+/** The parts of a request that are guarded. */
+export interface GuardedRequest extends Pick<IncomingMessage, 'rawHeaders'> {
+  readonly socket: { readonly localPort?: number | undefined }
+}
+
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
+const HOST = /^(?:\[[0-9a-z:.%_-]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?$/
+const LOOPBACK_ORIGIN =
+  /^https?:\/\/(?:localhost|(?:[a-z0-9_-]+\.)+localhost|127\.0\.0\.1|\[::1\])(?::([1-9][0-9]{0,4}))?$/
+
+/** Clients leave these ports out: the default ones of http and https. A Unix socket has none. */
+const UNWRITTEN: readonly (number | undefined)[] = [80, 443, undefined]
+
+/**
+ * The hosts under which a server may be addressed: the loopback names and the bound one with the port that the request came
+ * to, and those allowed. The port is that of the connection, because the server may be one of the user's.
+ * @param bound the host that is listened on; an IPv6 address may lack its brackets
+ * @param entries `--allow-host` entries: `name` stands for `name` and `name:<port>`, `name:1234` for itself only
+ * @throws RangeError for a host that no `Host` header can equal, such as a URL
+ */
+export function allowHosts(bound: string, entries: readonly string[] = []): AllowedHosts {
+  const own = [...LOOPBACK, normalized(bound)]
+  const allowed = entries.map(normalized)
+  const made = new Map<number | undefined, ReadonlySet<string>>()
+  return (port) => {
+    const known = made.get(port)
+    if (known !== undefined) return known
+    const at = (name: string) => `${name}:${port}`
+    const hosts = new Set([
+      ...(port === undefined ? [] : own.map(at)),
+      ...(UNWRITTEN.includes(port) ? own : []),
+      ...allowed.flatMap((entry) =>
+        HAS_PORT.test(entry) || port === undefined ? [entry] : [entry, at(entry)],
+      ),
+    ])
+    made.set(port, hosts)
+    return hosts
+  }
+}
+
+const HAS_PORT = /:[0-9]+$/
+
+/**
+ * Protects against DNS rebinding: any web page can point its own name at 127.0.0.1, but its requests then carry that name.
+ * The raw text is compared, never parsed as a URL, since parsers turn odd spellings into loopback.
+ */
+export function refuseHost({ rawHeaders, socket }: GuardedRequest, hosts: AllowedHosts): Refusal | undefined {
+  const values = headerValues(rawHeaders, 'host')
+  const allowed = hosts(socket.localPort)
+  const host = values[0]?.toLowerCase() ?? ''
+  if (values.length === 1 && allowed.has(host)) return undefined
+  if (host === '') return malformed('The request has no Host header. Send exactly one.')
+  if (values.length > 1) return malformed(`The request has ${values.length} Host headers. Send exactly one.`)
+  if (!HOST.test(host)) {
+    return malformed('The Host header is malformed. Send a host name or address, with a port if needed.')
+  }
+  const name = host.slice(0, 100)
+  return new Refusal('forbidden', {
+    detail: `This server is not addressed as \`${name}\`, only as ${[...allowed].join(', ')}. Start it with --allow-host ${name} to accept it.`,
+    status: 403,
+  })
+}
+
+function malformed(detail: string): Refusal {
+  return new Refusal('bad_request', { detail, status: 400 })
+}
+
+/**
+ * Refuses requests for the control interface that no client of its own sends: those with a foreign `Host`, and those of pages
+ * that this server did not serve. Such a page sends an `Origin` other than `http://` and one of our hosts, also `null`.
+ */
+export function refusePage(req: GuardedRequest, hosts: AllowedHosts): Refusal | undefined {
+  const allowed = hosts(req.socket.localPort)
+  const isOwn = (origin: string) =>
+    origin.startsWith('http://') && allowed.has(origin.slice('http://'.length))
+  const origin = headerValues(req.rawHeaders, 'origin').find((each) => !isOwn(each))
+  if (origin === undefined) return refuseHost(req, hosts)
+  return (
+    refuseHost(req, hosts) ??
+    new Refusal('forbidden', {
+      detail: `Pages of ${origin} may not use the control interface; only its own origin may.`,
+      status: 403,
+    })
+  )
+}
+
+/**
+ * Whether a page of this origin may read the API's responses: pages of this machine (`http` or `https`; `localhost`
+ * and its subdomains, 127.0.0.1, [::1]; any port) and those in `extra`.
+ * @param extra exact origins; `*` allows every origin but the opaque one, which only `null` allows
+ */
+export function originAllowed(origin: string | undefined, extra: readonly string[]): boolean {
+  if (origin === undefined || origin === '') return false
+  if (extra.includes(origin)) return true
+  if (origin === 'null') return false
+  if (extra.includes('*')) return true
+  const match = LOOPBACK_ORIGIN.exec(origin)
+  return match !== null && Number(match[1] ?? 0) <= 65535
+}
+
+function normalized(entry: string): string {
+  const host = entry.trim().toLowerCase()
+  const isBareIpv6 = !host.startsWith('[') && host.split(':').length > 2
+  const entryHost = isBareIpv6 ? `[${host}]` : host
+  if (!HOST.test(entryHost)) {
+    throw new RangeError(
+      `\`${entry}\` is not a host. Give a name or an address, with a port if needed, such as \`api:8080\`.`,
+    )
+  }
+  return entryHost
+}
+
+/** The origin of a cross-origin request, undefined when there is none, and whether it may read the answers. */
+export interface OriginDecision {
+  readonly origin: string | undefined
+  readonly allowed: boolean
+}
+
+/** The methods of the API. `OPTIONS` is not among them: browsers send it on their own. */
+const CORS_METHODS = 'GET, HEAD, POST, PATCH, DELETE'
+
+// Without this list a page sees none of them: only a handful of headers are readable by default.
+const EXPOSED = [
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'Retry-After',
+  'RateLimit',
+  'RateLimit-Policy',
+  'X-Emulator-Request-Id',
+  'X-Emulator-Assumed',
+  'X-Emulator-Fault',
+].join(', ')
+
+const PREFLIGHT_SECONDS = '600'
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+/**
+ * The CORS headers of every response of the API, errors included. The origin is reflected, credentials are never
+ * allowed (keys travel in `Authorization`), and `Vary` is there even without an origin, so that no cache gives one
+ * origin's response to another.
+ */
+export function corsHeaders({ origin, allowed }: OriginDecision): HeaderPair[] {
+  const vary: HeaderPair = ['Vary', 'Origin']
+  if (origin === undefined || !allowed) return [vary]
+  return [vary, ['Access-Control-Allow-Origin', origin], ['Access-Control-Expose-Headers', EXPOSED]]
+}
+
+/** True for the request with which a browser asks before the real one. It carries no key and uses no quota. */
+export function isPreflight(method: string | undefined, headers: IncomingHttpHeaders): boolean {
+  return (
+    method === 'OPTIONS' &&
+    headers.origin !== undefined &&
+    headers['access-control-request-method'] !== undefined
+  )
+}
+
+/**
+ * The headers of the response to a preflight. An origin that is not allowed is granted nothing, and the browser reports that
+ * to its page. All requested headers are granted, except texts that are no header names.
+ */
+export function preflightHeaders(
+  { origin, allowed }: OriginDecision,
+  headers: IncomingHttpHeaders,
+): HeaderPair[] {
+  const vary: HeaderPair = [
+    'Vary',
+    'Origin, Access-Control-Request-Headers, Access-Control-Request-Private-Network',
+  ]
+  if (origin === undefined || !allowed) return [vary]
+  const names = requestedNames(headers['access-control-request-headers'])
+  const isPrivate = headers['access-control-request-private-network'] === 'true'
+  return [
+    vary,
+    ['Access-Control-Allow-Origin', origin],
+    ['Access-Control-Allow-Methods', CORS_METHODS],
+    ['Access-Control-Max-Age', PREFLIGHT_SECONDS],
+    ...(names === '' ? [] : [['Access-Control-Allow-Headers', names] as const]),
+    ...(isPrivate ? [['Access-Control-Allow-Private-Network', 'true'] as const] : []),
+  ]
+}
+
+function requestedNames(header: string | undefined): string {
+  const names = (header ?? '').split(',').map((name) => name.trim())
+  return names.filter((name) => HEADER_NAME.test(name)).join(', ')
+}
+
+/**
+ * Every value that a request gave for one header, in order, duplicates kept.
+ * @param rawHeaders `IncomingMessage.rawHeaders`: names and values in turn. (`headers` hides duplicates.)
+ * @param name in any case
+ */
+export function headerValues(rawHeaders: readonly string[], name: string): string[] {
+  const wanted = name.toLowerCase()
+  const values: string[] = []
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.toLowerCase() === wanted) values.push(rawHeaders[at + 1] ?? '')
+  }
+  return values
+}

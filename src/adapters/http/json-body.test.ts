@@ -1,0 +1,254 @@
+import fc from 'fast-check'
+import { expect, test, vi } from 'vitest'
+import {
+  describeViolation,
+  guardJson,
+  isDeeperThan,
+  isJsonContentType,
+  JSON_BOUNDS,
+  type JsonBounds,
+  parseJson,
+} from './json-body.ts'
+
+const MIB = 1024 * 1024
+const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/gs
+
+function guard(text: string, bounds: Partial<JsonBounds> = {}) {
+  return guardJson(Buffer.from(text), { ...JSON_BOUNDS, ...bounds })
+}
+
+function depthOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf))
+}
+
+/** What is wrong with a text that must not parse. */
+function fault(text: string | Buffer) {
+  const parsed = parseJson(Buffer.from(text))
+  if (parsed.ok) throw new Error('parsed, though it must not')
+  return parsed.detail.replace('The body is not valid JSON: ', '')
+}
+
+test('as many levels as allowed pass, one more does not', () => {
+  expect(guard(`${'['.repeat(64)}${']'.repeat(64)}`)).toBeUndefined()
+  expect(guard(`${'['.repeat(65)}${']'.repeat(65)}`)).toEqual({ kind: 'too_deep', offset: 64 })
+})
+
+test('siblings do not add up to depth', () => {
+  expect(guard(`[${Array(500).fill('{"a":[1]}').join()}]`, { maxDepth: 3 })).toBeUndefined()
+})
+
+test('values and structural characters are counted, spaces are not', () => {
+  expect(guard('{ "a" : [ 1 , true ] }', { maxTokens: 9 })).toBeUndefined()
+  expect(guard('{ "a" : [ 1 , true ] }', { maxTokens: 8 })).toEqual({ kind: 'too_many_tokens', offset: 21 })
+})
+
+test('brackets, quotes and escapes inside strings are text', () => {
+  const text = JSON.stringify(['[[[{{{', '"', '\\', '\\"', '\\\\"[', `${'x'.repeat(200)}"[[`, 'ü["'])
+  expect(guard(text, { maxDepth: 1, maxTokens: 15 })).toBeUndefined()
+  expect(guard(text, { maxDepth: 1, maxTokens: 14 })).toMatchObject({ kind: 'too_many_tokens' })
+})
+
+test('a string that never ends, ends in a backslash, or follows a byte order mark is survived', () => {
+  for (const text of ['"abc', '"abc\\', `"${'x'.repeat(300)}\\`, `"${'x'.repeat(300)}`, '']) {
+    expect(guard(text), text).toBeUndefined()
+  }
+  expect(guard('\uFEFF[]', { maxTokens: 2 })).toBeUndefined()
+})
+
+test('the guard counts what a reference counts, for any JSON', () => {
+  const texts = fc
+    .tuple(fc.json({ maxDepth: 6 }), fc.nat({ max: 4 }))
+    .map(([text, space]) => JSON.stringify(JSON.parse(text), null, space))
+  fc.assert(
+    fc.property(texts, (text) => {
+      const tokens = text.match(TOKEN)?.length ?? 0
+      const depth = depthOf(JSON.parse(text))
+      expect(guard(text, { maxTokens: tokens, maxDepth: depth })).toBeUndefined()
+      expect(guard(text, { maxTokens: tokens - 1 })?.kind).toBe('too_many_tokens')
+      if (depth > 0) expect(guard(text, { maxDepth: depth - 1 })?.kind).toBe('too_deep')
+    }),
+  )
+})
+
+test('long strings with any pattern of backslashes end where they end', () => {
+  const pieces = fc.array(fc.constantFrom('\\', '"', 'x'.repeat(63), 'x'.repeat(64), 'y', 'é'), {
+    maxLength: 60,
+  })
+  fc.assert(
+    fc.property(pieces, (parts) => {
+      expect(guard(JSON.stringify([parts.join(''), 1]), { maxTokens: 5 })).toBeUndefined()
+      expect(guard(JSON.stringify([parts.join(''), 1]), { maxTokens: 4 })).toBeDefined()
+    }),
+  )
+})
+
+test('S2 bodies of too many objects or levels are refused where they pass the bound', () => {
+  const objects = Buffer.from(`{"items":[${'{},'.repeat(1_000_000)}{}]}`, 'latin1')
+  // Four tokens in ten bytes, and then one for each byte.
+  expect(guardJson(objects)).toEqual({ kind: 'too_many_tokens', offset: JSON_BOUNDS.maxTokens + 6 })
+  expect(guardJson(Buffer.from('['.repeat(5_000)))).toEqual({ kind: 'too_deep', offset: 64 })
+})
+
+test('R270 a legitimate 100 MiB body passes the guard', () => {
+  const body = Buffer.alloc(100 * MIB, 'x')
+  body.write('["')
+  body.write('","', 50 * MIB)
+  body.write('"]', 100 * MIB - 2)
+  expect(guardJson(body, { maxDepth: 1, maxTokens: 5 })).toBeUndefined()
+})
+
+test('a string of nothing but escaped quotes costs no native call each', () => {
+  const body = Buffer.from(`"${'\\"'.repeat(100_000)}"`)
+  const search = vi.spyOn(body, 'indexOf')
+  expect(guardJson(body)).toBeUndefined()
+  expect(search.mock.calls.length).toBeLessThan(body.length / 60)
+})
+
+test('a violation names the bound, the place and the way out', () => {
+  expect(describeViolation({ kind: 'too_deep', offset: 64 })).toMatch(/64 levels deep at byte 64.*flatter/)
+  expect(describeViolation({ kind: 'too_many_tokens', offset: 7 })).toMatch(/1000000 tokens.*byte 7.*Split/)
+})
+
+test('JSON of every kind is parsed', () => {
+  for (const value of [null, true, 1.5e-7, 'é😀', [], {}, { a: [1, { b: null }] }]) {
+    expect(parseJson(Buffer.from(JSON.stringify(value)))).toEqual({ ok: true, value })
+  }
+})
+
+test('a byte order mark is ignored', () => {
+  expect(parseJson(Buffer.from('\uFEFF{"a":1}'))).toEqual({ ok: true, value: { a: 1 } })
+})
+
+test('the last of several equal keys wins, and __proto__ is a key like any other', () => {
+  expect(parseJson(Buffer.from('{"a":1,"a":2}'))).toEqual({ ok: true, value: { a: 2 } })
+  const parsed = parseJson(Buffer.from('{"__proto__":{"x":1}}'))
+  expect(parsed.ok && JSON.stringify(parsed.value)).toBe('{"__proto__":{"x":1}}')
+  expect(({} as { x?: number }).x).toBeUndefined()
+})
+
+test('an escaped lone surrogate stays as it is', () => {
+  expect(parseJson(Buffer.from('"\\ud800"'))).toEqual({ ok: true, value: '\ud800' })
+})
+
+test('bytes that are not UTF-8 are refused with their place', () => {
+  const bytes = Buffer.concat([Buffer.from('{"�":\n"é'), Buffer.from([0xff]), Buffer.from('"}')])
+  expect(fault(bytes)).toBe('line 2, column 3: here are bytes that are not UTF-8.')
+  expect(fault(Buffer.from([0x22, 0xc3]))).toContain('column 2')
+  expect(fault(Buffer.from([0xef, 0xbf, 0xbd, 0x22, 0xed, 0xa0, 0x80]))).toContain('column 3')
+})
+
+test('the first byte that is not UTF-8 is found wherever it is', () => {
+  const piece = fc.constantFrom('a', 'é', '€', '😀', '\uFFFD')
+  const broken = fc.constantFrom(
+    [0xff],
+    [0x80],
+    [0xc3],
+    [0xe2, 0x82],
+    [0xed, 0xa0, 0x80],
+    [0xc0, 0x80],
+    [0xf0, 0x9f],
+  )
+  const text = fc.array(piece, { maxLength: 40, size: 'max' })
+  fc.assert(
+    fc.property(text, broken, text, (before, bytes, after) => {
+      const body = Buffer.concat([
+        Buffer.from(before.join('')),
+        Buffer.from(bytes),
+        Buffer.from(`.${after.join('')}`),
+      ])
+      expect(fault(body)).toContain(`line 1, column ${before.join('').length + 1}: `)
+    }),
+  )
+})
+
+test('a syntax error is reported with its place, what was found and what was expected', () => {
+  expect(fault('')).toBe('line 1, column 1: expected a value, but the text ends.')
+  expect(fault('{\r\n  a: 1\r\n}')).toBe(
+    'line 2, column 3: unexpected "a"; strings and property names need double quotes.',
+  )
+  expect(fault('[]\n[]')).toBe('line 2, column 1: expected the end of the text, found "[".')
+  expect(fault('"“😀" "')).toContain('line 1, column 7')
+})
+
+test('R253 the detail quotes no more of the body than one character', () => {
+  expect(fault('{"secret":"hunter2" oops}')).not.toMatch(/secret|hunter2|oops|JSON\.parse|position/)
+})
+
+test('whatever JSON.parse refuses has a place, and what it takes is taken', () => {
+  const broken = fc
+    .tuple(
+      fc.json(),
+      fc.nat(),
+      fc.constantFrom('', '"', '\\', ',', '}', ']', '0', '.', 'e', '\n', ' ', '-', 'é'),
+    )
+    .map(([text, at, put]) => `${text.slice(0, at % text.length)}${put}${text.slice((at % text.length) + 1)}`)
+  fc.assert(
+    fc.property(broken, (text) => {
+      const parsed = parseJson(Buffer.from(text))
+      if (parsed.ok) expect(parsed.value).toEqual(JSON.parse(text))
+      else {
+        expect(() => JSON.parse(text)).toThrow(SyntaxError)
+        expect(parsed.detail).not.toContain('this is not JSON')
+      }
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('the depth of a parsed value is judged as the guard judges that of its text', () => {
+  const nested = (levels: number) => `${'[{"a":'.repeat(levels / 2)}1${'}]'.repeat(levels / 2)}`
+  for (const levels of [2, 62, 64, 66, 5_000]) {
+    const bytes = Buffer.from(nested(levels))
+    const value = JSON.parse(bytes.toString())
+    expect([levels, isDeeperThan(value, 64)]).toEqual([levels, guardJson(bytes) !== undefined])
+  }
+  expect([isDeeperThan(1, 0), isDeeperThan([], 0), isDeeperThan([], 1), isDeeperThan('x', 0)]).toEqual([
+    false,
+    true,
+    false,
+    false,
+  ])
+})
+
+test('R002 JSON media types are told, in any case and with any parameters', () => {
+  for (const header of [
+    'application/json',
+    'Application/JSON',
+    'application/problem+json',
+    'application/json;charset=utf-8',
+    'application/json ; Charset="UTF-8"',
+    'application/json; charset=utf8',
+    'application/json; charset="UTF8"',
+    'application/json; profile="a;b=\\"c\\""; v=1',
+    'application/json;',
+  ]) {
+    expect(isJsonContentType(header), header).toBe('json')
+  }
+})
+
+test('a missing header is told from a foreign type', () => {
+  expect(isJsonContentType(undefined)).toBe('missing')
+  expect(isJsonContentType(' ')).toBe('missing')
+  for (const header of [
+    'text/plain',
+    'text/json',
+    'application/jsonp',
+    'application/x-www-form-urlencoded',
+    'application/xml+jsonx',
+    'application',
+    'application/json, text/plain',
+    'application/json charset=utf-8',
+    'application/json; charset',
+    'application/json; =utf-8',
+  ]) {
+    expect(isJsonContentType(header), header).toBe('other')
+  }
+})
+
+test('any charset but utf-8 is refused, wherever it stands', () => {
+  expect(isJsonContentType('application/json; charset=iso-8859-1')).toBe('bad_charset')
+  expect(isJsonContentType('application/json; v=1; charset="utf-16"')).toBe('bad_charset')
+  expect(isJsonContentType('application/json; charset=utf-8; charset=latin1')).toBe('bad_charset')
+  expect(isJsonContentType('application/json; charset=utf-88')).toBe('bad_charset')
+})

@@ -1,0 +1,308 @@
+import { isAscii, isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+import { bodyLimit } from '../../core/core-assumptions.ts'
+import { Refusal } from '../../core/errors.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { AnyOperation } from '../../core/operation.ts'
+import type { CallBody } from '../../core/request/exchange.ts'
+import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
+import { lineAndColumn, type SyntaxIssue, syntaxIssue } from '../json-text.ts'
+import { type BodyRefusal, readBody, tooLarge } from './body.ts'
+import { announcesBody } from './discard.ts'
+
+/** Bodies up to this many bytes are read before the caller is known: it costs less than asking twice. */
+const FREE_READING = 1_048_576
+
+/** Up to so many bytes, JSON.parse itself is no danger, however they nest. */
+const LARGEST_UNGUARDED = 1_048_576
+
+/**
+ * Reads and parses the body that an operation expects. Whatever is wrong with it becomes a refusal that the pipeline
+ * raises in its own order, after the caller is known. Undefined when the client went away.
+ * @param authorization the header without what chooses a sandbox
+ * @param received called with how many bytes have come so far; false ends the reading, and nothing comes of it
+ */
+export async function readCallBody(
+  req: IncomingMessage,
+  operation: AnyOperation,
+  sandbox: Sandbox,
+  authorization: string | undefined,
+  received?: (bytes: number) => boolean,
+): Promise<CallBody | undefined> {
+  if (sandbox.inputOf(operation).body === undefined) return NO_BODY
+  if (mayBeLarge(req) && !sandbox.authenticator.recognises(authorization, sandbox.settings)) return NO_BODY
+  const bytes = operation.bodyLimit ?? sandbox.settings.get(bodyLimit)
+  return readJsonBody(req, { bytes, tokens: JSON_BOUNDS.maxTokens, received })
+}
+
+/** Reads and parses a JSON body within bounds: bytes after decoding, and tokens. Never rejects. */
+export async function readJsonBody(
+  req: IncomingMessage,
+  bounds: {
+    readonly bytes: number
+    readonly tokens: number
+    readonly received?: ((bytes: number) => boolean) | undefined
+  },
+): Promise<CallBody | undefined> {
+  if (!announcesBody(req)) return NO_BODY
+  const media = isJsonContentType(req.headers['content-type'])
+  if (media !== 'json') return refused(mediaRefusal(media, req.headers['content-type']))
+  const body = await readBody(req, { limit: bounds.bytes, received: bounds.received })
+  if (body.kind === 'aborted') return undefined
+  if (body.kind !== 'bytes') return refused(bodyRefusal(body))
+  try {
+    return parseWithin(body.bytes, { ...JSON_BOUNDS, maxTokens: bounds.tokens })
+  } finally {
+    body.release()
+  }
+}
+
+/** Parses the bytes of a JSON body within bounds, as if a request had brought them. */
+export function parseJsonBody(
+  bytes: Buffer,
+  bounds: { readonly bytes: number; readonly tokens: number },
+): CallBody {
+  if (bytes.length > bounds.bytes) return refused(bodyRefusal(tooLarge(bounds.bytes)))
+  return parseWithin(bytes, { ...JSON_BOUNDS, maxTokens: bounds.tokens })
+}
+
+const NO_BODY: CallBody = { kind: 'none' }
+
+function mayBeLarge(req: IncomingMessage): boolean {
+  const length = req.headers['content-length']
+  return length === undefined || Number(length) > FREE_READING
+}
+
+// A text with fewer bytes than there may be tokens is parsed first and looked at then: that costs a quarter of the guard.
+function parseWithin(bytes: Buffer, bounds: JsonBounds): CallBody {
+  const isSmall = bytes.length <= Math.min(bounds.maxTokens, LARGEST_UNGUARDED)
+  if (!isSmall) {
+    const violation = guardJson(bytes, bounds)
+    if (violation !== undefined) return refused(violated(violation, bounds))
+  }
+  const result = parseJson(bytes)
+  if (!result.ok) return refused(new Refusal('malformed_json', { detail: result.detail }))
+  if (isSmall && isDeeperThan(result.value, bounds.maxDepth)) {
+    return refused(violated({ kind: 'too_deep', offset: guardJson(bytes, bounds)?.offset ?? 0 }, bounds))
+  }
+  return { kind: 'json', value: result.value, bytes }
+}
+
+function violated(violation: Violation, bounds: JsonBounds): Refusal {
+  return new Refusal('validation_failed', { detail: describeViolation(violation, bounds) })
+}
+
+function bodyRefusal({ kind, detail }: BodyRefusal): Refusal {
+  if (kind === 'too_large') return new Refusal('payload_too_large', { detail })
+  if (kind === 'stalled') return new Refusal('request_timeout', { detail })
+  if (kind === 'unsupported_encoding') return new Refusal('unsupported_media_type', { detail })
+  return new Refusal('bad_request', { detail })
+}
+
+function mediaRefusal(media: 'missing' | 'other' | 'bad_charset', given: string | undefined): Refusal {
+  const detail = {
+    missing: 'The body has no Content-Type.',
+    other: `The Content-Type "${given}" is not JSON.`,
+    bad_charset: `JSON is always UTF-8; the Content-Type "${given}" names another charset.`,
+  }[media]
+  return new Refusal('unsupported_media_type', { detail })
+}
+
+function refused(refusal: Refusal): CallBody {
+  return { kind: 'refused', refusal }
+}
+
+/** What a `Content-Type` header says about a body that should be JSON. */
+type JsonContentType = 'json' | 'missing' | 'other' | 'bad_charset'
+
+const TOKEN = "[!#$%&'*+.^_`|~0-9a-z-]+"
+const MEDIA_TYPE = new RegExp(`^(${TOKEN})/(${TOKEN})`)
+const PARAMETER = new RegExp(`[ \\t]*;[ \\t]*(?:(${TOKEN})=(${TOKEN}|"(?:[^"\\\\]|\\\\.)*"))?`, 'y')
+
+/**
+ * `json` for `application/json` and `application/*+json` in any case, with any parameters; `bad_charset` when a
+ * `charset` other than utf-8, or its alias utf8, is among them (RFC 8259 knows no other); `other` also for a malformed header.
+ */
+export function isJsonContentType(header: string | undefined): JsonContentType {
+  const text = header?.trim().toLowerCase()
+  if (text === undefined || text === '') return 'missing'
+  const [whole, type, subtype] = MEDIA_TYPE.exec(text) ?? []
+  if (whole === undefined || type !== 'application') return 'other'
+  if (subtype !== 'json' && !subtype?.endsWith('+json')) return 'other'
+  return charsetsOf(text, whole.length)
+}
+
+function charsetsOf(text: string, from: number): JsonContentType {
+  let verdict: JsonContentType = 'json'
+  let at = from
+  while (at < text.length) {
+    PARAMETER.lastIndex = at
+    const [whole, name, value] = PARAMETER.exec(text) ?? []
+    if (whole === undefined) return 'other'
+    if (name === 'charset' && !/^"?utf-?8"?$/.test(value ?? '')) verdict = 'bad_charset'
+    at += whole.length
+  }
+  return verdict
+}
+
+/** How much structure a JSON body may have before it is parsed. */
+export interface JsonBounds {
+  /** Containers inside each other, the outermost counted: `[[1]]` is 2. */
+  readonly maxDepth: number
+  /** Strings, numbers, literals and the six structural characters. Infinity turns the count off. */
+  readonly maxTokens: number
+}
+
+/** Far above any body that the API describes, far below what stalls the process or breaks a later stringify. */
+export const JSON_BOUNDS: JsonBounds = { maxDepth: 64, maxTokens: 1_000_000 }
+
+/** The first token that went over a bound, and the byte at which it starts. */
+export interface Violation {
+  readonly kind: 'too_deep' | 'too_many_tokens'
+  readonly offset: number
+}
+
+/** A JSON value, or where and why the bytes are not one. */
+type ParsedJson =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly detail: string }
+
+const SPACE = 0
+const SCALAR = 1
+const SEPARATOR = 2
+const OPEN = 3
+const CLOSE = 4
+const QUOTE = 5
+
+const CLASS_OF_BYTE = classOfByte()
+
+/**
+ * Reads the bytes of a JSON body once, without building anything, and stops at the first violation.
+ * It judges structure only: up to the first syntax error it sees the tokens that JSON.parse would see, and past
+ * that error JSON.parse does not go.
+ */
+export function guardJson(bytes: Buffer, bounds: JsonBounds = JSON_BOUNDS): Violation | undefined {
+  let depth = 0
+  let tokens = 0
+  let inScalar = false
+  for (let at = bomLength(bytes); at < bytes.length; at++) {
+    const start = at
+    const kind = CLASS_OF_BYTE[bytes[at] ?? 0]
+    if (kind === SPACE || (kind === SCALAR && inScalar)) {
+      inScalar = kind === SCALAR
+      continue
+    }
+    inScalar = kind === SCALAR
+    if (kind === QUOTE) at = closingQuote(bytes, at + 1)
+    else if (kind === OPEN && ++depth > bounds.maxDepth) return { kind: 'too_deep', offset: start }
+    else if (kind === CLOSE) depth--
+    if (++tokens > bounds.maxTokens) return { kind: 'too_many_tokens', offset: start }
+  }
+  return undefined
+}
+
+/** Whether a parsed value nests deeper than so many levels. Cheaper than the guard, where the text is known to be small. */
+export function isDeeperThan(value: Json, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  if (Array.isArray(value)) return value.some((each) => isDeeperThan(each, levels - 1))
+  const object = value as JsonObject
+  for (const key in object) if (isDeeperThan(object[key] as Json, levels - 1)) return true
+  return false
+}
+
+/** The sentence for a violation: what, where, and the way out. */
+export function describeViolation({ kind, offset }: Violation, bounds: JsonBounds = JSON_BOUNDS): string {
+  return kind === 'too_deep'
+    ? `The JSON body nests more than ${bounds.maxDepth} levels deep at byte ${offset}. Send a flatter value.`
+    : `The JSON body has more than ${bounds.maxTokens} tokens (values, brackets, commas, colons), reached at ` +
+        `byte ${offset}. Split it over several requests.`
+}
+
+/**
+ * Parses UTF-8 JSON text (RFC 8259). A byte order mark is ignored, the last of several equal keys wins, and
+ * escaped lone surrogates are kept. The detail of a failure quotes at most one character of the body.
+ */
+export function parseJson(bytes: Buffer): ParsedJson {
+  const body = bytes.subarray(bomLength(bytes))
+  if (!isUtf8(body)) {
+    const valid = body.toString('utf8', 0, firstInvalidUtf8(body))
+    return failure(valid, { offset: valid.length, detail: 'here are bytes that are not UTF-8' })
+  }
+  const text = body.toString(isAscii(body) ? 'latin1' : 'utf8')
+  try {
+    return { ok: true, value: JSON.parse(text) as Json }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    // JSON.parse's own message quotes the body and often lacks the place.
+    return failure(text, syntaxIssue(text) ?? { offset: 0, detail: 'this is not JSON' })
+  }
+}
+
+function failure(text: string, { offset, detail }: SyntaxIssue): ParsedJson {
+  const { line, column } = lineAndColumn(text, offset)
+  return { ok: false, detail: `The body is not valid JSON: line ${line}, column ${column}: ${detail}.` }
+}
+
+/** The index of the quote that ends the string whose first character is at `from`; the length if none does. */
+function closingQuote(bytes: Buffer, from: number): number {
+  let at = from
+  while (at < bytes.length) {
+    // indexOf is 40 times faster than this loop in long strings, but a body full of \" would pay for a native
+    // call each time: so some bytes are always read here first.
+    const near = Math.min(at + 64, bytes.length)
+    while (at < near) {
+      if (bytes[at] === 0x22) return at
+      at += bytes[at] === 0x5c ? 2 : 1
+    }
+    const quote = bytes.indexOf(0x22, at)
+    if (quote === -1) break
+    if (backslashesBefore(bytes, quote, at) % 2 === 0) return quote
+    at = quote + 1
+  }
+  return bytes.length
+}
+
+function backslashesBefore(bytes: Buffer, end: number, start: number): number {
+  let at = end
+  while (at > start && bytes[at - 1] === 0x5c) at--
+  return end - at
+}
+
+function bomLength(bytes: Buffer): number {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
+}
+
+/** Halves the search with the native check, which is fast enough to be repeated on 100 MiB. */
+function firstInvalidUtf8(bytes: Buffer): number {
+  let valid = 0
+  let invalid = bytes.length
+  while (invalid - valid > 8) {
+    const middle = characterStart(bytes, Math.floor((valid + invalid) / 2))
+    if (isUtf8(bytes.subarray(valid, middle))) valid = middle
+    else invalid = middle
+  }
+  for (;;) {
+    const length = [1, 2, 3, 4].find(
+      (n) => valid + n <= bytes.length && isUtf8(bytes.subarray(valid, valid + n)),
+    )
+    if (length === undefined) return valid
+    valid += length
+  }
+}
+
+/** The start of the character that the byte at `at` belongs to, if it can belong to one. */
+function characterStart(bytes: Buffer, at: number): number {
+  const start = [at, at - 1, at - 2, at - 3].find((index) => ((bytes[index] ?? 0) & 0xc0) !== 0x80)
+  return start ?? at
+}
+
+function classOfByte(): Uint8Array {
+  const classes = new Uint8Array(256).fill(SCALAR)
+  for (const byte of Buffer.from(' \t\n\r')) classes[byte] = SPACE
+  for (const byte of Buffer.from(',:')) classes[byte] = SEPARATOR
+  for (const byte of Buffer.from('[{')) classes[byte] = OPEN
+  for (const byte of Buffer.from(']}')) classes[byte] = CLOSE
+  classes[0x22] = QUOTE
+  return classes
+}

@@ -1,0 +1,89 @@
+import { ServerResponse } from 'node:http'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Answer } from '../../core/request/answer.ts'
+import { draftOf } from './faults/draft.ts'
+import { inPieces, render } from './render.ts'
+
+/** Lines that note in which turn of the event loop they are made. */
+function observed(count: number, line: string) {
+  let turn = 0
+  let isOver = false
+  const next = (): void => {
+    turn += 1
+    if (!isOver) setImmediate(next)
+  }
+  setImmediate(next)
+  onTestFinished(() => {
+    isOver = true
+  })
+  const made = new Map<number, number>()
+  function* lines() {
+    for (let n = 0; n < count; n++) {
+      made.set(turn, (made.get(turn) ?? 0) + 1)
+      yield line
+    }
+  }
+  return { lines, most: () => Math.max(...made.values()), total: () => sum([...made.values()]) }
+}
+
+const sum = (values: readonly number[]) => values.reduce((all, each) => all + each, 0)
+
+function streamed(lines: Iterable<string>): Answer {
+  return { status: 200, headers: [], text: undefined, lines, durable: undefined }
+}
+
+/** A response whose reader takes everything at once. */
+function fastReader() {
+  const written: string[] = []
+  const res = Object.assign(Object.create(ServerResponse.prototype), {
+    writeHead: () => res,
+    write: (text: string) => {
+      written.push(text)
+      return true
+    },
+    end: () => res,
+  })
+  return { res: res as ServerResponse, written }
+}
+
+test.for([
+  { line: 'x'.repeat(20_000), most: 2 },
+  { line: 'x', most: 100 },
+  { line: 'x'.repeat(900_000), most: 1 },
+])(
+  'a reader that takes everything gets $most lines of $line.length characters in a turn of the event loop',
+  async ({ line, most }) => {
+    const all = observed(1_000, line)
+    const { res, written } = fastReader()
+    await render(res, streamed(all.lines()), [], true)
+    expect(all.most()).toBe(most)
+    expect(sum(written.map(({ length }) => length))).toBe(1_000 * line.length)
+  },
+)
+
+test('streams at the same time make no more lines in a turn than one alone', async () => {
+  const all = observed(2_500, 'x')
+  const readers = Array.from({ length: 10 }, fastReader)
+  const lines = all.lines()
+  const some = function* () {
+    for (let n = 0; n < 250; n++) yield lines.next().value as string
+  }
+  await Promise.all(readers.map(({ res }) => render(res, streamed(some()), [], true)))
+  expect([all.most(), all.total()]).toEqual([100, 2_500])
+})
+
+test('a stream that faults are about is made in as small pieces', async () => {
+  const all = observed(1_000, 'y'.repeat(20_000))
+  const { body } = await draftOf(streamed(all.lines()), [])
+  expect([all.most(), body?.length]).toEqual([2, 20_000_000])
+})
+
+test('no lines are no piece, and lines that are not taken are not made', async () => {
+  for await (const piece of inPieces([])) expect(piece).toBe('never')
+  const all = observed(1_000, 'z'.repeat(32_768))
+  for await (const piece of inPieces(all.lines())) {
+    expect(piece).toHaveLength(32_768)
+    break
+  }
+  expect(all.total()).toBe(1)
+})

@@ -1,0 +1,91 @@
+import type { ServerResponse } from 'node:http'
+import type { Answer } from '../../core/request/answer.ts'
+import type { HeaderPair } from './guard.ts'
+
+/** Writes a response. Headers go out once, as one flat list; the body was serialised by the pipeline. */
+export async function render(
+  res: ServerResponse,
+  answer: Answer,
+  extra: readonly HeaderPair[],
+  withBody: boolean,
+): Promise<void> {
+  if (answer.durable !== undefined) await answer.durable
+  const headers = flatten(answer.headers, extra)
+  if (answer.lines !== undefined) {
+    res.writeHead(answer.status, headers)
+    if (withBody) await stream(res, answer.lines)
+    res.end()
+    return
+  }
+  if (answer.text === undefined) {
+    if (answer.status !== 204) headers.push('Content-Length', '0')
+    res.writeHead(answer.status, headers).end()
+    return
+  }
+  const { text } = answer
+  headers.push('Content-Length', String(Buffer.byteLength(text)))
+  res.writeHead(answer.status, headers)
+  if (withBody) res.end(text)
+  else res.end()
+}
+
+function flatten(...lists: readonly (readonly HeaderPair[])[]): string[] {
+  const flat: string[] = []
+  for (const list of lists) for (const [name, value] of list) flat.push(name, value)
+  return flat
+}
+
+// Lines are made only as fast as the client reads them, and no longer than it stays.
+async function stream(res: ServerResponse, lines: Iterable<string>): Promise<void> {
+  for await (const piece of inPieces(lines)) {
+    if (!res.write(piece)) await drained(res)
+    if (res.destroyed) return
+  }
+}
+
+function drained(res: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      res.off('drain', done)
+      res.off('close', done)
+      resolve()
+    }
+    res.on('drain', done)
+    res.on('close', done)
+    if (res.destroyed) done()
+  })
+}
+
+/** Lines are joined into pieces of about this many characters: one write per line costs twice the time. */
+const PIECE = 32_768
+
+/** Short lines cost time, too. */
+const MAX_LINES = 100
+
+/**
+ * Makes the lines of a stream in pieces, one piece in each turn of the event loop, whatever takes them. All streams of the
+ * process share these turns, so that the others wait for one piece at most, however many streams there are.
+ */
+export async function* inPieces(lines: Iterable<string>): AsyncGenerator<string> {
+  let piece = ''
+  let count = 0
+  await nextTurn()
+  for (const line of lines) {
+    piece += line
+    count += 1
+    if (piece.length < PIECE && count < MAX_LINES) continue
+    yield piece
+    piece = ''
+    count = 0
+    await nextTurn()
+  }
+  if (piece !== '') yield piece
+}
+
+let latest = Promise.resolve()
+
+/** Resolves in a turn of the event loop that no other stream has. */
+function nextTurn(): Promise<void> {
+  latest = latest.then(() => new Promise((resolve) => void setImmediate(resolve)))
+  return latest
+}

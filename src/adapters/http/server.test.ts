@@ -1,0 +1,298 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  connected,
+  everything,
+  exchange,
+  HOST,
+  RATE_HEADERS,
+  rawAnswer,
+  serving,
+} from '../../../test/support/http-server.ts'
+import { readBody } from './body.ts'
+
+test.each([
+  ['garbage', 'garbage\r\n\r\n'],
+  ['an unknown method', `BREW / HTTP/1.1\r\n${HOST}\r\n`],
+  ['a bad version', `GET / HTTP/9.9\r\n${HOST}\r\n`],
+  ['a space in the target', `GET /a b HTTP/1.1\r\n${HOST}\r\n`],
+  ['a bad header name', `GET / HTTP/1.1\r\n${HOST}a b: c\r\n\r\n`],
+  ['a header without a colon', `GET / HTTP/1.1\r\n${HOST}abc\r\n\r\n`],
+  ['a NUL in a header', `GET / HTTP/1.1\r\n${HOST}a: \0\r\n\r\n`],
+  ['lines that end in LF', 'GET / HTTP/1.1\nHost: localhost\n\n'],
+  ['two equal Content-Lengths', `POST / HTTP/1.1\r\n${HOST}Content-Length: 1\r\nContent-Length: 1\r\n\r\na`],
+  ['a bad Content-Length', `POST / HTTP/1.1\r\n${HOST}Content-Length: 1x\r\n\r\na`],
+  [
+    'Content-Length and Transfer-Encoding',
+    `POST / HTTP/1.1\r\n${HOST}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  ],
+  ['an unknown Transfer-Encoding', `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked, gzip\r\n\r\n`],
+])('R253 R259 R239 %s is answered 400 in JSON with rate-limit headers', async (_what, bytes) => {
+  const { port } = await serving()
+  expect(rawAnswer(await exchange(port, bytes), 400)).toMatchObject({ error: 'bad_request' })
+})
+
+test('R259 R239 a head or URL that is too large is answered 431', async () => {
+  const { port } = await serving()
+  const big = 'x'.repeat(17 * 1024)
+  rawAnswer(await exchange(port, `GET / HTTP/1.1\r\n${HOST}a: ${big}\r\n\r\n`), 431)
+  rawAnswer(await exchange(port, `GET /${big} HTTP/1.1\r\n${HOST}\r\n`), 431)
+})
+
+test('S3 R259 a head, or a body, that drips is answered 408', async () => {
+  const limits = { headersTimeout: 40, requestTimeout: 80, connectionsCheckingInterval: 10 }
+  const { port } = await serving((req) => req.resume(), limits)
+  expect(rawAnswer(await exchange(port, 'GET / HT'), 408)).toMatchObject({ error: 'request_timeout' })
+  rawAnswer(await exchange(port, `POST / HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\nabc`), 408)
+})
+
+test('a TLS client is told to speak plain HTTP', async () => {
+  const { port } = await serving()
+  const hello = Buffer.from([0x16, 0x03, 0x01, 0x00, 0x05, 0x01, 0x00, 0x00, 0x01, 0x03])
+  expect(rawAnswer(await exchange(port, hello), 400).message).toContain('http://')
+})
+
+test('a request that is half closed before its end is answered 400', async () => {
+  const { port } = await serving((req) => req.resume())
+  const socket = await connected(port)
+  const answer = everything(socket)
+  socket.end(`POST / HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\nabc`)
+  expect(rawAnswer(await answer, 400).message).toContain('half closed')
+})
+
+test('a body that breaks before it is answered gets a 400 in place of the answer', async () => {
+  const { port } = await serving(async (req, res) => {
+    const body = await readBody(req, { limit: 100 })
+    res.end(body.kind)
+  })
+  const text = await exchange(port, `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\nzz\r\n`)
+  expect(rawAnswer(text, 400).message).toContain('chunk size')
+})
+
+test('a body that breaks behind its answer gets no second one', async () => {
+  const { port } = await serving((req, res) => {
+    req.resume()
+    res.end('early')
+  })
+  const socket = await connected(port)
+  const text = everything(socket)
+  socket.write(`POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n`)
+  await once(socket, 'data')
+  socket.write('zz\r\n')
+  expect((await text).match(/HTTP\/1\.1 \d/g)).toHaveLength(1)
+  expect(await text).toMatch(/early$/)
+})
+
+test('garbage behind a request is answered after that request', async () => {
+  const responses: ServerResponse[] = []
+  const { server, port } = await serving((_req, res) => responses.push(res))
+  const socket = await connected(port)
+  const text = everything(socket)
+  const failed = once(server, 'clientError')
+  socket.write(`GET /first HTTP/1.1\r\n${HOST}\r\ngarbage\r\n\r\n`)
+  await failed
+  responses[0]?.write('fir')
+  const failedAgain = once(server, 'clientError')
+  socket.write('more garbage\r\n\r\n')
+  await failedAgain
+  responses[0]?.end('st')
+  const [first = '', second = '', ...others] = (await text).split(/(?=HTTP\/1\.1 \d)/)
+  expect(first).toMatch(/^HTTP\/1\.1 200 OK.*fir\r\n2\r\nst\r\n/s)
+  rawAnswer(second, 400)
+  expect(others).toEqual([])
+})
+
+test('no bytes are spliced into a response that is under way', async () => {
+  const { port } = await serving((_req, res) => {
+    res.writeHead(200, ['Content-Length', '100'])
+    res.write('half')
+  })
+  const text = await exchange(port, `GET / HTTP/1.1\r\n${HOST}\r\ngarbage\r\n\r\n`)
+  expect(text).not.toContain('400')
+})
+
+test('a connection that is reset in the middle of a head disturbs nobody', async () => {
+  const { server, port } = await serving()
+  const socket = await connected(port)
+  const accepted = new Promise<void>((resolve) => {
+    server.once('clientError', () => resolve())
+  })
+  socket.write('GET / HT')
+  socket.resetAndDestroy()
+  await accepted
+  expect(await (await fetch(`http://127.0.0.1:${port}/next`)).text()).toBe('/next')
+})
+
+test('a request without a Host reaches the listener, as does one with more than a thousand headers', async () => {
+  const hosts: string[][] = []
+  const { port } = await serving((req, res) => {
+    hosts.push(req.rawHeaders.filter((_, at, all) => at % 2 === 1 && all[at - 1] === 'Host'))
+    res.setHeader('Connection', 'close')
+    res.end()
+  })
+  await exchange(port, 'GET / HTTP/1.1\r\n\r\n')
+  await exchange(port, `GET / HTTP/1.1\r\n${HOST}${'a:b\r\n'.repeat(3_000)}Host: evil\r\n\r\n`)
+  expect(hosts).toEqual([[], ['localhost', 'evil']])
+})
+
+test('CONNECT is refused', async () => {
+  const { port } = await serving()
+  const answer = rawAnswer(await exchange(port, 'CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n'), 405)
+  expect(answer.message).toContain('no proxy')
+})
+
+test('a CONNECT whose connection is reset disturbs nobody', async () => {
+  const { server, port } = await serving()
+  server.on('connect', (_req, socket) => socket.emit('error', new Error('reset')))
+  await exchange(port, 'CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n')
+  expect((await fetch(`http://127.0.0.1:${port}`)).status).toBe(200)
+})
+
+test('a client that offers an upgrade is served as one that does not', async () => {
+  const bodies: string[] = []
+  const { port } = await serving(async (req, res) => {
+    const body = await readBody(req, { limit: 100 })
+    if (body.kind === 'bytes') bodies.push(body.bytes.toString())
+    res.end(req.url)
+  })
+  const socket = await connected(port)
+  const offer = `${HOST}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n`
+  socket.write(`POST /1 HTTP/1.1\r\n${offer}Content-Length: 5\r\n\r\n`)
+  socket.write('hello')
+  expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1\.1 200 OK.*\/1$/s)
+  socket.write(`GET /2 HTTP/1.1\r\n${HOST}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
+  expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1\.1 200 OK.*\/2$/s)
+  socket.write(`GET /3 HTTP/1.1\r\n${HOST}\r\n`)
+  expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1\.1 200 OK.*\/3$/s)
+  expect(bodies).toEqual(['hello', '', ''])
+})
+
+test('100 Continue is sent when the body is wanted', async () => {
+  const { port } = await serving(async (req, res) => {
+    const body = await readBody(req, { limit: 10 })
+    res.end(body.kind)
+  })
+  const socket = await connected(port)
+  socket.write(`POST / HTTP/1.1\r\n${HOST}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n`)
+  expect(String(await once(socket, 'data'))).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+  socket.write('{}')
+  expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1\.1 200 OK.*bytes$/s)
+})
+
+test('R270 a client that waits for 100 Continue learns of its too large body before it sends it', async () => {
+  const { port } = await serving(async (req, res) => {
+    const body = await readBody(req, { limit: 10 })
+    res.statusCode = body.kind === 'too_large' ? body.status : 500
+    res.end()
+  })
+  for (const connection of ['keep-alive', 'close']) {
+    const head = `${HOST}Connection: ${connection}\r\nExpect: 100-continue\r\nContent-Length: 11\r\n`
+    const text = await exchange(port, `POST / HTTP/1.1\r\n${head}\r\n`)
+    expect(text).toMatch(/^HTTP\/1\.1 413 /)
+    expect(text).toContain('Connection: close')
+  }
+})
+
+test('R259 an unknown expectation is refused with 417 through the way of the caller', async () => {
+  const { port } = await serving()
+  const text = await exchange(port, `GET / HTTP/1.1\r\n${HOST}Expect: miracles\r\nConnection: close\r\n\r\n`)
+  expect(text).toMatch(/^HTTP\/1\.1 417 Expectation Failed\r\nX-RateLimit-Limit: 200/)
+  expect(text).toContain('"error":"expectation_failed"')
+})
+
+test('the server has the limits that it is documented with', async () => {
+  const { server } = await serving()
+  expect(server).toMatchObject({
+    headersTimeout: 10_000,
+    requestTimeout: 300_000,
+    keepAliveTimeout: 65_000,
+  })
+})
+
+test.each([['gzip, chunked'], ['chunked, chunked'], ['x, chunked'], ['GZIP,CHUNKED']])(
+  'R259 a body in the transfer coding %s is refused, not taken for a plain one',
+  async (coding) => {
+    const bodies: unknown[] = []
+    const { port } = await serving(async (req, res) => {
+      bodies.push(await readBody(req, { limit: 100 }))
+      res.end()
+    })
+    const head = `${HOST}Transfer-Encoding: ${coding}\r\nConnection: close\r\n`
+    const text = await exchange(port, `POST / HTTP/1.1\r\n${head}\r\n2\r\n{}\r\n0\r\n\r\n`)
+    expect(text).toMatch(/^HTTP\/1\.1 400 .*X-RateLimit-Limit: 200.*"error":"bad_request".*chunked/s)
+    expect(bodies).toEqual([])
+  },
+)
+
+test('the transfer coding chunked is taken in any case', async () => {
+  const { port } = await serving(async (req, res) => {
+    const body = await readBody(req, { limit: 100 })
+    res.end(body.kind === 'bytes' ? body.bytes : body.kind)
+  })
+  const head = `${HOST}Transfer-Encoding: Chunked \r\nConnection: close\r\n`
+  const text = await exchange(port, `POST / HTTP/1.1\r\n${head}\r\n2\r\n{}\r\n0\r\n\r\n`)
+  expect(text).toMatch(/^HTTP\/1\.1 200 .*\{\}$/s)
+})
+
+test('a request that is cut in two by those before it is not late while they are answered', async () => {
+  const limits = { headersTimeout: 40, requestTimeout: 80, connectionsCheckingInterval: 10 }
+  const { server, port } = await serving((req, res) => {
+    if (req.url === '/slow') server.emit('held', res)
+    else res.end(req.url)
+  }, limits)
+  const held = once(server, 'held') as Promise<[ServerResponse]>
+  const timeouts = once(server, 'clientError')
+  const socket = await connected(port)
+  const text = everything(socket)
+  socket.write(`GET /slow HTTP/1.1\r\n${HOST}\r\nGET /next HTTP/1.1\r\n${HOST}\r\nGET /la`)
+  const [res] = await held
+  await timeouts
+  socket.write(`st HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`)
+  res.end('/slow')
+  expect((await text).match(/\r\n\r\n\/(?:slow|next|last)/g)).toHaveLength(3)
+})
+
+test('requests that come in pieces, pipelined, or with a body are served in order', async () => {
+  const { port } = await serving()
+  const socket = await connected(port)
+  const text = everything(socket)
+  for (const piece of [
+    `GET /a HT`,
+    `TP/1.1\r\n${HOST}\r\nGET /b HTTP/1.1\r\n${HOST}\r\nPOST /c HTTP/1.1\r\n`,
+  ]) {
+    socket.write(piece)
+  }
+  socket.write(`${HOST}Content-Length: 2\r\nConnection: close\r\n\r\nhi`)
+  expect((await text).match(/^\/[abc]/gm)).toEqual(['/a', '/b', '/c'])
+})
+
+test('F2 R259 whatever bytes come, every answer has the rate-limit headers, and the next request is served', async () => {
+  const { port } = await serving((req, res) => {
+    req.resume()
+    res.writeHead(200, [...RATE_HEADERS.flat(), 'Content-Type', 'application/json'])
+    res.end('{}')
+  })
+  const whole = `POST /v1/pages HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n2\r\n{}\r\n0\r\n\r\n`
+  const mutation = fc.tuple(
+    fc.nat(whole.length),
+    fc.nat(3),
+    fc.constantFrom('', '\r\n', '\0', ' ', ':', 'ÿ', '9', whole),
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(mutation, { minLength: 1, maxLength: 3 }), async (mutations) => {
+      const bytes = mutations.reduce(
+        (text, [at, cut, put]) => text.slice(0, at) + put + text.slice(at + cut),
+        whole,
+      )
+      const socket = await connected(port)
+      const answers = everything(socket)
+      socket.end(Buffer.from(bytes, 'latin1'))
+      const heads = (await answers).match(/HTTP\/1\.1 [2-5].*?\r\n\r\n/gs) ?? []
+      for (const head of heads) expect(head).toContain('\r\nX-RateLimit-Limit: 200')
+      expect((await fetch(`http://127.0.0.1:${port}`)).status).toBe(200)
+    }),
+    { numRuns: 200 },
+  )
+})

@@ -1,0 +1,245 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
+import type { Socket } from 'node:net'
+import { Connections, isHeldBack, isSilent, KEEP_ALIVE_TIMEOUT } from './connections.ts'
+import { holdContinue } from './discard.ts'
+import type { HeaderPair } from './guard.ts'
+import {
+  CONNECT_REFUSED,
+  EXPECTATION_FAILED,
+  REQUEST_TIMEOUT,
+  TOO_MANY_CONNECTIONS,
+  TRANSFER_CODING_REFUSED,
+  type WireProblem,
+  wireProblemOf,
+} from './wire-problem.ts'
+
+/** The head and body of an answer that is written without a ServerResponse. */
+export interface RawAnswer {
+  /** Without `Connection` and `Content-Length`, which are added. */
+  readonly headers: readonly HeaderPair[]
+  readonly body: string
+}
+
+/** How long and how much a connection may take; times in milliseconds. */
+export interface ServerLimits {
+  /** From the first byte of a request to the end of its head. */
+  readonly headersTimeout: number
+  /** From the first byte of a request to the end of its body. */
+  readonly requestTimeout: number
+  /** How long an idle connection stays open. */
+  readonly keepAliveTimeout: number
+  /** How often the first two are checked; a timeout is late by this much at most. */
+  readonly connectionsCheckingInterval: number
+  /** With more, the one that has been idle longest is closed for each new one. */
+  readonly maxConnections: number
+  /** Bytes of request line and headers together. */
+  readonly maxHeaderSize: number
+}
+
+/** Limits that let 100 MiB come through a slow line, and cut a dripping head within 11 s. */
+const SERVER_LIMITS: ServerLimits = {
+  headersTimeout: 10_000,
+  requestTimeout: 300_000,
+  keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
+  connectionsCheckingInterval: 1_000,
+  maxConnections: 1_000,
+  maxHeaderSize: 16 * 1024,
+}
+
+interface HttpServerOptions {
+  /** Renders the response to bytes that never became a request: standard error body, rate-limit headers. Must not throw. */
+  readonly renderParserError: (problem: WireProblem) => RawAnswer
+  /** Responds to a request that is refused before it is looked at, through the caller's usual error path. */
+  readonly refuse: (req: IncomingMessage, res: ServerResponse, problem: WireProblem) => void
+  /** Called with each new connection, before a byte of it is read: its id is unique on this server. */
+  readonly accepted?: (socket: Socket, id: string) => void
+  /** Called once, with a sentence, when there are more connections than are held. */
+  readonly onCrowded?: (message: string) => void
+  readonly limits?: Partial<ServerLimits>
+}
+
+const connectionsOf = new WeakMap<Server, Connections>()
+
+/** The only transfer coding that Node's parser undoes; it takes others before it, and would hand on their bytes as they are. */
+const CHUNKED = /^[ \t]*chunked[ \t]*$/i
+
+/**
+ * A node:http server that never answers in HTML, with a stack, or without the caller's headers.
+ * - A request without `Host` reaches the listener, whose host check refuses it.
+ * - `Expect: 100-continue` is answered when readBody() starts; until then the listener can refuse without upload.
+ * - `Upgrade` is ignored, as RFC 9110 section 7.8 allows: some clients offer h2c with every first request.
+ */
+export function createHttpServer(listener: RequestListener, options: HttpServerOptions): Server {
+  const { maxConnections, ...limits } = { ...SERVER_LIMITS, ...options.limits }
+  const server = createServer({ ...limits, noDelay: true, requireHostHeader: false })
+  const refuse = (problem: WireProblem) => (req: IncomingMessage, res: ServerResponse) =>
+    options.refuse(req, res, problem)
+  const refuseTransferCoding = refuse(TRANSFER_CODING_REFUSED)
+  const refuseExpectation = refuse(EXPECTATION_FAILED)
+  const connections = new Connections(refuse(TOO_MANY_CONNECTIONS))
+  connectionsOf.set(server, connections)
+  // Node would drop headers past the 1,000th in silence, and with them a second Host; maxHeaderSize is bound enough.
+  server.maxHeadersCount = 0
+  // Node would answer the request past this count with a bare 503.
+  server.maxRequestsPerSocket = 0
+
+  const serve: RequestListener = (req, res) => {
+    const coding = req.headers['transfer-encoding']
+    const isReadable = coding === undefined || CHUNKED.test(coding)
+    connections.take(req, res, isReadable ? listener : refuseTransferCoding)
+  }
+  let isCrowded = false
+  server.on('connection', (socket: Socket) => {
+    const isFull = connections.size >= maxConnections
+    if (isFull && !isCrowded) options.onCrowded?.(crowded(maxConnections))
+    isCrowded ||= isFull
+    const id = connections.add(socket, isFull && !connections.makeSpace())
+    options.accepted?.(socket, id)
+  })
+  server.on('request', serve)
+  server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
+    holdContinue(req, () => res.writeContinue())
+    serve(req, res)
+  })
+  server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) => {
+    connections.take(req, res, refuseExpectation)
+  })
+  // A connection that is held open in silence has no timeout but that of the fault.
+  server.on('timeout', (socket) => {
+    if (!isSilent(socket)) socket.destroy()
+  })
+  // Sockets of a node:http server are net.Sockets, which its types do not say.
+  server.on('clientError', (error, socket) => {
+    const problem = wireProblemOf(error)
+    // The rest of a request cannot arrive in time while its connection is not being read.
+    if (problem === REQUEST_TIMEOUT && isHeldBack(socket as Socket)) return
+    if (problem === undefined) socket.destroy()
+    else answerRaw(socket as Socket, problem)
+  })
+  server.on('connect', (_req, socket) => {
+    // Node has taken its own listeners off; without one, a reset of this connection would end the process.
+    socket.on('error', () => socket.destroy())
+    answerRaw(socket as Socket, CONNECT_REFUSED)
+  })
+  return server
+
+  function answerRaw(socket: Socket, problem: WireProblem): void {
+    const turn = connections.lastTurn(socket)
+    if (turn.kind === 'after') turn.res.once('finish', () => writeRaw(socket, problem))
+    else if (turn.kind === 'now') writeRaw(socket, problem)
+    else if (turn.kind === 'never') socket.destroy()
+  }
+
+  function writeRaw(socket: Socket, problem: WireProblem): void {
+    if (!socket.writable) socket.destroy()
+    else socket.end(rawResponse(problem, options.renderParserError(problem)), () => socket.destroy())
+  }
+}
+
+/**
+ * Stops accepting and resolves when the last connection is gone. `graceful` lets requests in flight finish; idle
+ * connections and half-sent heads are ended at once. Otherwise everything is cut, also after a graceful call that
+ * takes too long (a slow upload, an event stream that nobody ended).
+ */
+export function close(server: Server, { graceful }: { graceful: boolean }): Promise<void> {
+  return new Promise((resolve) => {
+    // An error here says that the server does not listen, which is what was asked for.
+    server.close(() => resolve())
+    if (graceful) connectionsOf.get(server)?.closeWhenIdle()
+    else server.closeAllConnections()
+  })
+}
+
+function crowded(most: number): string {
+  return `${most} connections are open, as many as are held. From now on each new one ends the one that has been idle longest, or the request that has been waiting longest.`
+}
+
+function rawResponse({ status }: WireProblem, { headers, body }: RawAnswer): string {
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}${length}Connection: close\r\n\r\n${body}`
+}
+
+/** The address at which a server listens. */
+interface ListenAddress {
+  /** 0 to 65535; 0 asks for any free port. */
+  readonly port: number
+  /** A name or address of this machine. */
+  readonly host: string
+}
+
+/** A server cannot listen where it was asked to; the message tells the way out. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError'
+  /** The operating system's word, such as `EADDRINUSE`. */
+  readonly code: string
+
+  constructor(code: string, message: string, cause: unknown) {
+    super(message, { cause })
+    this.code = code
+  }
+}
+
+/**
+ * Starts to listen and resolves with the address that was really bound.
+ * @throws ListenError when the port is taken, not permitted or impossible, or the host is not one of this machine
+ */
+export function listen(server: Server, address: ListenAddress): Promise<ListenAddress> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown) => reject(listenError(error, address))
+    server.once('error', fail)
+    try {
+      server.listen({ port: address.port, host: address.host }, () => {
+        server.removeListener('error', fail)
+        resolve(boundAddress(server, address))
+      })
+    } catch (error) {
+      server.removeListener('error', fail)
+      fail(error)
+    }
+  })
+}
+
+function boundAddress(server: Server, asked: ListenAddress): ListenAddress {
+  const bound = server.address()
+  return typeof bound === 'object' && bound !== null ? { port: bound.port, host: bound.address } : asked
+}
+
+function listenError(error: unknown, { port, host }: ListenAddress): ListenError {
+  const code = codeOf(error)
+  const say = (message: string) => new ListenError(code, message, error)
+  switch (code) {
+    case 'EADDRINUSE':
+      return say(
+        `Port ${port} on ${host} is in use. Choose another with --port, or a free one with --port 0.`,
+      )
+    case 'EACCES':
+    case 'EPERM':
+      return say(
+        `Listening on port ${port} of ${host} is not permitted. Choose a --port above 1023, or --port 0.`,
+      )
+    case 'EADDRNOTAVAIL':
+    case 'EAFNOSUPPORT':
+    case 'EINVAL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return say(
+        `${host} is no address of this machine (${code}). Use --host 127.0.0.1, or 0.0.0.0 for all of them.`,
+      )
+    case 'ERR_SOCKET_BAD_PORT':
+      return say(`${port} is not a port. Give --port a whole number from 0 (any free one) to 65535.`)
+    default:
+      return say(`Cannot listen on port ${port} of ${host}: ${code}. Try another --port or --host.`)
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+}

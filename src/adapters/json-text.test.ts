@@ -1,0 +1,109 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { pointer } from '../core/json.ts'
+import { lineAndColumn, placesIn, syntaxIssue } from './json-text.ts'
+
+test.each([
+  ['{"a": 1,}', 1, 9, 'expected a property name in double quotes, found "}"'],
+  ['[1, 2,\n]', 2, 1, 'expected a value, found "]"'],
+  ['{"a": }', 1, 7, 'expected a value, found "}"'],
+  ['{"a" 1}', 1, 6, 'expected ":", found "1"'],
+  ["{'a': 1}", 1, 2, 'unexpected "\'"; strings and property names need double quotes'],
+  ['{"a": 1\n "b": 2}', 2, 2, 'expected "," or the closing bracket, found "\\""'],
+  ['{"a": "x\ny"}', 1, 7, 'this string has no closing quote'],
+  ['{"a": "x\ty"}', 1, 7, 'this string has a control character, which must be escaped'],
+  ['{"a": "\\q"}', 1, 7, 'this string has an escape that JSON does not have'],
+  ['"\\u12g4"', 1, 1, 'this string has a \\u escape without four hexadecimal digits'],
+  ['{"a": [1, 2', 1, 12, 'expected "," or "]", but the text ends'],
+  ['{"a": 1', 1, 8, 'expected "," or "}", but the text ends'],
+  ['{"a": "x', 1, 7, 'the text ends in this string'],
+  ['', 1, 1, 'expected a value, but the text ends'],
+  ['{} x', 1, 4, 'unexpected "x"; strings and property names need double quotes'],
+  ['[]\r\n[]', 2, 1, 'expected the end of the text, found "["'],
+  ['{"a": 01}', 1, 8, 'expected "," or the closing bracket, found "1"'],
+  ['1.e3', 1, 1, 'this number has no digits where they are needed'],
+  ['-', 1, 1, 'unexpected "-"; strings and property names need double quotes'],
+  ['[1] // end', 1, 5, 'JSON has no comments'],
+])('the place where %j stops being JSON is named', (text, line, column, detail) => {
+  const issue = syntaxIssue(text)
+  expect(issue?.detail).toBe(detail)
+  expect(lineAndColumn(text, issue?.offset ?? -1)).toEqual({ line, column })
+})
+
+test('a text is refused exactly when the parser refuses it', () => {
+  fc.assert(
+    fc.property(
+      fc.json(),
+      fc.nat(),
+      fc.constantFrom('', ',', '"', '}', '0', '\\', '\n', ' '),
+      (json, at, put) => {
+        const cut = at % (json.length + 1)
+        const text = json.slice(0, cut) + put + json.slice(cut + 1)
+        expect(syntaxIssue(text) === undefined).toBe(parses(text))
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
+
+test('a text of any depth is judged, also where it is too deep to be walked', () => {
+  expect(syntaxIssue('['.repeat(200_000) + ']'.repeat(200_000))).toBeUndefined()
+  expect(syntaxIssue('['.repeat(200_000))).toEqual({
+    offset: 0,
+    detail: 'it is nested too deeply to say where it is wrong',
+  })
+})
+
+test('a pointer leads to the line of its value, or of the nearest value around it', () => {
+  const document = { a: [{ 'x/y': 'br[]ace"{' }, { '~': 2, __proto__: 3 }], '': { b: null } }
+  const text = JSON.stringify(document, null, 2)
+  const placeIn = placesIn(text)
+  const at = (pointer: string) => {
+    const { line, column } = placeIn(pointer)
+    return [
+      line,
+      text
+        .split('\n')
+        [line - 1]?.slice(column - 1)
+        .replace(/,$/, ''),
+    ]
+  }
+  expect(at('/a/0/x~1y')).toEqual([4, '"br[]ace\\"{"'])
+  expect(at('/a/1/~0')).toEqual([7, '2'])
+  expect(at('//b')).toEqual([11, 'null'])
+  expect(at('/a/7/name')).toEqual([2, '['])
+  expect(at('/a/01')).toEqual([2, '['])
+  expect(at('/a/1/name')).toEqual([6, '{'])
+  expect(at('')).toEqual([1, '{'])
+})
+
+test('if a key occurs twice, the last one counts, as for the parser', () => {
+  expect(placesIn('{\n  "twice": 1,\n  "twice": 2\n}')('/twice').line).toBe(3)
+})
+
+test('every leaf of any document is found on its own line when each value has a line of its own', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+      const text = JSON.stringify(value, null, 1)
+      const lines = text.split('\n')
+      const placeIn = placesIn(text)
+      for (const [at, leaf] of leaves(JSON.parse(text), [])) {
+        expect(lines[placeIn(at).line - 1] ?? '').toContain(JSON.stringify(leaf))
+      }
+    }),
+  )
+})
+
+function* leaves(value: unknown, path: readonly PropertyKey[]): Generator<[string, unknown]> {
+  if (typeof value !== 'object' || value === null) yield [pointer(...path), value]
+  else for (const [key, member] of Object.entries(value)) yield* leaves(member, [...path, key])
+}
+
+function parses(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

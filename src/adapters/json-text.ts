@@ -1,0 +1,110 @@
+import * as jsonc from 'jsonc-parser'
+import { keysOf } from '../core/json.ts'
+
+// Node sees only a default export of its CommonJS form; bundlers take its module form, which has none.
+const forms = { ...jsonc } as { readonly default?: unknown }
+const { parseTree, printParseErrorCode, visit } = (forms.default ?? jsonc) as typeof import('jsonc-parser')
+
+/** A place in a text, both counted from 1. */
+export interface TextPlace {
+  readonly line: number
+  readonly column: number
+}
+
+/** Where a text stops being JSON and what is wrong there. */
+export interface SyntaxIssue {
+  readonly offset: number
+  /** Quotes at most one character of the text, which may hold secrets. */
+  readonly detail: string
+}
+
+/** Line and column of an offset. Columns count UTF-16 units, as editors do. */
+export function lineAndColumn(text: string, offset: number): TextPlace {
+  let [line, start] = [1, 0]
+  for (let end = text.indexOf('\n'); end !== -1 && end < offset; end = text.indexOf('\n', start)) {
+    line += 1
+    start = end + 1
+  }
+  return { line, column: offset - start + 1 }
+}
+
+/** The first thing that is wrong with a text as JSON (RFC 8259); undefined when it is JSON. `JSON.parse` does not always say where. */
+export function syntaxIssue(text: string): SyntaxIssue | undefined {
+  let issue: SyntaxIssue | undefined
+  const onError = (code: number, offset: number): void => {
+    issue = { offset, detail: detailOf(printParseErrorCode(code), text, offset) }
+    throw issue
+  }
+  try {
+    visit(text, { onError }, { disallowComments: true })
+    return undefined
+  } catch (error) {
+    if (error === issue) return issue
+    // The visit is recursive and JSON.parse is not.
+    if (error instanceof RangeError) return parses(text) ? undefined : TOO_DEEP
+    throw error
+  }
+}
+
+/**
+ * Finds the values of a valid JSON text by RFC 6901 pointer; where there is none, the innermost value that contains the place.
+ * If a key occurs twice, the last one counts, as in `JSON.parse`.
+ */
+export function placesIn(text: string): (pointer: string) => TextPlace {
+  const root = parseTree(text)
+  return (pointer) => {
+    let at = root
+    for (const key of keysOf(pointer)) {
+      const next = at && childOf(at, key)
+      if (next === undefined) break
+      at = next
+    }
+    return lineAndColumn(text, at?.offset ?? 0)
+  }
+}
+
+function childOf({ type, children = [] }: jsonc.Node, key: string): jsonc.Node | undefined {
+  if (type === 'array') return children.find((_, index) => String(index) === key)
+  return children.findLast(({ children: [name] = [] }) => name?.value === key)?.children?.[1]
+}
+
+const TOO_DEEP: SyntaxIssue = { offset: 0, detail: 'it is nested too deeply to say where it is wrong' }
+
+const UNQUOTED = 'strings and property names need double quotes'
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  InvalidCommentToken: 'JSON has no comments',
+  UnexpectedEndOfString: 'this string has no closing quote',
+  UnexpectedEndOfNumber: 'this number has no digits where they are needed',
+  InvalidUnicode: 'this string has a \\u escape without four hexadecimal digits',
+  InvalidEscapeCharacter: 'this string has an escape that JSON does not have',
+  InvalidCharacter: 'this string has a control character, which must be escaped',
+}
+
+const EXPECTED: Readonly<Record<string, string>> = {
+  PropertyNameExpected: 'a property name in double quotes',
+  ValueExpected: 'a value',
+  ColonExpected: '":"',
+  CommaExpected: '"," or the closing bracket',
+  CloseBraceExpected: '"," or "}"',
+  CloseBracketExpected: '"," or "]"',
+  EndOfFileExpected: 'the end of the text',
+}
+
+function detailOf(code: string, text: string, offset: number): string {
+  if (code === 'UnexpectedEndOfString' && !text.includes('\n', offset)) return 'the text ends in this string'
+  const point = text.codePointAt(offset)
+  const found = point === undefined ? undefined : JSON.stringify(String.fromCodePoint(point))
+  const expected = EXPECTED[code]
+  if (expected === undefined) return PROBLEMS[code] ?? `unexpected ${found}; ${UNQUOTED}`
+  return `expected ${expected}, ${found === undefined ? 'but the text ends' : `found ${found}`}`
+}
+
+function parses(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

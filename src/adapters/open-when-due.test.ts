@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest'
+import { Sandboxes } from '../core/sandboxes/sandboxes.ts'
+import { openWhenDue } from './open-when-due.ts'
+
+const NOW = Date.parse('2026-03-01T12:00:00Z')
+const MINUTE = 60_000
+
+type WakeTime = number | 'never' | 'unknown'
+
+/** A process on a disk that holds these sandboxes, in which time passes by its own pauses alone. */
+function opening(wakeTimes: Readonly<Record<string, WakeTime>>, stopAfter = Number.POSITIVE_INFINITY) {
+  const opened: string[] = []
+  const problems: string[] = []
+  const waits: number[] = []
+  let now = NOW
+  const sandboxes = new Sandboxes({
+    start: () => Promise.reject(new Error('nothing is made')),
+    make: () => Promise.reject(new Error('nothing is made')),
+    open: async (name) => {
+      opened.push(`${name} at ${Math.floor((now - NOW) / MINUTE)}`)
+      now += 30
+      throw new Error('broken')
+    },
+  })
+  sandboxes.addSaved(Object.keys(wakeTimes))
+  const due = Object.values(wakeTimes).filter((each) => each !== 'never').length
+  return new Promise<{ opened: string[]; problems: string[]; waits: number[] }>((resolve) => {
+    const stop = openWhenDue({
+      sandboxes,
+      wakeTime: (name) => {
+        if (name === 'unreadable') throw new Error('no file')
+        return wakeTimes[name] ?? 'never'
+      },
+      onProblem: (name, error) => problems.push(`${name}: ${(error as Error).message}`),
+      later: (ms, call) => {
+        waits.push(ms)
+        if (waits.length > stopAfter) stop()
+        // The rest behind the last one.
+        if (opened.length === due || waits.length > stopAfter)
+          queueMicrotask(() => resolve({ opened, problems, waits }))
+        now += ms
+        queueMicrotask(call)
+        return () => {}
+      },
+      host: () => now,
+    })
+  })
+}
+
+test('sandboxes are opened in the order in which they are due, a minute ahead, with a rest behind each', async () => {
+  const { opened, problems, waits } = await opening({
+    later: NOW + 10 * MINUTE,
+    never: 'never',
+    over: NOW - MINUTE,
+    soon: NOW + MINUTE,
+    unknown: 'unknown',
+  })
+  expect(opened).toEqual(['unknown at 0', 'over at 0', 'soon at 0', 'later at 9'])
+  expect(waits).toEqual([30, 30, 30, 9 * MINUTE - 180, 30])
+  expect(problems).toEqual(['unknown: broken', 'over: broken', 'soon: broken', 'later: broken'])
+})
+
+test('one that cannot be looked at keeps no other from being opened', async () => {
+  const { opened, problems } = await opening({ due: NOW, unreadable: 'never' })
+  expect(opened).toEqual(['due at 0'])
+  expect(problems).toEqual(['unreadable: no file', 'due: broken'])
+})
+
+test('nothing is opened once it has been stopped', async () => {
+  const { opened } = await opening({ first: NOW, second: NOW }, 0)
+  expect(opened).toEqual(['first at 0'])
+})

@@ -1,0 +1,85 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { clockwork, event, ran, START } from '../../test/support/clockwork.ts'
+import { turnsOf } from '../../test/support/minutely.ts'
+import { Refusal } from '../core/errors.ts'
+import { change } from '../core/sandboxes/change.ts'
+import { advance } from '../core/time/advance.ts'
+import { runDueEvents } from '../core/time/run-events.ts'
+import { keepAwake } from './realtime.ts'
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Resolves when something is so, looked at after each round of the event loop. */
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await turn()
+}
+
+test('what is due by itself runs in turns of so many events, and the loop goes round in between', async () => {
+  let host = START
+  const turns: number[] = []
+  const sandbox = await clockwork({
+    rate: 1,
+    host: () => host,
+    turn: turnsOf(10, () => turns.push(ran(sandbox).length)),
+  })
+  change(sandbox, ({ schedule }) => {
+    for (let n = 0; n < 95; n++) schedule(event('tick', `r/${n}`, START + 1_000 + n))
+  })
+  onTestFinished(keepAwake(sandbox))
+  host += 60_000
+  // A request finds it first, and leaves what is more than one turn.
+  expect(runDueEvents(sandbox)).toMatchObject({ ran: 10, reached: false })
+  await until(() => ran(sandbox).length === 95)
+  expect(turns).toEqual([20, 30, 40, 50, 60, 70, 80, 90])
+  expect(sandbox.running).toBeUndefined()
+})
+
+test('an event that schedules itself without end at one instant is told of once, and the rest of the sandbox goes on', async () => {
+  let host = START
+  const defects: unknown[] = []
+  const sandbox = await clockwork({ rate: 1, host: () => host, defects, mostEvents: 2_000 })
+  change(sandbox, ({ schedule }) => {
+    schedule(event('stuck', 'r/1', START + 1_000))
+    schedule(event('tick', 'r/2', START + 2_000))
+  })
+  onTestFinished(keepAwake(sandbox))
+  host += 60_000
+  runDueEvents(sandbox)
+  await until(() => defects.length > 0)
+  expect(defects[0]).toBeInstanceOf(Refusal)
+  expect(String(defects[0])).toContain('Most frequent of the last 1000: stuck r/1 (1000 times)')
+  // Requests are served, where time stands.
+  expect(runDueEvents(sandbox)).toMatchObject({ ran: 0, reached: false })
+  expect(sandbox.lag).toBe(59_000)
+  change(sandbox, ({ unschedule }) => unschedule('r/1', ['stuck']))
+  await until(() => ran(sandbox).length === 1)
+  expect(defects).toHaveLength(1)
+})
+
+test('while an advance is under way nothing else runs events, and afterwards it goes on', async () => {
+  let host = START
+  const sandbox = await clockwork({ rate: 1, host: () => host })
+  change(sandbox, ({ schedule }) => {
+    for (const n of [1, 2, 3]) schedule(event('tick', `r/${n}`, START + n * 1_000))
+  })
+  onTestFinished(keepAwake(sandbox))
+  const outbox = { isIdle: false, isRequesting: false, whenIdle: async () => {}, release: () => {} }
+  outbox.whenIdle = () =>
+    new Promise((resolve) => {
+      outbox.release = () => {
+        outbox.isIdle = true
+        resolve()
+      }
+    })
+  sandbox.pendingWork = outbox
+  const passage = advance(sandbox, { to: (now) => now + 1_000 })
+  host += 2_500
+  // Each commit plans the next wake-up, which is at once.
+  sandbox.store.transaction(sandbox.document().clock.now, (tx) => tx.put('others', { id: 'any' }))
+  for (let n = 0; n < 50; n++) await turn()
+  expect(ran(sandbox)).toEqual([])
+  outbox.release()
+  expect((await passage).events.map(({ ref }) => ref)).toEqual(['r/1'])
+  host += 2_000
+  expect(runDueEvents(sandbox)).toMatchObject({ ran: 2, reached: true })
+})

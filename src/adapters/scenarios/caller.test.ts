@@ -1,0 +1,186 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { controlEmulator } from '../../../test/support/control-emulator.ts'
+import { MemoryScenarios, type TestScenario } from '../../../test/support/memory-scenarios.ts'
+import { refuse } from '../../core/errors.ts'
+import { change } from '../../core/sandboxes/change.ts'
+import { type ScenarioCall, scenarioCalls } from '../../core/scenarios/row.ts'
+import type { ScenarioCommand } from '../../core/scenarios/source.ts'
+import { FAILED_EVENTS } from '../../core/state/state.ts'
+import { FunctionCaller } from './caller.ts'
+
+const snapshotStore = { id: 's9', name: 'New', note: null, created_at: '2026-01-01T00:00:00.000Z' }
+const put: ScenarioCommand = { kind: 'put', collection: 'shelves', record: snapshotStore }
+
+function callOf(timeline: number): ScenarioCall {
+  const facts = { scenario: 's', at: '2026-03-01T12:00:00.000Z', event: null, depth: 0 }
+  return { ...facts, id: `scenario/s/${timeline}#1`, ref: { timeline }, caused_by: 'test' }
+}
+
+/** A sandbox without a scenarios adapter, and a caller of its own. */
+async function callerEmulator(timeline: TestScenario['timeline'], calls = timeline?.length ?? 0) {
+  const emulator = await controlEmulator({ forgiving: true })
+  const { sandbox } = emulator
+  const later: (() => void)[] = []
+  const said: string[] = []
+  const caller = new FunctionCaller({
+    sandbox,
+    source: new MemoryScenarios({ s: { timeline: timeline ?? [] } }),
+    onLog: (text) => said.push(text),
+    later: (_ms, call) => {
+      later.push(call)
+      return () => {}
+    },
+  })
+  onTestFinished(() => caller.stop())
+  const leave = () =>
+    change(sandbox, ({ tx }) => {
+      for (let n = 0; n < calls; n++) tx.in(scenarioCalls).put(callOf(n))
+    })
+  const ids = () => [...sandbox.store.rows('shelves').keys()]
+  return { ...emulator, caller, later, said, leave, ids }
+}
+
+const step = (...commands: ScenarioCommand[]) => ({ at: '0s', do: () => commands })
+
+test('what was left before it started is called, and what is left later', async () => {
+  const { caller, leave, ids, sandbox } = await callerEmulator([step(put)])
+  leave()
+  expect(caller.isIdle).toBe(true)
+  caller.start()
+  expect(caller.isIdle).toBe(false)
+  await caller.whenIdle()
+  expect(ids()).toContain('s9')
+  change(sandbox, ({ tx }) => tx.delete('shelves', 's9'))
+  leave()
+  await caller.whenIdle()
+  expect(ids()).toContain('s9')
+  expect(sandbox.store.rows(scenarioCalls.name).size).toBe(0)
+})
+
+test('calls are made one after the other, in the order in which they were left', async () => {
+  const order: string[] = []
+  const slow = async () => {
+    order.push('first begins')
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    order.push('first ends')
+    return []
+  }
+  const quick = () => {
+    order.push('second')
+    return []
+  }
+  const { caller, leave } = await callerEmulator([
+    { at: '0s', do: slow },
+    { at: '0s', do: quick },
+  ])
+  leave()
+  caller.start()
+  await caller.whenIdle()
+  expect(order).toEqual(['first begins', 'first ends', 'second'])
+})
+
+test('the sandbox keeps the beginning of what a failed call says', async () => {
+  const { caller, leave, sandbox } = await callerEmulator([step({ ...put, collection: 'x'.repeat(100_000) })])
+  leave()
+  caller.start()
+  await caller.whenIdle()
+  const [failed] = sandbox.store.rows(FAILED_EVENTS).values()
+  expect((failed as unknown as { error: string }).error).toHaveLength(5_000)
+})
+
+test('a sandbox that cannot be written keeps the call, and it is made again when it can', async () => {
+  const { caller, leave, ids, sandbox, later, said, defects } = await callerEmulator([
+    step(put, { kind: 'log', text: 'put' }),
+  ])
+  leave()
+  const { journal } = sandbox.store
+  sandbox.store.journal = {
+    append: () => refuse('storage_unavailable', { detail: 'The disk is full.' }),
+    durable: () => undefined,
+  }
+  caller.start()
+  await expect(caller.whenIdle()).rejects.toThrow('The disk is full.')
+  expect([ids().includes('s9'), said, later.length, defects.length]).toEqual([false, [], 1, 1])
+  sandbox.store.journal = journal
+  later[0]?.()
+  await caller.whenIdle()
+  expect([ids().includes('s9'), said]).toEqual([true, ['put']])
+})
+
+test('one that is stopped calls nothing, does nothing more, and nobody waits for it', async () => {
+  let go: () => void = () => {}
+  const hanging = async () => {
+    await new Promise<void>((resolve) => {
+      go = resolve
+    })
+    return [put]
+  }
+  const { caller, leave, ids, sandbox } = await callerEmulator([{ at: '0s', do: hanging }])
+  leave()
+  caller.start()
+  const settled = caller.whenIdle()
+  await new Promise<void>((resolve) => setImmediate(resolve))
+  caller.stop()
+  await settled
+  go()
+  await new Promise<void>((resolve) => setImmediate(resolve))
+  expect([ids().includes('s9'), caller.isIdle]).toEqual([false, true])
+  expect(sandbox.store.rows(scenarioCalls.name).size).toBe(1)
+})
+
+test('a call of a sandbox that was replaced meanwhile is for nothing; one that the new sandbox has is made', async () => {
+  const gos: (() => void)[] = []
+  const hanging = async () => {
+    await new Promise<void>((resolve) => gos.push(resolve))
+    return [put]
+  }
+  const { caller, leave, ids, sandbox } = await callerEmulator([{ at: '0s', do: hanging }])
+  const before = sandbox.capture()
+  leave()
+  const during = sandbox.capture()
+  caller.start()
+  await new Promise<void>((resolve) => setImmediate(resolve))
+  sandbox.replaceWith(before)
+  gos[0]?.()
+  await caller.whenIdle()
+  expect([ids().includes('s9'), gos.length]).toEqual([false, 1])
+  sandbox.replaceWith(during)
+  await new Promise<void>((resolve) => setImmediate(resolve))
+  gos[1]?.()
+  await caller.whenIdle()
+  expect(ids()).toContain('s9')
+})
+
+test('a defect of ours is told as one, and the call is not made again', async () => {
+  const { caller, leave, ids, sandbox, defects } = await callerEmulator([step(put)])
+  leave()
+  const { journal } = sandbox.store
+  sandbox.store.journal = {
+    append: () => {
+      sandbox.store.journal = journal
+      throw new TypeError('at a secret place')
+    },
+    durable: () => undefined,
+  }
+  caller.start()
+  await caller.whenIdle()
+  expect(defects).toEqual([new TypeError('at a secret place')])
+  expect(ids()).not.toContain('s9')
+  const { failed, scenario_calls } = sandbox.document()
+  expect([scenario_calls, failed]).toEqual([
+    [],
+    [expect.objectContaining({ error: expect.stringContaining('its log has the cause') })],
+  ])
+})
+
+test('a move of records that no resource lets scripts move is refused, and failed', async () => {
+  const move = { kind: 'move', id: 'b', move: 'fail', body: {} } as const
+  const { caller, leave, sandbox, defects } = await callerEmulator([step(move)])
+  leave()
+  caller.start()
+  await caller.whenIdle()
+  expect(defects).toEqual([])
+  expect(sandbox.document().failed).toMatchObject([
+    { error: '/scenarios/s.ts: Command 1 (move): Scenarios have no move "fail".' },
+  ])
+})

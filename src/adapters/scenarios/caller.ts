@@ -1,0 +1,152 @@
+import { Refusal } from '../../core/errors.ts'
+import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
+import { carryOut, failCall, isPending, nextCall, snapshotFor } from '../../core/scenarios/carry-out.ts'
+import { circleOf } from '../../core/scenarios/hooks.ts'
+import { type ScenarioCall, scenarioCalls } from '../../core/scenarios/row.ts'
+import type { ScenarioCommand, ScenarioSource } from '../../core/scenarios/source.ts'
+import { ScriptFault } from '../../core/scenarios/source.ts'
+import type { PendingWork } from '../../core/time/turn.ts'
+import { type Cancel, type Later, later as realLater } from '../realtime.ts'
+
+/** Real milliseconds until writing is tried again after it has failed. */
+const RETRY = 1_000
+
+interface CallerOptions {
+  readonly sandbox: Sandbox
+  readonly source: Pick<ScenarioSource, 'get' | 'call'>
+  /** Called with what functions write to the log. */
+  readonly onLog: (text: string, call: ScenarioCall) => void
+  /** Calls back after so many real milliseconds; for tests. */
+  readonly later?: Later
+}
+
+interface Waiter {
+  readonly resolve: () => void
+  readonly reject: (reason: unknown) => void
+}
+
+/**
+ * Calls the functions of the scenario of one sandbox, one at a time and in the order in which the calls were left. What a
+ * function asks for is done in one transaction when it has returned; a call that is cut off is made again.
+ */
+export class FunctionCaller implements PendingWork {
+  readonly #options: CallerOptions
+  #waiters: Waiter[] = []
+  #stops: (() => void)[] = []
+  #isWorking = false
+  #cancelRetry: Cancel = () => {}
+
+  constructor(options: CallerOptions) {
+    this.#options = options
+  }
+
+  /** Takes up what has been left, and whatever will be. */
+  start(): void {
+    const { sandbox } = this.#options
+    this.#stops = [
+      sandbox.store.onCommit(({ changes }) => {
+        if (changes.some(({ table }) => table === scenarioCalls.name)) this.#plan()
+      }),
+      sandbox.onReplaced(() => this.#plan()),
+      () => this.#cancelRetry(),
+    ]
+    this.#plan()
+  }
+
+  /** Calls nothing any more; what a function that is running asks for is not done. */
+  stop(): void {
+    for (const stop of this.#stops) stop()
+    this.#stops = []
+    this.#answerWaiters()
+  }
+
+  get isIdle(): boolean {
+    if (!this.#isRunning) return true
+    return !this.#isWorking && nextCall(this.#options.sandbox) === undefined
+  }
+
+  // A function answers with commands: it is no client.
+  readonly isRequesting = false
+
+  /** Resolves when {@link isIdle} is true. Rejects with the reason when the sandbox cannot be written. */
+  whenIdle(): Promise<void> {
+    if (this.isIdle) return Promise.resolve()
+    return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }))
+  }
+
+  get #isRunning(): boolean {
+    return this.#stops.length > 0 && this.#options.sandbox.closedReason === undefined
+  }
+
+  // Never in the middle of another transaction.
+  readonly #plan = (): void => {
+    queueMicrotask(() => void this.#work())
+  }
+
+  async #work(): Promise<void> {
+    if (this.#isWorking || !this.#isRunning) return
+    this.#isWorking = true
+    this.#cancelRetry()
+    try {
+      for (let call = this.#next(); call !== undefined; call = this.#next()) await this.#make(call)
+    } catch (error) {
+      this.#postpone(error)
+    }
+    this.#isWorking = false
+    if (this.isIdle) this.#answerWaiters()
+  }
+
+  #next(): ScenarioCall | undefined {
+    return this.#isRunning ? nextCall(this.#options.sandbox) : undefined
+  }
+
+  async #make(call: ScenarioCall): Promise<void> {
+    const { sandbox, source } = this.#options
+    const circle = circleOf(call)
+    if (circle !== undefined) {
+      failCall(sandbox, call, circle)
+      return
+    }
+    try {
+      const commands = await source.call(call.scenario, call.ref, snapshotFor(sandbox, call))
+      if (this.#isLeft(call)) this.#carryOut(call, commands)
+    } catch (error) {
+      if (!this.#isLeft(call)) return
+      if (error instanceof Refusal && error.code === 'storage_unavailable') throw error
+      failCall(sandbox, call, error instanceof Error ? error.message : String(error))
+    }
+  }
+
+  // The sandbox may have been reset while the function was running, or the scenario stopped.
+  #isLeft(call: ScenarioCall): boolean {
+    return this.#isRunning && isPending(this.#options.sandbox, call)
+  }
+
+  #carryOut(call: ScenarioCall, commands: readonly ScenarioCommand[]): void {
+    const { sandbox, source, onLog } = this.#options
+    try {
+      for (const text of carryOut(sandbox, call, commands)) onLog(text, call)
+    } catch (error) {
+      if (error instanceof Refusal) throw error
+      if (!(error instanceof ScriptFault)) {
+        sandbox.options.onDefect(error)
+        throw new Error('The emulator failed to do what the function asked for; its log has the cause.')
+      }
+      // What a script throws says its place itself; what it asks for has none but its file.
+      const file = source.get(call.scenario)?.file
+      throw file === undefined ? error : new ScriptFault(`${file}: ${error.message}`)
+    }
+  }
+
+  #postpone(error: unknown): void {
+    if (!this.#isRunning) return
+    const { sandbox, later = realLater } = this.#options
+    sandbox.options.onDefect(error)
+    this.#cancelRetry = later(RETRY, this.#plan)
+    for (const { reject } of this.#waiters.splice(0)) reject(error)
+  }
+
+  #answerWaiters(): void {
+    for (const { resolve } of this.#waiters.splice(0)) resolve()
+  }
+}

@@ -1,0 +1,129 @@
+import { relative } from 'node:path'
+import { expect, test } from 'vitest'
+import { dataFolder } from '../../../test/support/data-folder.ts'
+import { HANGS, manualLimit, script, vocabulary, writeFiles } from '../../../test/support/scenario-folder.ts'
+import { loadOnce } from './load.ts'
+import { problemLine } from './problem.ts'
+
+/** Everything that is wrong below a folder, as lines. */
+async function problems(folder: string, files: Readonly<Record<string, string>>, hooks = {}) {
+  writeFiles(folder, files)
+  const candidates = await loadOnce(folder, vocabulary, hooks)
+  const shown = candidates.flatMap((each) => each.problems)
+  return shown.map((problem) => problemLine({ ...problem, file: relative(folder, problem.file) }))
+}
+
+test('what is wrong with the data of a script is told at its line, with the nearest known name', async () => {
+  const found = await problems(dataFolder(), {
+    'members.ts': script(`{
+  descripton: 'x',
+  pace: { validating: 3 },
+  outcomes: [
+    { status: 'errored' },
+    { match: { custom_id: '' } },
+  ],
+  faults: [{ preset: 'a' }, { pereset: 'b' }],
+  clock: { rat: 1 },
+  timeline: [{ at: 'soon', do: [] }],
+  on: { 'batch.complete': () => {}, 'batch.failed': 3 },
+}`),
+    'elsewhere.js': script('{ faults, stubs: [() => {}], settings: { a: 1n } }', 'const faults = [{}]\n'),
+  })
+  expect(found).toEqual([
+    'elsewhere.js:3:49: /stubs/0: is a function; only "do" of a timeline step and members of "on" may be one',
+    'elsewhere.js:3:72: /settings/a: is of the type bigint, which JSON cannot carry',
+    'members.ts:3:3: /descripton: is not a known field. Did you mean "description"?',
+    expect.stringMatching(/^members\.ts:4:11: \/pace\/validating: must be "immediate", "hold", a duration/),
+    expect.stringMatching(/^members\.ts:7:16: \/outcomes\/1\/match\/custom_id: must be a glob/),
+    'members.ts:9:29: /faults/1: must have a preset',
+    'members.ts:10:12: /clock/rat: is not a known field. Did you mean "rate"?',
+    expect.stringMatching(/^members\.ts:11:16: \/timeline\/0\/at: must be a duration/),
+    expect.stringMatching(/^members\.ts:11:28: \/timeline\/0\/do: must be a function, or a list of actions/),
+    'members.ts:12:9: /on/batch.complete: is no event. Did you mean "batch.completed"?',
+    expect.stringMatching(/^members\.ts:12:37: \/on\/batch.failed: must be a function/),
+  ])
+})
+
+test('what is wrong with a JSON file is told at its line and column', async () => {
+  const found = await problems(dataFolder(), {
+    'comma.json': '{\n  "description": "x",\n}\n',
+    'empty.json': ' \n',
+    'list.json': '[]',
+    'members.json':
+      '{\n  "pace": {"validating": 3},\n  "on": {"batch.failed": "log"},\n  "requests_per_minute": 1\n}',
+  })
+  expect(found).toEqual([
+    'comma.json:3:1: is not JSON: expected a property name in double quotes, found "}"',
+    'empty.json:1:1: is empty',
+    'list.json:1:1: must be an object',
+    expect.stringMatching(/^members\.json:2:26: \/pace\/validating: must be "immediate"/),
+    'members.json:3:26: /on/batch.failed: must be a function; a .json file cannot have one, a .ts or .js file can',
+    expect.stringMatching(
+      /^members\.json:4:26: \/requests_per_minute: is not a known field\. There are description, /,
+    ),
+  ])
+})
+
+test('a script that cannot be evaluated is told at its line, in whatever file that is', async () => {
+  const found = await problems(dataFolder(), {
+    'empty.ts': '\n',
+    'helped.ts': script('{ description: first([]) }', "import { first } from './lib/first.ts'\n"),
+    'lib/first.ts': '\nexport function first(list: string[][]): string {\n  return list[0]!.at(0)!\n}\n',
+    'missing.ts': script('{ description: x }', "\nimport { x } from './nowhere.ts'\n"),
+    'none.ts': 'export const scenario = {}\n',
+    'number.ts': 'export default 3\n',
+    'syntax.ts': 'const a: number = 1\nexport default {\n  description: "a" "b",\n}\n',
+    'undefined.ts': 'export default undefined\n',
+  })
+  expect(found).toEqual([
+    'empty.ts: is empty',
+    "lib/first.ts:3: TypeError: Cannot read properties of undefined (reading 'at')",
+    "missing.ts:3: Cannot find module './nowhere.ts'",
+    expect.stringMatching(/^none\.ts: has no default export\. Write export default defineScenario/),
+    'number.ts: exports no scenario: it must be an object',
+    expect.stringMatching(/^syntax\.ts:3:20: ParseError: Unexpected token/),
+    expect.stringMatching(/^undefined\.ts: has no default export/),
+  ])
+})
+
+test('names that no scenario can have, or two have, are told', async () => {
+  const folder = dataFolder()
+  const found = await problems(folder, {
+    'Big one.ts': 'throw 1',
+    'twin.json': '{}',
+    'twin.ts': script('{}'),
+  })
+  expect(found).toEqual([
+    expect.stringMatching(/^Big one\.ts: is named "Big one"; the name of a scenario has small letters/),
+    `twin.json: has the same name as ${folder}/twin.ts; rename one of them`,
+    `twin.ts: has the same name as ${folder}/twin.json; rename one of them`,
+  ])
+})
+
+test('a script that hangs or exits while it is loaded is stopped, and the others are loaded', async () => {
+  const folder = dataFolder()
+  const files = {
+    'after.ts': script("{ description: 'after' }"),
+    'before.ts': script("{ description: 'before' }"),
+    'before-exit.ts': 'process.exit(0)\nexport default {}\n',
+    'before-hang.ts': HANGS,
+  }
+  const { later, runOut } = manualLimit()
+  const found = await problems(folder, files, { later, onLine: runOut })
+  expect(found).toEqual([
+    expect.stringMatching(/^before-exit\.ts: has ended its process/),
+    expect.stringMatching(/^before-hang\.ts: did not finish within 10000 ms, and was stopped/),
+  ])
+})
+
+test('single files are read on their own, from any folder', async () => {
+  const [one, two] = [dataFolder(), dataFolder()]
+  writeFiles(one, { 'same.ts': script("{ description: 'one' }"), 'broken.ts': 'throw 1' })
+  writeFiles(two, { 'same.json': '{"description": "two"}' })
+  const candidates = await loadOnce([`${one}/same.ts`, `${two}/same.json`, `${two}/gone.json`], vocabulary)
+  expect(candidates.map(({ data, problems }) => data?.description ?? problems[0]?.message)).toEqual([
+    'one',
+    'two',
+    'cannot be read (ENOENT)',
+  ])
+})

@@ -1,0 +1,261 @@
+import { didYouMean } from '../../core/assumptions.ts'
+import { Refusal, refuse, refuseInvalid } from '../../core/errors.ts'
+import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
+import { activeOn, stopScenario, swapScenario } from '../../core/scenarios/force.ts'
+import { type ScenarioRow, scenarioCalls } from '../../core/scenarios/row.ts'
+import type {
+  ActiveScenario,
+  ListedScenario,
+  ScenarioDefinition,
+  ScenarioFailure,
+  ScenarioSource,
+} from '../../core/scenarios/source.ts'
+import { startAnew, startScenario } from '../../core/scenarios/start.ts'
+import type { Fixtures } from '../../core/state/starting-state.ts'
+import { FAILED_EVENTS, type SandboxState } from '../../core/state/state.ts'
+import { joinPendingWork } from '../../core/time/turn.ts'
+import { FixturesError, readFixtures } from '../fixtures.ts'
+import type { Cancel } from '../realtime.ts'
+import { FunctionCaller } from './caller.ts'
+import { type OnScenarioNotice, problemLine } from './problem.ts'
+
+interface RunnerOptions {
+  readonly source: ScenarioSource
+  readonly onNotice?: OnScenarioNotice
+}
+
+/** Starts and stops the scenarios of all sandboxes of one process, calls their functions, and follows changes of the scripts. */
+export class ScenarioRunner {
+  readonly #source: ScenarioSource
+  readonly #onNotice: OnScenarioNotice
+  readonly #callers = new Map<Sandbox, FunctionCaller>()
+  /** Why the newest version is not in force. */
+  readonly #problems = new WeakMap<Sandbox, string>()
+  readonly #turns = new WeakMap<Sandbox, Promise<unknown>>()
+  readonly #stopHearing: () => void
+  #isLoaded: boolean
+
+  constructor({ source, onNotice = () => {} }: RunnerOptions) {
+    this.#source = source
+    this.#onNotice = onNotice
+    this.#isLoaded = source.load === undefined
+    this.#stopHearing = source.onChange(() => {
+      for (const sandbox of this.#callers.keys()) this.#follow(sandbox)
+    })
+  }
+
+  /** Looks after a sandbox: its scenario goes on from where it stood. @returns stops that */
+  attach(sandbox: Sandbox): Cancel {
+    const caller = new FunctionCaller({
+      sandbox,
+      source: this.#source,
+      onLog: (text, { scenario }) =>
+        this.#notify('info', 'scenario_output', `${this.#title(sandbox, scenario)}: ${text}`),
+    })
+    this.#callers.set(sandbox, caller)
+    const others = sandbox.pendingWork
+    sandbox.pendingWork = joinPendingWork(others, caller)
+    const stops = [
+      sandbox.onReplaced(() => this.#follow(sandbox)),
+      sandbox.onEvent(({ ref, error }) => {
+        if (error !== undefined && ref.startsWith('scenario/')) {
+          const [, name = ''] = ref.split('/')
+          this.#notify('warn', 'scenario_failed', `${this.#title(sandbox, name)}: ${ref}: ${error}`)
+        }
+      }),
+    ]
+    this.#follow(sandbox)
+    if (this.#isLoaded) caller.start()
+    return () => {
+      for (const stop of stops) stop()
+      this.#callers.delete(sandbox)
+      sandbox.pendingWork = others
+      caller.stop()
+    }
+  }
+
+  /** Follows no change of the scripts any more. */
+  close(): void {
+    this.#stopHearing()
+  }
+
+  /** Every script there is. */
+  async list(sandbox: Sandbox): Promise<readonly ListedScenario[]> {
+    await this.#load()
+    const active = activeOn(sandbox)?.name
+    return this.#source.list().map(({ problems, ...entry }) => ({
+      ...entry,
+      error: problems.length === 0 ? null : problems.map(problemLine).join('\n'),
+      active: entry.name === active,
+    }))
+  }
+
+  /** Loads at once what has changed of the scripts; what is active is swapped before this resolves. */
+  async refresh(): Promise<void> {
+    await this.#load()
+    await this.#source.refresh?.()
+  }
+
+  /** The scenario that is active on a sandbox. */
+  active(sandbox: Sandbox): ActiveScenario | null {
+    const row = activeOn(sandbox)
+    if (row === undefined) return null
+    const { name, generation, started_at, on } = row
+    return {
+      name,
+      generation,
+      started_at,
+      hooks: on,
+      pending_calls: sandbox.store.rows(scenarioCalls.name).size,
+      problem: this.#problems.get(sandbox) ?? null,
+      last_error: lastFailure(sandbox, row),
+    }
+  }
+
+  /**
+   * Starts a scenario on a sandbox, in the place of the one that is active there. Refuses it whole.
+   * @param start makes the sandbox that it starts on; absent: the sandbox as it is
+   */
+  start(sandbox: Sandbox, name: string, start?: () => Promise<SandboxState>): Promise<ActiveScenario> {
+    return this.#inTurn(sandbox, async () => {
+      await this.#load()
+      const scenario = this.#named(name)
+      const beginning = { scenario, fixtures: await fixturesOf(scenario) }
+      if (start === undefined) await startScenario(sandbox, beginning)
+      else await startAnew(sandbox, await start(), beginning)
+      this.#problems.delete(sandbox)
+      // The script may have changed while its fixtures were made.
+      this.#follow(sandbox)
+      return this.active(sandbox) as ActiveScenario // it has just been started
+    })
+  }
+
+  /** Starts a scenario unless it is active already, as after a restart of the emulator. */
+  async begin(sandbox: Sandbox, name: string): Promise<void> {
+    if (activeOn(sandbox)?.name !== name) await this.start(sandbox, name)
+  }
+
+  /** Stops the scenario of a sandbox. Refuses with `conflict` where none is active. @returns its name */
+  stop(sandbox: Sandbox): Promise<string> {
+    return this.#inTurn(sandbox, async () => {
+      const { name } = stopScenario(sandbox) ?? refuse('conflict', NONE_ACTIVE)
+      this.#problems.delete(sandbox)
+      return name
+    })
+  }
+
+  #named(name: string): ScenarioDefinition {
+    const found = this.#source.get(name)
+    if (found !== undefined) return found
+    const all = this.#source.list()
+    const entry = all.find((each) => each.name === name)
+    if (entry === undefined) {
+      refuse('not_found', {
+        detail: `There is no scenario "${name}".${didYouMean(
+          name,
+          all.map((each) => each.name),
+        )}`,
+        mitigation: 'GET /__emulator/scenarios lists them.',
+      })
+    }
+    return refuse('conflict', {
+      detail: `The scenario "${name}" is broken: ${entry.problems.map(problemLine).join('; ')}`,
+      mitigation: 'Mend the file: it is loaded as soon as it is saved.',
+    })
+  }
+
+  // Scripts take a process of their own and half a second, so that they are loaded when somebody is to follow one.
+  async #load(): Promise<void> {
+    if (this.#isLoaded) return
+    await this.#source.load?.()
+    if (this.#isLoaded) return
+    this.#isLoaded = true
+    for (const [sandbox, caller] of this.#callers) {
+      this.#follow(sandbox)
+      caller.start()
+    }
+  }
+
+  // A script that has changed takes the place of its older version; one that does not fit leaves that in force.
+  #follow(sandbox: Sandbox): void {
+    const active = activeOn(sandbox)
+    if (active === undefined || sandbox.closedReason !== undefined) return
+    if (!this.#isLoaded) {
+      this.#load().catch(sandbox.options.onDefect)
+      return
+    }
+    const scenario = this.#source.get(active.name)
+    try {
+      if (scenario === undefined) this.#complain(sandbox, active, MISSING)
+      else {
+        swapScenario(sandbox, scenario)
+        this.#problems.delete(sandbox)
+      }
+    } catch (error) {
+      // Anyone who has saved a file, or restored a sandbox, is not to hear of it.
+      if (!(error instanceof Refusal)) sandbox.options.onDefect(error)
+      this.#complain(sandbox, active, `${scenario?.file}: ${(error as Error).message}`)
+    }
+  }
+
+  #complain(sandbox: Sandbox, { name }: ScenarioRow, problem: string): void {
+    if (this.#problems.get(sandbox) === problem) return
+    this.#problems.set(sandbox, problem)
+    this.#notify('warn', 'scenario_failed', `${this.#title(sandbox, name)} stays as it was: ${problem}`)
+  }
+
+  #title({ name: sandbox }: Sandbox, name: string): string {
+    return `The scenario ${name} of the sandbox ${sandbox}`
+  }
+
+  #notify(level: 'info' | 'warn', event: 'scenario_output' | 'scenario_failed', message: string): void {
+    this.#onNotice({ level, event, message })
+  }
+
+  // One after the other: a start reads first, and writes later.
+  #inTurn<T>(sandbox: Sandbox, work: () => Promise<T>): Promise<T> {
+    const turn = (this.#turns.get(sandbox) ?? Promise.resolve()).then(work)
+    this.#turns.set(
+      sandbox,
+      turn.catch(() => {}),
+    )
+    return turn
+  }
+}
+
+const MISSING = 'its script is not there any more, so that none of its functions can be called'
+
+const NONE_ACTIVE = {
+  detail: 'No scenario is active on this sandbox.',
+  mitigation: 'GET /__emulator/scenarios lists them, POST /__emulator/scenarios/{name}/start starts one.',
+}
+
+async function fixturesOf({ fixtures }: ScenarioDefinition): Promise<Fixtures | undefined> {
+  if (fixtures === undefined) return undefined
+  try {
+    return await readFixtures(fixtures)
+  } catch (error) {
+    if (!(error instanceof FixturesError)) throw error
+    refuseInvalid(error.issues.map((issue) => ({ ...issue, pointer: `/fixtures${issue.pointer}` })))
+    throw error
+  }
+}
+
+function lastFailure({ store }: Sandbox, { name }: ScenarioRow): ScenarioFailure | null {
+  const failed = [...store.rows(FAILED_EVENTS).values()] as unknown as readonly FailedEvent[]
+  const last = failed
+    .filter(({ ref }) => ref.startsWith(`scenario/${name}/`))
+    .sort(byInstant)
+    .at(-1)
+  return last === undefined ? null : { at: last.due_at, ref: last.ref, message: last.error }
+}
+
+interface FailedEvent {
+  readonly ref: string
+  readonly due_at: string
+  readonly error: string
+}
+
+function byInstant(a: FailedEvent, b: FailedEvent): number {
+  return Date.parse(a.due_at) - Date.parse(b.due_at)
+}

@@ -1,0 +1,113 @@
+import * as z from 'zod'
+import { didYouMean } from '../../core/assumptions.ts'
+import { duration, timestamp } from '../../core/fields.ts'
+import { type Issue, isObject, keysOf } from '../../core/json.ts'
+import type { ScenarioDefinition } from '../../core/scenarios/source.ts'
+import { strictObject } from '../../core/strict-input.ts'
+import { FASTEST } from '../../core/time/clock.ts'
+
+/** Stands in the data of a script where it has a function. No text of a file can be it. */
+export const FUNCTION = Symbol('function of a script')
+
+/** Says everything that is wrong with a value, by JSON Pointer into it. */
+export type Check = (raw: unknown) => readonly Issue[]
+
+/** What scenarios speak of, passed in by the composition root. */
+export interface ScenarioVocabulary {
+  /** The events that hooks may stand on. */
+  readonly events: readonly string[]
+  readonly checks: {
+    readonly fixtures: Check
+    readonly settings: Check
+    readonly pace: Check
+    readonly outcomes: Check
+    /** One draft of a fault rule. */
+    readonly rule: Check
+    readonly stub: Check
+    /** One action of a timeline step: a primitive that moves the sandbox. */
+    readonly action: Check
+  }
+}
+
+/** The schema of a scenario, in whose data {@link FUNCTION} stands for each function. */
+export function scenarioSchema({ events, checks }: ScenarioVocabulary): z.ZodType<ScenarioData> {
+  const steps = strictObject({
+    at: duration(),
+    do: z.unknown().superRefine(step(checks.action)).transform(named),
+  })
+  const shape = {
+    description: z.string().optional(),
+    fixtures: checked(checks.fixtures).optional(),
+    clock: clock().optional(),
+    settings: checked(checks.settings).optional(),
+    pace: checked(checks.pace).optional(),
+    outcomes: checked(checks.outcomes).optional(),
+    faults: z.array(checked(checks.rule)).default([]),
+    stubs: z.array(checked(checks.stub)).default([]),
+    timeline: z.array(steps).default([]),
+    on: hooks(events).default([]),
+  }
+  return strictObject(shape) as unknown as z.ZodType<ScenarioData>
+}
+
+function clock() {
+  return strictObject({
+    now: timestamp().optional(),
+    rate: z
+      .number()
+      .refine((value) => value >= 0 && value <= FASTEST, {
+        error: `must be 0 (stands still) to ${FASTEST} virtual seconds per real second`,
+      })
+      .optional(),
+    skip_on_poll: z.boolean().optional(),
+  })
+}
+
+const STEP = 'must be a function, or a list of actions such as [{ "state": { ... } }]'
+
+function step(check: Check) {
+  return (value: unknown, context: z.RefinementCtx): void => {
+    if (value === FUNCTION) return
+    if (!Array.isArray(value) || value.length === 0) context.addIssue({ code: 'custom', message: STEP })
+    else for (const [index, action] of value.entries()) report(check(action), context, [String(index)])
+  }
+}
+
+function named(value: unknown): unknown {
+  return value === FUNCTION ? 'function' : value
+}
+
+function hooks(events: readonly string[]) {
+  return z
+    .custom<object>(isObject, { error: 'must be an object of functions, each under the name of an event' })
+    .superRefine((on, context) => {
+      for (const [event, hook] of Object.entries(on)) {
+        if (!events.includes(event)) {
+          const message = `is no event.${didYouMean(event, events)}`
+          context.addIssue({ code: 'custom', path: [event], message })
+        } else if (hook !== FUNCTION) {
+          const message = 'must be a function; a .json file cannot have one, a .ts or .js file can'
+          context.addIssue({ code: 'custom', path: [event], message })
+        }
+      }
+    })
+    .transform((on) => Object.keys(on))
+}
+
+function checked(check: Check) {
+  return z.unknown().superRefine((value, context) => {
+    if (value !== undefined) report(check(value), context, [])
+  })
+}
+
+function report(issues: readonly Issue[], context: z.RefinementCtx, at: readonly string[]): void {
+  for (const { pointer, detail } of issues) {
+    context.addIssue({ code: 'custom', path: [...at, ...keysOf(pointer)], message: detail })
+  }
+}
+
+/** A scenario in force. */
+export type ScenarioVersion = ScenarioDefinition & { readonly description?: string | undefined }
+
+/** The checked data of a scenario. */
+export type ScenarioData = Omit<ScenarioVersion, 'name' | 'file' | 'generation'>

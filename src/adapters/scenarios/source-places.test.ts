@@ -1,0 +1,88 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { sourcePlace } from './source-places.ts'
+
+const SCRIPT = `import { defineScenario } from 'agent-workspace-emulator'
+// export default { faults: [] } is what a scenario looks like
+const files = [{ id: 'f' }]
+
+export default defineScenario({
+  description: "braces } and, commas: in 'texts' // do not count",
+  fixtures: { collections: { files } },
+  faults: [
+    { preset: 'rate-limited', match: { operation: 'a' } }, /* }, { */
+    {
+      'preset': \`nope \${1 + 1}, {\`,
+    },
+  ],
+  timeline: [
+    { at: '10m', do: ({ batches }) => batches.latest()?.fail({ detail: 'x' }) },
+    { at: 'never', async do({ sandbox }) { sandbox.log('a, b') } },
+  ],
+  on: { 'batch.completed': () => {}, 'batch.gone': () => {} },
+  pase: 'immediate',
+})
+`
+
+function lineOf(pointer: string, text = SCRIPT): string {
+  const { line, column } = sourcePlace(text, pointer)
+  return (text.split('\n')[line - 1] ?? '').slice(column - 1)
+}
+
+test('a pointer is found in the literal that a script exports', () => {
+  expect(lineOf('/description')).toMatch(/^description:/)
+  expect(lineOf('/faults/1/preset')).toMatch(/^'preset': `nope/)
+  expect(lineOf('/timeline/1/at')).toMatch(/^at: 'never'/)
+  expect(lineOf('/timeline/1/do')).toMatch(/^async do\(/)
+  expect(lineOf('/on/batch.gone')).toMatch(/^'batch\.gone'/)
+  expect(lineOf('/pase')).toMatch(/^pase: 'immediate'/)
+})
+
+test('what does not stand in the literal is told at the innermost member that does', () => {
+  expect(lineOf('/fixtures/collections/files/0/id')).toMatch(/^files }/)
+  expect(lineOf('/faults/1/match')).toMatch(/^{\n?/)
+  expect(lineOf('/nowhere')).toMatch(/^export default/)
+  expect(lineOf('')).toMatch(/^export default/)
+})
+
+test('the exported object is found behind a name, a call of another kind and in CommonJS', () => {
+  const named = 'const other = {}\nconst mine: Scenario = define({\n  faults: 3,\n})\nexport default mine\n'
+  expect(lineOf('/faults', named)).toBe('faults: 3,')
+  expect(lineOf('/faults', `${named.replace('define({', '{').replace('})', '}')}`)).toBe('faults: 3,')
+  expect(lineOf('/faults', 'module.exports = {\n  faults: 3,\n}')).toBe('faults: 3,')
+  expect(lineOf('/faults', 'export default {\n  faults: 3,\n} satisfies Scenario')).toBe('faults: 3,')
+})
+
+test('no text and no pointer is too odd to name a place', () => {
+  const pieces = [
+    'export default ',
+    '{',
+    '}',
+    '[',
+    ']',
+    '(',
+    ',',
+    ':',
+    "'",
+    '`',
+    '"',
+    '//',
+    '/*',
+    'a',
+    '\n',
+    '=',
+  ]
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom(...pieces)),
+      fc.array(fc.constantFrom('a', '0', '')),
+      (parts, keys) => {
+        const text = parts.join('')
+        const { line, column } = sourcePlace(text, keys.map((key) => `/${key}`).join(''))
+        expect(line).toBeGreaterThan(0)
+        expect(line).toBeLessThanOrEqual(text.split('\n').length)
+        expect(column).toBeGreaterThan(0)
+      },
+    ),
+  )
+})

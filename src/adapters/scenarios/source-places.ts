@@ -1,0 +1,99 @@
+import { keysOf } from '../../core/json.ts'
+import { lineAndColumn, type TextPlace } from '../json-text.ts'
+
+/**
+ * The place in a script of the member that a JSON Pointer into its default export names, or of the innermost member on the
+ * way that stands there as a literal; without any, of `export default`. It scans and does not parse: it may miss a member,
+ * never fail.
+ */
+export function sourcePlace(text: string, pointer: string): TextPlace {
+  const code = withoutTexts(text)
+  const exported = EXPORT.exec(code)?.index ?? 0
+  let place = exported
+  let open = exportedObject(code, exported)
+  for (const key of keysOf(pointer)) {
+    const member = open === undefined ? undefined : findMember(text, code, open, key)
+    if (member === undefined) break
+    place = member.start
+    open = isOpening(code[member.value]) ? member.value : undefined
+  }
+  return lineAndColumn(text, place)
+}
+
+const EXPORT = /\bexport\s+default\b|\bmodule\.exports\s*=/
+const CALL = /(?:export\s+default|module\.exports\s*=)\s*(?:[\w$.]+\s*\(\s*)?([\w$]*)/y
+const TEXT = /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`/g
+const KEY = /(?:async\s+)?\*?\s*(?:'([^']*)'|"([^"]*)"|([\w$]+))/y
+const COLON = /\s*:\s*/y
+
+/** The code with comments and the insides of texts blanked out, each character where it was. */
+function withoutTexts(text: string): string {
+  return text.replaceAll(TEXT, (found) => {
+    const isComment = found.startsWith('/')
+    const inside = found.slice(1, -1).replaceAll(/[^\n]/g, isComment ? ' ' : '_')
+    return isComment ? ` ${inside} ` : `${found[0]}${inside}${found.at(-1)}`
+  })
+}
+
+/** The opening brace of what is exported: right there, in a call, or where the exported name is given its value. */
+function exportedObject(code: string, exported: number): number | undefined {
+  const [all = '', name = ''] = matched(CALL, code, exported) ?? []
+  const at = exported + all.length
+  if (name === '') return code[at] === '{' ? at : undefined
+  const value = new RegExp(`\\b${name.replaceAll('$', '\\$')}\\b[^=;]*=\\s*(?:[\\w$.]+\\s*\\(\\s*)?\\{`).exec(
+    code,
+  )
+  return value === null ? undefined : value.index + value[0].length - 1
+}
+
+interface Member {
+  readonly start: number
+  readonly value: number
+}
+
+function findMember(text: string, code: string, open: number, key: string): Member | undefined {
+  const isList = code[open] === '['
+  let index = 0
+  for (let start = skipSpace(code, open + 1); start < code.length && !isClosing(code[start]); index++) {
+    if (isList && key === String(index)) return { start, value: start }
+    const [found = '', single, double, word] = (isList ? null : matched(KEY, text, start)) ?? []
+    if (!isList && key === (single ?? double ?? word)) {
+      const colon = matched(COLON, code, start + found.length)
+      return { start, value: colon === null ? start : start + found.length + colon[0].length }
+    }
+    start = skipSpace(code, memberEnd(code, start) + 1)
+  }
+  return undefined
+}
+
+/** The comma behind a member, or one before the bracket that closes its object. */
+function memberEnd(code: string, start: number): number {
+  let depth = 0
+  for (let at = start; at < code.length; at++) {
+    if (depth === 0 && code[at] === ',') return at
+    if (isOpening(code[at])) depth += 1
+    if (!isClosing(code[at])) continue
+    if (depth === 0) return at - 1
+    depth -= 1
+  }
+  return code.length
+}
+
+function isOpening(char: string | undefined): boolean {
+  return char === '{' || char === '[' || char === '('
+}
+
+function isClosing(char: string | undefined): boolean {
+  return char === '}' || char === ']' || char === ')'
+}
+
+function skipSpace(code: string, from: number): number {
+  let at = from
+  while (/\s/.test(code[at] ?? '')) at += 1
+  return at
+}
+
+function matched(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at
+  return pattern.exec(text)
+}

@@ -1,0 +1,77 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { Refusal } from '../core/errors.ts'
+import { NAME_PATTERN } from '../core/sandboxes/origin.ts'
+import { chooseForApi, chooseForControl, pathPrefixOf, withoutBadName } from './selection.ts'
+
+function signs(headers: IncomingHttpHeaders) {
+  const given = headers['x-emulator-sandbox']
+  return { headers, headersDistinct: given === undefined ? {} : { 'x-emulator-sandbox': [String(given)] } }
+}
+
+const name = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,62}$/)
+
+test.for([
+  ['/v1/pages', ''],
+  ['/@w1/v1/pages', '/@w1'],
+  ['/@w1', '/@w1'],
+  ['/@w1?a=/b', '/@w1'],
+  ['/@', '/@'],
+  ['/@/v1', '/@'],
+  ['/@a@b/v1', '/@a@b'],
+  ['/v1/@w1', ''],
+  ['//@w1/v1', ''],
+  ['x@w1/v1', ''],
+  ['', ''],
+])('before the path of %s stands "%s"', ([target = '', prefix]) => {
+  expect(pathPrefixOf(target)).toBe(prefix)
+})
+
+test('any key without "@" and any name behind it come apart again, for the API alone', () => {
+  const key = fc.string({ minLength: 1 }).filter((text) => /^[^\s,@]+$/.test(text))
+  fc.assert(
+    fc.property(key, name, (token, sandbox) => {
+      const said = signs({ authorization: `Bearer ${token}@${sandbox}` })
+      const chosen = { name: sandbox, chosenBy: 'token', pathPrefix: '', authorization: `Bearer ${token}` }
+      expect(chooseForApi('/v1/pages', said)).toEqual(chosen)
+      expect(chooseForControl('/__emulator/clock', said)).toMatchObject({
+        name: 'default',
+        authorization: said.headers.authorization,
+      })
+    }),
+    { seed: 7 },
+  )
+})
+
+test('whatever a request says, it chooses a well-formed name or is refused as a bad request', () => {
+  const text = fc.option(fc.oneof(fc.string(), name), { nil: undefined })
+  const bearer = fc.option(
+    fc.tuple(fc.string(), fc.string()).map(([key, suffix]) => `Bearer ${key}@${suffix}`),
+    { nil: undefined },
+  )
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), name), text, bearer, (path, header, authorization) => {
+      const headers = {
+        ...(header === undefined ? {} : { 'x-emulator-sandbox': header }),
+        ...(authorization === undefined ? {} : { authorization }),
+      }
+      for (const target of [`/@${path}/v1/pages`, '/v1/pages']) {
+        try {
+          const chosen = chooseForApi(target, signs(headers))
+          expect(chosen.name).toMatch(NAME_PATTERN)
+        } catch (error) {
+          expect(error).toBeInstanceOf(Refusal)
+          expect((error as Refusal).code).toBe('bad_request')
+        }
+      }
+    }),
+    { seed: 7 },
+  )
+})
+
+test('a log keeps the header where it is a name, and nothing of it otherwise', () => {
+  const good = { host: 'a', 'x-emulator-sandbox': 'w1' }
+  expect(withoutBadName(good)).toBe(good)
+  expect(withoutBadName({ host: 'a', 'x-emulator-sandbox': 'Live_Key' })).toEqual({ host: 'a' })
+})

@@ -1,0 +1,150 @@
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { folder, type Opened, open, put, texts } from '../../../test/support/disk-emulator.ts'
+import { type How, MortalFiles, unsynced } from '../../../test/support/mortal-files.ts'
+
+interface Model {
+  /** What the notes were after each commit that was acknowledged; the last is what must be there. */
+  acknowledged: Record<string, string>
+  /** What they are if the commit under way at the end got into the log after all. */
+  possible: Record<string, string>
+}
+
+/** A life of a sandbox: commits, checkpoints with commits meanwhile, a clean end. */
+async function live({ sandbox, persistence }: Opened, model: Model): Promise<void> {
+  const commit = (id: string, text: string | undefined): void => {
+    model.possible = texts(sandbox)
+    if (text === undefined) delete model.possible[id]
+    else model.possible[id] = text
+    put(sandbox, id, text)
+    model.acknowledged = texts(sandbox)
+  }
+  commit('a', 'one')
+  commit('b', 'two')
+  const checkpoint = persistence.checkpointNow()
+  checkpoint.catch(() => {})
+  await Promise.resolve()
+  commit('c', 'during the checkpoint')
+  await new Promise((next) => setImmediate(next))
+  commit('a', undefined)
+  await checkpoint
+  commit('d', 'after it')
+  commit('b', 'changed')
+  await persistence.checkpointNow()
+  commit('e', 'last')
+}
+
+async function survivors(
+  file: string,
+): Promise<{ found: boolean; notes: Record<string, string>; events: string[] }> {
+  // The process that died here lives on as the test's.
+  for (const name of readdirSync(join(file, '..'))) {
+    if (name.includes('.lock')) rmSync(join(file, '..', name))
+  }
+  const again = await open(file, { files: unsynced })
+  const notes = texts(again.sandbox)
+  put(again.sandbox, 'z', 'life goes on')
+  await again.persistence.close()
+  const third = await open(file, { files: unsynced })
+  expect(texts(third.sandbox)).toEqual({ ...notes, z: 'life goes on' })
+  await third.persistence.close()
+  const left = readdirSync(join(file, '..')).sort()
+  // How many earlier generations of the journal there are depends on where the first life ended; the next checkpoint removes them.
+  const always = left.filter((name) => !/\.journal\.\d+$/.test(name))
+  expect(always).toEqual(['sandbox.json', 'sandbox.json.journal', 'sandbox.json.previous'])
+  expect(left.length - always.length).toBeLessThan(4)
+  return { found: again.found, notes, events: again.notices.map(({ event }) => event) }
+}
+
+async function dies(at: number, how: How): Promise<{ mortal: MortalFiles; killed: boolean }> {
+  const file = join(folder(onTestFinished), 'sandbox.json')
+  const mortal = new MortalFiles(at, how)
+  const model: Model = { acknowledged: {}, possible: {} }
+  let killed = false
+  let emulator: Opened | undefined
+  try {
+    emulator = await open(file, { files: mortal.files })
+    await live(emulator, model)
+  } catch {
+    killed = true
+  }
+  await emulator?.persistence.close().catch(() => {})
+  const { notes, events } = await survivors(file)
+  const acceptable = [model.acknowledged, model.possible].map((each) => JSON.stringify(each))
+  expect({ at, how, notes: acceptable.includes(JSON.stringify(notes)) || { notes, model } }).toEqual({
+    at,
+    how,
+    notes: true,
+  })
+  expect({ at, how, events: events.filter((event) => event !== 'journal_torn') }).toEqual({
+    at,
+    how,
+    events: [],
+  })
+  return { mortal, killed }
+}
+
+/** Lives that run side by side: each has a folder of its own, and most of its time goes into waiting for the disk. */
+const LANES = 8
+
+async function each<T>(steps: readonly number[], live: (at: number) => Promise<T>): Promise<T[]> {
+  const left = [...steps]
+  const results: T[] = []
+  const lane = async (): Promise<void> => {
+    for (let at = left.shift(); at !== undefined; at = left.shift()) results.push(await live(at))
+  }
+  await Promise.all(Array.from({ length: LANES }, lane))
+  return results
+}
+
+function upTo(count: number): number[] {
+  return Array.from({ length: count }, (_, n) => n + 1)
+}
+
+test('D3 a process that is killed before any of its file operations loses no acknowledged commit', async () => {
+  const { steps } = (await dies(Number.POSITIVE_INFINITY, 'before')).mortal
+  expect(steps).toBeGreaterThan(60)
+  const lives = await each(upTo(steps), (at) => dies(at, 'before'))
+  expect(lives.filter(({ killed }) => killed).length).toBeGreaterThan(steps / 2)
+})
+
+test('D3 a process that is killed half way through any of its writes loses no acknowledged commit', async () => {
+  const { writes } = (await dies(Number.POSITIVE_INFINITY, 'half')).mortal
+  expect(writes.length).toBeGreaterThan(15)
+  await each(writes, (at) => dies(at, 'half'))
+})
+
+test('D3 an error of any file operation is no crash, and what was acknowledged in spite of it is on the disk', async () => {
+  const { steps } = (await dies(Number.POSITIVE_INFINITY, 'error')).mortal
+  const lived = await each(upTo(steps), fails)
+  expect(lived.filter(Boolean).length).toBeGreaterThan(steps / 2)
+})
+
+/** A life in which one step fails; false when the emulator could not start for it. */
+async function fails(at: number): Promise<boolean> {
+  const file = join(folder(onTestFinished), 'sandbox.json')
+  const { files } = new MortalFiles(at, 'error')
+  let emulator: Opened
+  try {
+    emulator = await open(file, { files })
+  } catch (error) {
+    expect(String(error)).toContain('ENOSPC')
+    await survivors(file)
+    return false
+  }
+  const { sandbox, persistence } = emulator
+  for (let n = 0; n < 8; n++) {
+    try {
+      put(sandbox, `n${n}`, `text ${n}`)
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'storage_unavailable' })
+    }
+    if (n % 2 === 0)
+      await persistence.checkpointNow().catch((error) => expect(String(error)).toContain('ENOSPC'))
+  }
+  await persistence.close()
+  const { notes, events } = await survivors(file)
+  expect({ at, notes, events }).toEqual({ at, notes: texts(sandbox), events: [] })
+  return true
+}

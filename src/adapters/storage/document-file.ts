@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto'
+import type { Document } from '../../core/state/state.ts'
+import { type FileStat, type Files, writeAllSoon } from './files.ts'
+import { temporary } from './names.ts'
+
+/** Bytes that are collected before they are written: less than a millisecond of work. */
+const PIECE = 64 * 1024
+/** Bytes that are hashed or written at most in one turn of the event loop. */
+const SLICE = 1024 * 1024
+
+/** The line with which a document on the disk ends: the SHA-256 of everything before it. */
+const LAST_LINE = /^ {2}"digest": "([0-9a-f]{64})"\n}\n$/
+const LAST_BYTES = Buffer.byteLength(lastLine('0'.repeat(64)))
+
+/**
+ * The bytes of a document with its digest, in pieces. @returns the SHA-256 of all of them, in hexadecimal digits
+ */
+function* documentBytes(document: Document): Generator<Uint8Array, string> {
+  const hash = createHash('sha256')
+  let text = ''
+  function* flush(): Generator<Uint8Array> {
+    const bytes = Buffer.from(text)
+    text = ''
+    for (let start = 0; start < bytes.length; start += SLICE) {
+      const slice = bytes.subarray(start, start + SLICE)
+      hash.update(slice)
+      yield slice
+    }
+  }
+  for (const piece of documentPieces(document)) {
+    text += piece
+    if (text.length >= PIECE) yield* flush()
+  }
+  text += ',\n'
+  yield* flush()
+  text = lastLine(hash.copy().digest('hex'))
+  yield* flush()
+  return hash.digest('hex')
+}
+
+/** The SHA-256 of a state file, and whether it matches its own digest: then it is an unedited checkpoint. */
+export function digestOf(bytes: Uint8Array): { readonly sha256: string; readonly isUnedited: boolean } {
+  const last = bytes.subarray(Math.max(0, bytes.length - LAST_BYTES))
+  const hash = createHash('sha256').update(bytes.subarray(0, bytes.length - last.length))
+  const [, digest] = LAST_LINE.exec(Buffer.from(last).toString('latin1')) ?? []
+  const isUnedited = digest !== undefined && hash.copy().digest('hex') === digest
+  return { sha256: hash.update(last).digest('hex'), isUnedited }
+}
+
+function lastLine(digest: string): string {
+  return `  "digest": "${digest}"\n}\n`
+}
+
+/**
+ * Writes a document into an empty file record by record, so that the event loop turns while a large one is written.
+ * @param proceed called before each piece; throws when the rest is not needed any more
+ * @returns the SHA-256 of the bytes, in hexadecimal digits
+ */
+export async function writeDocument(
+  files: Files,
+  file: number,
+  document: Document,
+  proceed: () => void = () => {},
+): Promise<string> {
+  const pieces = documentBytes(document)
+  let [next, at] = [pieces.next(), 0]
+  for (; next.done !== true; next = pieces.next()) {
+    proceed()
+    await writeAllSoon(files, file, next.value, at)
+    at += next.value.length
+  }
+  return next.value
+}
+
+/** The whole document as it is written to a file. */
+export function bytesOf(document: Document): Buffer {
+  return Buffer.concat([...documentBytes(document)])
+}
+
+/** Writes a document to a path, whole or not at all: into a file beside it, which is synced and renamed. */
+export async function placeDocument(files: Files, path: string, document: Document): Promise<FileStat> {
+  const beside = temporary(path)
+  const file = files.open(beside, 'wx')
+  try {
+    await writeDocument(files, file, document)
+    await files.sync(file)
+    files.rename(beside, path)
+    const stat = files.statOf(file)
+    await files.syncDirectory(path)
+    return stat
+  } catch (error) {
+    discard(files, beside)
+    throw error
+  } finally {
+    files.close(file)
+  }
+}
+
+// The caller reports the failure. A temporary file that stays is removed at the next start.
+function discard(files: Files, path: string): void {
+  try {
+    files.remove(path)
+  } catch {}
+}
+
+/** Longer arrays are written item by item, so that no piece grows with them. */
+const LONG = 64
+
+/** The document, its collections and their records: always written entry by entry. */
+const OPEN_LEVELS = 3
+
+/**
+ * A document as readable JSON, in pieces of about one record, without its final `\n}`. Joined, the pieces are the start of
+ * `JSON.stringify(value, null, 2)`. The object has at least one field.
+ */
+export function* documentPieces(value: object): Generator<string> {
+  yield* openFields(value, '', 0)
+}
+
+function* pieces(value: unknown, indent: string, level: number): Generator<string> {
+  if (!isOpened(value, level)) yield whole(value, indent)
+  else if (Array.isArray(value)) yield* items(value, indent, level)
+  else yield* fields(value, indent, level)
+}
+
+function* items(array: readonly unknown[], indent: string, level: number): Generator<string> {
+  const inner = `${indent}  `
+  let before = '[\n'
+  for (const item of array) {
+    yield before + inner
+    yield* pieces(item === undefined ? null : item, inner, level + 1)
+    before = ',\n'
+  }
+  yield array.length === 0 ? '[]' : `\n${indent}]`
+}
+
+function* fields(object: object, indent: string, level: number): Generator<string> {
+  const hasSome = yield* openFields(object, indent, level)
+  yield hasSome ? `\n${indent}}` : '{}'
+}
+
+function* openFields(object: object, indent: string, level: number): Generator<string, boolean> {
+  const inner = `${indent}  `
+  let before = '{\n'
+  for (const [key, field] of Object.entries(object)) {
+    if (field === undefined) continue
+    yield `${before}${inner}${JSON.stringify(key)}: `
+    yield* pieces(field, inner, level + 1)
+    before = ',\n'
+  }
+  return before !== '{\n'
+}
+
+function isOpened(value: unknown, level: number): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  return level < OPEN_LEVELS || isLong(value) || Object.values(value).some(isLong)
+}
+
+function isLong(value: unknown): boolean {
+  return Array.isArray(value) && value.length > LONG
+}
+
+// A newline in this text is always between fields: within strings JSON escapes it.
+function whole(value: unknown, indent: string): string {
+  return JSON.stringify(value, null, 2).replaceAll('\n', `\n${indent}`)
+}

@@ -1,0 +1,264 @@
+import fs, { type BigIntStats, type Stats } from 'node:fs'
+import { dirname } from 'node:path'
+import { promisify } from 'node:util'
+import { Refusal, refuse } from '../../core/errors.ts'
+
+/** Metadata of a file. A write or a replacement changes at least one of these. */
+export interface FileStat {
+  readonly inode: bigint
+  /** In bytes. */
+  readonly size: number
+  /** Nanoseconds since the Unix epoch, as are the changes of the inode. */
+  readonly modified: bigint
+  readonly changed: bigint
+  /** What is there instead of a file: `a directory`. */
+  readonly other?: string
+}
+
+/** Something else is where the emulator needs a file. */
+export class NotAFile extends Error {
+  constructor(path: string, other: string, needed = 'a file') {
+    super(
+      `${path} is ${other}, and the emulator needs ${needed} there. Move it away, for example with \`mv "${path}" "${path}.moved"\`, or choose another data directory.`,
+    )
+    this.name = 'NotAFile'
+  }
+}
+
+/** A journal or a state file that a newer version has written. */
+export class NewerFormat extends Error {
+  constructor(path: string, found: number, known: number) {
+    super(
+      `${path} has the format ${found}; this version reads ${known}. Upgrade the emulator, or choose another data directory. Nothing has been changed.`,
+    )
+    this.name = 'NewerFormat'
+  }
+}
+
+/**
+ * The file operations of persistence. An interface, so that a test can make each one fail or stop. Files are created with mode
+ * 0600 and directories with 0700. Every method throws the error of the operating system; those that read also throw
+ * {@link NotAFile}.
+ */
+export interface Files {
+  /** `r` to read; `r+` to write as well; `wx` to create a file that must not exist, to write and read. */
+  open(path: string, how: 'r' | 'r+' | 'wx'): number
+  /** Reports no error of the disk: data that has to be on it has been synced before. */
+  close(file: number): void
+  /** One write, which may be short. @returns the number of bytes written */
+  write(file: number, bytes: Uint8Array, at: number): number
+  /** As {@link Files.write}, without blocking the event loop. */
+  writeSoon(file: number, bytes: Uint8Array, at: number): Promise<number>
+  truncate(file: number, length: number): void
+  truncatePath(path: string, length: number): void
+  /** Data and metadata onto the disk itself. */
+  sync(file: number): Promise<void>
+  /** Data, and the metadata that is needed to read it. */
+  datasync(file: number): Promise<void>
+  /** The names in a directory onto the disk itself; nothing where the platform cannot. */
+  syncDirectory(path: string): Promise<void>
+  rename(from: string, to: string): void
+  /** A second name for a file; refused when the name is taken. */
+  link(from: string, to: string): void
+  copy(from: string, to: string): void
+  /** True when there was something to remove. */
+  remove(path: string): boolean
+  /** True when it has been created. */
+  makeDirectory(path: string): boolean
+  /** Removes an empty directory; false when there is none, or something is in it. */
+  removeDirectory(path: string): boolean
+  /** Reads up to the buffer's length; 0 at the end. */
+  readInto(file: number, buffer: Uint8Array, at: number): number
+  /** The whole content, undefined when there is no such file. */
+  read(path: string): Buffer | undefined
+  stat(path: string): FileStat | undefined
+  statOf(file: number): FileStat
+  list(directory: string): string[]
+}
+
+const [writeSoon, sync, datasync] = [promisify(fs.write), promisify(fs.fsync), promisify(fs.fdatasync)]
+
+/** The real file system. */
+export const nodeFiles: Files = {
+  open: (path, how) => {
+    if (how !== 'wx') refuseOther(path, statAt(path))
+    return fs.openSync(path, how === 'wx' ? 'wx+' : how, 0o600)
+  },
+  close,
+  write: (file, bytes, at) => fs.writeSync(file, bytes, 0, bytes.length, at),
+  writeSoon: async (file, bytes, at) => (await writeSoon(file, bytes, 0, bytes.length, at)).bytesWritten,
+  truncate: (file, length) => fs.ftruncateSync(file, length),
+  truncatePath: (path, length) => fs.truncateSync(path, length),
+  sync: (file) => sync(file),
+  datasync: (file) => datasync(file),
+  syncDirectory,
+  rename: (from, to) => fs.renameSync(from, to),
+  link: (from, to) => fs.linkSync(from, to),
+  copy: (from, to) => {
+    fs.copyFileSync(from, to, fs.constants.COPYFILE_EXCL)
+    fs.chmodSync(to, 0o600)
+  },
+  remove: (path) => present(() => fs.unlinkSync(path)) !== undefined,
+  makeDirectory,
+  removeDirectory,
+  readInto: (file, buffer, at) => fs.readSync(file, buffer, 0, buffer.length, at),
+  read: (path) => {
+    refuseOther(path, statAt(path))
+    return present(() => fs.readFileSync(path))?.result
+  },
+  stat: statAt,
+  statOf: (file) => fileStat(fs.fstatSync(file, { bigint: true })),
+  list: (directory) => fs.readdirSync(directory),
+}
+
+/** Throws {@link NotAFile}. Called before opening: to open a FIFO waits for a writer. */
+export function refuseOther(path: string, stat: FileStat | undefined): void {
+  if (stat?.other !== undefined) throw new NotAFile(path, stat.other)
+}
+
+/** Whether a file has not changed. */
+export function sameStat(a: FileStat, b: FileStat): boolean {
+  return a.inode === b.inode && a.size === b.size && a.modified === b.modified && a.changed === b.changed
+}
+
+/** Writes everything, however short the single writes are. */
+export function writeAll(files: Files, file: number, bytes: Uint8Array, at: number): void {
+  let done = 0
+  while (done < bytes.length) done += progress(files.write(file, bytes.subarray(done), at + done))
+}
+
+/** As {@link writeAll}, without blocking the event loop. */
+export async function writeAllSoon(files: Files, file: number, bytes: Uint8Array, at: number): Promise<void> {
+  let done = 0
+  while (done < bytes.length) {
+    done += progress(await files.writeSoon(file, bytes.subarray(done), at + done))
+  }
+}
+
+/** Creates a file with this content, which must not exist. */
+export function create(files: Files, path: string, content: Uint8Array): void {
+  const file = files.open(path, 'wx')
+  try {
+    writeAll(files, file, content, 0)
+  } catch (error) {
+    files.remove(path)
+    throw error
+  } finally {
+    files.close(file)
+  }
+}
+
+/** Whether an error of the operating system has one of these codes. */
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && codes.includes((error as NodeJS.ErrnoException).code ?? '')
+}
+
+/** The message of an error. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+function progress(written: number): number {
+  if (written === 0) throw new Error('the file system took no bytes')
+  return written
+}
+
+function present<T>(work: () => T): { readonly result: T } | undefined {
+  try {
+    return { result: work() }
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined
+    throw error
+  }
+}
+
+// The system closes the descriptor even if it reports an error. EBADF is a defect of the emulator.
+function close(file: number): void {
+  try {
+    fs.closeSync(file)
+  } catch (error) {
+    if (hasCode(error, 'EBADF')) throw error
+  }
+}
+
+// Node's own recursive mkdir never returns below /proc, and calls a read-only file system ENOENT.
+function makeDirectory(path: string): boolean {
+  if (isDirectory(path)) return false
+  if (dirname(path) !== path) makeDirectory(dirname(path))
+  try {
+    fs.mkdirSync(path, { mode: 0o700 })
+    return true
+  } catch (error) {
+    if (hasCode(error, 'EEXIST') && isDirectory(path)) return false
+    throw error
+  }
+}
+
+function isDirectory(path: string): boolean {
+  return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+}
+
+function removeDirectory(path: string): boolean {
+  try {
+    fs.rmdirSync(path)
+    return true
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) return false
+    throw error
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  let directory: number
+  try {
+    directory = fs.openSync(dirname(path), 'r')
+  } catch (error) {
+    // Windows cannot open directories, and needs no sync of them.
+    if (hasCode(error, 'EISDIR', 'EPERM', 'EACCES')) return
+    throw error
+  }
+  try {
+    await sync(directory)
+  } catch (error) {
+    // Some file systems cannot sync a directory; a failing disk reports EIO.
+    if (!hasCode(error, 'EINVAL', 'EPERM', 'ENOTSUP')) throw error
+  } finally {
+    fs.closeSync(directory)
+  }
+}
+
+function statAt(path: string): FileStat | undefined {
+  const stat = fs.statSync(path, { bigint: true, throwIfNoEntry: false })
+  return stat && fileStat(stat)
+}
+
+/** The kind of anything but a file: `a directory`. */
+export function otherThanFile(stat: Stats | BigIntStats): string | undefined {
+  if (stat.isFile()) return undefined
+  if (stat.isSymbolicLink()) return 'a symbolic link'
+  if (stat.isDirectory()) return 'a directory'
+  if (stat.isFIFO()) return 'a FIFO'
+  return stat.isSocket() ? 'a socket' : 'a device'
+}
+
+function fileStat(stat: BigIntStats): FileStat {
+  const { ino, size, mtimeNs, ctimeNs } = stat
+  const other = otherThanFile(stat)
+  return {
+    inode: ino,
+    size: Number(size),
+    modified: mtimeNs,
+    changed: ctimeNs,
+    ...(other === undefined ? {} : { other }),
+  }
+}
+
+/** Runs file operations of a request: an error of the operating system becomes `storage_unavailable`. */
+export async function onDisk<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    return refuse('storage_unavailable', { detail: `${path} could not be written: ${reasonOf(error)}.` })
+  }
+}

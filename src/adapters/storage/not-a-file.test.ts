@@ -1,0 +1,36 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { expect, test } from 'vitest'
+import { open } from '../../../test/support/disk-emulator.ts'
+import { stateFile } from '../../../test/support/state-files.ts'
+
+const KINDS: readonly (readonly [string, (path: string) => void])[] = [
+  ['a directory', (path) => mkdirSync(path)],
+  ['a FIFO', (path) => execFileSync('mkfifo', [path])],
+  ['a directory', (path) => symlinkSync(dirname(path), path)],
+  ['a device', (path) => symlinkSync('/dev/null', path)],
+]
+const NAMES = ['', '.journal', '.journal.0', '.previous', '.log']
+const CASES = NAMES.flatMap((name) => KINDS.map(([other, make]) => [name, other, make] as const))
+
+// Windows has no FIFOs and no devices below a path.
+test.skipIf(process.platform === 'win32').each(CASES)(
+  'sandbox.json%s that is %s is refused with its name and the way out, at once, and nothing changes',
+  async (name, other, make) => {
+    const file = stateFile()
+    await (await open(file)).persistence.close()
+    rmSync(file + name, { force: true })
+    make(file + name)
+    const before = readdirSync(dirname(file)).sort()
+    const refusal = await open(file).catch((error: Error) => error.message)
+    expect(refusal).toContain(
+      `is ${other}, and the emulator needs a file there. Move it away, for example with`,
+    )
+    // A link is followed: what it leads to is what is in the way.
+    if (name !== '') expect(refusal).toContain(`${file}${name} is `)
+    expect(readdirSync(dirname(file)).sort()).toEqual(before)
+    rmSync(file + name, { recursive: true, force: true })
+    await (await open(file)).persistence.close()
+  },
+)

@@ -1,0 +1,46 @@
+/** Events in the files of a sandbox that are reported to the user. */
+type NoticeEvent =
+  | 'edit_taken'
+  | 'edit_refused'
+  | 'went_back'
+  | 'records_set_aside'
+  | 'recovered'
+  | 'migrated'
+  | 'file_removed'
+  | 'file_corrupt'
+  | 'journal_torn'
+  | 'journal_corrupt'
+  | 'journal_orphaned'
+  | 'journal_lost'
+  | 'checkpoint_failed'
+  | 'checkpoint_recovered'
+  | 'watch_failed'
+  | 'lock_waiting'
+  | 'lock_lost'
+  | 'lock_unwatched'
+  | 'lock_left'
+  | 'snapshot_damaged'
+  | 'snapshots_orphaned'
+
+/** One report about the files. */
+export interface Notice {
+  readonly level: 'info' | 'warn' | 'error'
+  readonly event: NoticeEvent
+  /** What, where, why, and the way out. */
+  readonly message: string
+  readonly file: string
+  /** Counted from 1. */
+  readonly line?: number
+  /** The file that holds content which is not in force. */
+  readonly kept?: string
+}
+
+export type OnNotice = (notice: Notice) => void
+
+export const MAX_SHOWN = 5
+
+/** The first five of these texts, and how many more there are. */
+export function shortList(texts: readonly string[], separator: string): string {
+  const more = texts.length > MAX_SHOWN ? [`and ${texts.length - MAX_SHOWN} more`] : []
+  return [...texts.slice(0, MAX_SHOWN), ...more].join(separator)
+}

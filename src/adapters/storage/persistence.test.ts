@@ -1,0 +1,322 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { folder, open, put, START, startingState, texts } from '../../../test/support/disk-emulator.ts'
+import { killed, opened, said, stateFile } from '../../../test/support/state-files.ts'
+import { rememberAnswer } from '../../core/request/idempotency.ts'
+import { change, setSettings } from '../../core/sandboxes/change.ts'
+import { SANDBOX_TABLE, SETTINGS } from '../../core/state/state.ts'
+import { advanceTo } from '../../core/time/run-events.ts'
+import { type Files, nodeFiles } from './files.ts'
+
+function filesBeside(file: string): string[] {
+  return readdirSync(join(file, '..')).sort()
+}
+
+test('a new sandbox stands in its file before anything else happens, readable only by its owner', async () => {
+  const file = stateFile()
+  const { found } = await opened(file, { start: { a: 'one' } })
+  expect(found).toBe(false)
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({
+    format: 2,
+    collections: { notes: [{ id: 'a', text: 'one' }] },
+  })
+  expect(statSync(join(file, '..')).mode & 0o777).toBe(0o700)
+  for (const name of readdirSync(join(file, '..'))) {
+    expect([name, statSync(join(file, '..', name)).mode & 0o777]).toEqual([name, 0o600])
+  }
+})
+
+test('D1 every commit is there after a kill, before any checkpoint', async () => {
+  const file = stateFile()
+  const { sandbox } = await opened(file, { start: { a: 'one' } })
+  put(sandbox, 'b', 'two')
+  put(sandbox, 'a', undefined)
+  put(sandbox, '__proto__', 'three', { meta: JSON.parse('{"__proto__": {"x": 1}, "constructor": null}') })
+  put(sandbox, 'b', 'four')
+  const again = await opened(killed(file))
+  expect(again.sandbox.document()).toEqual(sandbox.document())
+  expect(Object.hasOwn(again.sandbox.store.get('notes', '__proto__') as object, 'meta')).toBe(true)
+  expect(({} as { x?: unknown }).x).toBeUndefined()
+  expect(said(again)).toEqual([])
+})
+
+test('R280 an acknowledged answer and its idempotency record come back together, R278 and expire as they would have', async () => {
+  const file = stateFile()
+  const { sandbox } = await opened(file)
+  change(sandbox, ({ tx, now }) => {
+    rememberAnswer(tx, { id: 'k', fingerprint: 'f', status: 200, body: { id: 'x' } }, now)
+    tx.put('notes', { id: 'x', text: 'made' } as never)
+  })
+  const again = await opened(killed(file))
+  expect(again.sandbox.document().idempotency).toEqual(sandbox.document().idempotency)
+  expect(again.sandbox.document().idempotency).toMatchObject([{ expires_at: '2026-03-02T12:00:00.000Z' }])
+})
+
+test('R012 ids that were given out before a kill are not given out again', async () => {
+  const file = stateFile()
+  const { sandbox } = await opened(file)
+  const nextId = (of: typeof sandbox): string => change(of, ({ newId }) => newId()).result
+  const before = Array.from({ length: 3 }, () => nextId(sandbox))
+  const { sandbox: again } = await opened(killed(file))
+  const after = Array.from({ length: 3 }, () => nextId(again))
+  expect(new Set([...before, ...after]).size).toBe(6)
+})
+
+test('events that were scheduled before a kill run after it', async () => {
+  const file = stateFile()
+  const { sandbox } = await opened(file, { start: { a: 'quiet' } })
+  change(sandbox, ({ schedule, now }) =>
+    schedule({ kind: 'shout', ref: 'notes/a', due: now + 60_000, urgency: 'work', description: 'shout' }),
+  )
+  const again = await opened(killed(file))
+  advanceTo(again.sandbox, START + 60_000)
+  expect(texts(again.sandbox)).toEqual({ a: 'QUIET' })
+})
+
+test('the clock does not fall behind the last commit, and after a reset it does not jump ahead of it', async () => {
+  const file = stateFile()
+  const { sandbox } = await opened(file, { start: { a: 'one' } })
+  sandbox.clock.moveTo(START + 5000)
+  put(sandbox, 'a', 'two')
+  expect((await opened(killed(file))).sandbox.clock.now).toBe(START + 5000)
+  const { persistence } = await opened(killed(file))
+  await persistence.checkpointNow()
+  sandbox.replaceWith(await startingState({ a: 'fresh' }))
+  const again = await opened(killed(file))
+  expect([again.sandbox.clock.now, texts(again.sandbox)]).toEqual([START, { a: 'fresh' }])
+})
+
+test('a clock that was set back by a reset after a checkpoint stays set back', async () => {
+  const file = stateFile()
+  const { sandbox, persistence } = await opened(file, { start: { a: 'one' } })
+  sandbox.clock.moveTo(START + 5000)
+  put(sandbox, 'a', 'two')
+  await persistence.checkpointNow()
+  sandbox.replaceWith(await startingState({ a: 'one' }))
+  const again = await opened(killed(file))
+  expect([again.sandbox.clock.now, texts(again.sandbox)]).toEqual([START, { a: 'one' }])
+})
+
+test('a large state that replaces another is one line of the journal, and survives a kill', async () => {
+  const many = (word: string) =>
+    Object.fromEntries(Array.from({ length: 2_000 }, (_, n) => [`${word}${n}`, word]))
+  const file = stateFile()
+  const { sandbox } = await opened(file, { start: many('old') })
+  for (const next of [many('new'), { a: 'small' }]) {
+    const size = statSync(`${file}.journal`).size
+    sandbox.replaceWith(await startingState(next))
+    put(sandbox, 'later', 'there')
+    // The removals of two thousand notes are not said one by one.
+    if ('a' in next) expect(statSync(`${file}.journal`).size - size).toBeLessThan(1_000)
+    const again = await opened(killed(file))
+    expect(texts(again.sandbox)).toEqual({ ...next, later: 'there' })
+    expect([again.sandbox.store.revision, said(again)]).toEqual([sandbox.store.revision, []])
+  }
+})
+
+test('after a checkpoint the journal is empty and the file has everything', async () => {
+  const file = stateFile()
+  const { sandbox, persistence } = await opened(file)
+  for (let n = 0; n < 20; n++) put(sandbox, `n${n}`, 'x'.repeat(1000))
+  expect(statSync(`${file}.journal`).size).toBeGreaterThan(20_000)
+  await persistence.checkpointNow()
+  expect(statSync(`${file}.journal`).size).toBeLessThan(1000)
+  expect(filesBeside(file)).toEqual([
+    'sandbox.json',
+    'sandbox.json.journal',
+    'sandbox.json.journal.0',
+    'sandbox.json.previous',
+  ])
+  const { digest: _, ...document } = JSON.parse(readFileSync(file, 'utf8'))
+  expect(document).toEqual({ ...JSON.parse(JSON.stringify(sandbox.document())), wakes_at: null })
+})
+
+test('commits soon make a checkpoint by themselves', async () => {
+  const file = stateFile()
+  const { sandbox, timers } = await opened(file)
+  put(sandbox, 'a', 'one')
+  expect(timers.waiting).toHaveLength(1)
+  timers.fire()
+  await expect.poll(() => readFileSync(file, 'utf8')).toContain('"text": "one"')
+})
+
+test('commits during a checkpoint are in the journal that the new file stands on', async () => {
+  const file = stateFile()
+  const { sandbox, persistence } = await opened(file)
+  for (let n = 0; n < 300; n++) put(sandbox, `n${n}`, 'x'.repeat(1000))
+  const checkpoint = persistence.checkpointNow()
+  let during = 0
+  for (let over = false; !over; during++) {
+    put(sandbox, `d${during}`, 'meanwhile')
+    over = await Promise.race([
+      checkpoint.then(() => true),
+      new Promise<boolean>((next) => setImmediate(next, false)),
+    ])
+  }
+  expect(during).toBeGreaterThan(2)
+  const stated = JSON.parse(readFileSync(file, 'utf8')).revision
+  expect(stated).toBeLessThan(sandbox.store.revision)
+  const again = await opened(killed(file))
+  expect(again.sandbox.document()).toEqual(sandbox.document())
+})
+
+test('closing writes a checkpoint', async () => {
+  const file = stateFile()
+  const { sandbox, persistence } = await open(file)
+  put(sandbox, 'a', 'last')
+  await persistence.close()
+  expect(readFileSync(file, 'utf8')).toContain('"text": "last"')
+  expect(filesBeside(file)).toEqual([
+    'sandbox.json',
+    'sandbox.json.journal',
+    'sandbox.json.journal.0',
+    'sandbox.json.previous',
+  ])
+  expect(() => put(sandbox, 'b', 'too late')).toThrow('the state file is closed')
+})
+
+test('a running emulator of version 0.1 keeps its file, and what a dead one has left goes', async () => {
+  const file = stateFile()
+  await (await open(file)).persistence.close()
+  const old = (pid: number) => JSON.stringify({ pid, started: pid === process.pid ? null : '1', id: 'old' })
+  writeFileSync(`${file}.lock`, old(process.pid))
+  await expect(open(file)).rejects.toThrow(
+    `${file} is in use by process ${process.pid}, an emulator of version 0.1. Stop that process, or choose another data folder (--data). If it is no emulator, delete ${file}.lock.`,
+  )
+  writeFileSync(`${file}.lock`, old(2 ** 22 + 1))
+  writeFileSync(`${file}.lock.evict-older`, old(2 ** 22 + 2))
+  await (await open(file)).persistence.close()
+  expect(filesBeside(file).filter((name) => name.includes('.lock'))).toEqual([])
+  execFileSync('mkfifo', [`${file}.lock`])
+  await opened(file)
+  expect(existsSync(`${file}.lock`)).toBe(true)
+})
+
+test('a failed start lets the file go', async () => {
+  const file = stateFile()
+  const full: Files = { ...nodeFiles, writeSoon: () => Promise.reject(new Error('ENOSPC')) }
+  await expect(open(file, { files: full })).rejects.toThrow('ENOSPC')
+  expect((await opened(file)).found).toBe(false)
+})
+
+test('a symbolic link is followed once and stays a link', async () => {
+  const directory = folder(onTestFinished)
+  const [link, target] = [join(directory, 'link.json'), join(directory, 'elsewhere', 'target.json')]
+  symlinkSync(target, link)
+  const { persistence, sandbox } = await opened(link)
+  put(sandbox, 'a', 'one')
+  await persistence.checkpointNow()
+  expect(persistence.file).toBe(target)
+  expect(readFileSync(link, 'utf8')).toContain('"text": "one"')
+  expect(readdirSync(directory).sort()).toEqual(['elsewhere', 'link.json'])
+})
+
+test('what a crash has left half written is removed', async () => {
+  const file = stateFile()
+  await (await open(file)).persistence.close()
+  for (const name of ['.1-2-3.tmp', '.journal.1-2-3.tmp', '.lock.1-2-3.tmp'])
+    writeFileSync(file + name, 'half')
+  await opened(file)
+  expect(filesBeside(file).filter((name) => name.endsWith('.tmp'))).toEqual([])
+})
+
+test('when checkpoints fail, writing goes on into the journal and everything is there after a kill', async () => {
+  const file = stateFile()
+  let full = false
+  const files: Files = {
+    ...nodeFiles,
+    writeSoon: (...args) =>
+      full ? Promise.reject(new Error('ENOSPC: no space')) : nodeFiles.writeSoon(...args),
+  }
+  const first = await opened(file, { files })
+  full = true
+  for (const id of ['a', 'b', 'c']) {
+    put(first.sandbox, id, id)
+    await expect(first.persistence.checkpointNow()).rejects.toThrow('ENOSPC')
+  }
+  expect(first.notices).toMatchObject([{ event: 'checkpoint_failed', level: 'error' }])
+  const journals = filesBeside(file).filter((name) => name.includes('.journal'))
+  expect(journals).toEqual(['sandbox.json.journal', 'sandbox.json.journal.0'])
+  const again = await opened(killed(file))
+  expect(texts(again.sandbox)).toEqual({ a: 'a', b: 'b', c: 'c' })
+  full = false
+  await first.persistence.checkpointNow()
+  expect(said(first)).toEqual(['checkpoint_failed', 'checkpoint_recovered'])
+  await first.persistence.checkpointNow()
+  expect(existsSync(`${file}.journal.0`)).toBe(false)
+})
+
+test('with durability power, an answer waits until the disk has it, also across a checkpoint', async () => {
+  const file = stateFile()
+  const { sandbox, persistence } = await opened(file, { durability: 'power' })
+  put(sandbox, 'a', 'one')
+  const durable = sandbox.store.journal?.durable()
+  const checkpoint = persistence.checkpointNow()
+  put(sandbox, 'b', 'two')
+  await Promise.all([durable, sandbox.store.journal?.durable(), checkpoint])
+  expect(texts((await opened(killed(file))).sandbox)).toEqual({ a: 'one', b: 'two' })
+})
+
+test('with durability power, a failed sync of the journal is answered by a checkpoint into new files', async () => {
+  const file = stateFile()
+  let failures = 0
+  const files: Files = {
+    ...nodeFiles,
+    datasync: (fd) => (failures-- > 0 ? Promise.reject(new Error('EIO')) : nodeFiles.datasync(fd)),
+  }
+  const { sandbox } = await opened(file, { durability: 'power', files })
+  put(sandbox, 'a', 'one')
+  failures = 1
+  await sandbox.store.journal?.durable()
+  expect(readFileSync(file, 'utf8')).toContain('"text": "one"')
+  put(sandbox, 'b', 'two')
+  await sandbox.store.journal?.durable()
+  expect(texts((await opened(killed(file))).sandbox)).toEqual({ a: 'one', b: 'two' })
+})
+
+test('a reset and what follows it are there after a kill', async () => {
+  const file = stateFile()
+  const { sandbox } = await opened(file, { start: { a: 'one', b: 'two' } })
+  put(sandbox, 'c', 'three')
+  setSettings(sandbox, { unknown_fields: 'reject' })
+  sandbox.replaceWith(await startingState({ a: 'one', d: 'four' }))
+  put(sandbox, 'e', 'five')
+  const again = await opened(killed(file))
+  expect(texts(again.sandbox)).toEqual({ a: 'one', d: 'four', e: 'five' })
+  expect(again.sandbox.store.get(SANDBOX_TABLE, SETTINGS)).toEqual({ id: 'settings', values: {} })
+})
+
+test('a commit as large as the largest batch is logged and comes back', async () => {
+  const file = stateFile()
+  const { sandbox } = await opened(file)
+  const large = 'ä'.repeat(20 * 1024 * 1024)
+  put(sandbox, 'a', large)
+  const again = await opened(killed(file))
+  expect(texts(again.sandbox).a === large).toBe(true)
+})
+
+test('rate windows and the number of requests outlive a clean exit; after a kill they are those of the last checkpoint', async () => {
+  const file = stateFile()
+  const { sandbox, persistence } = await opened(file)
+  const limit = { limit: 5, window: 60_000 }
+  const use = (times: number): void => {
+    for (let n = 0; n < times; n++) {
+      sandbox.limiter.admit('ts-a pages.create', limit, START)
+      sandbox.log.count()
+    }
+  }
+  use(2)
+  await persistence.checkpointNow()
+  use(2)
+  put(sandbox, 'b', 'acknowledged')
+  const killedThen = await opened(killed(file))
+  expect(texts(killedThen.sandbox)).toEqual({ b: 'acknowledged' })
+  expect(killedThen.sandbox.limiter.save()).toEqual([{ id: 'ts-a pages.create', hits: [START, START] }])
+  expect(killedThen.sandbox.log.requests).toBe(2)
+  await persistence.close()
+  const closedThen = await opened(file)
+  expect(closedThen.sandbox.limiter.save()).toEqual(sandbox.limiter.save())
+  expect(closedThen.sandbox.log.requests).toBe(4)
+})

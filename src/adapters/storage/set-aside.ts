@@ -1,0 +1,212 @@
+import { basename } from 'node:path'
+import type { StorageReport } from '../../core/sandboxes/sandboxes.ts'
+import type { UnusablePart as Invalid } from '../../core/state/salvage.ts'
+import { type Document, recordsIn } from '../../core/state/state.ts'
+import { bytesOf } from './document-file.ts'
+import { create, type Files, reasonOf } from './files.ts'
+import type { GenerationContents, JournalCorrupt } from './journal-format.ts'
+import type { EditOutcome, Replaced } from './merge-edit.ts'
+import { journalOf, keepBytes, keptName, previousOf } from './names.ts'
+import { type Notice, type OnNotice, shortList } from './notice.ts'
+import { type FoundState, issueLines } from './state-file.ts'
+
+/** The files of one sandbox, and what cannot be used of them: it is moved or copied beside, and reported. Nothing is destroyed. */
+export class SetAside {
+  readonly files: Files
+  /** The state file. */
+  readonly path: string
+  readonly #onNotice: OnNotice
+  #invalid: { readonly records: readonly Invalid[]; readonly kept: string } | undefined
+  #recovered: { readonly from: string; readonly kept: string } | undefined
+  #lastFailure = ''
+
+  constructor(files: Files, path: string, onNotice: OnNotice) {
+    this.files = files
+    this.path = path
+    this.#onNotice = onNotice
+  }
+
+  notify(
+    level: Notice['level'],
+    event: Notice['event'],
+    message: string,
+    more: { readonly line?: number | undefined; readonly kept?: string | undefined } = {},
+  ): void {
+    const { line, kept } = more
+    this.#onNotice({
+      level,
+      event,
+      message,
+      file: this.path,
+      ...(line === undefined ? {} : { line }),
+      ...(kept === undefined ? {} : { kept }),
+    })
+  }
+
+  /** What was set aside at the start; undefined when there was nothing, or when the kept files have been removed. */
+  report(): StorageReport | undefined {
+    const isThere = (kept: string | undefined) => kept !== undefined && this.files.stat(kept) !== undefined
+    const invalid = isThere(this.#invalid?.kept) ? this.#invalid : undefined
+    const recovered = isThere(this.#recovered?.kept) ? this.#recovered : undefined
+    if (invalid === undefined && recovered === undefined) return undefined
+    return {
+      set_aside: invalid?.records.map(({ pointer, reason }) => ({ pointer, reason })) ?? [],
+      kept_in: nameOf(invalid?.kept ?? recovered?.kept),
+      recovered_from: nameOf(recovered?.from),
+    }
+  }
+
+  /** Keeps invalid records of the state file. @param text where their lines are counted; empty when they are from no file */
+  records(records: readonly Invalid[], text: string): void {
+    const bytes = Buffer.from(`${JSON.stringify(records, null, 2)}\n`)
+    const kept = keepBytes(this.files, this.path, 'invalid', bytes)
+    this.#invalid = { records, kept }
+    const issues = records.map(({ pointer, reason }) => ({ pointer, detail: reason }))
+    const { message, line } = issueLines(this.path, text, issues)
+    this.notify(
+      'error',
+      'records_set_aside',
+      `${message}. What is invalid has been set aside in ${kept}, everything else is in force. Mend the records and put them back with PUT /__emulator/state/{collection}/{id} or into ${this.path}, then delete ${kept}.`,
+      { line: text === '' ? undefined : line, kept },
+    )
+  }
+
+  /** Keeps a state file that is no state document, while the previous checkpoint and the journal hold the state. */
+  recovered({ bytes, problem }: FoundState): void {
+    const kept = keepBytes(this.files, this.path, 'corrupt', bytes)
+    const from = previousOf(this.path)
+    this.#recovered = { from, kept }
+    this.notify(
+      'error',
+      'recovered',
+      `${problem?.message ?? `${this.path}: it is no state document`}. The state has been read from ${from} and the journal instead, and the file is written anew. Its old content is in ${kept}.`,
+      { line: problem?.line, kept },
+    )
+  }
+
+  /** Moves a state file that is no state document away, together with its journal, so that both can be put back. */
+  corruptFile({ problem }: FoundState, generations: readonly GenerationContents[]): void {
+    const kept = keptName(this.files, this.path, 'corrupt')
+    for (const { path } of generations) this.files.rename(path, kept + path.slice(this.path.length))
+    this.files.rename(this.path, kept)
+    const hasJournal = generations.length > 0
+    this.notify(
+      'error',
+      'file_corrupt',
+      `${problem?.message ?? `${this.path}:1: it is no state document`}. The file cannot be used and has been moved to ${kept}${hasJournal ? ' (its journal is beside it)' : ''}; the emulator starts from its starting state. To go back: stop the emulator, mend ${kept}, and move it${hasJournal ? ' and its journal' : ''} to the old name.`,
+      { line: problem?.line ?? 1, kept },
+    )
+  }
+
+  /** Keeps a copy of a damaged journal. What is before the damage stays. */
+  corruptJournal(
+    { path, offset, message }: JournalCorrupt,
+    generations: readonly GenerationContents[],
+    revision: number,
+  ): void {
+    const journal = journalOf(this.path)
+    const kept = keptName(this.files, journal, 'corrupt')
+    if (offset === 0) this.files.rename(path, kept)
+    else this.files.copy(path, kept)
+    const later = generations.slice(generations.findIndex((each) => each.path === path) + 1)
+    for (const each of later) this.files.rename(each.path, keptName(this.files, journal, 'corrupt'))
+    if (offset > 0) this.files.truncatePath(path, offset)
+    this.#onNotice({
+      level: 'error',
+      event: 'journal_corrupt',
+      message: `${message}. The sandbox is as it was at revision ${revision}; later changes are not in it. The whole journal has been kept as ${kept}.`,
+      file: path,
+      kept,
+    })
+  }
+
+  /** Moves files away whose state file is missing, or is not the one that they belong to. */
+  orphaned(reason: string, paths: readonly string[]): void {
+    const kept = paths.map((path) => {
+      // The generations of a journal have their numbers after its name.
+      const start = [journalOf(this.path), `${this.path}.log`].find((each) => path.startsWith(each))
+      const name = keptName(this.files, start ?? this.path, 'orphaned')
+      this.files.rename(path, name)
+      return name
+    })
+    this.notify('error', 'journal_orphaned', `${reason} It has been kept as ${kept.join(' and ')}.`, {
+      kept: kept[0],
+    })
+  }
+
+  editTaken({ written, removed, replaced, kept, notes }: EditOutcome): void {
+    const names = replaced.map(({ table, record }) => `${table}/${record.id}`)
+    const conflicts =
+      replaced.length === 0
+        ? []
+        : [
+            `These records had changed since the file was written, and the edit replaced them: ${shortList(names, ', ')}. Their old content is in ${kept}.`,
+          ]
+    const counts = `records: ${written} written, ${removed} removed`
+    this.notify(
+      conflicts.length + notes.length > 0 ? 'warn' : 'info',
+      'edit_taken',
+      [`The edit of ${this.path} has been taken (${counts}).`, ...conflicts, ...notes].join(' '),
+      { kept },
+    )
+  }
+
+  wentBack(document: Document, isUnedited: boolean, kept: string): void {
+    const { revision } = document
+    const what = isUnedited
+      ? `${this.path} was replaced by the unedited state file of revision ${revision}: the sandbox has gone back to it`
+      : `${this.path} was edited or replaced while the emulator was not running, and its revision (${revision}) is not known: it is in force as it is`
+    this.notify(
+      'warn',
+      'went_back',
+      `${what} (records: ${recordsIn(document)}). The state that it replaces is in ${kept}; copy that over ${this.path} to have it again.`,
+      { kept },
+    )
+  }
+
+  /** Keeps an edit that is not taken. False when it could not be kept. */
+  refuseEdit(
+    bytes: Buffer,
+    reason: string,
+    line?: number,
+    wayOut: (kept: string) => string = (_kept) => `mend it there and copy it over ${this.path}`,
+  ): boolean {
+    try {
+      const kept = this.#keep('rejected', bytes)
+      this.notify(
+        'error',
+        'edit_refused',
+        `The edit has been refused; the sandbox goes on as it was. ${reason}. The edited text is in ${kept}: ${wayOut(kept)}.`,
+        { line, kept },
+      )
+      return true
+    } catch (error) {
+      const message = `An edit of ${this.path} can neither be taken nor kept: ${reasonOf(error)}. No checkpoint is written over it; the journal goes on.`
+      // While the disk fails, the edit is tried again every second.
+      if (message !== this.#lastFailure) this.notify('error', 'edit_refused', message)
+      this.#lastFailure = message
+      return false
+    }
+  }
+
+  /** Keeps records that an edit is about to replace. @returns the name of the file */
+  keepReplaced(records: readonly Replaced[]): string {
+    return this.#keep('replaced', Buffer.from(`${JSON.stringify({ replaced: records }, null, 2)}\n`))
+  }
+
+  /** Keeps a whole state as a file that can be copied back. @returns the name of the file */
+  keepState(document: Document): string {
+    return this.#keep('replaced', bytesOf(document))
+  }
+
+  #keep(word: string, bytes: Uint8Array): string {
+    const kept = keptName(this.files, this.path, word)
+    create(this.files, kept, bytes)
+    return kept
+  }
+}
+
+// The health endpoint, which needs no token, must not name the folders of this machine.
+function nameOf(path: string | undefined): string | null {
+  return path === undefined ? null : basename(path)
+}

@@ -1,0 +1,369 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { put, START, startingState, texts } from '../../../test/support/disk-emulator.ts'
+import { shelved, snapshotDirectory } from '../../../test/support/snapshot-store.ts'
+import { change } from '../../core/sandboxes/change.ts'
+import { MAX_SNAPSHOTS } from '../../core/sandboxes/snapshots.ts'
+import { type Files, nodeFiles } from './files.ts'
+
+const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8)
+
+test('a snapshot is a state document in a file of its own that only its owner can read', async () => {
+  const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' })
+  await snapshots.save('base')
+  const file = join(directory, 'base.json')
+  const { digest, ...document } = JSON.parse(readFileSync(file, 'utf8'))
+  expect(readFileSync(file, 'utf8')).toBe(`${JSON.stringify({ ...document, digest }, null, 2)}\n`)
+  expect(document).toEqual(sandbox.document())
+  expect([mode(file), mode(directory), mode(join(directory, '..'))]).toEqual(['600', '700', '700'])
+  expect(readdirSync(directory)).toEqual(['base.json'])
+})
+
+test('without a save there is no folder', async () => {
+  const { snapshots, snapshotStore, directory } = await shelved(snapshotDirectory())
+  expect(await snapshots.list()).toEqual([])
+  expect(await snapshotStore.start()).toBeUndefined()
+  snapshotStore.clear()
+  expect(existsSync(join(directory, '..'))).toBe(false)
+})
+
+test('snapshots are there after a restart: listed with their facts, exported, restored', async () => {
+  const first = await shelved(snapshotDirectory(), { a: 'one', b: 'two' })
+  put(first.sandbox, 'c', 'three')
+  first.sandbox.limiter.fill('ts page', { limit: 5, window: 60_000 }, START, 2)
+  await first.snapshots.save('later')
+  await first.snapshots.save('earlier')
+  const again = await shelved(first.directory, { z: 'other' })
+  const listed = await again.snapshots.list()
+  expect(listed).toEqual(await first.snapshots.list())
+  expect(listed[0]).toEqual({
+    name: 'earlier',
+    saved_at: '2026-03-01T12:00:00.000Z',
+    revision: 1,
+    records: 3,
+    problem: null,
+  })
+  expect(JSON.stringify(await again.snapshots.export('later'))).toBe(JSON.stringify(first.sandbox.document()))
+  await again.snapshots.restore('later')
+  expect(texts(again.sandbox)).toEqual({ a: 'one', b: 'two', c: 'three' })
+  expect(again.sandbox.limiter.save()).toEqual(first.sandbox.limiter.save())
+})
+
+test('a file is read when it is needed, and once as long as it stays as it is', async () => {
+  const first = await shelved(snapshotDirectory(), { a: 'one' })
+  await first.snapshots.save('base')
+  await first.snapshots.save('other')
+  const reads: string[] = []
+  const files: Files = {
+    ...nodeFiles,
+    read: (path) => {
+      reads.push(path)
+      return nodeFiles.read(path)
+    },
+  }
+  const { snapshots } = await shelved(first.directory, {}, files)
+  expect(reads).toEqual([])
+  for (let n = 0; n < 3; n++) await snapshots.restore('base')
+  expect(reads).toEqual([join(first.directory, 'base.json')])
+  await snapshots.list()
+  await snapshots.list()
+  expect(reads).toHaveLength(2)
+  await snapshots.save('base')
+  await snapshots.restore('base')
+  await snapshots.list()
+  expect(reads).toHaveLength(2)
+})
+
+test('more snapshots than are kept in memory are read again', async () => {
+  const { sandbox, snapshots } = await shelved(snapshotDirectory())
+  for (let n = 0; n < 20; n++) {
+    put(sandbox, 'a', `text ${n}`)
+    await snapshots.save(`s${n}`)
+  }
+  for (let n = 0; n < 20; n++) {
+    await snapshots.restore(`s${n}`)
+    expect(texts(sandbox)).toEqual({ a: `text ${n}` })
+  }
+})
+
+test('a file that somebody edits, adds or removes while the emulator runs is taken as it is', async () => {
+  const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' })
+  await snapshots.save('base')
+  const file = join(directory, 'base.json')
+  const text = readFileSync(file, 'utf8')
+  writeFileSync(file, text.replace('"text": "one"', '"text": "two"'))
+  writeFileSync(join(directory, 'added.json'), text)
+  await snapshots.restore('base')
+  expect(texts(sandbox)).toEqual({ a: 'two' })
+  await snapshots.restore('added')
+  expect(texts(sandbox)).toEqual({ a: 'one' })
+  rmSync(file)
+  await expect(snapshots.restore('base')).rejects.toMatchObject({ code: 'not_found' })
+  expect((await snapshots.list()).map(({ name }) => name)).toEqual(['added'])
+})
+
+test('a file whose records refer to nothing is refused, with the line', async () => {
+  const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' })
+  put(sandbox, 'b', 'child', { parent_id: 'a' })
+  await snapshots.save('base')
+  const file = join(directory, 'base.json')
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"parent_id": "a"', '"parent_id": "gone"'))
+  const before = JSON.stringify(sandbox.document())
+  await expect(snapshots.restore('base')).rejects.toThrow(
+    /base\.json:\d+: \/collections\/notes\/1\/parent_id/,
+  )
+  expect(JSON.stringify(sandbox.document())).toBe(before)
+})
+
+const DAMAGES: readonly [name: string, damage: (text: string) => string | Buffer, description: RegExp][] = [
+  ['cut off', (text) => text.slice(0, text.length / 2), /base\.json:\d+:\d+: /],
+  ['empty', () => '', /base\.json:1:1: expected a value/],
+  ['another document', () => '{"name": "x"}', /base\.json:1: \/format: must be 2/],
+  ['no object', () => '[]', /must be a JSON object/],
+  [
+    'of a newer version',
+    (text) => text.replace('"format": 2', '"format": 3'),
+    /base\.json:2: \/format: must be 2, the format that this version reads/,
+  ],
+  ['with an unknown key', (text) => text.replace('"seed"', '"sed"'), /Did you mean "seed"/],
+  ['not UTF-8', (text) => Buffer.from(text.replace('one', '\xff'), 'latin1'), /this byte is not UTF-8/],
+]
+
+test.for(DAMAGES)(
+  'a file that is %s is refused with place and reason, and nothing happens to it or the sandbox',
+  async ([, damage, description]) => {
+    const first = await shelved(snapshotDirectory(), { a: 'one' })
+    await first.snapshots.save('base')
+    const file = join(first.directory, 'base.json')
+    const damaged = Buffer.from(damage(readFileSync(file, 'utf8')))
+    writeFileSync(file, damaged)
+    const { sandbox, snapshots, notices } = await shelved(first.directory, { z: 'present' })
+    const before = JSON.stringify(sandbox.document())
+    for (const use of [() => snapshots.restore('base'), () => snapshots.export('base')]) {
+      const refusal = await use().catch((error) => error)
+      expect(refusal).toMatchObject({ code: 'conflict', message: expect.stringMatching(description) })
+      expect(refusal.message).toContain(file)
+      expect(refusal.options.mitigation).toContain('Mend the file')
+    }
+    expect(await snapshots.list()).toMatchObject([
+      {
+        name: 'base',
+        saved_at: null,
+        revision: null,
+        records: null,
+        problem: expect.stringMatching(description),
+      },
+    ])
+    expect(JSON.stringify(sandbox.document())).toBe(before)
+    expect([readFileSync(file).equals(damaged), notices]).toEqual([true, []])
+  },
+)
+
+test.for(['save', 'import', 'delete'] as const)(
+  'a damaged file is kept beside by a %s under its name, and that is said',
+  async (how) => {
+    const first = await shelved(snapshotDirectory(), { a: 'one' })
+    await first.snapshots.save('base')
+    const file = join(first.directory, 'base.json')
+    writeFileSync(file, '{"half": ')
+    const { sandbox, snapshots, notices } = await shelved(first.directory, { b: 'two' })
+    if (how === 'save') await snapshots.save('base')
+    if (how === 'import') await snapshots.import('base', JSON.parse(JSON.stringify(sandbox.document())))
+    if (how === 'delete') await snapshots.delete('base')
+    expect(readFileSync(`${file}.corrupt-1`, 'utf8')).toBe('{"half": ')
+    expect(notices).toMatchObject([{ event: 'snapshot_damaged', level: 'error', kept: `${file}.corrupt-1` }])
+    const names = (await snapshots.list()).map(({ name }) => name)
+    expect(names).toEqual(how === 'delete' ? [] : ['base'])
+  },
+)
+
+test('a mended file is a snapshot again', async () => {
+  const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' })
+  await snapshots.save('base')
+  const file = join(directory, 'base.json')
+  const text = readFileSync(file, 'utf8')
+  const { atime, mtime } = statSync(file)
+  writeFileSync(file, text.replace('"one"', '"one'))
+  // Not by its time alone is a file known to have changed.
+  utimesSync(file, atime, mtime)
+  await expect(snapshots.restore('base')).rejects.toMatchObject({ code: 'conflict' })
+  writeFileSync(file, text)
+  utimesSync(file, atime, mtime)
+  put(sandbox, 'a', 'two')
+  await snapshots.restore('base')
+  expect(texts(sandbox)).toEqual({ a: 'one' })
+})
+
+test('a file that the system cannot read just now is refused with the reason, and read the next time', async () => {
+  const first = await shelved(snapshotDirectory(), { a: 'one' })
+  await first.snapshots.save('base')
+  let failures = 1
+  const files: Files = {
+    ...nodeFiles,
+    read: (path) => {
+      if (failures-- > 0) throw new Error('EMFILE: too many open files')
+      return nodeFiles.read(path)
+    },
+  }
+  const { sandbox, snapshots } = await shelved(first.directory, {}, files)
+  await expect(snapshots.restore('base')).rejects.toThrow('base.json cannot be read: EMFILE')
+  await snapshots.restore('base')
+  expect(texts(sandbox)).toEqual({ a: 'one' })
+})
+
+test('a full disk refuses the save, keeps the snapshot before, and leaves nothing half written', async () => {
+  let full = false
+  const files: Files = {
+    ...nodeFiles,
+    writeSoon: (...args) => (full ? Promise.reject(new Error('ENOSPC')) : nodeFiles.writeSoon(...args)),
+  }
+  const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' }, files)
+  await snapshots.save('base')
+  put(sandbox, 'a', 'two')
+  full = true
+  await expect(snapshots.save('base')).rejects.toMatchObject({
+    code: 'storage_unavailable',
+    message: expect.stringContaining('ENOSPC'),
+  })
+  await expect(snapshots.save('new')).rejects.toMatchObject({ code: 'storage_unavailable' })
+  expect(readdirSync(directory)).toEqual(['base.json'])
+  await snapshots.restore('base')
+  expect(texts(sandbox)).toEqual({ a: 'one' })
+  full = false
+  await snapshots.save('new')
+  expect(readdirSync(directory)).toEqual(['base.json', 'new.json'])
+})
+
+test('saves and restores take effect in the order in which they were asked for, however slow the disk is', async () => {
+  const delays = [20, 10, 0]
+  const files: Files = {
+    ...nodeFiles,
+    sync: async (file) => {
+      for (let turns = delays.shift() ?? 0; turns > 0; turns--)
+        await new Promise((next) => setImmediate(next))
+      await nodeFiles.sync(file)
+    },
+  }
+  const { sandbox, snapshots } = await shelved(snapshotDirectory(), {}, files)
+  const asked: Promise<unknown>[] = []
+  for (const text of ['one', 'two', 'three']) {
+    put(sandbox, 'a', text)
+    asked.push(snapshots.save('base'))
+  }
+  put(sandbox, 'a', 'four')
+  asked.push(snapshots.restore('base'))
+  expect(texts(sandbox)).toEqual({ a: 'four' })
+  await Promise.all(asked)
+  expect(texts(sandbox)).toEqual({ a: 'three' })
+})
+
+test('of two saves for the last place one is refused, on the disk too', async () => {
+  const { snapshots, snapshotStore, directory } = await shelved(snapshotDirectory())
+  await snapshots.save('s0')
+  const text = readFileSync(join(directory, 's0.json'))
+  for (let n = 1; n < MAX_SNAPSHOTS - 1; n++) writeFileSync(join(directory, `s${n}.json`), text)
+  const both = await Promise.allSettled([snapshots.save('last'), snapshots.save('too-much')])
+  expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+  expect(snapshotStore.names()).toHaveLength(MAX_SNAPSHOTS)
+})
+
+test('what a crash has left half written is removed at the next start', async () => {
+  const { snapshots, directory } = await shelved(snapshotDirectory())
+  await snapshots.save('base')
+  writeFileSync(join(directory, 'base.json.1-2-3.tmp'), 'half')
+  await shelved(directory)
+  expect(readdirSync(directory)).toEqual(['base.json'])
+})
+
+test('removing all leaves no folder, but what was kept aside stays', async () => {
+  const { snapshots, snapshotStore, directory } = await shelved(snapshotDirectory())
+  await snapshotStore.begin(await startingState({ s: 'start' }))
+  await snapshots.save('base')
+  snapshotStore.clear()
+  expect(existsSync(directory)).toBe(false)
+  await snapshots.save('base')
+  writeFileSync(join(directory, 'base.json'), 'x')
+  await snapshots.save('base')
+  snapshotStore.clear()
+  expect(readdirSync(directory)).toEqual(['base.json.corrupt-1'])
+})
+
+test('the sandbox that a sandbox started from is kept apart: no list shows it, no name leads to it', async () => {
+  const first = await shelved(snapshotDirectory())
+  await first.snapshotStore.begin(await startingState({ s: 'start' }))
+  expect(readdirSync(first.directory)).toEqual(['(start).json'])
+  const { snapshots, sandbox } = await shelved(first.directory, { a: 'one' })
+  expect(await snapshots.list()).toEqual([])
+  await expect(snapshots.restore('(start)')).rejects.toMatchObject({ code: 'not_found' })
+  const start = await snapshots.start()
+  if (start !== undefined) sandbox.replaceWith(start)
+  expect(texts(sandbox)).toEqual({ s: 'start' })
+})
+
+test('a start that cannot be used is refused with place and way out', async () => {
+  const { snapshotStore, snapshots, directory } = await shelved(snapshotDirectory())
+  await snapshotStore.begin(await startingState())
+  writeFileSync(join(directory, '(start).json'), '{')
+  await expect(snapshots.start()).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('(start).json:1:2'),
+    options: { mitigation: expect.stringContaining('remove it') },
+  })
+})
+
+test('snapshots of an earlier sandbox are moved aside when its name is used anew; its start is forgotten', async () => {
+  const first = await shelved(snapshotDirectory(), { a: 'one' })
+  await first.snapshotStore.begin(await startingState())
+  await first.snapshots.save('base')
+  const second = await shelved(first.directory)
+  await second.snapshotStore.begin(undefined)
+  expect([await second.snapshots.list(), await second.snapshots.start()]).toEqual([[], undefined])
+  expect(second.notices).toMatchObject([
+    { event: 'snapshots_orphaned', level: 'warn', kept: `${first.directory}.orphaned-1` },
+  ])
+  expect(readdirSync(`${first.directory}.orphaned-1`).sort()).toEqual(['(start).json', 'base.json'])
+})
+
+test('a start alone, which a removal that was cut off has left, is no loss', async () => {
+  const first = await shelved(snapshotDirectory())
+  await first.snapshotStore.begin(await startingState())
+  const second = await shelved(first.directory)
+  await second.snapshotStore.begin(undefined)
+  expect([await second.snapshots.start(), second.notices]).toEqual([undefined, []])
+})
+
+test('other files in the folder are let alone', async () => {
+  const { snapshots, snapshotStore, directory } = await shelved(snapshotDirectory())
+  mkdirSync(directory, { recursive: true })
+  for (const name of ['README.md', 'Upper.json', 'a b.json', 'x.json.bak']) {
+    writeFileSync(join(directory, name), 'mine')
+  }
+  expect(await snapshots.list()).toEqual([])
+  snapshotStore.clear()
+  expect(readdirSync(directory)).toHaveLength(4)
+})
+
+test('a large snapshot is written in pieces: others have their turn meanwhile', async () => {
+  const { sandbox, snapshots } = await shelved(snapshotDirectory())
+  change(sandbox, ({ tx }) => {
+    for (let n = 0; n < 20_000; n++) tx.put('notes', { id: `n${n}`, text: 'x'.repeat(60) } as never)
+  })
+  let turns = 0
+  let over = false
+  const saving = snapshots.save('large').finally(() => {
+    over = true
+  })
+  for (; !over; turns++) await new Promise((next) => setImmediate(next))
+  await saving
+  expect(turns).toBeGreaterThan(10)
+})

@@ -1,0 +1,231 @@
+import { dirname, join, resolve } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { refuse } from '../../core/errors.ts'
+import {
+  documentOf,
+  factsOf,
+  type SnapshotEntry,
+  type SnapshotFacts,
+  type SnapshotStorage,
+} from '../../core/sandboxes/snapshots.ts'
+import { checkDocument } from '../../core/state/document.ts'
+import type { SandboxState } from '../../core/state/state.ts'
+import { placeDocument } from './document-file.ts'
+import { type FileStat, type Files, nodeFiles, onDisk, reasonOf, sameStat } from './files.ts'
+import { keptName, savedSandboxNames } from './names.ts'
+import type { OnNotice } from './notice.ts'
+import type { LoadContext } from './recovery.ts'
+import { issueLines, readState } from './state-file.ts'
+
+interface SnapshotFilesOptions {
+  /** One file for each snapshot, `<name>.json`; created when the first one is saved. */
+  readonly directory: string
+  /** Name of the sandbox. */
+  readonly sandbox: string
+  readonly context: LoadContext
+  readonly onNotice: OnNotice
+  /** The file system. A test replaces it to inject faults. */
+  readonly files?: Files
+}
+
+/** The state that the sandbox started from. No snapshot can have this name, so that lists do not show it. */
+const START = '(start)'
+
+/** Snapshots whose states, the last used ones, are kept in memory. */
+const MAX_STATES = 8
+
+/** A file that has been read or written, and stays known until it changes. */
+interface Known {
+  readonly stat: FileStat
+  readonly facts: SnapshotFacts
+  /** Absent for a file with a problem, and for one that has not been used for long. */
+  state?: SandboxState | undefined
+}
+
+/**
+ * Snapshots that outlive the process: each a state document in a file of its own, which users may edit or remove. A file that
+ * cannot be used is neither overwritten nor removed: it is moved aside and reported.
+ */
+export class SnapshotFiles implements SnapshotStorage {
+  readonly #files: Files
+  readonly #directory: string
+  readonly #options: SnapshotFilesOptions
+  /** By path, the last used one at the end. */
+  readonly #known = new Map<string, Known>()
+
+  constructor(options: SnapshotFilesOptions) {
+    this.#files = options.files ?? nodeFiles
+    this.#directory = resolve(options.directory)
+    this.#options = options
+  }
+
+  /** Removes what a crash has left half written. */
+  sweep(): void {
+    const names = this.#files.stat(this.#directory) === undefined ? [] : this.#files.list(this.#directory)
+    for (const name of names) if (name.endsWith('.tmp')) this.#files.remove(join(this.#directory, name))
+  }
+
+  /**
+   * Prepares the folder for a new sandbox. Snapshots of an earlier sandbox of its name are moved aside and reported.
+   * @param start the state that the new one starts from, when that is kept
+   */
+  async begin(start: SandboxState | undefined): Promise<void> {
+    this.sweep()
+    if (this.names().length > 0) this.#moveOrphansAside()
+    this.#files.remove(this.#path(START))
+    if (start !== undefined) await this.#place(START, start)
+  }
+
+  /** Removes all snapshots, and the state that the sandbox started from. Files that were moved aside stay. */
+  clear(): void {
+    this.sweep()
+    for (const name of [...this.names(), START]) this.#files.remove(this.#path(name))
+    this.#files.removeDirectory(this.#directory)
+  }
+
+  names(): readonly string[] {
+    return savedSandboxNames(this.#files, this.#directory)
+  }
+
+  async describe(name: string): Promise<SnapshotEntry | undefined> {
+    // Reading many files takes a while, during which requests are served.
+    if (this.#unchanged(this.#path(name)) === undefined) await nextTurn()
+    const known = this.#look(name)
+    return known && { name, ...known.facts }
+  }
+
+  read(name: string): Promise<SandboxState | undefined> {
+    return this.#read(
+      name,
+      `The snapshot "${name}"`,
+      'Mend the file, or save or import a snapshot under that name; the damaged file is then kept beside.',
+    )
+  }
+
+  start(): Promise<SandboxState | undefined> {
+    return this.#read(
+      START,
+      `The state that the sandbox "${this.#options.sandbox}" started from`,
+      'Mend the file, or remove it: the sandbox then starts again as the options of the emulator say.',
+    )
+  }
+
+  async write(name: string, state: SandboxState): Promise<void> {
+    await onDisk(this.#path(name), async () => this.#keepDamaged(name, 'another takes its place'))
+    await this.#place(name, state)
+  }
+
+  async remove(name: string): Promise<void> {
+    const path = this.#path(name)
+    await onDisk(path, async () => {
+      if (!this.#keepDamaged(name, 'it was deleted')) this.#files.remove(path)
+      await this.#files.syncDirectory(path)
+    })
+    this.#known.delete(path)
+  }
+
+  async #read(name: string, what: string, mitigation: string): Promise<SandboxState | undefined> {
+    let known = this.#look(name)
+    // The file is known, and its state has not been used for long.
+    if (known !== undefined && known.facts.problem === null && known.state === undefined) {
+      this.#known.delete(this.#path(name))
+      known = this.#look(name)
+    }
+    const problem = known?.facts.problem ?? null
+    if (problem !== null) refuse('conflict', { detail: `${what} cannot be used: ${problem}.`, mitigation })
+    if (known !== undefined) this.#use(this.#path(name), known)
+    return known?.state
+  }
+
+  /** A file; undefined when there is none. */
+  #look(name: string): Known | undefined {
+    const path = this.#path(name)
+    const unchanged = this.#unchanged(path)
+    if (unchanged !== undefined) return unchanged
+    this.#known.delete(path)
+    const stat = this.#files.stat(path)
+    return stat && this.#load(path, stat)
+  }
+
+  #unchanged(path: string): Known | undefined {
+    const known = this.#known.get(path)
+    const stat = known && this.#files.stat(path)
+    return stat !== undefined && sameStat(stat, known?.stat as FileStat) ? known : undefined
+  }
+
+  #load(path: string, stat: FileStat): Known | undefined {
+    const { service, assumptions, strict } = this.#options.context
+    const unusable = (problem: string): Known => ({
+      stat,
+      facts: { saved_at: null, revision: null, records: null, problem },
+    })
+    try {
+      const bytes = this.#files.read(path)
+      if (bytes === undefined) return undefined
+      const { text, raw, problem } = readState(bytes, path)
+      if (problem !== undefined) return this.#use(path, unusable(problem.message))
+      const checked = checkDocument(raw, service, assumptions, strict)
+      if ('issues' in checked)
+        return this.#use(path, unusable(issueLines(path, text, checked.issues).message))
+      return this.#use(path, { stat, facts: factsOf(checked.state, service), state: checked.state })
+    } catch (error) {
+      // Not remembered: the next read may succeed.
+      return unusable(`${path} cannot be read: ${reasonOf(error)}`)
+    }
+  }
+
+  #use(path: string, known: Known): Known {
+    this.#known.delete(path)
+    this.#known.set(path, known)
+    const loaded = [...this.#known.values()].filter(({ state }) => state !== undefined)
+    for (const each of loaded.slice(0, -MAX_STATES)) each.state = undefined
+    return known
+  }
+
+  async #place(name: string, state: SandboxState): Promise<void> {
+    const { context, sandbox } = this.#options
+    const path = this.#path(name)
+    await onDisk(path, async () => {
+      if (this.#files.makeDirectory(this.#directory)) {
+        await this.#files.syncDirectory(this.#directory)
+        await this.#files.syncDirectory(dirname(this.#directory))
+      }
+      const stat = await placeDocument(this.#files, path, documentOf(state, context.service, sandbox))
+      this.#use(path, { stat, facts: factsOf(state, context.service), state })
+    })
+  }
+
+  /** Moves a file that cannot be used aside. False when it can be used, or is not there. */
+  #keepDamaged(name: string, because: string): boolean {
+    const problem = this.#look(name)?.facts.problem ?? null
+    if (problem === null) return false
+    const path = this.#path(name)
+    const kept = keptName(this.#files, path, 'corrupt')
+    this.#files.rename(path, kept)
+    this.#options.onNotice({
+      level: 'error',
+      event: 'snapshot_damaged',
+      message: `${problem}. The snapshot could not be used, and ${because}; the file has been kept as ${kept}.`,
+      file: path,
+      kept,
+    })
+    return true
+  }
+
+  #moveOrphansAside(): void {
+    const kept = keptName(this.#files, this.#directory, 'orphaned')
+    this.#files.rename(this.#directory, kept)
+    const { sandbox, onNotice } = this.#options
+    onNotice({
+      level: 'warn',
+      event: 'snapshots_orphaned',
+      message: `${this.#directory} held snapshots of an earlier sandbox "${sandbox}". They are now in ${kept}; PUT /@${sandbox}/__emulator/snapshots/{name} with the content of a file takes it over.`,
+      file: this.#directory,
+      kept,
+    })
+  }
+
+  #path(name: string): string {
+    return join(this.#directory, `${name}.json`)
+  }
+}

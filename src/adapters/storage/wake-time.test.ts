@@ -1,0 +1,60 @@
+import { appendFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { folder } from '../../../test/support/disk-emulator.ts'
+import { type Files, nodeFiles } from './files.ts'
+import { encodeLine, JOURNAL_FORMAT } from './journal-format.ts'
+import { journalOf } from './names.ts'
+import { readWakeTime } from './state-file.ts'
+
+/** A state file that begins like this, and a journal of these lines. */
+function stateFile(head: object, ...journal: Parameters<typeof encodeLine>[0][]): string {
+  const file = join(folder(onTestFinished), 'sandbox.json')
+  writeFileSync(file, JSON.stringify({ ...head, seed: 1 }, null, 2))
+  for (const line of journal) appendFileSync(journalOf(file), encodeLine(line))
+  return file
+}
+
+const head = (wakes_at: string | null) => ({ format: 2, revision: 7, sandbox: 'a', wakes_at })
+const header = (revision: number) => ({ journal: JOURNAL_FORMAT, revision, file: null })
+const commit = { revision: 8, at: '2026-03-01T12:00:00Z', changes: [] }
+
+test('the first bytes of a state file say when its sandbox wakes', () => {
+  const at = '2026-03-01T13:00:00.000Z'
+  expect(readWakeTime(nodeFiles, stateFile(head(at), header(7)))).toBe(Date.parse(at))
+  expect(readWakeTime(nodeFiles, stateFile(head(null), header(7)))).toBe('never')
+  expect(readWakeTime(nodeFiles, stateFile(head(null)))).toBe('never')
+})
+
+test('a file that does not say it, or whose journal has gone on, leaves it open', () => {
+  const files = [
+    stateFile({ format: 2, revision: 7, sandbox: 'a' }),
+    stateFile({ wakes_at: null, format: 2, revision: 7, sandbox: 'a' }),
+    stateFile(head(null), header(7), commit),
+    stateFile(head(null), header(6)),
+    stateFile(head(null), commit),
+  ]
+  expect(files.map((file) => readWakeTime(nodeFiles, file))).toEqual(files.map(() => 'unknown'))
+})
+
+test('of a large file and a large journal no more than the first bytes are read', () => {
+  const text = { id: 'x', text: 'x'.repeat(100_000) }
+  const file = stateFile({ ...head(null), collections: { notes: [text] } }, header(7))
+  let bytes = 0
+  const counting: Files = {
+    ...nodeFiles,
+    readInto: (from, buffer, at) => {
+      const read = nodeFiles.readInto(from, buffer, at)
+      bytes += read
+      return read
+    },
+    read: () => {
+      throw new Error('the whole file is read')
+    },
+  }
+  expect(readWakeTime(counting, file)).toBe('never')
+  expect(bytes).toBeLessThan(5_000)
+  appendFileSync(journalOf(file), encodeLine({ ...commit, changes: [['put', 'notes', text]] }))
+  expect(readWakeTime(counting, file)).toBe('unknown')
+  expect(bytes).toBeLessThan(10_000)
+})

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, expect, expectTypeOf, test } from 'vitest'
+import { type EmulatorClient, startEmulator } from '../../index.ts'
+import type { File } from '../../resources/files.ts'
+import type { Skill } from '../../resources/skills.ts'
+import type { Membership, Teamspace, User } from '../../resources/teamspaces/schema.ts'
+import {
+  aFileRecord,
+  aMembershipRecord,
+  anApiKeyRecord,
+  anEventTriggerRecord,
+  aPageRecord,
+  aSkillRecord,
+  aTeamspaceRecord,
+  aUserRecord,
+} from './builders-records.ts'
+import {
+  aBatch,
+  aBatchItem,
+  aConnection,
+  aFeedback,
+  aPage,
+  aTeamspace,
+  aWebhook,
+} from './builders-requests.ts'
+import { aSandbox } from './builders-sandbox.ts'
+
+let emulator: EmulatorClient & AsyncDisposable
+
+beforeAll(async () => {
+  emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
+})
+
+afterAll(() => emulator[Symbol.asyncDispose]())
+
+const MESSAGE = '/conversations/conversation-takeoff/messages/d0000000-0000-4000-8000-000000000002'
+
+test.for<[path: string, body: object]>([
+  ['/batch-predictions', aBatch()],
+  ['/batch-predictions', aBatch({ items: 5_000 })],
+  ['/batch-predictions', aBatch({ items: [aBatchItem()] })],
+  ['/pages', aPage()],
+  ['/organization/teamspaces', aTeamspace()],
+  ['/connections', aConnection()],
+  [MESSAGE, aFeedback()],
+])('POST %s takes what its builder makes', async ([path, json]) => {
+  await using sandbox = await emulator.sandbox()
+  const answer = await sandbox.fetch(path, { json })
+  expect([answer.ok, await answer.text()]).toEqual([true, expect.any(String)])
+})
+
+test('a batch that is built is completed, not only accepted', async () => {
+  await using sandbox = await emulator.sandbox()
+  const { id } = (await (
+    await sandbox.fetch('/batch-predictions', { json: aBatch({ items: 3 }) })
+  ).json()) as {
+    id: string
+  }
+  await sandbox.clock.advance({ until: { batch: id } })
+  expect((await sandbox.batches.show(id)).batch).toMatchObject({
+    status: 'completed',
+    request_counts: { succeeded: 3 },
+  })
+})
+
+test('a subscription is taken', async () => {
+  await using sandbox = await emulator.sandbox()
+  expect(await sandbox.webhooks.create(aWebhook())).toMatchObject(aWebhook())
+})
+
+const records = {
+  teamspaces: [aTeamspaceRecord()],
+  users: [aUserRecord()],
+  memberships: [aMembershipRecord()],
+  api_keys: [anApiKeyRecord(), anApiKeyRecord({ id: 'key-2', kind: 'service', token: 'service_built' })],
+  pages: [aPageRecord()],
+  skills: [aSkillRecord()],
+  files: [aFileRecord()],
+  event_triggers: [anEventTriggerRecord()],
+}
+
+test.for(Object.entries(records))(
+  'a record of %s is one of the sandbox demo',
+  async ([collection, [record]]) => {
+    await using sandbox = await emulator.sandbox()
+    if (record === undefined) throw new Error('there is a record of each')
+    const put = await sandbox.state.put(collection, record)
+    // The sandbox keeps digests of secrets.
+    expect(put).toMatchObject({ ...record, ...('token' in record && { token: expect.any(String) }) })
+  },
+)
+
+test('a sandbox that is built starts with its records and those of demo', async () => {
+  await using sandbox = await emulator.sandbox(undefined, { fixtures: aSandbox(records) })
+  const { data } = await sandbox.state.list('users')
+  expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining(['user-ines', 'user-mara']))
+  const asBuilt = { Authorization: 'Bearer live_built' }
+  expect((await sandbox.fetch('/data-views', { headers: asBuilt })).status).toBe(200)
+})
+
+test('a record stands in the place of the one with its id', async () => {
+  const fixtures = aSandbox({ files: [aFileRecord({ id: 'file-invoice-1', pages: 40 })] })
+  await using sandbox = await emulator.sandbox(undefined, { fixtures })
+  expect(await sandbox.state.get('files', 'file-invoice-1')).toMatchObject({ pages: 40 })
+})
+
+test('every member can be given, and the same call gives the same', () => {
+  expect(aBatch({ items: 2, model: 'm', metadata: { a: 'b' } })).toMatchObject({
+    model: 'm',
+    metadata: { a: 'b' },
+  })
+  expect(aBatch({ items: 2 }).items).toEqual([
+    { file_id: 'file-invoice-1', custom_id: 'item-1' },
+    { file_id: 'file-invoice-1', custom_id: 'item-2' },
+  ])
+  expect(aUserRecord({ id: 'u2' })).toEqual({ ...aUserRecord(), id: 'u2' })
+  expect(aBatch()).toEqual(aBatch())
+})
+
+test('records have the members that the collections have', () => {
+  expectTypeOf(aUserRecord()).toEqualTypeOf<Readonly<User>>()
+  expectTypeOf(aFileRecord()).toEqualTypeOf<Readonly<File>>()
+  expectTypeOf<keyof ReturnType<typeof aTeamspaceRecord>>().toEqualTypeOf<keyof Teamspace>()
+  expectTypeOf<ReturnType<typeof aMembershipRecord>>().toExtend<Partial<ReadonlyDeep<Membership>>>()
+  expectTypeOf<Skill>().toExtend<ReturnType<typeof aSkillRecord>>()
+})
+
+type ReadonlyDeep<T> = { readonly [K in keyof T]: T[K] extends (infer E)[] ? readonly E[] : T[K] }

@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { connect, type Emulator, type SandboxClient, startEmulator } from '../../index.ts'
+import { aBatch, aPage } from './builders-requests.ts'
+import { matchers } from './matchers.ts'
+
+let emulator: Emulator
+
+beforeAll(async () => {
+  emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0, clock: '2030-01-01T00:00:00.250Z' })
+})
+
+afterAll(() => emulator.close())
+
+/** A sandbox of the test's own, seen from within the process, or over HTTP. */
+async function aFreshState(from: Pick<Emulator, 'sandbox'> = emulator): Promise<SandboxClient> {
+  const sandbox = await from.sandbox()
+  onTestFinished(() => sandbox[Symbol.asyncDispose]())
+  return sandbox
+}
+
+const { toHaveReceived, toHaveDelivered, toHaveRespectedRetryAfter } = matchers
+
+const send = (sandbox: SandboxClient, name = 'Roof plan') =>
+  sandbox.fetch('/pages', { json: aPage({ name }) })
+
+test('a request that has come has been received, and one that has not has not', async () => {
+  const sandbox = await aFreshState()
+  await send(sandbox)
+  expect(await toHaveReceived(sandbox, { operation: 'pages.create' })).toMatchObject({ pass: true })
+  expect(await toHaveReceived(sandbox, { operation: 'agents.list' })).toMatchObject({ pass: false })
+})
+
+test.for<[count: Parameters<typeof toHaveReceived>[2], pass: boolean, description: string]>([
+  [2, true, 'exactly 2 requests'],
+  [1, false, 'exactly 1 request '],
+  [0, false, 'exactly 0 requests'],
+  [{ at_least: 3 }, false, 'at least 3 requests'],
+  [{ at_most: 1 }, false, 'at most 1 request '],
+  [{ at_least: 1, at_most: 2 }, true, '1 to 2 requests'],
+  [undefined, true, 'at least 1 request '],
+])('two requests against %j: %s', async ([count, pass, description]) => {
+  const sandbox = await aFreshState()
+  await send(sandbox)
+  await send(sandbox)
+  const result = await toHaveReceived(sandbox, { operation: 'pages.create' }, count)
+  expect(result.pass).toBe(pass)
+  expect(result.message()).toContain(description)
+})
+
+test('what the log has dropped is not taken for what has not come', async () => {
+  const sandbox = await aFreshState()
+  await send(sandbox)
+  await send(sandbox)
+  // A log of one: the real one keeps a thousand.
+  const list = sandbox.requests.list
+  const verify = sandbox.requests.verify
+  const short: SandboxClient = {
+    ...sandbox,
+    requests: {
+      ...sandbox.requests,
+      list: async (filter) => ({ ...(await list(filter)), dropped: 1, capacity: 1 }),
+      verify: async (match, count) => ({ ...(await verify(match, count)), actual: 1, passed: true }),
+    },
+  }
+  const match = { operation: 'pages.create' }
+  for (const count of [1, 2, { at_least: 2 }, { at_most: 1 }]) {
+    await expect(toHaveReceived(short, match, count)).rejects.toThrow('the newest 1 and has dropped 1')
+  }
+  for (const count of [undefined, 0, { at_most: 2 }, { at_least: 3 }]) {
+    expect(await toHaveReceived(short, match, count)).toMatchObject({ pass: expect.any(Boolean) })
+  }
+})
+
+test('a request that was missed is told with what came nearest, and what that misses', async () => {
+  const sandbox = await aFreshState()
+  await send(sandbox, 'Roof')
+  const { message } = await toHaveReceived(sandbox, {
+    operation: 'pages.create',
+    body: { '/name': { equals: 'Wall' } },
+  })
+  expect(message()).toBe(
+    [
+      `Expected ${sandbox.name} to have received at least 1 request with {"operation":"pages.create","body":{"/name":{"equals":"Wall"}}}; 0 of 1 came.`,
+      'The nearest, and what they miss:',
+      `  POST /v1/pages  200  /__emulator/explain/${sandbox.name}-000001`,
+      '    body /name: expected {"equals":"Wall"}, was "Roof"',
+    ].join('\n'),
+  )
+})
+
+test('requests that should not have come are told', async () => {
+  const sandbox = await aFreshState()
+  for (let n = 0; n < 7; n++) await send(sandbox)
+  const lines = (await toHaveReceived(sandbox, { operation: 'pages.create' })).message().split('\n')
+  expect(lines[0]).toContain(`Expected ${sandbox.name} not to have received`)
+  expect(lines).toHaveLength(8)
+  expect(lines.at(-1)).toBe('  and 2 more')
+})
+
+test('a match that means nothing rejects with the way out, whatever was expected', async () => {
+  const sandbox = await aFreshState()
+  await expect(toHaveReceived(sandbox, { operation: 'pages.crate' })).rejects.toThrow('pages.create')
+})
+
+test.for([undefined, null, 7, { name: 'no sandbox' }])('%j is no sandbox', async (value) => {
+  expect(() => toHaveReceived(value as never, {})).toThrow('expect(sandbox)')
+})
+
+/** A sandbox that has told two receivers, one of them in vain, of one batch. */
+async function aToldEmulator(): Promise<SandboxClient> {
+  const sandbox = await aFreshState()
+  await sandbox.webhooks.create({ url: 'http://127.0.0.1:9/hook' })
+  const { id } = (await (await sandbox.fetch('/batch-predictions', { json: aBatch() })).json()) as {
+    id: string
+  }
+  await sandbox.clock.advance({ until: { batch: id } })
+  return sandbox
+}
+
+test('a webhook that nobody took is not delivered, and is found by its status', async () => {
+  const sandbox = await aToldEmulator()
+  const { pass, message } = await toHaveDelivered(sandbox, { type: 'batch_prediction.*' })
+  expect(pass).toBe(false)
+  expect(message()).toMatch(
+    /^Expected [\w-]+ to have delivered at least 1 webhook with .*; 0 of 1 are so\.\n {2}batch_prediction\.completed to http:\/\/127\.0\.0\.1:9\/hook {2}failed: .+\n {4}status: expected "delivered", was "failed"$/,
+  )
+  expect(await toHaveDelivered(sandbox, { status: 'failed', attempts: 1 }, 1)).toMatchObject({ pass: true })
+  expect(await toHaveDelivered(sandbox, { status: '*', url: 'http://127.0.0.1:*' })).toMatchObject({
+    pass: true,
+  })
+  expect(await toHaveDelivered(sandbox, { status: '*', ref: 'pages/*' })).toMatchObject({ pass: false })
+  expect(await toHaveDelivered(sandbox, { status: '*', answered: 200 })).toMatchObject({ pass: false })
+})
+
+test('where there is no delivery at all the message says what makes one', async () => {
+  const { message } = await toHaveDelivered(await aFreshState())
+  expect(message()).toContain('sandbox.webhooks.create')
+})
+
+test('R296 a client that lets the time pass has respected Retry-After', async () => {
+  const sandbox = await aFreshState()
+  await sandbox.limits.fill('pages.create', { remaining: 0 })
+  const refused = await send(sandbox)
+  await sandbox.clock.advance(`${refused.headers.get('retry-after')}s`)
+  await send(sandbox)
+  expect(await toHaveRespectedRetryAfter(sandbox)).toMatchObject({ pass: true })
+})
+
+test('R296 a client that comes again too early has not, and the message says by how much', async () => {
+  const sandbox = await aFreshState()
+  await sandbox.limits.fill('pages.create', { remaining: 0 })
+  await send(sandbox)
+  await sandbox.clock.advance('59s')
+  await send(sandbox)
+  const { pass, message } = await toHaveRespectedRetryAfter(sandbox)
+  expect(pass).toBe(false)
+  expect(message()).toContain('1 of 2 waits were not kept')
+  expect(message()).toContain(`came again after 59000 ms of virtual time, 2000 ms too early: 429`)
+})
+
+test('T07 where time stands still waiting does not help, and the message says so', async () => {
+  const sandbox = await aFreshState()
+  await sandbox.faults.preset('rate-limited')
+  await send(sandbox)
+  await send(sandbox)
+  const { pass, message } = await toHaveRespectedRetryAfter(sandbox)
+  expect(pass).toBe(false)
+  expect(message()).toContain('The virtual clock stands still (rate 0)')
+})
+
+test('a log that has forgotten requests proves no wait, but a breach that it has kept is one', async () => {
+  const sandbox = await aFreshState()
+  const list = sandbox.requests.list
+  const dropped: SandboxClient = {
+    ...sandbox,
+    requests: { ...sandbox.requests, list: async (filter) => ({ ...(await list(filter)), dropped: 1 }) },
+  }
+  await sandbox.faults.preset('rate-limited')
+  await send(sandbox)
+  await expect(toHaveRespectedRetryAfter(dropped)).rejects.toThrow('has dropped 1')
+  expect(await toHaveRespectedRetryAfter(sandbox)).toMatchObject({ pass: true })
+  await send(sandbox)
+  expect(await toHaveRespectedRetryAfter(dropped)).toMatchObject({ pass: false })
+})
+
+test('a wait is about one key, path and method', async () => {
+  const sandbox = await aFreshState()
+  await sandbox.faults.preset('rate-limited')
+  await send(sandbox)
+  await sandbox.fetch('/data-views')
+  await sandbox.fetch('/pages', { json: aPage(), headers: { Authorization: 'Bearer service_demo' } })
+  expect(await toHaveRespectedRetryAfter(sandbox)).toMatchObject({ pass: true })
+})
+
+test('a match leaves out what is none of its own', async () => {
+  const sandbox = await aFreshState()
+  await sandbox.faults.preset('rate-limited')
+  await sandbox.fetch('/pages', { json: aPage(), headers: { 'Idempotency-Key': 'a' } })
+  await sandbox.fetch('/pages', { json: aPage(), headers: { 'Idempotency-Key': 'b' } })
+  expect(await toHaveRespectedRetryAfter(sandbox)).toMatchObject({ pass: false })
+  expect(await toHaveRespectedRetryAfter(sandbox, { idempotency_key: 'a' })).toMatchObject({ pass: true })
+})
+
+test('a status chooses refusals, and what follows them counts whatever became of it', async () => {
+  const sandbox = await aFreshState()
+  await sandbox.faults.preset('unavailable-with-retry-after')
+  expect([(await send(sandbox)).status, (await send(sandbox)).status]).toEqual([503, 200])
+  expect(await toHaveRespectedRetryAfter(sandbox, { status: 503 })).toMatchObject({ pass: false })
+  expect(await toHaveRespectedRetryAfter(sandbox, { status: 503, method: 'POST' })).toMatchObject({
+    pass: false,
+  })
+  await expect(toHaveRespectedRetryAfter(sandbox, { status: 429 })).rejects.toThrow('Nobody was told to wait')
+})
+
+test('where nobody was told to wait nothing is proved, neither the one nor the other', async () => {
+  const sandbox = await aFreshState()
+  await send(sandbox)
+  await expect(toHaveRespectedRetryAfter(sandbox)).rejects.toThrow('Nobody was told to wait')
+})
+
+test('where limits go by the wall clock and virtual time does not, the log cannot tell', async () => {
+  const sandbox = await aFreshState()
+  await sandbox.settings.change({ 'limits.clock': 'wall' })
+  await sandbox.limits.fill('pages.create', { remaining: 0 })
+  await send(sandbox)
+  await expect(toHaveRespectedRetryAfter(sandbox)).rejects.toThrow('Run the sandbox at rate 1')
+})
+
+test('a rule that is gone cannot be asked what it told', async () => {
+  const sandbox = await aFreshState()
+  const fault = await sandbox.faults.preset('rate-limited')
+  await send(sandbox)
+  await fault.remove()
+  await expect(toHaveRespectedRetryAfter(sandbox)).rejects.toThrow('before the rule is removed')
+})
+
+test('over HTTP the matchers say the same', async () => {
+  const sandbox = await aFreshState(connect(emulator.url))
+  await sandbox.faults.preset('rate-limited')
+  await send(sandbox)
+  expect(await toHaveReceived(sandbox, { status: 429 }, 1)).toMatchObject({ pass: true })
+  expect(await toHaveDelivered(sandbox, {}, 0)).toMatchObject({ pass: true })
+  expect(await toHaveRespectedRetryAfter(sandbox)).toMatchObject({ pass: true })
+})
+
+test.for<[match: object, count: unknown, description: string]>([
+  [{ event: 'x' }, undefined, 'match has event, which nothing reads. There are type, url, status, ref'],
+  [
+    'batch_prediction.completed' as never,
+    undefined,
+    'match is "batch_prediction.completed". Give an object with',
+  ],
+  [{}, { atLeast: 2 }, 'count has atLeast, which nothing reads. There are at_least, at_most, exactly.'],
+  [{}, {}, 'count is {}. Give a whole number, or'],
+  [{}, -1, 'count is -1. Give a whole number, or'],
+])('deliveries by %j, %j are no question that can be answered', async ([match, count, description]) => {
+  const sandbox = await aFreshState()
+  await expect(toHaveDelivered(sandbox, match, count as number)).rejects.toThrow(description)
+})

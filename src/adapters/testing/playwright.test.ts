@@ -1,0 +1,37 @@
+import { execFile } from 'node:child_process'
+import { beforeAll, expect, test } from 'vitest'
+
+// Playwright as its users run it: what they read is what is asserted. It needs no browser where no test asks for a page.
+let output: string
+
+beforeAll(async () => {
+  const args = [
+    'node_modules/@playwright/test/cli.js',
+    'test',
+    '--reporter=list',
+    '-c',
+    'test/examples/failing/playwright',
+  ]
+  const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0', WORKSPACE_EMULATOR_URL: '' }
+  output = await new Promise((resolve) => {
+    execFile(process.execPath, args, { env }, (_failed, stdout, stderr) => resolve(stdout + stderr))
+  })
+})
+
+test('options and matchers are those of Vitest', () => {
+  expect(output).toContain('1 passed')
+})
+
+test('a failed test has what its sandbox has seen attached', () => {
+  expect(output).toContain('The emulated service, as this test left it (sandbox ')
+  expect(output).toMatch(
+    /GET \/v1\/data-views {2}429 {2}fault rate-limited {2}\/__emulator\/explain\/[\w-]+-000001/,
+  )
+})
+
+test('a matcher says what came nearest', () => {
+  expect(output).toContain(
+    'to have received at least 1 request with {"operation":"pages.create"}; 0 of 1 came.',
+  )
+  expect(output).toContain('operation: expected "pages.create", was "data-views.list"')
+})

@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+// Vitest as its users run it, on tests that fail: what they read is what is asserted.
+const folder = mkdtempSync(join(tmpdir(), 'failing-tests-'))
+const outputs = { json: join(folder, 'report.json'), junit: join(folder, 'report.xml') }
+let output: Record<'default' | 'dot' | 'json' | 'junit', string>
+
+beforeAll(async () => {
+  const files = [`--outputFile.json=${outputs.json}`, `--outputFile.junit=${outputs.junit}`]
+  const [usual, dot] = await Promise.all([
+    failing('--reporter=default', '--reporter=json', '--reporter=junit', ...files),
+    failing('--reporter=dot', '-t', 'refusal'),
+  ])
+  const [json, junit] = [readFileSync(outputs.json, 'utf8'), readFileSync(outputs.junit, 'utf8')]
+  output = { default: usual, dot, json, junit }
+})
+
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** What Vitest prints about the samples. */
+function failing(...args: string[]): Promise<string> {
+  const config = join('test', 'examples', 'failing', 'vitest.config.ts')
+  const all = ['node_modules/vitest/vitest.mjs', 'run', '--config', config, '--no-color', ...args]
+  const env = { ...process.env, NO_COLOR: '1', GITHUB_ACTIONS: '', WORKSPACE_EMULATOR_URL: '' }
+  return new Promise((resolve) => {
+    execFile(process.execPath, all, { env }, (_failed, stdout, stderr) => resolve(stdout + stderr))
+  })
+}
+
+test.for(['default', 'dot', 'json', 'junit'] as const)(
+  'the %s reporter shows what the sandbox has seen',
+  (name) => {
+    const text = output[name].replaceAll('\\n', '\n').replaceAll('&quot;', '"')
+    expect(text).toContain('The emulated service, as this test left it (sandbox ')
+    expect(text).toMatch(
+      /GET \/v1\/data-views {2}429 {2}fault rate-limited {2}\/__emulator\/explain\/[\w-]+-000001/,
+    )
+    expect(text).toMatch(/POST \/v1\/pages {2}200 {2}\/__emulator\/explain\/[\w-]+-000002/)
+    expect(text).toContain('Fired: the fault rule rate-limited.')
+    expect(text).toContain('faults that were armed and never fired: unmet')
+  },
+)
+
+interface Report {
+  readonly testResults: readonly {
+    readonly assertionResults: readonly {
+      readonly title: string
+      readonly status: string
+      readonly failureMessages: string[]
+    }[]
+  }[]
+}
+
+function resultOf(title: string) {
+  const { testResults } = JSON.parse(output.json) as Report
+  const found = testResults.flatMap(({ assertionResults }) => assertionResults)
+  return found.find((each) => each.title === title)
+}
+
+test('the error itself comes first, and the places of the code last', () => {
+  const [message = ''] = resultOf('fails on a refusal')?.failureMessages ?? []
+  expect(message).toMatch(
+    /^AssertionError: expected 429 to be 200.*\n\nThe emulated service[\s\S]*\n\n? +at .*failing\.ts:\d+/,
+  )
+})
+
+test('a sandbox is gone when its test is over, whether it failed or not', () => {
+  expect(resultOf('finds no sandbox of a test before it')).toMatchObject({ status: 'passed' })
+})
+
+test('a client that has not called is told how to', () => {
+  expect(resultOf('fails without a request')?.failureMessages[0]).toContain('it received no request at all')
+})
+
+test('a test that is given up has its report, too', () => {
+  expect(output.default).toMatch(/timed out in 1000ms[\s\S]{1,200}The emulated service/)
+  expect(resultOf('is given up')?.failureMessages[0]).toContain('The emulated service')
+})
+
+test('a test without a sandbox has no report', () => {
+  expect(resultOf('asks for no sandbox, and fails')?.failureMessages[0]).not.toContain('emulated service')
+})
+
+test('of tests that run at once each is told about its own sandbox', () => {
+  expect(resultOf('a is told about alone')).toMatchObject({ status: 'passed' })
+  const [message = ''] = resultOf('b is told about alone')?.failureMessages ?? []
+  expect(message.match(/POST \/v1\/pages/g)).toHaveLength(1)
+})
+
+test('a try that failed before one that passed leaves no failure', () => {
+  expect(resultOf('fails once and then passes')).toMatchObject({ status: 'passed' })
+})

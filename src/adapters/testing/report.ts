@@ -1,0 +1,79 @@
+import type { RequestEntry, SandboxClient } from '../../index.ts'
+import { inSandbox } from './in-sandbox.ts'
+
+/** Requests that a report tells of, the latest. */
+const MAX_REQUESTS = 10
+
+/**
+ * What a failed test needs to know of its sandbox: the last requests and why each was answered as it was, the faults that nobody
+ * met, and the last error of its scenario. Text of a few lines, made before the sandbox is removed. Never rejects: where there is
+ * nothing to tell, it tells why.
+ */
+export function reportOn(sandbox: SandboxClient): Promise<string> {
+  return gathered(sandbox).catch(
+    (error: unknown) =>
+      `The emulated service cannot tell what it has seen: ${error instanceof Error ? error.message : error}`,
+  )
+}
+
+async function gathered(sandbox: SandboxClient): Promise<string> {
+  const [clock, log, faults, scenarios] = await Promise.all([
+    sandbox.clock.show(),
+    sandbox.requests.list({ limit: MAX_REQUESTS }),
+    sandbox.faults.list(),
+    sandbox.scenarios.list(),
+  ])
+  const summaries = await Promise.all(log.data.map((entry) => summaryOf(sandbox, entry)))
+  return [
+    `The emulated service, as this test left it (sandbox ${sandbox.name}, ${clock.now}, rate ${clock.rate}):`,
+    requestsTitle(log.data.length, log.matched),
+    ...log.data.flatMap((entry, index) =>
+      requestLines(entry, summaries[index]).map((line) => inSandbox(sandbox, line)),
+    ),
+    ...neverFired(faults.never_fired),
+    ...scenarioLines(scenarios.active),
+  ].join('\n')
+}
+
+// What went well needs no explanation, and would hide what did not.
+async function summaryOf(
+  sandbox: SandboxClient,
+  { id, status, faults }: RequestEntry,
+): Promise<string | undefined> {
+  if (status >= 100 && status < 400 && faults.length === 0) return undefined
+  return (await sandbox.requests.explain(id)).summary
+}
+
+function requestsTitle(shown: number, all: number): string {
+  if (all === 0)
+    return '  it received no request at all: does the client use sandbox.baseUrl and sandbox.apiKey?'
+  return shown === all ? '  requests:' : `  the last ${shown} of ${all} requests:`
+}
+
+function requestLines(
+  { method, path, status, faults, explain }: RequestEntry,
+  summary: string | undefined,
+): string[] {
+  const what = `${method} ${path}`
+  const answer = status === 0 ? 'no answer' : String(status)
+  const fired = faults.length === 0 ? '' : `  fault ${faults.join(', ')}`
+  return [
+    `    ${what}  ${answer}${fired}  ${explain}`,
+    ...(summary === undefined ? [] : [`      ${summary.replace(what, 'It')}`]),
+  ]
+}
+
+function neverFired(ids: readonly string[]): string[] {
+  return ids.length === 0 ? [] : [`  faults that were armed and never fired: ${ids.join(', ')}`]
+}
+
+function scenarioLines(active: Awaited<ReturnType<SandboxClient['scenarios']['list']>>['active']): string[] {
+  if (active === null) return []
+  const { name, problem, last_error } = active
+  return [
+    ...(problem === null ? [] : [`  the scenario ${name} could not be loaded anew: ${problem}`]),
+    ...(last_error === null
+      ? []
+      : [`  the scenario ${name} failed at ${last_error.at}, ${last_error.ref}: ${last_error.message}`]),
+  ]
+}

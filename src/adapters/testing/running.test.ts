@@ -1,0 +1,72 @@
+import { tmpdir } from 'node:os'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { type Emulator, startEmulator } from '../../index.ts'
+import { emulatorForTests, startOfSandboxes } from './running.ts'
+
+let given: Emulator
+
+beforeEach(async () => {
+  given = await startEmulator({ port: 0, ephemeral: true })
+  vi.stubEnv('WORKSPACE_EMULATOR_URL', given.url)
+  vi.stubEnv('WORKSPACE_API_KEY', 'service_demo')
+})
+
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  await given.close()
+})
+
+test('the emulator that the environment names is used, and left running', async () => {
+  const { client, close } = await emulatorForTests({})
+  await close()
+  expect(client.url).toBe(given.url)
+  await given.health()
+})
+
+test('options that are undefined are left out: tests write nothing to the disk', async () => {
+  vi.stubEnv('WORKSPACE_EMULATOR_URL', '')
+  const { client, close } = await emulatorForTests({ port: undefined, ephemeral: undefined })
+  const sandbox = client.sandbox('kept', { persist: true })
+  await expect(sandbox).rejects.toThrow('keeps everything in memory')
+  expect(client.url).not.toContain(':4010')
+  await close()
+})
+
+test('sandboxes on a given emulator stand still like those on one of our own, and are called with the given key', async () => {
+  const { client } = await emulatorForTests({ seed: 7 })
+  await using sandbox = await client.sandbox(undefined, startOfSandboxes({ seed: 7 }))
+  expect(await sandbox.clock.show()).toMatchObject({ rate: 0 })
+  expect((await client.sandboxes.show(sandbox.name)).seed).toBe(7)
+  expect(sandbox.apiKey).toBe('service_demo')
+})
+
+test('options that only a start can follow are refused where the emulator runs already', async () => {
+  await expect(emulatorForTests({ limits: false, seed: 7 })).rejects.toThrow(
+    `emulatorOptions has limits, which an emulator takes at its start, but the tests were given one that runs already: ${given.url}`,
+  )
+})
+
+test('without a given one each has an emulator of its own, on which time stands still', async () => {
+  vi.stubEnv('WORKSPACE_EMULATOR_URL', '')
+  const { client, close } = await emulatorForTests({})
+  expect(client.url).not.toBe(given.url)
+  expect(await client.defaultSandbox.clock.show()).toMatchObject({ rate: 0 })
+  expect(client.defaultSandbox.apiKey).toBe('live_demo_owner')
+  expect(startOfSandboxes({ rate: 1 })).toEqual({})
+  await close()
+  await expect(client.health()).rejects.toThrow()
+})
+
+test('in a project without a folder of scenarios, sandboxes run the shipped ones', async () => {
+  vi.stubEnv('WORKSPACE_EMULATOR_URL', '')
+  const here = process.cwd()
+  process.chdir(tmpdir())
+  try {
+    const { client, close } = await emulatorForTests({})
+    const sandbox = await client.sandbox(undefined, { scenario: 'flaky-network' })
+    expect((await sandbox.scenarios.list()).active?.name).toBe('flaky-network')
+    await close()
+  } finally {
+    process.chdir(here)
+  }
+})

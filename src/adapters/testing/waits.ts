@@ -1,0 +1,91 @@
+import type { FaultView, RequestEntry, SandboxClient } from '../../index.ts'
+
+/** A refusal that told its client how long to wait. */
+export interface Wait {
+  readonly refused: RequestEntry
+  /** What Retry-After said. */
+  readonly told: string
+  /** Virtual milliseconds since the Unix epoch from which on the client may come again. */
+  readonly until: number
+}
+
+/**
+ * Every 429 and 503 among the requests whose answer told a wait, in their order. Not among them: a Retry-After that is missing,
+ * that is neither whole seconds nor an HTTP date, and one in an answer of which a fault let nothing out.
+ */
+export async function waitsAmong(sandbox: SandboxClient, requests: readonly RequestEntry[]): Promise<Wait[]> {
+  const refusals = requests.filter(({ status }) => status === 429 || status === 503)
+  if (refusals.length === 0) return []
+  const rules = new Map((await sandbox.faults.list()).data.map((rule) => [rule.id, rule]))
+  const waits = await Promise.all(refusals.map((refused) => waitOf(sandbox, refused, rules)))
+  return waits.filter((wait) => wait !== undefined)
+}
+
+async function waitOf(
+  sandbox: SandboxClient,
+  refused: RequestEntry,
+  rules: ReadonlyMap<string, FaultView>,
+): Promise<Wait | undefined> {
+  const told = refused.faults.length === 0 ? byLimiter(refused) : await byFaults(sandbox, refused, rules)
+  const until = told === undefined ? undefined : instantOf(told, Date.parse(refused.at))
+  return told === undefined || until === undefined ? undefined : { refused, told, until }
+}
+
+function byLimiter({ admission: { retry_after } }: RequestEntry): string | undefined {
+  return retry_after === null ? undefined : String(retry_after)
+}
+
+// The two forms of RFC 9110. An instant in the past asks for no wait, as 0 does.
+function instantOf(told: string, at: number): number | undefined {
+  if (/^\d+$/.test(told)) return at + Number(told) * 1000
+  const date = / GMT$/.test(told) ? Date.parse(told) : Number.NaN
+  return Number.isNaN(date) ? undefined : Math.max(at, date)
+}
+
+type Actions = FaultView['do']
+
+/** What the header said of an answer that faults had a hand in: the log keeps the number alone, not its form. */
+async function byFaults(
+  sandbox: SandboxClient,
+  refused: RequestEntry,
+  rules: ReadonlyMap<string, FaultView>,
+): Promise<string | undefined> {
+  const { faults } = await sandbox.requests.explain(refused.id)
+  const fired = faults.filter((each) => each.fired)
+  if (fired.some(({ sent }) => sent !== null && sent.bytes === 0)) return undefined
+  const actions = fired.flatMap(({ rule, counter }) =>
+    actionsOf(rules.get(rule) ?? refuseGone(rule, refused), counter?.n ?? 1),
+  )
+  return headerOf(actions, refused)
+}
+
+function actionsOf({ when: { sequence }, do: always, actions }: FaultView, n: number): Actions {
+  if (sequence === undefined) return always
+  const step = sequence[Math.min(n, sequence.length) - 1] ?? 'pass'
+  return Object.hasOwn(actions, step) ? (actions[step] ?? []) : []
+}
+
+function headerOf(actions: Actions, refused: RequestEntry): string | undefined {
+  const respond = actions.flatMap((action) => ('respond' in action ? [action.respond] : []))[0]
+  const given = Object.entries(respond?.headers ?? {}).find(([name]) => name.toLowerCase() === 'retry-after')
+  if (given !== undefined) return given[1]
+  // What stands in front of the service knows nothing of its limits.
+  if (respond?.proxy === true) return undefined
+  const quotas = actions.flatMap((action) => ('quota' in action ? [action.quota] : []))
+  const { retry_after: form = 'seconds' } = Object.assign({}, ...quotas) as (typeof quotas)[number]
+  const seconds = refused.admission.retry_after
+  if (seconds === null || form === 'missing') return undefined
+  if (typeof form === 'object') return form.text
+  return form === 'seconds' ? String(seconds) : dateIn(seconds, refused)
+}
+
+// Rounded up to the second, as the emulator does it.
+function dateIn(seconds: number, { at }: RequestEntry): string {
+  return new Date(Math.ceil(Date.parse(at) / 1000 + seconds) * 1000).toUTCString()
+}
+
+function refuseGone(rule: string, { id }: RequestEntry): never {
+  throw new Error(
+    `The fault rule ${rule} fired on ${id} and is not there any more, so nobody can tell how long the client was told to wait. Check toHaveRespectedRetryAfter before the rule is removed.`,
+  )
+}

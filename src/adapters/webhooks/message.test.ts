@@ -1,0 +1,120 @@
+import { createHmac } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { outboxEmulator } from '../../../test/support/webhook-sandbox.ts'
+import { Settings } from '../../core/assumptions.ts'
+import { change } from '../../core/sandboxes/change.ts'
+import { beginAttempt } from '../../core/webhooks/delivery.ts'
+import type { DeliveryFaults } from '../../core/webhooks/records.ts'
+import { sign, webhookRequest } from './message.ts'
+
+async function delivery(body: object = { name: 'Grüße 🎉' }) {
+  const emulator = await outboxEmulator()
+  const [{ id } = { id: '' }] = emulator.tell(body)
+  return change(emulator.sandbox, (scope) => beginAttempt(scope, emulator.delivery(id))).result
+}
+
+test('a message carries the object as JSON, its type, and which delivery and attempt it is', async () => {
+  const sent = await delivery()
+  const { url, headers, body } = webhookRequest(sent, null, new Settings())
+  expect(url).toBe('http://127.0.0.1:9000/hook')
+  expect(JSON.parse(body.toString('utf8'))).toEqual({ name: 'Grüße 🎉' })
+  expect(headers).toEqual({
+    'Content-Type': 'application/json',
+    'Content-Length': String(body.length),
+    'User-Agent': 'agent-workspace-emulator',
+    'X-Emulator-Event': 'thing.made',
+    'X-Emulator-Delivery': sent.id,
+    'X-Emulator-Delivery-Attempt': '1',
+  })
+})
+
+test('the signature is the HMAC-SHA256 of the exact bytes', async () => {
+  const sent = await delivery()
+  const settings = new Settings({
+    'webhooks.signature': { header: 'X-Sign', secret: 'general', prefix: 'sha256=' },
+  })
+  const { headers, body } = webhookRequest(sent, null, settings)
+  const expected = createHmac('sha256', 'general').update(body).digest('hex')
+  expect(headers['X-Sign']).toBe(`sha256=${expected}`)
+  // RFC 4231, test case 2.
+  expect(sign(Buffer.from('what do ya want for nothing?'), 'Jefe')).toBe(
+    '5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843',
+  )
+})
+
+test('the secret of a subscription goes before that of the settings, and signs without any', async () => {
+  const sent = await delivery()
+  const settings = new Settings({ 'webhooks.signature': { header: 'X-Sign', secret: 'general' } })
+  const own = webhookRequest(sent, 'own', settings)
+  expect(own.headers['X-Sign']).toBe(sign(own.body, 'own'))
+  const alone = webhookRequest(sent, 'own', new Settings())
+  expect(alone.headers['X-Emulator-Signature']).toBe(sign(alone.body, 'own'))
+})
+
+test('the header of the type has the name that a setting gives it', async () => {
+  const { headers } = webhookRequest(
+    await delivery(),
+    null,
+    new Settings({ 'webhooks.event_header': 'X-Type' }),
+  )
+  expect([headers['X-Type'], headers['X-Emulator-Event']]).toEqual(['thing.made', undefined])
+})
+
+test('X4 keys that mean something to JavaScript are sent as they are', async () => {
+  const body = JSON.parse('{"__proto__":{"x":1},"constructor":"c","":0}') as object
+  expect(webhookRequest(await delivery(body), null, new Settings()).body.toString()).toBe(
+    '{"__proto__":{"x":1},"constructor":"c","":0}',
+  )
+})
+
+/** The message of a delivery that faults are about. */
+async function faulted(
+  faults: Omit<DeliveryFaults, 'rules'>,
+  { secret = null as string | null, settings = {}, body = { a: 1 } as object } = {},
+) {
+  return webhookRequest(
+    { ...(await delivery(body)), faults: { rules: ['r'], ...faults } },
+    secret,
+    new Settings(settings),
+  )
+}
+
+test('a copy carries the id of the delivery that it repeats', async () => {
+  const { headers } = await faulted({ copy_of: 'first' })
+  expect(headers).toMatchObject({ 'X-Emulator-Delivery': 'first', 'X-Emulator-Delivery-Attempt': '1' })
+})
+
+test('patches change the body one after the other, and the signature is that of what is sent', async () => {
+  const body = { a: 1, b: { c: 2 } }
+  const patches = [{ a: null, b: { d: 3 } }, JSON.parse('{"b":{"c":null},"__proto__":"p"}')]
+  const sent = await faulted({ body: patches }, { secret: 's', body })
+  expect(sent.body.toString()).toBe('{"b":{"d":3},"__proto__":"p"}')
+  expect(sent.headers).toMatchObject({
+    'Content-Length': String(sent.body.length),
+    'X-Emulator-Signature': sign(sent.body, 's'),
+  })
+})
+
+test('a patch that is no object is the whole body', async () => {
+  expect((await faulted({ body: [null] })).body.toString()).toBe('null')
+  expect((await faulted({ body: [['a'], 'text'] })).body.toString()).toBe('"text"')
+})
+
+const signed = { 'webhooks.signature': { header: 'X-Sign', secret: 'general', prefix: 'v1=' } }
+
+test('a wrong signature looks like a right one', async () => {
+  for (const secret of [null, 'own']) {
+    const { headers, body } = await faulted({ sign: 'wrong' }, { secret, settings: signed })
+    expect(headers['X-Sign']).toMatch(/^v1=[0-9a-f]{64}$/)
+    expect(headers['X-Sign']).not.toBe(`v1=${sign(body, secret ?? 'general')}`)
+  }
+})
+
+test('where nobody signs, a wrong signature is one nevertheless', async () => {
+  expect((await faulted({ sign: 'wrong' })).headers['X-Emulator-Signature']).toMatch(/^[0-9a-f]{64}$/)
+})
+
+test('a missing signature is missing, with a secret or without one', async () => {
+  const { headers } = await faulted({ sign: 'missing' }, { secret: 'own', settings: signed })
+  expect(Object.keys(headers).filter((name) => /sign/i.test(name))).toEqual([])
+})

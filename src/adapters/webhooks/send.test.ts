@@ -1,0 +1,281 @@
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { webhookReceiver } from '../../../test/support/webhook-receiver.ts'
+import type { AttemptResult } from '../../core/webhooks/delivery.ts'
+import type { WebhookRequest } from './message.ts'
+import { sender } from './send.ts'
+import { type Address, allowTargets, type Resolve, Targets } from './targets.ts'
+
+const NEVER = new AbortController().signal
+
+function send(
+  url: string,
+  { timeout = 5_000, signal = NEVER, resolve, forbidden = [] as number[] }: Options = {},
+) {
+  const targets = new Targets({
+    allowed: allowTargets([]),
+    forbiddenPorts: () => forbidden,
+    ...(resolve && { resolve }),
+  })
+  const body = Buffer.from('{"a":1}')
+  const headers = {
+    'Content-Type': 'application/json',
+    'Content-Length': String(body.length),
+    'X-Event': 'e',
+  }
+  return sender(targets)({ url, headers, body } satisfies WebhookRequest, { timeout, signal })
+}
+
+interface Options {
+  readonly timeout?: number
+  readonly signal?: AbortSignal
+  readonly resolve?: Resolve
+  readonly forbidden?: number[]
+}
+
+/** A server that says these bytes to anyone who connects. */
+async function speaking(bytes: string, then: 'end' | 'reset' | 'hold' = 'end'): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => {
+      socket.write(bytes, () => {
+        if (then === 'end') socket.end()
+        if (then === 'reset') socket.resetAndDestroy()
+      })
+    })
+  })
+  return `http://127.0.0.1:${await listen(server)}/`
+}
+
+async function listen(server: Server, host = '127.0.0.1'): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, host, resolve))
+  onTestFinished(() => void server.close())
+  return (server.address() as AddressInfo).port
+}
+
+test('a webhook is one POST with the given headers and body, and no others that matter', async () => {
+  const { url, received, connections } = await webhookReceiver()
+  expect(await send(`${url}?a=b%20c`)).toEqual({ outcome: 'delivered', status: 200, error: null })
+  const [{ method, path, text, headers } = { headers: {} }] = received
+  expect([method, path, text]).toEqual(['POST', '/hook?a=b%20c', '{"a":1}'])
+  expect(headers).toEqual({
+    'content-type': 'application/json',
+    'content-length': '7',
+    'x-event': 'e',
+    host: new URL(url).host,
+    connection: 'close',
+  })
+  expect(await connections()).toBe(0)
+})
+
+test.for<[number, AttemptResult['outcome'], string | null]>([
+  [200, 'delivered', null],
+  [201, 'delivered', null],
+  [204, 'delivered', null],
+  [299, 'delivered', null],
+  [300, 'failed', 'answered 300; redirects are not followed'],
+  [304, 'failed', 'answered 304; redirects are not followed'],
+  [400, 'failed', 'answered 400'],
+  [410, 'failed', 'answered 410'],
+  [429, 'failed', 'answered 429'],
+  [500, 'failed', 'answered 500'],
+  [599, 'failed', 'answered 599'],
+])('an answer of %i is %s', async ([status, outcome, error]) => {
+  const { url } = await webhookReceiver(() => status)
+  expect(await send(url)).toEqual({ outcome, status, error })
+})
+
+test.for([301, 302, 303, 307, 308])(
+  'X3 a %i to another port of this machine is not followed',
+  async (status) => {
+    const other = await webhookReceiver()
+    const { url } = await webhookReceiver((_received, res) => {
+      res.writeHead(status, { location: other.url }).end()
+      return undefined
+    })
+    expect(await send(url)).toEqual({
+      outcome: 'failed',
+      status,
+      error: `answered ${status}; redirects are not followed`,
+    })
+    expect(other.received).toEqual([])
+  },
+)
+
+test('X3 a name that changes between judging and connecting leads to what was judged', async () => {
+  const { port, received } = await webhookReceiver()
+  const answers: Address[][] = [
+    [{ address: '127.0.0.1', family: 4 }],
+    [{ address: '169.254.169.254', family: 4 }],
+  ]
+  let asked = 0
+  const resolve: Resolve = async () => answers[Math.min(asked++, 1)] ?? []
+  expect(await send(`http://rebinding.example:${port}/`, { resolve })).toMatchObject({ outcome: 'delivered' })
+  expect([asked, received[0]?.headers.host]).toEqual([1, `rebinding.example:${port}`])
+  expect(await send(`http://rebinding.example:${port}/`, { resolve })).toMatchObject({
+    outcome: 'refused',
+    status: null,
+  })
+  expect(received).toHaveLength(1)
+})
+
+test('a receiver that listens on one of the addresses of its name is found', async () => {
+  const { port } = await webhookReceiver()
+  const resolve: Resolve = async () => [
+    { address: '::1', family: 6 },
+    { address: '127.0.0.1', family: 4 },
+  ]
+  expect(await send(`http://localhost:${port}/`, { resolve })).toMatchObject({ outcome: 'delivered' })
+})
+
+test('X3 a forbidden port is not even connected to', async () => {
+  const { url, port, received } = await webhookReceiver()
+  expect(await send(url, { forbidden: [port] })).toMatchObject({ outcome: 'refused', status: null })
+  expect(received).toEqual([])
+})
+
+test('no proxy of the environment is used', async () => {
+  const proxy = await webhookReceiver()
+  const { url, received } = await webhookReceiver()
+  const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY', 'NODE_USE_ENV_PROXY']
+  const before = names.map((name) => process.env[name])
+  for (const name of names)
+    process.env[name] = name.startsWith('NODE') ? '1' : `http://127.0.0.1:${proxy.port}`
+  onTestFinished(() => {
+    for (const [index, name] of names.entries()) {
+      if (before[index] === undefined) delete process.env[name]
+      else process.env[name] = before[index]
+    }
+  })
+  expect(await send(url)).toMatchObject({ outcome: 'delivered' })
+  expect([proxy.received.length, received.length]).toEqual([0, 1])
+})
+
+test('a receiver that is not there refuses the connection', async () => {
+  const server = createServer()
+  const port = await listen(server)
+  await new Promise((resolve) => server.close(resolve))
+  expect(await send(`http://127.0.0.1:${port}/`)).toEqual({
+    outcome: 'failed',
+    status: null,
+    error: 'connection refused',
+  })
+})
+
+test('a name without an address is a failed attempt', async () => {
+  const resolve: Resolve = async () => {
+    throw Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' })
+  }
+  expect(await send('http://nowhere.example/', { resolve })).toEqual({
+    outcome: 'failed',
+    status: null,
+    error: 'the name has no address',
+  })
+})
+
+test.for<[string, string, 'end' | 'reset' | 'hold', Partial<AttemptResult>]>([
+  ['that closes without a word', '', 'end', { status: null, error: 'the connection was reset' }],
+  ['that resets', '', 'reset', { status: null, error: 'the connection was reset' }],
+  [
+    'that does not speak HTTP',
+    'SSH-2.0-x\r\n',
+    'hold',
+    { status: null, error: expect.stringMatching(/^the answer is not HTTP/) },
+  ],
+  [
+    'whose answer is too short',
+    'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc',
+    'end',
+    { status: 200, error: expect.stringMatching(/./) },
+  ],
+  [
+    'whose answer breaks off',
+    'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc',
+    'reset',
+    { status: 200, error: expect.stringMatching(/./) },
+  ],
+  [
+    'that switches protocols',
+    'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n',
+    'hold',
+    { status: null },
+  ],
+])('a receiver %s makes a failed attempt', async ([, bytes, then, expected]) => {
+  const outcome = await send(await speaking(bytes, then))
+  expect(outcome).toMatchObject({ outcome: 'failed', ...expected })
+  expect(outcome.error).not.toBe(null)
+})
+
+test('an answer is read to 64 KiB and cut there, and counts all the same', async () => {
+  let written = 0
+  const closed: Promise<void>[] = []
+  const { url } = await webhookReceiver((_received, res) => {
+    const chunk = Buffer.alloc(16_384, 'x')
+    closed.push(new Promise((resolve) => res.on('close', resolve)))
+    res.on('error', () => {})
+    const write = (): void => {
+      while (!res.destroyed && res.write(chunk)) written += chunk.length
+    }
+    res.on('drain', write)
+    write()
+    return undefined
+  })
+  expect(await send(url)).toEqual({ outcome: 'delivered', status: 200, error: null })
+  await Promise.all(closed)
+  // What the buffers of two sockets hold may be on its way; an answer without end is not.
+  expect(written).toBeLessThan(32 * 1024 * 1024)
+})
+
+test.for([65_535, 65_536, 65_537])('an answer of %i bytes that never ends', async (bytes) => {
+  const { url } = await webhookReceiver((_received, res) => {
+    res.writeHead(200).write(Buffer.alloc(bytes, 'x'))
+    return undefined
+  })
+  const [timeout, expected] =
+    bytes > 65_536
+      ? [60_000, { outcome: 'delivered', status: 200, error: null }]
+      : // Long enough for the head to come on any machine.
+        [3_000, { outcome: 'timeout', status: 200, error: 'no end of the answer within 3s' }]
+  expect(await send(url, { timeout })).toEqual(expected)
+})
+
+test('a receiver has its time for the whole exchange, the look-up of its name included', async () => {
+  const closed: Promise<void>[] = []
+  const { url } = await webhookReceiver((_received, res) => {
+    closed.push(new Promise((resolve) => res.on('close', resolve)))
+    return undefined
+  })
+  const none = { outcome: 'timeout', status: null, error: 'no answer within 60ms' }
+  expect(await send(url, { timeout: 60 })).toEqual(none)
+  expect(await send('http://slow.example/', { timeout: 60, resolve: () => new Promise(() => {}) })).toEqual(
+    none,
+  )
+  await Promise.all(closed)
+  expect(closed).toHaveLength(1)
+})
+
+test('a request that is cut off ends at once', async () => {
+  const { url, arrived } = await webhookReceiver(() => undefined)
+  const abort = new AbortController()
+  const outcome = send(url, { signal: abort.signal })
+  await arrived(1)
+  abort.abort()
+  expect(await outcome).toMatchObject({ outcome: 'failed', status: null })
+  abort.abort()
+  expect(await send(url, { signal: abort.signal })).toMatchObject({ outcome: 'failed', status: null })
+})
+
+test('a receiver at an https URL is spoken to in TLS', async () => {
+  let first: number | undefined
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', (chunk) => {
+      first = chunk[0]
+      socket.end('HTTP/1.1 200 OK\r\n\r\n')
+    })
+  })
+  const outcome = await send(`https://127.0.0.1:${await listen(server)}/`)
+  expect(outcome).toMatchObject({ outcome: 'failed', status: null, error: expect.stringMatching(/./) })
+  // The record type of a TLS handshake.
+  expect(first).toBe(22)
+})

@@ -1,0 +1,143 @@
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import type { LookupFunction } from 'node:net'
+import { formatDuration } from '../../core/time/instant.ts'
+import type { AttemptResult } from '../../core/webhooks/delivery.ts'
+import { later } from '../realtime.ts'
+import type { WebhookRequest } from './message.ts'
+import type { Targets, WebhookTarget } from './targets.ts'
+
+/** How long an attempt may take, and what ends it before. */
+export interface Bounds {
+  /** Real milliseconds, from the look-up of the name to the end of the response. */
+  readonly timeout: number
+  readonly signal: AbortSignal
+}
+
+/** Makes one attempt. Never rejects: whatever goes wrong is an outcome. */
+export type Send = (message: WebhookRequest, bounds: Bounds) => Promise<AttemptResult>
+
+/** Bytes of a response that are read; the rest is cut off unread. */
+const MAX_READ = 65_536
+
+/** Sends webhooks over HTTP, without following redirects and without a proxy, to targets that are allowed. */
+export function sender(targets: Targets): Send {
+  return async (message, { timeout, signal }) => {
+    const deadline = new AbortController()
+    const cancel = later(timeout, () => deadline.abort())
+    const either = AbortSignal.any([signal, deadline.signal])
+    try {
+      const target = await unlessAborted(targets.judge(message.url), either)
+      if ('refused' in target) return { outcome: 'refused', status: null, error: target.refused }
+      const answer = await exchange(target, message, either)
+      return judged(answer, deadline.signal.aborted ? timeout : undefined)
+    } catch (error) {
+      return judged({ status: null, error: inWords(error) }, deadline.signal.aborted ? timeout : undefined)
+    } finally {
+      cancel()
+    }
+  }
+}
+
+/** What came back. The error is null when the response is whole, or as much of it as is read. */
+interface Answer {
+  readonly status: number | null
+  readonly error: string | null
+}
+
+function judged({ status, error }: Answer, timedOut: number | undefined): AttemptResult {
+  if (error !== null && timedOut !== undefined) {
+    const what = status === null ? 'no answer' : 'no end of the answer'
+    return { outcome: 'timeout', status, error: `${what} within ${formatDuration(timedOut)}` }
+  }
+  if (error !== null || status === null) return { outcome: 'failed', status, error: error ?? 'no answer' }
+  if (status >= 200 && status < 300) return { outcome: 'delivered', status, error: null }
+  const redirect = status >= 300 && status < 400 ? '; redirects are not followed' : ''
+  return { outcome: 'failed', status, error: `answered ${status}${redirect}` }
+}
+
+/** One request and its response. Resolves with what there is when it breaks off. */
+function exchange(
+  target: WebhookTarget,
+  { headers, body }: WebhookRequest,
+  signal: AbortSignal,
+): Promise<Answer> {
+  return new Promise((resolve) => {
+    let status: number | null = null
+    // The first of these calls counts: a connection that breaks is told of more than once.
+    const end = (error: string | null): void => resolve({ status, error })
+    const { url, host, port } = target
+    const options: RequestOptions = {
+      method: 'POST',
+      host,
+      port,
+      path: url.pathname + url.search,
+      headers: { ...headers },
+      // A connection of its own, closed afterwards; and no agent that could know a proxy.
+      agent: false,
+      lookup: lookupOf(target),
+      signal,
+    }
+    const request = url.protocol === 'https:' ? httpsRequest(options) : httpRequest(options)
+    request.on('response', (answer) => {
+      status = answer.statusCode ?? null
+      read(answer, end, () => request.destroy())
+    })
+    request.on('error', (error) => end(inWords(error)))
+    request.on('close', () => end('the connection was closed without an answer'))
+    request.end(body)
+  })
+}
+
+function read(answer: IncomingMessage, end: (error: string | null) => void, cut: () => void): void {
+  let bytes = 0
+  answer.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes <= MAX_READ) return
+    end(null)
+    cut()
+  })
+  answer.on('end', () => end(null))
+  answer.on('error', (error) => end(inWords(error)))
+  answer.on('close', () => end('the answer broke off'))
+}
+
+// The resolver is not asked again: what was judged is what is connected to. Not called for addresses, which are themselves.
+function lookupOf({ addresses }: WebhookTarget): LookupFunction {
+  return (_name, { all }, callback) => {
+    const [first] = addresses
+    if (all === true) callback(null, [...addresses])
+    else callback(null, first?.address ?? '', first?.family)
+  }
+}
+
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(new Error('the attempt was cut off'))
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'connection refused'],
+  ['ECONNRESET', 'the connection was reset'],
+  ['EPIPE', 'the connection was closed while the request was being sent'],
+  ['ETIMEDOUT', 'the connection timed out'],
+  ['EHOSTUNREACH', 'the host cannot be reached'],
+  ['ENETUNREACH', 'the network cannot be reached'],
+  ['EADDRNOTAVAIL', 'the address cannot be reached from here'],
+  ['ENOTFOUND', 'the name has no address'],
+  ['EAI_AGAIN', 'the name cannot be looked up at present'],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', 'the certificate is self-signed; use http on this machine'],
+])
+
+/** An error of a connection in words that fit into a sentence. */
+function inWords(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  // Some errors of the platform have numbers there.
+  const code = String((error as NodeJS.ErrnoException).code ?? '')
+  if (code.startsWith('HPE_')) return `the answer is not HTTP (${code})`
+  return WORDS.get(code) ?? (error.message || code || error.name).slice(0, 300)
+}

@@ -1,0 +1,184 @@
+import { expect, test } from 'vitest'
+import {
+  heldSend,
+  type OutboxEmulator,
+  outboxEmulator,
+  promptSend,
+  ticks,
+} from '../../../test/support/webhook-sandbox.ts'
+import { Refusal } from '../../core/errors.ts'
+import { change } from '../../core/sandboxes/change.ts'
+import type { Delivery } from '../../core/webhooks/records.ts'
+
+function statuses(emulator: OutboxEmulator): string[] {
+  return emulator.deliveries().map(({ status }) => status)
+}
+
+function attemptsOf({ attempts }: Delivery) {
+  return attempts.map(({ attempt, outcome, status }) => [attempt, outcome, status])
+}
+
+/** Calls that wait for their time, to be made by the test. */
+function planner() {
+  const planned: (() => void)[] = []
+  const later = (_ms: number, call: () => void) => {
+    planned.push(call)
+    return () => {}
+  }
+  return { planned, later }
+}
+
+test('an attempt of an earlier process is given up and made again, visibly', async () => {
+  const emulator = await outboxEmulator()
+  const first = heldSend()
+  const sender = emulator.sender(first)
+  const [{ id } = { id: '' }] = emulator.tell({ n: 1 })
+  await ticks()
+  sender.stop()
+  expect(first.held[0]?.signal.aborted).toBe(true)
+  expect([emulator.delivery(id).status, sender.isIdle]).toEqual(['sending', true])
+  first.held[0]?.answer(200)
+  await ticks()
+  expect(emulator.delivery(id).status).toBe('sending')
+
+  const second = promptSend(200)
+  await emulator.sender(second).whenIdle()
+  expect(attemptsOf(emulator.delivery(id))).toEqual([
+    [1, 'interrupted', null],
+    [2, 'delivered', 200],
+  ])
+  expect(second.sent[0]?.headers).toMatchObject({
+    'X-Emulator-Delivery': id,
+    'X-Emulator-Delivery-Attempt': '2',
+  })
+  expect(second.sent[0]?.body.toString()).toBe('{"n":1}')
+})
+
+test("a sandbox that is replaced takes its deliveries along; what comes back for them afterwards is nobody's", async () => {
+  const emulator = await outboxEmulator()
+  const { send, held } = heldSend()
+  const sender = emulator.sender({ send })
+  emulator.tell({ n: 1 })
+  await ticks()
+  const saved = emulator.sandbox.capture()
+  emulator.tell({ n: 2 })
+  await ticks()
+  emulator.reset()
+  expect(held.map(({ signal }) => signal.aborted)).toEqual([true, true])
+  for (const request of held) request.answer(200)
+  await sender.whenIdle()
+  expect([emulator.deliveries(), emulator.happened]).toEqual([[], []])
+
+  emulator.sandbox.replaceWith(saved)
+  await ticks()
+  expect(held).toHaveLength(3)
+  held[2]?.answer(200)
+  await sender.whenIdle()
+  expect(emulator.deliveries().map(attemptsOf)).toEqual([
+    [
+      [1, 'interrupted', null],
+      [2, 'delivered', 200],
+    ],
+  ])
+})
+
+test('an outcome is dropped when its record was changed by hand meanwhile', async () => {
+  const emulator = await outboxEmulator()
+  const { send, held } = heldSend()
+  const sender = emulator.sender({ send })
+  const [kept, deleted] = [emulator.tell({ n: 1 })[0], emulator.tell({ n: 2 })[0]]
+  await ticks()
+  change(emulator.sandbox, ({ tx }) => {
+    const attempts = [
+      { attempt: 1, at: '2026-03-01T12:00:00.000Z', outcome: 'timeout', status: null, error: 'x' },
+    ]
+    tx.put('webhook_deliveries', { ...kept, status: 'failed', attempts } as Delivery)
+    tx.delete('webhook_deliveries', deleted?.id ?? '')
+  })
+  for (const request of held) request.answer(200)
+  await sender.whenIdle()
+  expect(statuses(emulator)).toEqual(['failed'])
+  expect(emulator.happened).toEqual([])
+})
+
+test('while nothing can be written nothing is sent, anyone who waits is told, and later it goes on by itself', async () => {
+  const emulator = await outboxEmulator()
+  const { send, sent } = promptSend(200)
+  const { planned, later } = planner()
+  const sender = emulator.sender({ send, later })
+  await sender.whenIdle()
+  emulator.tell()
+  const full = new Refusal('storage_unavailable', { detail: 'no space' })
+  let isFull = true
+  emulator.sandbox.store.journal = {
+    append: () => {
+      if (isFull) throw full
+    },
+    durable: () => undefined,
+  }
+  await expect(sender.whenIdle()).rejects.toBe(full)
+  expect([sent, emulator.defects, statuses(emulator), sender.isIdle]).toEqual([
+    [],
+    [full],
+    ['pending'],
+    false,
+  ])
+  planned.shift()?.()
+  await ticks()
+  expect(sent).toEqual([])
+  isFull = false
+  planned.shift()?.()
+  await sender.whenIdle()
+  expect([sent.length, statuses(emulator)]).toEqual([1, ['delivered']])
+})
+
+test('an outcome that cannot be written is written later, and only once', async () => {
+  const emulator = await outboxEmulator()
+  const { send, held } = heldSend()
+  const { planned, later } = planner()
+  const sender = emulator.sender({ send, later })
+  emulator.tell()
+  await ticks()
+  let isFull = true
+  emulator.sandbox.store.journal = {
+    append: () => {
+      if (isFull) throw new Error('no space')
+    },
+    durable: () => undefined,
+  }
+  held[0]?.answer(200)
+  await ticks()
+  expect(statuses(emulator)).toEqual(['sending'])
+  isFull = false
+  planned.shift()?.()
+  await sender.whenIdle()
+  expect([statuses(emulator), held.length, emulator.happened.length]).toEqual([['delivered'], 1, 1])
+})
+
+test('nothing is sent before what it tells of survives what the disk promises', async () => {
+  const emulator = await outboxEmulator()
+  let survives: () => void = () => {}
+  emulator.sandbox.store.journal = {
+    append: () => {},
+    durable: () => new Promise((resolve) => (survives = resolve)),
+  }
+  const { send, sent } = promptSend(200)
+  const sender = emulator.sender({ send })
+  emulator.tell()
+  await ticks()
+  expect(sent).toEqual([])
+  survives()
+  await sender.whenIdle()
+  expect(sent).toHaveLength(1)
+})
+
+test('anyone who waits when the sender stops is let go', async () => {
+  const emulator = await outboxEmulator()
+  const sender = emulator.sender(heldSend())
+  emulator.tell()
+  const settled = sender.whenIdle()
+  sender.stop()
+  await settled
+  emulator.tell()
+  expect(sender.isIdle).toBe(true)
+})

@@ -1,0 +1,125 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  type HeldRequest,
+  heldSend,
+  type OutboxEmulator,
+  outboxEmulator,
+  outcomeOf,
+  ticks,
+} from '../../../test/support/webhook-sandbox.ts'
+import { change } from '../../core/sandboxes/change.ts'
+import { runDueEvents } from '../../core/time/run-events.ts'
+import type { AttemptResult } from '../../core/webhooks/delivery.ts'
+import type { Send } from './send.ts'
+import { Slots } from './sender.ts'
+
+const step = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('tell' as const) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('answer' as const),
+      which: fc.nat(30),
+      status: fc.constantFrom(200, 204, 302, 500),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('advance' as const),
+      ms: fc.constantFrom(0, 1_000, 5_000, 60_000),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('redeliver' as const), which: fc.nat(30) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
+)
+
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
+
+test('whatever happens, every attempt has one outcome, and a delivery ends as its last attempt did', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps: readonly Step[]) => {
+      const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['1s', '0s', '5s'] } })
+      const slots = new Slots(3)
+      const { send, held } = heldSend()
+      const open = new Set<HeldRequest>()
+      let most = 0
+      const counted: Send = async (message, bounds) => {
+        const outcome = send(message, bounds)
+        const request = held.at(-1) as HeldRequest
+        open.add(request)
+        most = Math.max(most, open.size)
+        bounds.signal.addEventListener('abort', () => request.answer(500))
+        return outcome.finally(() => open.delete(request))
+      }
+      let sender = emulator.sender({ send: counted, slots })
+      for (const each of steps) {
+        const known = emulator.deliveries()
+        if (each.do === 'tell') emulator.tell({ n: known.length })
+        if (each.do === 'answer') [...open][each.which % Math.max(1, open.size)]?.answer(each.status)
+        if (each.do === 'redeliver') redeliverOne(emulator, each.which)
+        if (each.do === 'advance') emulator.sandbox.clock.moveTo(emulator.sandbox.clock.now + each.ms)
+        if (each.do === 'advance') runDueEvents(emulator.sandbox)
+        if (each.do === 'restart') {
+          sender.stop()
+          sender = emulator.sender({ send: counted, slots })
+        }
+        await ticks()
+      }
+      while (!sender.isIdle) {
+        for (const request of open) request.answer(200)
+        await ticks()
+      }
+      expect(most).toBeLessThanOrEqual(3)
+      for (const delivery of emulator.deliveries()) {
+        expect(['delivered', 'failed', 'waiting']).toContain(delivery.status)
+        expect(delivery.attempts.map(({ attempt }) => attempt)).toEqual(
+          delivery.attempts.map((_, n) => n + 1),
+        )
+        const outcomes = delivery.attempts.map(({ outcome }) => outcome)
+        expect(outcomes).not.toContain(null)
+        expect(outcomes.at(-1)).toBe(delivery.status === 'delivered' ? 'delivered' : 'failed')
+        expect(delivery.body).toEqual({ n: emulator.deliveries().indexOf(delivery) })
+        const told = emulator.happened.filter(({ ref, webhook }) => webhook && ref.endsWith(delivery.id))
+        expect(told.map(({ webhook }) => webhook?.attempt)).toEqual(
+          delivery.attempts.filter(({ outcome }) => outcome !== 'interrupted').map(({ attempt }) => attempt),
+        )
+      }
+      sender.stop()
+    }),
+    { numRuns: 60 },
+  )
+})
+
+function redeliverOne(emulator: OutboxEmulator, which: number): void {
+  const ended = emulator.deliveries().filter(({ status }) => status === 'delivered' || status === 'failed')
+  const chosen = ended[which % Math.max(1, ended.length)]
+  const control = emulator.sandbox.service.resources[0]?.controls?.find(({ name }) => name === 'redeliver')
+  if (chosen === undefined || control === undefined) return
+  change(emulator.sandbox, (scope) => control.handle(scope, { params: { id: chosen.id }, body: {} }))
+}
+
+test('the order of answers changes nothing in the sandbox', async () => {
+  const run = async (order: readonly number[]) => {
+    const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['1s'] } })
+    const { send, held } = heldSend()
+    const sender = emulator.sender({ send })
+    for (let n = 0; n < 8; n++) emulator.tell({ n })
+    await ticks()
+    const answers: AttemptResult[] = held.map((_, n) => outcomeOf(n % 3 === 0 ? 500 : 200))
+    for (const n of order) {
+      held[n]?.end(answers[n] as AttemptResult)
+      await ticks()
+    }
+    await sender.whenIdle()
+    return emulator.sandbox.document()
+  }
+  const straight = await run([0, 1, 2, 3, 4, 5, 6, 7])
+  await fc.assert(
+    fc.asyncProperty(fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6, 7], { minLength: 8 }), async (order) => {
+      expect(await run(order)).toEqual(straight)
+    }),
+    { numRuns: 25 },
+  )
+})

@@ -1,0 +1,244 @@
+import { expect, test } from 'vitest'
+import {
+  type HeldRequest,
+  heldSend,
+  type OutboxEmulator,
+  outboxEmulator,
+  outcomeOf,
+  promptSend,
+  START,
+  subscription,
+  ticks,
+} from '../../../test/support/webhook-sandbox.ts'
+import { change } from '../../core/sandboxes/change.ts'
+import type { Delivery } from '../../core/webhooks/records.ts'
+import type { Send } from './send.ts'
+import { Slots } from './sender.ts'
+
+function statuses(emulator: OutboxEmulator): string[] {
+  return emulator.deliveries().map(({ status }) => status)
+}
+
+function attemptsOf({ attempts }: Delivery) {
+  return attempts.map(({ attempt, outcome, status }) => [attempt, outcome, status])
+}
+
+function idOf({ message }: HeldRequest): string {
+  return message.headers['X-Emulator-Delivery'] ?? ''
+}
+
+test('what is published is sent, and its outcome noted and told', async () => {
+  const emulator = await outboxEmulator()
+  const { send, sent } = promptSend(200)
+  const sender = emulator.sender({ send })
+  expect(sender.isIdle).toBe(false)
+  await sender.whenIdle()
+  const [{ id } = { id: '' }] = emulator.tell({ n: 1 })
+  expect(sender.isIdle).toBe(false)
+  await sender.whenIdle()
+  expect(sender.isIdle).toBe(true)
+  expect(sent.map(({ body }) => body.toString())).toEqual(['{"n":1}'])
+  expect(emulator.delivery(id)).toMatchObject({
+    status: 'delivered',
+    attempts: [
+      { attempt: 1, at: '2026-03-01T12:00:00.000Z', outcome: 'delivered', status: 200, error: null },
+    ],
+  })
+  expect(emulator.happened).toEqual([
+    {
+      at: '2026-03-01T12:00:00.000Z',
+      kind: 'webhook.delivered',
+      ref: `webhook_deliveries/${id}`,
+      description: 'Attempt 1 to deliver thing.made to http://127.0.0.1:9000/hook succeeded.',
+      from: 'sending',
+      to: 'delivered',
+      caused_by: 'control',
+      webhook: { url: 'http://127.0.0.1:9000/hook', attempt: 1, status: 200, ms: 0 },
+    },
+  ])
+})
+
+test('the attempt is a record before the request leaves', async () => {
+  const emulator = await outboxEmulator()
+  const seen: unknown[] = []
+  const send: Send = async ({ headers }) => {
+    seen.push(emulator.delivery(headers['X-Emulator-Delivery'] ?? ''))
+    return outcomeOf(200)
+  }
+  const sender = emulator.sender({ send })
+  emulator.tell()
+  await sender.whenIdle()
+  expect(seen).toMatchObject([{ status: 'sending', attempts: [{ attempt: 1, outcome: null }] }])
+})
+
+test('a failed attempt says why and when the next follows; time brings it', async () => {
+  const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['10s', '1m'] } })
+  const sender = emulator.sender({ send: promptSend(503, 503, 200).send })
+  const [{ id } = { id: '' }] = emulator.tell()
+  await sender.whenIdle()
+  expect(emulator.delivery(id).status).toBe('waiting')
+  await emulator.advance(9_999)
+  expect(emulator.delivery(id).attempts).toHaveLength(1)
+  await emulator.advance(60_001)
+  expect(attemptsOf(emulator.delivery(id))).toEqual([
+    [1, 'failed', 503],
+    [2, 'failed', 503],
+    [3, 'delivered', 200],
+  ])
+  expect(emulator.happened.map(({ at, kind, to }) => [Date.parse(at) - START, kind, to])).toEqual([
+    [0, 'webhook.failed', 'waiting'],
+    [10_000, 'webhook.retry', 'pending'],
+    [10_000, 'webhook.failed', 'waiting'],
+    [70_000, 'webhook.retry', 'pending'],
+    [70_000, 'webhook.delivered', 'delivered'],
+  ])
+  expect(emulator.happened[0]?.description).toBe(
+    'Attempt 1 to deliver thing.made to http://127.0.0.1:9000/hook failed: answered 503. The next one follows at 2026-03-01T12:00:10.000Z.',
+  )
+})
+
+test('at most 20 requests are under way at once, across sandboxes', async () => {
+  const [first, second] = [await outboxEmulator(), await outboxEmulator()]
+  const slots = new Slots()
+  const { send, held } = heldSend()
+  const senders = [first, second].map((emulator) => emulator.sender({ send, slots }))
+  for (let n = 0; n < 30; n++) for (const emulator of [first, second]) emulator.tell({ n })
+  await ticks()
+  expect(held).toHaveLength(20)
+  for (let answered = 0; answered < 60; answered++) {
+    held[answered]?.answer(200)
+    await ticks()
+    expect(held.length - answered - 1).toBe(Math.min(20, 60 - answered - 1))
+  }
+  await Promise.all(senders.map((sender) => sender.whenIdle()))
+  expect([...new Set([...statuses(first), ...statuses(second)])]).toEqual(['delivered'])
+})
+
+test('outcomes are noted in the order in which the attempts began, whatever the order of the answers', async () => {
+  const emulator = await outboxEmulator()
+  const { send, held } = heldSend()
+  const sender = emulator.sender({ send })
+  const ids = ['a', 'b', 'c'].flatMap((n) => emulator.tell({ n }).map(({ id }) => id))
+  await ticks()
+  expect(held.map(idOf)).toEqual(ids)
+  held[2]?.answer(200)
+  held[1]?.answer(500)
+  await ticks()
+  expect(statuses(emulator)).toEqual(['sending', 'sending', 'sending'])
+  held[0]?.answer(200)
+  await sender.whenIdle()
+  expect(statuses(emulator)).toEqual(['delivered', 'failed', 'delivered'])
+  expect(emulator.happened.map(({ ref }) => ref)).toEqual(ids.map((id) => `webhook_deliveries/${id}`))
+})
+
+test('one silent receiver holds up the outcomes of 20 attempts and no more requests of other sandboxes', async () => {
+  const [emulator, other] = [await outboxEmulator(), await outboxEmulator()]
+  const slots = new Slots(20)
+  const { send, held } = heldSend()
+  emulator.sender({ send, slots })
+  for (let n = 0; n < 40; n++) emulator.tell({ n })
+  await ticks()
+  for (const request of held.slice(1)) request.answer(200)
+  await ticks()
+  expect(held).toHaveLength(20)
+  const prompt = promptSend(200)
+  const sender = other.sender({ send: prompt.send, slots })
+  for (let n = 0; n < 19; n++) other.tell({ n })
+  await sender.whenIdle()
+  expect(prompt.sent).toHaveLength(19)
+  held[0]?.answer(200)
+  await ticks()
+  expect(held).toHaveLength(40)
+})
+
+test('a pending delivery that is deleted before its turn is not waited for', async () => {
+  const emulator = await outboxEmulator()
+  const slots = new Slots(1)
+  slots.take(() => {})
+  const { send, held } = heldSend()
+  const sender = emulator.sender({ send, slots })
+  const [{ id } = { id: '' }] = emulator.tell()
+  await ticks()
+  const settled = sender.whenIdle()
+  change(emulator.sandbox, ({ tx }) => tx.delete('webhook_deliveries', id))
+  await settled
+  expect(held).toEqual([])
+})
+
+test('what nobody subscribes to any more is refused, not sent', async () => {
+  const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['10s'] } })
+  const { send, sent } = promptSend(500)
+  const sender = emulator.sender({ send })
+  const [{ id } = { id: '' }] = emulator.tell()
+  await sender.whenIdle()
+  change(emulator.sandbox, ({ tx }) => tx.delete('webhooks', subscription.id))
+  await emulator.advance(10_000)
+  expect(sent).toHaveLength(1)
+  expect(emulator.delivery(id)).toMatchObject({
+    status: 'failed',
+    attempts: [
+      { outcome: 'failed' },
+      { outcome: 'refused', error: 'its subscription was removed before it was sent' },
+    ],
+  })
+})
+
+test('the secret of the subscription signs; one of the settings is found by its URL', async () => {
+  const fixed = { url: 'http://127.0.0.1:1/a', secret: 's' }
+  const emulator = await outboxEmulator({ webhooks: [], settings: { 'webhooks.subscriptions': [fixed] } })
+  const { send, sent } = promptSend(200)
+  const sender = emulator.sender({ send })
+  emulator.tell()
+  await sender.whenIdle()
+  expect(sent[0]?.headers['X-Emulator-Signature']).toMatch(/^[0-9a-f]{64}$/)
+})
+
+test('a way to send that fails by itself is our defect, and a failed attempt', async () => {
+  const emulator = await outboxEmulator()
+  const sender = emulator.sender({
+    send: () => {
+      throw new TypeError('oops')
+    },
+  })
+  emulator.tell()
+  await sender.whenIdle()
+  expect(emulator.deliveries()).toMatchObject([
+    { status: 'failed', attempts: [{ error: expect.stringContaining('its log has the cause') }] },
+  ])
+  expect(emulator.defects).toEqual([new TypeError('oops')])
+})
+
+test('while the clock runs, attempts and outcomes have the instants at which they are made', async () => {
+  let host = START
+  const settings = { 'webhooks.retry': ['10s'] }
+  const emulator = await outboxEmulator({ settings, host: () => host })
+  const { send, held } = heldSend()
+  const sender = emulator.sender({ send })
+  emulator.sandbox.setClock({ rate: 2 })
+  emulator.tell()
+  host += 1_000
+  await ticks()
+  host += 500
+  held[0]?.answer(500)
+  await sender.whenIdle()
+  expect(emulator.deliveries()).toMatchObject([
+    { retry_at: '2026-03-01T12:00:13.000Z', attempts: [{ at: '2026-03-01T12:00:02.000Z' }] },
+  ])
+  expect(emulator.happened).toMatchObject([{ at: '2026-03-01T12:00:03.000Z', webhook: { ms: 500 } }])
+})
+
+test('a sender that is woken in vain wakes the next', async () => {
+  const [first, second] = [await outboxEmulator(), await outboxEmulator()]
+  const slots = new Slots(1)
+  slots.take(() => {})
+  const { send, sent } = promptSend(200)
+  first.sender({ send, slots })
+  const sender = second.sender({ send, slots })
+  const [{ id } = { id: '' }] = first.tell()
+  second.tell()
+  await ticks()
+  change(first.sandbox, ({ tx }) => tx.delete('webhook_deliveries', id))
+  slots.give()
+  await sender.whenIdle()
+  expect(sent).toHaveLength(1)
+})

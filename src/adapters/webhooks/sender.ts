@@ -1,0 +1,336 @@
+import { refOf } from '../../core/operation.ts'
+import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
+import { parseDuration } from '../../core/time/instant.ts'
+import { runDueEvents } from '../../core/time/run-events.ts'
+import type { RanEvent } from '../../core/time/scheduler.ts'
+import type { PendingWork } from '../../core/time/turn.ts'
+import {
+  type AttemptResult,
+  beginAttempt,
+  endAttempt,
+  interrupt,
+  release,
+  subscriptionOf,
+} from '../../core/webhooks/delivery.ts'
+import { DueDeliveries } from '../../core/webhooks/queue.ts'
+import { type Delivery, deliveries } from '../../core/webhooks/records.ts'
+import { deliveryTimeout } from '../../core/webhooks/settings.ts'
+import { type Cancel, type Later, later as realLater } from '../realtime.ts'
+import { webhookRequest } from './message.ts'
+import type { Send } from './send.ts'
+
+/** How many attempts of one sandbox may be without a noted outcome: one slow receiver holds up the notes of so many others. */
+const LOOKAHEAD = 20
+
+/** Real milliseconds until writing is tried again after it has failed. */
+const RETRY = 1_000
+
+export interface WebhookSenderOptions {
+  readonly sandbox: Sandbox
+  readonly slots: Slots
+  readonly send: Send
+  /** Calls back after so many real milliseconds; for tests. */
+  readonly later?: Later
+}
+
+/** One attempt under way, or whose outcome waits for those before it. */
+interface Flight {
+  readonly id: string
+  readonly attempt: number
+  readonly abort: AbortController
+  outcome?: AttemptResult & { readonly ms: number }
+}
+
+interface Waiter {
+  readonly resolve: () => void
+  readonly reject: (reason: unknown) => void
+}
+
+/**
+ * Sends the webhooks of one sandbox. Each attempt is a record before its request leaves, and its outcome another transaction
+ * after it. Outcomes are noted in the order in which the attempts began, whatever the order of the responses: the same
+ * requests lead to the same sandbox.
+ */
+export class WebhookSender implements PendingWork {
+  readonly #sandbox: Sandbox
+  readonly #slots: Slots
+  readonly #send: Send
+  readonly #later: Later
+  readonly #due: DueDeliveries
+  #flights: Flight[] = []
+  #waiters: Waiter[] = []
+  #stops: (() => void)[] = []
+  /** False from the start, and after a sandbox was replaced, until attempts that nobody makes any more are given up. */
+  #resumed = false
+  #planned = false
+  #cancelRetry: Cancel = () => {}
+
+  constructor({ sandbox, slots, send, later = realLater }: WebhookSenderOptions) {
+    this.#sandbox = sandbox
+    this.#slots = slots
+    this.#send = send
+    this.#later = later
+    this.#due = new DueDeliveries(sandbox.store)
+  }
+
+  /** Takes up what is pending, and whatever will be. Attempts that were under way in an earlier process are made again. */
+  start(): void {
+    const { store } = this.#sandbox
+    this.#due.rebuild()
+    this.#stops = [
+      store.onCommit((commit) => {
+        this.#due.hear(commit)
+        if (this.#due.size > 0 || this.#waiters.length > 0) this.#plan()
+      }),
+      this.#sandbox.onReplaced(() => this.#startAnew()),
+      () => this.#cancelRetry(),
+      () => this.#slots.forget(this.#plan),
+    ]
+    this.#plan()
+  }
+
+  /** Cuts off what is under way; it is made again by the process that continues with the sandbox. */
+  stop(): void {
+    for (const stop of this.#stops) stop()
+    this.#stops = []
+    this.#drop()
+    this.#answerWaiters()
+  }
+
+  get isIdle(): boolean {
+    if (!this.#isRunning) return true
+    return this.#resumed && this.#due.size === 0 && this.#flights.length === 0
+  }
+
+  get isRequesting(): boolean {
+    return this.#flights.length > 0
+  }
+
+  /** Resolves when {@link isIdle} is true. Rejects with the reason when the sandbox cannot be written. */
+  whenIdle(): Promise<void> {
+    if (this.isIdle) return Promise.resolve()
+    return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }))
+  }
+
+  get #isRunning(): boolean {
+    return this.#stops.length > 0
+  }
+
+  // Never in the middle of another transaction: the work is done when the present call stack is at its end.
+  readonly #plan = (): void => {
+    if (this.#planned) return
+    this.#planned = true
+    queueMicrotask(() => {
+      this.#planned = false
+      if (this.#isRunning) this.#work()
+    })
+  }
+
+  #work(): void {
+    this.#cancelRetry()
+    try {
+      // A clock that stands still has nothing to catch up with: anyone who moves it runs what is due.
+      if (this.#sandbox.clock.rate > 0) runDueEvents(this.#sandbox)
+      if (!this.#resumed) this.#resume()
+      for (const dropped of this.#due.takeDropped()) this.#sandbox.reportEvent(dropEvent(dropped))
+      this.#concludeInOrder()
+      this.#beginInOrder()
+    } catch (error) {
+      this.#sandbox.options.onDefect(error)
+      this.#cancelRetry = this.#later(RETRY, this.#plan)
+      for (const { reject } of this.#waiters.splice(0)) reject(error)
+    }
+    this.#slots.pass()
+    if (this.isIdle) this.#answerWaiters()
+  }
+
+  #resume(): void {
+    const scope = this.#sandbox.scope('resume')
+    for (const delivery of scope.tx.in(deliveries).filter(({ status }) => status === 'sending')) {
+      interrupt(scope, delivery)
+    }
+    this.#sandbox.commit(scope)
+    this.#resumed = true
+  }
+
+  #concludeInOrder(): void {
+    for (;;) {
+      const [first] = this.#flights
+      if (first?.outcome === undefined) return
+      this.#conclude(first, first.outcome)
+      this.#flights.shift()
+    }
+  }
+
+  #conclude({ id, attempt }: Flight, outcome: NonNullable<Flight['outcome']>): void {
+    const scope = this.#sandbox.scope(`${deliveries.name}/${id}`)
+    const delivery = endAttempt(scope, id, attempt, outcome)
+    if (delivery === undefined) return
+    for (const held of this.#due.heldFor(delivery)) release(scope, held)
+    this.#sandbox.commit(scope)
+    this.#sandbox.reportEvent(attemptEvent(delivery, { ...outcome, at: scope.at }))
+  }
+
+  #beginInOrder(): void {
+    while (this.#flights.length < LOOKAHEAD) {
+      const delivery = this.#due.next()
+      if (delivery === undefined || !this.#slots.take(this.#plan)) return
+      try {
+        this.#begin(delivery)
+      } catch (error) {
+        this.#slots.give()
+        throw error
+      }
+    }
+  }
+
+  #begin(pending: Delivery): void {
+    const scope = this.#sandbox.scope(refOf(deliveries, pending))
+    const delivery = beginAttempt(scope, pending)
+    const subscription = subscriptionOf(scope, delivery)
+    this.#sandbox.commit(scope)
+    const flight: Flight = {
+      id: delivery.id,
+      attempt: delivery.attempts.length,
+      abort: new AbortController(),
+    }
+    this.#flights.push(flight)
+    void this.#fly(flight, () =>
+      subscription === undefined ? UNSUBSCRIBED : this.#attempt(flight, delivery, subscription.secret),
+    )
+  }
+
+  async #fly(flight: Flight, attempt: () => Promise<AttemptResult> | AttemptResult): Promise<void> {
+    const { clock } = this.#sandbox
+    const began = clock.elapsed
+    const outcome = await Promise.resolve()
+      .then(attempt)
+      .catch((error) => this.#defect(error))
+    flight.outcome = { ...outcome, ms: Math.max(0, Math.round(clock.elapsed - began)) }
+    this.#slots.give()
+    this.#plan()
+  }
+
+  async #attempt({ abort }: Flight, delivery: Delivery, secret: string | null): Promise<AttemptResult> {
+    const { settings, store } = this.#sandbox
+    const message = webhookRequest(delivery, secret, settings)
+    const timeout = delivery.faults?.timeout_ms ?? parseDuration(settings.get(deliveryTimeout)) ?? 0
+    // No receiver hears of what a power cut may still undo.
+    await store.journal?.durable()
+    return this.#send(message, { timeout, signal: abort.signal })
+  }
+
+  #defect(error: unknown): AttemptResult {
+    this.#sandbox.options.onDefect(error)
+    return { outcome: 'failed', status: null, error: 'the emulator failed to send it; its log has the cause' }
+  }
+
+  // The attempts of the sandbox that is gone are cut off, and their outcomes are nobody's.
+  #startAnew(): void {
+    this.#drop()
+    this.#resumed = false
+    this.#due.rebuild()
+    this.#plan()
+  }
+
+  #drop(): void {
+    for (const { abort } of this.#flights.splice(0)) abort.abort()
+  }
+
+  #answerWaiters(): void {
+    for (const { resolve } of this.#waiters.splice(0)) resolve()
+  }
+}
+
+const UNSUBSCRIBED: AttemptResult = {
+  outcome: 'refused',
+  status: null,
+  error: 'its subscription was removed before it was sent',
+}
+
+/** How an attempt ended, and how long that took. */
+interface Ended extends AttemptResult {
+  /** Virtual instant. */
+  readonly at: string
+  /** Real milliseconds. */
+  readonly ms: number
+}
+
+/** What the result of an advance says of the latest attempt of a delivery. */
+function attemptEvent(delivery: Delivery, { at, ms, ...outcome }: Ended): RanEvent {
+  const { url, attempts, status: to, caused_by } = delivery
+  return {
+    at,
+    kind: outcome.outcome === 'delivered' ? 'webhook.delivered' : 'webhook.failed',
+    ref: refOf(deliveries, delivery),
+    description: sentence(delivery, outcome),
+    from: 'sending',
+    to,
+    caused_by,
+    webhook: { url, attempt: attempts.length, status: outcome.status, ms },
+  }
+}
+
+/** What the result of an advance says of a delivery that a fault has dropped: there will be no attempt. */
+function dropEvent(delivery: Delivery): RanEvent {
+  const { type, url, status: to, faults, created_at: at, caused_by } = delivery
+  const rules = (faults?.rules ?? []).join(', ')
+  const description = `${type} to ${url} was dropped by ${rules}: it is never sent.`
+  return {
+    at,
+    kind: 'webhook.dropped',
+    ref: refOf(deliveries, delivery),
+    description,
+    from: 'pending',
+    to,
+    caused_by,
+  }
+}
+
+function sentence({ type, url, attempts, status, retry_at }: Delivery, { error }: AttemptResult): string {
+  const attempt = `Attempt ${attempts.length} to deliver ${type} to ${url}`
+  if (error === null) return `${attempt} succeeded.`
+  const next = status === 'waiting' && retry_at !== null ? ` The next one follows at ${retry_at}.` : ''
+  return `${attempt} failed: ${error}.${next}`
+}
+
+/** How many requests of one process may be under way at the same time, shared by the senders of all its sandboxes. */
+export class Slots {
+  #free: number
+  /** Those who found none free, in order. */
+  readonly #waiting = new Set<() => void>()
+
+  constructor(count = 20) {
+    this.#free = count
+  }
+
+  /** Takes a slot, or has `wake` called, once, when one is free again; it takes part anew then. */
+  take(wake: () => void): boolean {
+    if (this.#free === 0) {
+      this.#waiting.add(wake)
+      return false
+    }
+    this.#free -= 1
+    return true
+  }
+
+  give(): void {
+    this.#free += 1
+    this.pass()
+  }
+
+  /** Wakes the next one who waits. To be called, too, after being woken, if the slot is not used. */
+  pass(): void {
+    if (this.#free === 0) return
+    const [first] = this.#waiting
+    if (first === undefined) return
+    this.#waiting.delete(first)
+    first()
+  }
+
+  /** Removes one that waits. */
+  forget(wake: () => void): void {
+    this.#waiting.delete(wake)
+    this.pass()
+  }
+}

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { webhookReceiver } from '../../../test/support/webhook-receiver.ts'
+import { outboxEmulator } from '../../../test/support/webhook-sandbox.ts'
+import { WebhookSenders } from './senders.ts'
+
+async function emulatorFor(url: string) {
+  return outboxEmulator({ webhooks: [{ id: 'hook', url, created_at: '2026-01-01T00:00:00.000Z' }] })
+}
+
+test('nothing is sent before the emulator answers, and then everything, over real connections', async () => {
+  const { url, received } = await webhookReceiver()
+  const [early, late] = [await emulatorFor(url), await emulatorFor(url)]
+  const senders = new WebhookSenders({ targets: [], forbiddenPorts: () => [] })
+  const stops = [senders.attach(early.sandbox)]
+  early.tell({ n: 1 })
+  await early.advance(1_000)
+  expect([received, early.deliveries()[0]?.status]).toEqual([[], 'pending'])
+  senders.open()
+  stops.push(senders.attach(late.sandbox))
+  late.tell({ n: 2 })
+  await Promise.all([early.advance(0), late.advance(0)])
+  expect(received.map(({ body }) => body.n).sort()).toEqual([1, 2])
+  for (const stop of stops) stop()
+  early.tell({ n: 3 })
+  await early.advance(1_000)
+  expect(received).toHaveLength(2)
+})
+
+test('a sandbox whose sender has stopped before the start is left alone', async () => {
+  const { url, received } = await webhookReceiver()
+  const emulator = await emulatorFor(url)
+  const senders = new WebhookSenders({ targets: [], forbiddenPorts: () => [] })
+  senders.attach(emulator.sandbox)()
+  senders.open()
+  emulator.tell()
+  await emulator.advance(0)
+  expect(received).toEqual([])
+})
+
+test('a target that is none is refused at the start', () => {
+  expect(() => new WebhookSenders({ targets: ['http://receiver'], forbiddenPorts: () => [] })).toThrow(
+    RangeError,
+  )
+})

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { Slots } from './sender.ts'
+
+test('a slot that is given back goes to who waited longest, and each is woken once', () => {
+  const slots = new Slots(2)
+  const woken: string[] = []
+  const [a, b] = [() => void woken.push('a'), () => void woken.push('b')]
+  expect([slots.take(a), slots.take(a), slots.take(a), slots.take(b), slots.take(a)]).toEqual([
+    true,
+    true,
+    false,
+    false,
+    false,
+  ])
+  slots.give()
+  expect(woken).toEqual(['a'])
+  expect(slots.take(a)).toBe(true)
+  slots.give()
+  slots.give()
+  expect(woken).toEqual(['a', 'b'])
+})
+
+test('who has no use for a slot passes it on, and who waits no longer is not woken', () => {
+  const slots = new Slots(1)
+  const woken: string[] = []
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => () => void woken.push(name)) as [
+    () => void,
+    () => void,
+    () => void,
+  ]
+  slots.take(a)
+  for (const wake of [a, b, c]) slots.take(wake)
+  slots.give()
+  slots.forget(b)
+  expect(woken).toEqual(['a', 'c'])
+  slots.pass()
+  expect(woken).toEqual(['a', 'c'])
+})

@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest'
+import {
+  ALLOWED_ENTRIES,
+  ALLOWED_TARGETS,
+  asAddress,
+  OWN_PORT,
+  REFUSED_TARGETS,
+  resolveTarget,
+  USELESS_ENTRIES,
+} from '../../../test/support/webhook-targets.ts'
+import { allowTargets, reachOf, Targets } from './targets.ts'
+
+function targets(allowed: readonly string[] = [], resolved: string[] = []): Targets {
+  return new Targets({
+    allowed: allowTargets(allowed),
+    forbiddenPorts: () => [OWN_PORT],
+    resolve: (name) => {
+      resolved.push(name)
+      return resolveTarget(name)
+    },
+  })
+}
+
+test.for(ALLOWED_TARGETS)(
+  'X3 %j is allowed, and leads to what was judged',
+  async ([url, addresses, port]) => {
+    const verdict = await targets(ALLOWED_ENTRIES).judge(url)
+    expect(verdict).toMatchObject({ port, addresses: addresses.map(asAddress) })
+  },
+)
+
+test.for(REFUSED_TARGETS)('X3 %j is refused', async ([url, reason]) => {
+  const verdict = await targets([...ALLOWED_ENTRIES, ...USELESS_ENTRIES]).judge(url)
+  expect(verdict).toEqual({ refused: expect.stringContaining(reason) })
+})
+
+test('X3 a name is looked up once for each judgement, and an address never', async () => {
+  const resolved: string[] = []
+  const all = targets([], resolved)
+  await all.judge('http://mine.example:9000/')
+  await all.judge('http://127.0.0.1:9000/')
+  await all.judge('http://mine.example:9000/')
+  expect(resolved).toEqual(['mine.example', 'mine.example'])
+})
+
+test('a name without an address is no target', async () => {
+  await expect(targets().judge('http://none.example/')).rejects.toMatchObject({ code: 'ENOTFOUND' })
+  await expect(targets().judge('http://unknown.example/')).rejects.toMatchObject({ code: 'ENOTFOUND' })
+})
+
+test('the refusal says how to allow exactly this target', async () => {
+  const { refused } = (await targets().judge('http://receiver.example/hook')) as { refused: string }
+  expect(refused).toBe(
+    'receiver.example leads to 172.18.0.5, which is not on this machine; start the emulator with --allow-webhook receiver.example:80 to allow it',
+  )
+  const [, entry = ''] = /--allow-webhook (\S+)/.exec(refused) ?? []
+  expect(await targets([entry]).judge('http://receiver.example/hook')).toMatchObject({ port: 80 })
+})
+
+test('a list of targets is read as hosts are, and anything else is refused with an example', () => {
+  expect([...allowTargets(['Receiver.Example:8080', '[FD00::5]:08080', '0xa.5:80'])]).toEqual([
+    'receiver.example:8080',
+    '[fd00::5]:8080',
+    '10.0.0.5:80',
+  ])
+  for (const entry of [
+    '',
+    'receiver',
+    'receiver:',
+    'receiver:99999',
+    'http://receiver:80',
+    'a@b:80',
+    'a:80/x',
+    'fd00::5',
+    '*:80 ',
+  ]) {
+    expect(() => allowTargets([entry]), entry).toThrow(/such as `receiver:8080`/)
+  }
+})
+
+test('an address with a zone is judged without it', () => {
+  expect([reachOf('fe80::1%eth0'), reachOf('::1%lo'), reachOf('fd00::1%2')]).toEqual([
+    'forbidden',
+    'loopback',
+    'other',
+  ])
+})

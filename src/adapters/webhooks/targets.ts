@@ -1,0 +1,190 @@
+import { lookup } from 'node:dns/promises'
+import { BlockList, isIP, isIPv4 } from 'node:net'
+import { urlProblem } from '../../core/webhooks/records.ts'
+
+/** The flag of the command line that lists further targets, as messages name it. */
+const TARGET_FLAG = '--allow-webhook'
+
+/** An address that a name leads to. */
+export interface Address {
+  readonly address: string
+  readonly family: 4 | 6
+}
+
+/** Finds all addresses of a name; rejects when there is none. */
+export type Resolve = (name: string) => Promise<readonly Address[]>
+
+/** Where a webhook may go: the addresses that were judged, which are the ones to connect to. */
+export interface WebhookTarget {
+  readonly url: URL
+  /** Without brackets. */
+  readonly host: string
+  readonly port: number
+  readonly addresses: readonly Address[]
+}
+
+/** `refused`: nothing may be sent there; why, and the way out. */
+export type TargetVerdict = WebhookTarget | { readonly refused: string }
+
+export interface TargetOptions {
+  /** Targets beyond this machine, each an exact `host:port`; made by {@link allowTargets}. */
+  readonly allowed: ReadonlySet<string>
+  /** Ports of this machine that nothing is sent to. */
+  readonly forbiddenPorts: () => readonly number[]
+  readonly resolve?: Resolve
+}
+
+/**
+ * Decides where webhooks may go: to this machine's loopback addresses, and to what the process was started with. Every
+ * address of a name is judged, and the caller connects to those addresses alone, so that a name which changes between
+ * judging and connecting (DNS rebinding) changes nothing. Link-local addresses are never allowed.
+ */
+export class Targets {
+  readonly #allowed: ReadonlySet<string>
+  readonly #forbiddenPorts: () => readonly number[]
+  readonly #resolve: Resolve
+
+  constructor({ allowed, forbiddenPorts, resolve = systemResolve }: TargetOptions) {
+    this.#allowed = allowed
+    this.#forbiddenPorts = forbiddenPorts
+    this.#resolve = resolve
+  }
+
+  /** Judges a URL. Rejects with the resolver's error when the name has no address. */
+  async judge(given: string): Promise<TargetVerdict> {
+    const problem = urlProblem(given)
+    if (problem !== undefined) return { refused: `the URL ${problem}` }
+    const url = new URL(given)
+    const host = url.hostname.replace(/^\[|\]$/g, '')
+    const port = portOf(url)
+    const addresses = await this.#addressesOf(host)
+    for (const { address } of addresses) {
+      const refused = this.#refusal(`${url.hostname}:${port}`, host, address, port)
+      if (refused !== undefined) return { refused }
+    }
+    return { url, host, port, addresses }
+  }
+
+  async #addressesOf(host: string): Promise<readonly Address[]> {
+    const family = isIP(host)
+    if (family !== 0) return [{ address: host, family: family === 4 ? 4 : 6 }]
+    const addresses = await this.#resolve(host)
+    if (addresses.length === 0) throw Object.assign(new Error('no address'), { code: 'ENOTFOUND' })
+    return addresses
+  }
+
+  #refusal(target: string, host: string, address: string, port: number): string | undefined {
+    const where = host === address ? address : `${host} leads to ${address}, which`
+    switch (reachOf(address)) {
+      case 'forbidden':
+        return `${where} is a link-local or metadata address or none of a host; nothing is ever sent there`
+      case 'loopback':
+        // A webhook to ourselves could drive the control interface, which trusts requests from this machine.
+        return this.#forbiddenPorts().includes(port)
+          ? `port ${port} is the emulator's own, where nothing waits for webhooks; give the receiver a port of its own`
+          : undefined
+      case 'other':
+        return this.#allowed.has(target)
+          ? undefined
+          : `${where} is not on this machine; start the emulator with ${TARGET_FLAG} ${target} to allow it`
+    }
+  }
+}
+
+/**
+ * The exact targets that a process allows. Each entry is `host:port`, IPv6 addresses in brackets.
+ * @throws RangeError for an entry that is none
+ */
+export function allowTargets(entries: readonly string[]): ReadonlySet<string> {
+  return new Set(entries.map(normalized))
+}
+
+function normalized(entry: string): string {
+  const url = `http://${entry}`
+  const [, port = ''] = /:(\d{1,5})$/.exec(entry) ?? []
+  if (urlProblem(url) !== undefined || port === '' || /[/?#]/.test(entry)) {
+    throw new RangeError(
+      `\`${entry}\` is not a target. Give a host and a port, such as \`receiver:8080\` or \`[fd00::5]:8080\`.`,
+    )
+  }
+  return `${new URL(url).hostname}:${Number(port)}`
+}
+
+function portOf({ port, protocol }: URL): number {
+  if (port !== '') return Number(port)
+  return protocol === 'https:' ? 443 : 80
+}
+
+async function systemResolve(name: string): Promise<readonly Address[]> {
+  const found = await lookup(name, { all: true, verbatim: true })
+  return found.map(({ address, family }) => ({ address, family: family === 4 ? 4 : 6 }))
+}
+
+/**
+ * What an IP address is to somebody who may only send to this machine. `forbidden`: link-local addresses, where clouds serve
+ * credentials to anyone who asks, the other addresses of such services, and those that name no host.
+ */
+type Reach = 'loopback' | 'forbidden' | 'other'
+
+const loopback = listOf(['127.0.0.0/8', '::1/128'])
+
+const forbidden = listOf([
+  '0.0.0.0/8',
+  '::/128',
+  '169.254.0.0/16',
+  'fe80::/10',
+  // Metadata services that live outside the link-local range.
+  '100.100.100.200/32',
+  '168.63.129.16/32',
+  '192.0.0.192/32',
+  'fd00:ec2::254/128',
+  'fd20:ce::254/128',
+])
+
+/**
+ * Judges an address as the resolver or a URL gives it: without brackets, possibly with a zone. An IPv4-mapped address is the
+ * IPv4 address in it: the lists know that by themselves.
+ */
+export function reachOf(address: string): Reach {
+  const [bare = ''] = address.split('%')
+  const family = isIPv4(bare) ? 'ipv4' : 'ipv6'
+  if (forbidden.check(bare, family)) return 'forbidden'
+  if (loopback.check(bare, family)) return 'loopback'
+  // Behind a translator such an address leads to the IPv4 address in it.
+  const inner = family === 'ipv6' ? embeddedIpv4(groupsOf(bare)) : undefined
+  return inner !== undefined && forbidden.check(inner) ? 'forbidden' : 'other'
+}
+
+/** The first 96 bits of addresses that have an IPv4 address in the last 32: compatible and translated ones. */
+const PREFIXES = ['0:0:0:0:0:0', '0:0:0:0:ffff:0', '64:ff9b:0:0:0:0']
+
+function embeddedIpv4(groups: readonly number[]): string | undefined {
+  const text = groups.map((group) => group.toString(16))
+  // 6to4 has it behind its first 16 bits.
+  if (text[0] === '2002') return dotted(groups.slice(1, 3))
+  return PREFIXES.includes(text.slice(0, 6).join(':')) ? dotted(groups.slice(6)) : undefined
+}
+
+function dotted(groups: readonly number[]): string {
+  return groups.flatMap((group) => [group >> 8, group & 0xff]).join('.')
+}
+
+/** The eight groups of an IPv6 address. */
+function groupsOf(address: string): number[] {
+  // The URL parser writes every address in its one canonical form.
+  const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1)
+  const [head = '', tail] = canonical.split('::')
+  const before = head === '' ? [] : head.split(':')
+  const behind = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = Array.from({ length: 8 - before.length - behind.length }, () => '0')
+  return [...before, ...zeros, ...behind].map((group) => Number.parseInt(group, 16))
+}
+
+function listOf(subnets: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const subnet of subnets) {
+    const [net = '', bits] = subnet.split('/')
+    list.addSubnet(net, Number(bits), isIPv4(net) ? 'ipv4' : 'ipv6')
+  }
+  return list
+}

@@ -1,0 +1,149 @@
+import { closest, distance } from 'fastest-levenshtein'
+import type * as z from 'zod'
+import { type Issue, pointer } from './json.ts'
+
+/**
+ * One thing that the specification leaves open and that a user may choose.
+ * `strict` is the value under `--strict`, where the default would invent something.
+ */
+export interface Setting<T> {
+  /** Dotted, snake_case, unique: the key in a settings file. */
+  readonly key: string
+  /** The assumption that this setting answers. */
+  readonly item: string
+  /** One sentence for the reference table. */
+  readonly description: string
+  readonly schema: () => z.ZodType<T>
+  readonly default: NoInfer<T>
+  readonly strict?: NoInfer<T>
+  /** Key of a setting that must not have the same value. */
+  readonly unlike?: string
+}
+
+/**
+ * One decision where the specification is silent.
+ * `reportedIn`: in the response's `X-Emulator-Assumed` header; only in the request log, because nearly every response relies on it;
+ * or nowhere, because no response relies on it.
+ */
+export interface Assumption {
+  /** `U` and three digits for what is left open, `T` and two for an ambiguity. */
+  readonly id: string
+  /** What the specification does not say. */
+  readonly open: string
+  /** What the emulator does about it, and why. */
+  readonly decision: string
+  readonly reportedIn: 'response' | 'log' | 'nowhere'
+}
+
+/** The assumptions of one resource and their settings. */
+export interface Assumptions {
+  readonly items: readonly Assumption[]
+  // biome-ignore lint/suspicious/noExplicitAny: settings of every value type are in one list; each checks its own value.
+  readonly settings: readonly Setting<any>[]
+}
+
+/** Declares a setting. */
+export function setting<T>(options: Setting<T>): Setting<T> {
+  return options
+}
+
+/** All assumptions of all resources, by id, with their settings. */
+export class AssumptionCatalog {
+  readonly items: ReadonlyMap<string, Assumption>
+  readonly settings: ReadonlyMap<string, Setting<unknown>>
+
+  constructor(resources: readonly Assumptions[]) {
+    const items = resources.flatMap((resource) => resource.items).sort((a, b) => (a.id < b.id ? -1 : 1))
+    this.items = unique(items, (item) => item.id)
+    this.settings = unique(
+      resources.flatMap((resource) => resource.settings),
+      (each) => each.key,
+    )
+  }
+
+  /** The value of the response header: those of the given assumptions that are reported there. */
+  shownOf(items: ReadonlySet<string>): string {
+    if (items.size === 0) return ''
+    return [...items]
+      .filter((id) => this.items.get(id)?.reportedIn === 'response')
+      .sort()
+      .join(',')
+  }
+
+  /** Everything wrong with a settings object, by JSON Pointer; an unknown key gets the nearest known one. */
+  check(values: Readonly<Record<string, unknown>>): Issue[] {
+    return Object.entries(values).flatMap(([key, value]) => {
+      const known = this.settings.get(key)
+      if (known === undefined) {
+        return [
+          {
+            pointer: pointer(key),
+            detail: `There is no setting "${key}".${didYouMean(key, [...this.settings.keys()])}`,
+          },
+        ]
+      }
+      const result = known.schema().safeParse(value)
+      if (result.success) return this.#clash(known, values)
+      return result.error.issues.map((issue) => ({
+        pointer: pointer(key, ...issue.path),
+        detail: `${issue.message}. ${known.description}`,
+      }))
+    })
+  }
+
+  // Reported at each key of the pair that is given: the other one may be the default.
+  #clash({ key, unlike }: Setting<unknown>, values: Readonly<Record<string, unknown>>): Issue[] {
+    if (unlike === undefined) return []
+    const other = Object.hasOwn(values, unlike) ? values[unlike] : this.settings.get(unlike)?.default
+    if (values[key] !== other) return []
+    return [{ pointer: pointer(key), detail: `must not have the same value as ${unlike}` }]
+  }
+}
+
+/** ` Did you mean "x"?`, or nothing when no known name is near. */
+export function didYouMean(name: string, known: readonly string[]): string {
+  const near = nearest(name, known)
+  return near === undefined ? '' : ` Did you mean "${near}"?`
+}
+
+function nearest(name: string, known: readonly string[]): string | undefined {
+  if (known.length === 0) return undefined
+  const near = closest(name, known)
+  // Of a short name at least one letter has to stay: every word is as near to it as any other.
+  const most = Math.max(Math.min(3, name.length - 1), name.length / 2)
+  if (distance(name, near) <= most) return near
+  return name.length < 3 ? undefined : known.find((each) => each.startsWith(name))
+}
+
+/** The settings in force in one sandbox. Immutable: a change of settings makes a new object. */
+export class Settings {
+  readonly overrides: Readonly<Record<string, unknown>>
+  readonly strict: boolean
+  readonly #read = new Map<string, unknown>()
+
+  /** The overrides were checked by the catalog. */
+  constructor(overrides: Readonly<Record<string, unknown>> = {}, strict = false) {
+    this.overrides = overrides
+    this.strict = strict
+  }
+
+  get<T>(setting: Setting<T>): T {
+    if (Object.hasOwn(this.overrides, setting.key)) return this.#override(setting)
+    return this.strict && setting.strict !== undefined ? setting.strict : setting.default
+  }
+
+  // Parsed, so that fields with a default have it; once, because handlers ask for every request.
+  #override<T>({ key, schema }: Setting<T>): T {
+    if (!this.#read.has(key)) this.#read.set(key, schema().parse(this.overrides[key]))
+    return this.#read.get(key) as T
+  }
+}
+
+function unique<T>(list: readonly T[], key: (each: T) => string): ReadonlyMap<string, T> {
+  const map = new Map<string, T>()
+  for (const each of list) {
+    if (map.has(key(each))) throw new Error(`${key(each)} is declared twice`)
+    map.set(key(each), each)
+  }
+  return map
+}

@@ -1,0 +1,282 @@
+import { type Setting, type Settings, setting } from './assumptions.ts'
+import { boolean, intBetween, nonEmptyText } from './fields.ts'
+import type { Issue, JsonObject } from './json.ts'
+import type { Admission } from './request/rate-limiter.ts'
+
+/** The two error formats of the service: its standard body, and RFC 9457 problem details on batch endpoints. */
+export type ErrorFormat = 'standard' | 'problem'
+
+/** One entry of the catalog. */
+export interface ErrorKind {
+  readonly status: number | Setting<number>
+  readonly title: string
+  /** Whether the same request can succeed later. */
+  readonly retryable: boolean
+  /** The way out, where it is always the same. */
+  readonly mitigation?: string
+  /** True where the specification itself names this code. */
+  readonly documented?: boolean
+}
+
+function status(word: string, item: string, value: number, when: string): Setting<number> {
+  return setting({
+    key: `status.${word}`,
+    item,
+    description: `HTTP status of a response ${when}.`,
+    schema: () => intBetween(400, 599),
+    default: value,
+  })
+}
+
+/** The statuses that the specification does not show, each a setting. */
+export const statusSettings = {
+  validation: status('validation', 'U067', 400, 'to a request that breaks a rule of its fields'),
+  unauthenticated: status('unauthenticated', 'U068', 401, 'to a request without a known key'),
+  forbidden: status('forbidden', 'U071', 403, 'to a caller who lacks a permission'),
+  notFound: status('not_found', 'U023', 404, 'about an object that does not exist for the caller'),
+  conflict: status('conflict', 'U041', 409, 'to a request that the object is in the wrong state for'),
+  resultsNotReady: status('results_not_ready', 'U042', 409, 'to a read of results before they are ready'),
+  tooLarge: status('too_large', 'U053', 413, 'to a body over its limit'),
+  unsupportedMedia: status('unsupported_media', 'U072', 415, 'to a body that is not JSON'),
+  oauthPrincipal: status('oauth_principal', 'U033', 403, 'to a service key on the OAuth callback'),
+} as const
+
+/** Every error that the emulator can answer with: its machine-readable code, status, title and whether a retry can help. */
+export const catalog = {
+  validation_failed: { status: statusSettings.validation, title: 'Validation Failed', retryable: false },
+  malformed_json: { status: statusSettings.validation, title: 'Malformed JSON', retryable: false },
+  bad_request: { status: 400, title: 'Bad Request', retryable: false },
+  malformed_message_id: { status: 400, title: 'Malformed Message Id', retryable: false },
+  not_an_agent_message: { status: 400, title: 'Not An Agent Message', retryable: false },
+  root_conversation: { status: 400, title: 'Root Conversation', retryable: false },
+  unauthorized: {
+    status: statusSettings.unauthenticated,
+    title: 'Unauthorized',
+    retryable: false,
+    mitigation:
+      'Send "Authorization: Bearer <key>" with a key that this sandbox knows; the banner and the fixtures name them.',
+  },
+  forbidden: { status: statusSettings.forbidden, title: 'Forbidden', retryable: false },
+  mcp_oauth_requires_user_principal: {
+    status: statusSettings.oauthPrincipal,
+    title: 'User Principal Required',
+    retryable: false,
+    documented: true,
+    mitigation: 'Call this endpoint with a user-scoped key.',
+  },
+  not_found: { status: statusSettings.notFound, title: 'Not Found', retryable: false },
+  route_not_found: { status: 404, title: 'Route Not Found', retryable: false },
+  method_not_allowed: { status: 405, title: 'Method Not Allowed', retryable: false },
+  request_timeout: { status: 408, title: 'Request Timeout', retryable: true },
+  conflict: { status: statusSettings.conflict, title: 'Conflict', retryable: false },
+  results_not_ready: {
+    status: statusSettings.resultsNotReady,
+    title: 'Results Not Ready',
+    retryable: true,
+    mitigation: 'Poll until the status is terminal, or advance the virtual clock, then read the results.',
+  },
+  idempotency_key_reused: {
+    status: 409,
+    title: 'Idempotency Key Reused',
+    retryable: false,
+    mitigation: 'Send the first body again to replay its response, or a new key with another body.',
+  },
+  idempotency_key_in_use: {
+    status: 409,
+    title: 'Idempotency Key In Use',
+    retryable: true,
+    mitigation: 'Wait until the first request with the key has its response, then send this one again.',
+  },
+  results_gone: { status: 410, title: 'Results Gone', retryable: false },
+  payload_too_large: { status: statusSettings.tooLarge, title: 'Payload Too Large', retryable: false },
+  unsupported_media_type: {
+    status: statusSettings.unsupportedMedia,
+    title: 'Unsupported Media Type',
+    retryable: false,
+    mitigation: 'Send the body as JSON with "Content-Type: application/json".',
+  },
+  expectation_failed: { status: 417, title: 'Expectation Failed', retryable: false },
+  rate_limit_exceeded: {
+    status: 429,
+    title: 'Rate Limit Exceeded',
+    retryable: true,
+    documented: true,
+  },
+  header_fields_too_large: { status: 431, title: 'Request Header Fields Too Large', retryable: false },
+  internal_error: { status: 500, title: 'Internal Error', retryable: false },
+  emulator_contract_unspecified: { status: 501, title: 'Contract Unspecified', retryable: false },
+  bad_gateway: { status: 502, title: 'Bad Gateway', retryable: true },
+  service_unavailable: { status: 503, title: 'Service Unavailable', retryable: true },
+  gateway_timeout: { status: 504, title: 'Gateway Timeout', retryable: true },
+  storage_unavailable: {
+    status: 507,
+    title: 'Storage Unavailable',
+    retryable: true,
+    mitigation: 'Free disk space or mend the permissions of the data directory; writing resumes by itself.',
+  },
+} as const satisfies Readonly<Record<string, ErrorKind>>
+
+export type ErrorCode = keyof typeof catalog
+
+/** What a refusal may say beyond its catalog entry. */
+export interface RefusalOptions {
+  /** What happened, for this caller and this request. */
+  readonly detail: string
+  /** Every field that is wrong, where the refusal is about the request's fields. */
+  readonly issues?: readonly Issue[]
+  /** The way out, where it depends on the request. */
+  readonly mitigation?: string
+  readonly headers?: readonly (readonly [string, string])[]
+  /** `details` of the standard body. */
+  readonly details?: JsonObject
+  /** A status other than the catalog's, where an operation's own setting decides. */
+  readonly status?: number
+  /** The rule that refused, where it is not the operation's own window: the rate-limit headers describe it. */
+  readonly admission?: Admission
+  /** What happened in fact, where the response must not say it: for the request log. */
+  readonly reason?: string
+  /** Assumptions that the refusal relies on, beyond those of its code and status. */
+  readonly assumed?: readonly string[]
+}
+
+/** A request that is answered with an error. Thrown anywhere in the pipeline; nothing of the transaction remains. */
+export class Refusal extends Error {
+  readonly code: ErrorCode
+  readonly options: RefusalOptions
+
+  constructor(code: ErrorCode, options: RefusalOptions) {
+    super(options.detail)
+    this.name = 'Refusal'
+    this.code = code
+    this.options = options
+  }
+
+  /** This refusal in the place of another: the request log has the detail of both, the response only that of this one. */
+  because(reason: Refusal): Refusal {
+    const assumed = [...(this.options.assumed ?? []), ...(reason.options.assumed ?? [])]
+    return new Refusal(this.code, { ...this.options, assumed, reason: reason.message })
+  }
+}
+
+/** Throws a {@link Refusal}. An expression, so that it can follow `??`. */
+export function refuse(code: ErrorCode, options: RefusalOptions): never {
+  throw new Refusal(code, options)
+}
+
+/** A defect of ours: the client learns no more than that, and the log has the cause. */
+export function defect(): Refusal {
+  return new Refusal('internal_error', {
+    detail:
+      'The emulator failed to handle the request. This is a defect of the emulator, not of the request.',
+    mitigation: 'The log of the emulator has the cause.',
+  })
+}
+
+/** Throws `validation_failed` when there are issues. */
+export function refuseInvalid(issues: readonly Issue[]): void {
+  if (issues.length === 0) return
+  const [first] = issues
+  const count = issues.length === 1 ? 'One field is' : `${issues.length} fields are`
+  refuse('validation_failed', {
+    detail: `${count} not valid: ${first?.pointer || '/'}: ${first?.detail}`,
+    issues,
+  })
+}
+
+/** Everything about an error answer that does not depend on its error format. */
+export interface ErrorFacts {
+  readonly kind: ErrorKind
+  readonly status: number
+  /** Assumptions that the response relies on. */
+  readonly assumed: readonly string[]
+}
+
+/** The status under the settings in force, and what it rests on. */
+export function errorFacts(refusal: Refusal, settings: Settings): ErrorFacts {
+  const kind: ErrorKind = catalog[refusal.code]
+  const assumed = [...(refusal.options.assumed ?? [])]
+  if (kind.documented !== true) assumed.push('U067')
+  if (typeof kind.status === 'number') return { kind, status: refusal.options.status ?? kind.status, assumed }
+  // A status that the refusal itself fixes is not the setting's.
+  if (refusal.options.status !== undefined) return { kind, status: refusal.options.status, assumed }
+  assumed.push(kind.status.item)
+  return { kind, status: settings.get(kind.status), assumed }
+}
+
+/** Whether error bodies still carry the deprecated twin of `status_code`. */
+export const deprecatedStatusCode = setting({
+  key: 'errors.deprecated_status_code',
+  item: 'U073',
+  description: 'Whether standard error bodies carry the deprecated field statusCode.',
+  schema: () => boolean(),
+  default: true,
+})
+
+/** What the type of a problem starts with. */
+export const errorTypeBase = setting({
+  key: 'errors.type_base',
+  item: 'U066',
+  description: 'What the type URL of a problem starts with; the code follows after a slash.',
+  schema: () => nonEmptyText(),
+  default: 'http://127.0.0.1:4010/__emulator/problems',
+})
+
+/** The standard error body. Specification: Errors / Standard error body. */
+export function standardBody(refusal: Refusal, { kind, status }: ErrorFacts, settings: Settings): JsonObject {
+  const { detail, issues, details } = refusal.options
+  const mitigation = refusal.options.mitigation ?? kind.mitigation
+  return {
+    status_code: status,
+    ...(settings.get(deprecatedStatusCode) ? { statusCode: status } : {}),
+    error: refusal.code,
+    message: detail,
+    ...(mitigation === undefined ? {} : { mitigation }),
+    retryable: kind.retryable,
+    details: { ...details, ...(issues === undefined ? {} : { errors: issues }) },
+  }
+}
+
+/** Problem details (RFC 9457). Specification: Errors / Batch prediction errors. */
+export function problemBody(
+  refusal: Refusal,
+  { kind, status }: ErrorFacts,
+  settings: Settings,
+  instance: string,
+): JsonObject {
+  const { detail, issues } = refusal.options
+  const mitigation = refusal.options.mitigation ?? kind.mitigation
+  return {
+    ...problem(
+      settings,
+      refusal.code,
+      kind.title,
+      status,
+      mitigation === undefined ? detail : `${detail} ${mitigation}`,
+    ),
+    instance: uriReference(instance),
+    ...(issues === undefined ? {} : { errors: issues }),
+  }
+}
+
+/** A path as a URI reference (RFC 3986): a request line is taken with characters that no path may have. */
+function uriReference(path: string): string {
+  return path.replaceAll(/\p{Surrogate}/gu, '\uFFFD').replaceAll(NOT_IN_A_PATH, encodeURIComponent)
+}
+
+const NOT_IN_A_PATH = /[^A-Za-z0-9_.~!$&'()*+,;=:@/%-]|%(?![0-9A-Fa-f]{2})/gu
+
+/** The four fields that every problem has, also inside result lines. */
+export function problem(
+  settings: Settings,
+  code: string,
+  title: string,
+  status: number,
+  detail: string,
+): JsonObject {
+  return { type: `${settings.get(errorTypeBase)}/${code}`, title, status, detail }
+}
+
+/** Whether something has failed because nothing can be written at present. */
+export function isStorageFailure(error: unknown): boolean {
+  return error instanceof Refusal && error.code === 'storage_unavailable'
+}

@@ -1,0 +1,169 @@
+import { movedBy } from '../faults/acts/moved.ts'
+import { type Json, type JsonObject, pointer } from '../json.ts'
+import type { LogEntry } from '../log/request-log.ts'
+import type { Step } from '../request/steps.ts'
+import { type Change, type Commit, diff, type PatchStep, type Row } from '../state/commit.ts'
+import { maskedRow } from '../state/masked.ts'
+import { SCHEDULE, type ScheduledEvent } from '../time/scheduler.ts'
+import { type Delivery, deliveries } from '../webhooks/records.ts'
+import { counted } from '../words.ts'
+
+/** What a request did to one record. */
+export interface RecordChange {
+  /** `poll`: noted before the response was made; `handle`: by the handler; `interfere`, `interfere-after`, `identify`: by a fault. */
+  readonly step: Step
+  /** `collection/id`. */
+  readonly ref: string
+  readonly action: 'created' | 'changed' | 'deleted'
+  /** RFC 6902, from the record before to the one after. Secrets in it are the digests that the sandbox keeps. */
+  readonly patch: readonly JsonPatchOperation[]
+}
+
+/** A future event that a request put into the schedule, or took out of it. */
+export interface EventChange {
+  readonly kind: string
+  readonly ref: string
+  readonly at: string
+  /** The instant that it had before, when it was moved. */
+  readonly instead_of?: string
+  readonly description: string
+}
+
+/** A webhook that a request caused. */
+export interface DeliveryChange {
+  readonly id: string
+  readonly type: string
+  readonly url: string
+  readonly about: string
+  /** Ids of the fault rules that fired on it; absent for none. */
+  readonly faults?: readonly string[]
+}
+
+/** All effects of a request. */
+export interface RequestEffects {
+  readonly changes: readonly RecordChange[]
+  readonly scheduled: readonly EventChange[]
+  readonly unscheduled: readonly EventChange[]
+  readonly deliveries: readonly DeliveryChange[]
+}
+
+/** What the commits of a request hold, in the words of its reader. Tables of core's own are left out. */
+export function effectsOf(entry: LogEntry): RequestEffects {
+  const all = commitsOf(entry).flatMap(({ step, commit }) =>
+    (commit?.changes ?? []).map((change) => ({ step, change })),
+  )
+  const changes = all.map(({ change }) => change)
+  const events = changes.filter(({ table }) => table === SCHEDULE)
+  return {
+    changes: all.filter(({ change }) => isRecord(change)).map(recordChange),
+    scheduled: events.filter(({ after }) => after !== undefined).map(scheduled),
+    unscheduled: events.filter(({ after }) => after === undefined).map(unscheduled),
+    deliveries: changes.filter(isNewDelivery).map(({ after }) => delivery(after as Delivery)),
+  }
+}
+
+interface Stepped {
+  readonly step: Step
+  readonly commit: Commit | undefined
+}
+
+// In the order in which they were made.
+function commitsOf({ poll, commit, faults, decided }: LogEntry): Stepped[] {
+  const moved = faults === undefined ? [] : movedBy(faults)
+  return [
+    ...moved.filter(({ step }) => step === 'faultsBefore'),
+    { step: 'poll', commit: poll?.commit },
+    // A fault that removes the key of a request does so before there is a handler.
+    { step: decided === 'authenticate' ? 'authenticate' : 'handle', commit },
+    ...moved.filter(({ step }) => step === 'faultsAfter'),
+  ]
+}
+
+// A delivery carries a whole copy of what it is about, so that it is named and not shown.
+function isNewDelivery({ table, before }: Change): boolean {
+  return table === deliveries.name && before === undefined
+}
+
+function isRecord(change: Change): boolean {
+  return !change.table.startsWith('$') && !isNewDelivery(change)
+}
+
+function recordChange({ step, change }: { readonly step: Step; readonly change: Change }): RecordChange {
+  const { table, id, before, after } = change
+  const action = before === undefined ? 'created' : after === undefined ? 'deleted' : 'changed'
+  const [from, to] = [before, after].map((row) => row && maskedRow(table, row))
+  return { step, ref: `${table}/${id}`, action, patch: jsonPatch(from, to) }
+}
+
+function scheduled({ before, after }: Change): EventChange {
+  const { kind, ref, due_at, description } = after as ScheduledEvent
+  const moved = before === undefined ? {} : { instead_of: (before as ScheduledEvent).due_at }
+  return { kind, ref, at: due_at, ...moved, description }
+}
+
+function unscheduled({ before }: Change): EventChange {
+  const { kind, ref, due_at, description } = before as ScheduledEvent
+  return { kind, ref, at: due_at, description }
+}
+
+function delivery({ id, type, url, ref, faults }: Delivery): DeliveryChange {
+  return { id, type, url, about: ref, ...(faults !== null && { faults: faults.rules }) }
+}
+
+/** The effects in half a sentence: "it created pages/1 and scheduled 2 events". */
+export function inShort({ changes, scheduled, unscheduled, deliveries }: RequestEffects): string {
+  const all = [
+    ...actions(changes),
+    ...done('scheduled', scheduled.length, 'event'),
+    ...done('unscheduled', unscheduled.length, 'event'),
+    ...done('enqueued', deliveries.length, 'webhook'),
+  ]
+  if (all.length === 0) return 'it changed nothing'
+  const last = all.pop() as string // there was at least one
+  return `it ${all.length === 0 ? last : `${all.join(', ')} and ${last}`}`
+}
+
+const NAMED = 3
+
+function actions(changes: readonly RecordChange[]): string[] {
+  return (['created', 'changed', 'deleted'] as const).flatMap((action) => {
+    const refs = [...new Set(changes.filter((each) => each.action === action).map(({ ref }) => ref))]
+    if (refs.length > NAMED) return [`${action} ${refs.length} records`]
+    return refs.length === 0 ? [] : [`${action} ${refs.join(', ')}`]
+  })
+}
+
+function done(verb: string, count: number, noun: string): string[] {
+  return count === 0 ? [] : [`${verb} ${counted(count, noun)}`]
+}
+
+/** One operation of a JSON Patch (RFC 6902). */
+export type JsonPatchOperation =
+  | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: Json }
+  | { readonly op: 'remove'; readonly path: string }
+
+/**
+ * The difference between two records as an RFC 6902 patch. A new record is added whole, a deleted one is
+ * removed whole: the empty path is the whole document. Arrays are replaced whole.
+ */
+export function jsonPatch(before: Row | undefined, after: Row | undefined): JsonPatchOperation[] {
+  if (after === undefined) return before === undefined ? [] : [{ op: 'remove', path: '' }]
+  const target = after as unknown as JsonObject
+  if (before === undefined) return [{ op: 'add', path: '', value: target }]
+  const source = before as unknown as JsonObject
+  return diff(source, target).map((step) => asOperation(source, step))
+}
+
+function asOperation(source: JsonObject, [keys, ...value]: PatchStep): JsonPatchOperation {
+  const path = pointer(...keys)
+  if (value.length === 0) return { op: 'remove', path }
+  return { op: has(source, keys) ? 'replace' : 'add', path, value: value[0] as Json }
+}
+
+// The steps of a difference only lead through fields that both sides have as objects.
+function has(source: JsonObject, keys: readonly string[]): boolean {
+  let place: JsonObject = source
+  for (const key of keys.slice(0, -1)) place = place[key] as JsonObject
+  const last = keys.at(-1) as string
+  return Object.hasOwn(place, last) && place[last] !== undefined
+}

@@ -1,0 +1,133 @@
+import { allOf } from '../faults/actions.ts'
+import type { KeptWindow, LogEntry } from '../log/request-log.ts'
+import type { AnyOperation } from '../operation.ts'
+import { idempotencyId } from '../request/idempotency.ts'
+import type { Admission } from '../request/rate-limiter.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { formatInstant } from '../time/instant.ts'
+import { counted } from '../words.ts'
+
+/** The operation that a request was for; undefined when no route matched. A stub's may be gone from the sandbox by now. */
+export function loggedOperation(
+  { service }: Sandbox,
+  { operation, stubbed }: LogEntry,
+): AnyOperation | undefined {
+  return stubbed ?? service.operations.get(operation ?? '')
+}
+
+/** What a rule about the rate of requests says. */
+interface Quota {
+  readonly limit: number
+  readonly remaining: number
+  /** Unix epoch second at which a place becomes free. */
+  readonly reset: number
+  readonly retry_after: number | null
+}
+
+/** The rate window of a request, before and after it. */
+export interface LimiterTrace {
+  /** Teamspace and operation; null when the request never came so far as to ask for a place. */
+  readonly key: string | null
+  readonly limit: number
+  readonly window_s: number | null
+  readonly before: { readonly remaining: number } | null
+  readonly after: Omit<Quota, 'limit'>
+  /** What the headers of the response describe instead, where a rule of the handler's refused or a fault rule says so. */
+  readonly other_rule: Quota | null
+  readonly description: string
+}
+
+/** What the limiter saw and said. Specification: Limits / Rate limits. */
+export function limiterOf(sandbox: Sandbox, { window, admission, error, faults }: LogEntry): LimiterTrace {
+  const { limit, ...after } = quotaOf(window?.admission ?? admission)
+  const isFaulted = allOf(faults?.actions ?? [], 'quota').length > 0
+  return {
+    key: window?.key ?? null,
+    limit,
+    window_s: window === undefined ? null : window.limit.window / 1000,
+    before: window === undefined ? null : { remaining: window.admission.free },
+    after,
+    other_rule: error?.byOtherRule === true || isFaulted ? quotaOf(admission) : null,
+    description: limiterSays(sandbox, window, isFaulted),
+  }
+}
+
+function limiterSays(sandbox: Sandbox, window: KeptWindow | undefined, isFaulted: boolean): string {
+  const shown = isFaulted ? 'what a fault rule says' : 'an untouched one'
+  if (window === undefined) return `It took no place in any window; the headers show ${shown}.`
+  return isFaulted ? `${windowSays(sandbox, window)} The headers show ${shown}.` : windowSays(sandbox, window)
+}
+
+function quotaOf({ limit, remaining, reset, retryAfter }: Admission): Quota {
+  return { limit, remaining, reset, retry_after: retryAfter ?? null }
+}
+
+function windowSays({ options }: Sandbox, { limit, admission }: KeptWindow): string {
+  const { free } = admission
+  const size = `${limit.limit} per ${limit.window / 1000} s`
+  if (!admission.admitted) {
+    return `No place was free (${size}); one becomes free at ${formatInstant(admission.reset * 1000)}. A refused request takes none.`
+  }
+  if (free === 0) return `No place was free (${size}), but limits are off, so the oldest was given up.`
+  const off = options.enforceLimits ? '' : ' Limits are off: places are counted, and nothing is refused.'
+  return `${counted(free, 'place')} ${free === 1 ? 'was' : 'were'} free (${size}); it took one.${off}`
+}
+
+/** What happened with the Idempotency-Key. */
+export interface IdempotencyTrace {
+  readonly outcome: LogEntry['idempotency']
+  readonly key: string | null
+  readonly description: string
+}
+
+/** How the request was stored or replayed. Specification: Limits / Batch predictions. */
+export function idempotencyOf(sandbox: Sandbox, entry: LogEntry): IdempotencyTrace {
+  const key = keyOf(entry) ?? null
+  return { outcome: entry.idempotency, key, description: idempotencySays(sandbox, entry, key) }
+}
+
+function idempotencySays(sandbox: Sandbox, entry: LogEntry, key: string | null): string {
+  const operation = loggedOperation(sandbox, entry)
+  if (key === null) {
+    return operation?.idempotent === true
+      ? 'The operation honours an Idempotency-Key; none was sent.'
+      : 'No Idempotency-Key was sent.'
+  }
+  if (operation === undefined)
+    return 'The request reached no operation that could honour its Idempotency-Key.'
+  if (operation.idempotent !== true) return `${operation.name} takes no notice of an Idempotency-Key.`
+  switch (entry.idempotency) {
+    case 'none':
+      return 'The key was not looked at.'
+    case 'fresh':
+      return isKept(entry)
+        ? 'The key was new, or older than 24 hours: the response is kept under it.'
+        : 'The key was new, or older than 24 hours. Nothing is kept under it, because the request was refused.'
+    case 'replay':
+      return `The key was used before with the same body${firstUse(sandbox, entry, key)}: that response was sent again.`
+    case 'conflict':
+      return `The key was used before with another body${firstUse(sandbox, entry, key)}.`
+  }
+}
+
+// Which earlier request it was, if the log still has it.
+function firstUse({ log }: Sandbox, entry: LogEntry, key: string): string {
+  const place = placeOf(entry, key)
+  const entries = log.entries()
+  const earlier = entries.slice(0, entries.indexOf(entry))
+  const first = earlier.findLast((each) => isKept(each) && placeOf(each, keyOf(each) ?? '') === place)
+  return first === undefined ? '' : `, by ${first.id}`
+}
+
+// A fault may have put a refusal in the place of what was kept.
+function isKept({ idempotency, commit }: LogEntry): boolean {
+  return idempotency === 'fresh' && commit !== undefined
+}
+
+function keyOf({ headers }: LogEntry): string | undefined {
+  return headers['idempotency-key']
+}
+
+function placeOf({ caller, operation }: Pick<LogEntry, 'caller' | 'operation'>, key: string): string {
+  return idempotencyId(caller?.teamspace_id ?? '', operation ?? '', key)
+}

@@ -1,0 +1,130 @@
+import { allOf } from '../faults/actions.ts'
+import type { LogEntry } from '../log/request-log.ts'
+import type { AnyOperation } from '../operation.ts'
+import { STEPS, type Step } from '../request/steps.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { counted } from '../words.ts'
+import { effectsOf, inShort } from './effects.ts'
+import { isCutOff, partIn, wayOf } from './faults.ts'
+import { idempotencyOf, limiterOf, loggedOperation } from './limits.ts'
+
+/** One step of the pipeline, and what it did with the request. */
+export interface StepTrace {
+  readonly step: Step
+  readonly outcome: 'passed' | 'decided' | 'not reached'
+  /** Empty for a step that was not reached. */
+  readonly description: string
+}
+
+/** Every step of a request. Exactly one step has decided. */
+export function stepsOf(sandbox: Sandbox, entry: LogEntry): StepTrace[] {
+  const operation = loggedOperation(sandbox, entry)
+  return STEPS.map((step) => {
+    const outcome = outcomeOf(step, entry)
+    if (outcome === 'not reached') return { step, outcome, description: '' }
+    if (step === entry.overruled)
+      return { step, outcome, description: 'It refused, and a fault responded instead.' }
+    const isError = outcome === 'decided' && entry.error !== undefined
+    const said = isError ? (entry.error?.detail ?? '') : descriptions[step]({ sandbox, entry, operation })
+    const way = step === 'log' ? wayOf(entry) : ''
+    return { step, outcome, description: joined(said, partIn(step, entry), way) }
+  })
+}
+
+function joined(...sentences: readonly string[]): string {
+  return sentences.filter((each) => each !== '').join(' ')
+}
+
+function outcomeOf(step: Step, entry: LogEntry): StepTrace['outcome'] {
+  const { decided, error, overruled } = entry
+  if (step === decided) return 'decided'
+  if (overruled !== undefined && step !== 'log')
+    return STEPS.indexOf(step) <= STEPS.indexOf(overruled) ? 'passed' : 'not reached'
+  if (isCutOff(entry)) return isBeforeCut(step, entry) ? 'passed' : 'not reached'
+  if (step === 'log') return 'passed'
+  // Time has passed even for a request that its adapter turned away.
+  if (step === 'runDueEvents' && BEFORE_SETTLE.has(decided)) return 'passed'
+  const isBefore = STEPS.indexOf(step) < STEPS.indexOf(decided)
+  if (isBefore) return 'passed'
+  if (error !== undefined || decided === 'faultsBefore') return 'not reached'
+  return decided === 'replay' && SKIPPED_BY_REPLAY.has(step) ? 'not reached' : 'passed'
+}
+
+// A request that came as far as its handler has been admitted before.
+function isBeforeCut(step: Step, { window }: LogEntry): boolean {
+  return BEFORE_SETTLE.has(step) || (window !== undefined && BEFORE_AUTHORIZE.has(step))
+}
+
+const BEFORE_AUTHORIZE: ReadonlySet<Step> = new Set(['runDueEvents', 'authenticate', 'rateLimit'])
+const BEFORE_SETTLE: ReadonlySet<Step> = new Set(['receive', 'route'])
+const SKIPPED_BY_REPLAY: ReadonlySet<Step> = new Set(['validate', 'poll', 'handle', 'commit'])
+
+interface StepContext {
+  readonly sandbox: Sandbox
+  readonly entry: LogEntry
+  /** There is one at every step from `identify` on. */
+  readonly operation: AnyOperation | undefined
+}
+
+/** What each step did when it did not refuse. */
+const descriptions: Readonly<Record<Step, (told: StepContext) => string>> = {
+  receive: ({ entry }) => BODIES[entry.body.kind],
+  route: ({ operation }) => `It is ${operation?.name}: ${operation?.method} ${operation?.path}.`,
+  runDueEvents: ({ entry: { caughtUp } }) =>
+    caughtUp === 0 ? 'Nothing was due.' : `${events(caughtUp)} due and ran first.`,
+  authenticate: ({ entry: { caller } }) =>
+    `The key ${caller?.key_id} acts in the teamspace ${caller?.teamspace_id}${caller?.user_id == null ? '' : ` for ${caller.user_id}`}.`,
+  rateLimit: ({ sandbox, entry }) => limiterOf(sandbox, entry).description,
+  checkPathIds: ({ operation }) =>
+    operation?.checkPathIds === undefined
+      ? 'The operation has no rule for the form of its ids.'
+      : 'The ids in the path are well-formed.',
+  authorize: ({ operation }) => `The key may call ${operation?.name}.`,
+  faultsBefore: ({ entry }) => {
+    if (isCutOff(entry)) return `The connection was cut before anything was performed. ${wayOf(entry)}`
+    return partIn('faultsBefore', entry) === '' ? 'No fault acted before the handler.' : ''
+  },
+  loadTarget: ({ operation }) =>
+    operation?.find === undefined
+      ? 'Nothing has to be found before the body is looked at.'
+      : 'What the request is about is there, and the caller may see it.',
+  replay: ({ sandbox, entry }) => idempotencyOf(sandbox, entry).description,
+  validate: ({ operation }) =>
+    operation?.input === undefined ? 'There is nothing to check.' : 'Query and body are valid.',
+  poll: ({ entry: { poll } }) =>
+    poll === undefined
+      ? 'The operation polls nothing that makes progress.'
+      : `The poll was noted.${poll.events === 0 ? '' : ` ${events(poll.events)} due by then and ran.`}`,
+  handle: ({ entry }) =>
+    entry.decided === 'faultsAfter'
+      ? `The response of the handler was replaced; ${inShort(effectsOf(entry))}.`
+      : `${answererOf(entry)} answered ${entry.status}; ${inShort(effectsOf(entry))}.`,
+  commit: ({ entry: { commit, idempotency } }) =>
+    commit === undefined
+      ? 'There was nothing to write.'
+      : `What it wrote is revision ${commit.revision}${idempotency === 'fresh' ? ', the response under the Idempotency-Key included' : ''}.`,
+  faultsAfter: ({ entry }) =>
+    partIn('faultsAfter', entry) === '' ? 'No fault acted after the handler.' : '',
+  log: ({ entry }) => concluded(entry),
+}
+
+function answererOf({ stubbed }: LogEntry): string {
+  return stubbed === undefined ? 'It' : `The stub ${stubbed.stub} stood for the service and`
+}
+
+function concluded({ status, faults }: LogEntry): string {
+  const isProxy = allOf(faults?.actions ?? [], 'respond')[0]?.proxy === true
+  const isWhole = faults?.sent === undefined || faults.sent.end === 'whole'
+  return `The answer ${isWhole ? 'was' : 'would have been'} ${status}, with${isProxy ? 'out' : ''} the rate-limit headers.`
+}
+
+const BODIES: Readonly<Record<LogEntry['body']['kind'], string>> = {
+  none: 'It came without a body, or with one that was not read.',
+  json: 'It came with a JSON body.',
+  large: 'It came with a JSON body that is too large for the log.',
+  refused: 'It came with a body that could not be read; the step validate says why.',
+}
+
+function events(count: number): string {
+  return `${counted(count, 'event')} ${count === 1 ? 'was' : 'were'}`
+}

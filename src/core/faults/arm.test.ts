@@ -1,0 +1,169 @@
+import { expect, test } from 'vitest'
+import { START } from '../../../test/support/base-state.ts'
+import { bookOf, firedNumbers, subject } from '../../../test/support/fault-book.ts'
+import { Refusal } from '../errors.ts'
+import { type Resource, type Scope, service } from '../operation.ts'
+import { arm, disarm, MAX_RULES, rearm, rewrite } from './arm.ts'
+import type { FaultDraft } from './draft.ts'
+import type { Preset } from './preset.ts'
+import type { FaultRule } from './rule.ts'
+import { standingOf } from './standing.ts'
+
+const resource: Resource = {
+  name: 'none',
+  operations: [],
+  collections: [],
+  presets: [
+    {
+      name: 'one-failure',
+      family: 'retry',
+      description: 'One failure.',
+      match: { method: 'GET', headers: { accept: '*' } },
+      when: { nth: 1 },
+      do: [{ respond: { status: 500 } }],
+      then: 'continue',
+      times: 3,
+    },
+  ],
+}
+
+const all = service([resource])
+const fail: FaultDraft = { match: 'everything', do: [{ respond: { status: 500 } }] }
+
+/** A book into which drafts are armed. */
+function armory() {
+  const { book, store, facts } = bookOf()
+  store.transaction(START, (tx) => disarm({ tx }, 'rule-1'))
+  const change = <T>(work: (scope: Scope) => T): T =>
+    store.transaction(START, (tx) => work({ tx, at: START } as Scope))
+  return {
+    book,
+    facts,
+    change,
+    arm: (...drafts: FaultDraft[]) =>
+      change((scope) => drafts.map((draft) => arm(scope, all, draft, 'control', START))),
+    standing: (rule: FaultRule) => standingOf(store, rule, facts.now),
+  }
+}
+
+test('a rule is armed with everything that its draft leaves out', () => {
+  expect(armory().arm(fail)).toEqual([
+    {
+      id: 'fault',
+      source: 'control',
+      preset: null,
+      description: null,
+      match: 'everything',
+      when: {},
+      do: fail.do,
+      actions: {},
+      priority: 0,
+      then: 'stop',
+      times: null,
+      ttl: null,
+      armed_at: START,
+      armed_wall: START,
+    },
+  ])
+})
+
+test('a preset is put beneath its draft, the match member by member', () => {
+  const match = { headers: { 'x-try': '1' } }
+  const [plain, changed, wide] = armory().arm(
+    { preset: 'one-failure' },
+    { preset: 'one-failure', match, when: { nth: 2, by: 'tag' }, times: 1, then: 'stop', priority: 5 },
+    { preset: 'one-failure', match: 'everything' },
+  )
+  const { match: own, when, times, then } = all.presets.get('one-failure') as Preset
+  expect(plain).toMatchObject({ id: 'one-failure', preset: 'one-failure', match: own, when, times, then })
+  expect(changed).toMatchObject({
+    id: 'one-failure-2',
+    match: { method: 'GET', headers: { 'x-try': '1' } },
+    when: { nth: 2, by: 'tag' },
+    do: [{ respond: { status: 500 } }],
+    times: 1,
+    then: 'stop',
+    priority: 5,
+  })
+  expect(wide?.match).toBe('everything')
+})
+
+test('ids of their own are the lowest that are free', () => {
+  const { arm, change } = armory()
+  expect(arm(fail, fail, fail).map(({ id }) => id)).toEqual(['fault', 'fault-2', 'fault-3'])
+  change((scope) => disarm(scope, 'fault-2'))
+  expect(arm(fail, fail).map(({ id }) => id)).toEqual(['fault-2', 'fault-4'])
+})
+
+test('an id that is taken is a conflict, and so are more rules than a sandbox can have', () => {
+  const { arm, book } = armory()
+  arm({ ...fail, id: 'a' })
+  expect(() => arm({ ...fail, id: 'b' }, { ...fail, id: 'a' })).toThrow('There is a fault rule "a" already.')
+  expect(book.rules.map(({ id }) => id)).toEqual(['a'])
+  arm(...Array.from({ length: MAX_RULES - 1 }, () => fail))
+  expect(() => arm(fail)).toThrow(Refusal)
+  expect(() => arm(fail)).toThrow('The sandbox has 1000 fault rules')
+})
+
+test('what is armed is a copy: a script may go on with its own', () => {
+  const actions = [{ respond: { status: 500 } }]
+  const { arm, book } = armory()
+  arm({ match: 'everything', do: actions })
+  actions.length = 0
+  expect(book.rules[0]?.do).toHaveLength(1)
+})
+
+test('a rule that goes takes its counters along', () => {
+  const { arm, change, book, standing } = armory()
+  const draft: FaultDraft = { ...fail, id: 'a', when: { nth: 1, by: 'tag' } }
+  const [rule] = arm(draft) as [FaultRule]
+  expect(firedNumbers(book, 3)).toEqual([1])
+  expect(standing(rule)).toMatchObject({
+    matched: 3,
+    fired: 1,
+    keys: 1,
+    counters: [{ key: '-', matched: 3 }],
+  })
+  change((scope) => disarm(scope, 'a'))
+  arm(draft)
+  expect(standing(rule)).toEqual({ status: 'armed', matched: 0, fired: 0, counters: [], keys: 0 })
+})
+
+test('a rule that is written anew keeps counters, age and place', () => {
+  const { arm, change, book, standing } = armory()
+  const [rule] = arm({ ...fail, id: 'a', when: { nth: 9 } }, { ...fail, id: 'b' }) as [FaultRule]
+  firedNumbers(book, 2)
+  const next = change((scope) => rewrite(scope, all, rule, { ...fail, when: { nth: 3 } }))
+  expect([next.id, next.when, standing(next).matched]).toEqual(['a', { nth: 3 }, 2])
+  expect(book.rules.map(({ id }) => id)).toEqual(['a', 'b'])
+  expect(book.decide('call', subject())?.fired[0]?.rule.id).toBe('a')
+})
+
+test('a rule begins again with counters at zero and its time to live from now on', () => {
+  const { arm, change, book, facts, standing } = armory()
+  const [rule] = arm({ ...fail, times: 1, ttl: '1m' }) as [FaultRule]
+  expect([firedNumbers(book, 2), standing(rule).status]).toEqual([[1], 'spent'])
+  facts.now += 60_000
+  const later = new Date(facts.now).toISOString()
+  const again = change((scope) => rearm({ ...scope, at: later }, rule, later))
+  expect([standing(again).status, again.armed_at, firedNumbers(book, 2)]).toEqual(['armed', later, [1]])
+})
+
+test('a rule whose time is over is expired, one that has fired all it may is spent', () => {
+  const { arm, book, facts, standing } = armory()
+  const [rule] = arm({ ...fail, times: 1, ttl: '1m' }) as [FaultRule]
+  facts.now += 60_000
+  expect(standing(rule).status).toBe('expired')
+  facts.now -= 60_000
+  firedNumbers(book, 1)
+  facts.now += 60_000
+  expect(standing(rule).status).toBe('spent')
+})
+
+test('of a rule the hundred newest keys are shown, and how many there are', () => {
+  const { arm, book, standing } = armory()
+  const [rule] = arm({ ...fail, when: { by: 'tag' } }) as [FaultRule]
+  for (let n = 0; n < 150; n++) book.decide('call', subject({ headers: { 'x-emulator-tag': `t${n}` } }))
+  const { counters, keys } = standing(rule)
+  expect([keys, counters.length, counters[0]?.key, counters.at(-1)?.key]).toEqual([150, 100, 't50', 't149'])
+})

@@ -1,0 +1,121 @@
+import type { Settings } from '../assumptions.ts'
+import { didYouMean } from '../assumptions.ts'
+import { refuse } from '../errors.ts'
+import type { Issue } from '../json.ts'
+import type { Scope, Service } from '../operation.ts'
+import type { Transaction } from '../state/transaction.ts'
+import { zodIssues } from '../zod-issues.ts'
+import type { FaultDraft } from './draft.ts'
+import { expand } from './expand.ts'
+import { type FaultRule, type FaultSource, faultCounters, faultRules } from './rule.ts'
+import { ruleSchemas } from './schema/rule.ts'
+import { countersByRule } from './standing.ts'
+
+/** Rules that one sandbox can have. */
+export const MAX_RULES = 1_000
+
+/** Holds a rule as a user has written it against all that a rule may be. Issues have pointers into it. */
+export function checkDraft(
+  raw: unknown,
+  service: Service,
+  settings: Settings,
+): { readonly draft: FaultDraft } | { readonly issues: Issue[] } {
+  const { data, error } = ruleSchemas(service, settings).draft.safeParse(raw)
+  return error === undefined ? { draft: data as FaultDraft } : { issues: zodIssues(error, '') }
+}
+
+/**
+ * Arms a rule whose draft has been checked: its preset is put beneath it, and it is given an id if it has none. Refuses
+ * with `conflict` an id that is taken, and more rules than a sandbox can have.
+ * @param wall the real instant, as a timestamp
+ */
+export function arm(
+  scope: Scope,
+  service: Service,
+  draft: FaultDraft,
+  source: FaultSource,
+  wall: string,
+): FaultRule {
+  const { tx, at } = scope
+  refuseTooMany(tx)
+  const id = idFor(tx, draft)
+  forget(tx, id)
+  const preset = draft.preset ?? null
+  return tx
+    .in(faultRules)
+    .insert(ruleOf(draft, service, { id, source, preset, armed_at: at, armed_wall: wall }))
+}
+
+/** Puts another draft, without a preset, in the place of what a rule says. Its counters and its age stay. */
+export function rewrite(
+  scope: Pick<Scope, 'tx'>,
+  service: Service,
+  rule: FaultRule,
+  draft: FaultDraft,
+): FaultRule {
+  return scope.tx.in(faultRules).put(ruleOf(draft, service, rule))
+}
+
+/** Begins a rule again as if it had just been armed. */
+export function rearm({ tx, at }: Scope, rule: FaultRule, wall: string): FaultRule {
+  forget(tx, rule.id)
+  return tx.in(faultRules).put({ ...rule, armed_at: at, armed_wall: wall })
+}
+
+/** The rule with an id, or a refusal that names the nearest. */
+export function ruleNamed({ tx }: Pick<Scope, 'tx'>, id: string): FaultRule {
+  const rules = tx.in(faultRules)
+  const found = rules.get(id)
+  if (found !== undefined) return found
+  const known = [...rules].map((rule) => rule.id)
+  return refuse('not_found', {
+    detail: `There is no fault rule "${id}".${didYouMean(id, known)}`,
+    mitigation: 'GET /__emulator/faults lists those that are armed.',
+  })
+}
+
+/** Removes a rule and its counters. Does nothing where there is none. */
+export function disarm({ tx }: Pick<Scope, 'tx'>, id: string): void {
+  tx.in(faultRules).delete(id)
+  forget(tx, id)
+}
+
+function forget(tx: Transaction, id: string): void {
+  const counters = tx.in(faultCounters)
+  for (const counter of counters.where(countersByRule, id)) counters.delete(counter.id)
+}
+
+type Facts = Pick<FaultRule, 'id' | 'source' | 'preset' | 'armed_at' | 'armed_wall'>
+
+// A copy: a row is never changed, and what a script has handed over the script may change. Members without a value go.
+function ruleOf(draft: FaultDraft, service: Service, facts: Facts): FaultRule {
+  const { id, source, preset, armed_at, armed_wall } = facts
+  const { match, ...behaviour } = expand(draft, service)
+  if (match === undefined) throw new Error('a draft without a match has passed its check')
+  const description = draft.description ?? null
+  const rule = { id, source, preset, description, match, ...behaviour, armed_at, armed_wall }
+  return JSON.parse(JSON.stringify(rule)) as FaultRule
+}
+
+function refuseTooMany(tx: Transaction): void {
+  if ([...tx.in(faultRules)].length < MAX_RULES) return
+  refuse('conflict', {
+    detail: `The sandbox has ${MAX_RULES} fault rules, which is as many as one can have.`,
+    mitigation: 'Remove those that are not needed any more: DELETE /__emulator/faults removes all.',
+  })
+}
+
+function idFor(tx: Transaction, { id, preset }: FaultDraft): string {
+  const rules = tx.in(faultRules)
+  const base = id ?? preset ?? 'fault'
+  if (rules.get(base) === undefined) return base
+  if (id !== undefined) {
+    refuse('conflict', {
+      detail: `There is a fault rule "${id}" already.`,
+      mitigation: `Take another id, or remove that rule first: DELETE /__emulator/faults/${encodeURIComponent(id)}.`,
+    })
+  }
+  let n = 2
+  while (rules.get(`${base}-${n}`) !== undefined) n += 1
+  return `${base}-${n}`
+}

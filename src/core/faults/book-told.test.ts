@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { bookOf, subject } from '../../../test/support/fault-book.ts'
+import { faultRules } from './rule.ts'
+
+test('a book says when it is empty; without a rule to ask, it decides what the earlier phase did', () => {
+  const { book, store } = bookOf({ match: { webhook: '*' }, do: [{ deliver: { drop: true } }] })
+  expect([book.isEmpty, bookOf().book.isEmpty]).toEqual([false, true])
+  expect([book.decide('head', subject()), book.decide('accept', subject())]).toEqual([undefined, undefined])
+  const earlier = book.decide('call', subject())
+  expect(book.decide('head', subject(), [], earlier)).toBe(earlier)
+  store.transaction('', (tx) => tx.in(faultRules).delete('rule-1'))
+  expect([book.isEmpty, book.decide('call', subject())]).toEqual([true, undefined])
+})
+
+test('of rules that no request is held against is told why, once for each request', () => {
+  const { book } = bookOf(
+    { match: { webhook: '*' }, do: [{ deliver: { drop: true } }] },
+    { do: [{ cut: { at: 'accept', how: 'rst' } }] },
+    { source: 'header' },
+    { source: 'header', do: [{ pace: { no_continue: true } }] },
+  )
+  const told = (decision: ReturnType<typeof book.decide>) =>
+    decision?.verdicts.map(({ rule, fired, description }) => [rule, fired, description])
+  const byHeader = 'It is for requests that ask for it by their header.'
+  expect(told(book.decide('call', subject()))).toEqual([
+    ['rule-2', false, 'It is about a connection before its first request.'],
+    ['rule-1', false, 'It is about webhooks, not about requests.'],
+    ['rule-4', false, byHeader],
+    ['rule-3', false, byHeader],
+  ])
+  expect(told(book.decide('head', subject(), ['rule-4']))).toEqual([
+    ['rule-4', true, 'It fired on match number 1.'],
+  ])
+})
+
+test.for<[misses: number, others: number, told: number]>([
+  [60, 60, 100],
+  [150, 10, 100],
+  [10, 150, 100],
+  [10, 20, 30],
+])('of %d rules that do not fit and %d that are not asked, %d are told of', ([misses, others, told]) => {
+  const missing = Array.from({ length: misses }, () => ({ match: { method: 'POST' } }))
+  const notAsked = Array.from({ length: others }, () => ({ source: 'header' as const }))
+  const verdicts = bookOf(...missing, ...notAsked).book.decide('call', subject())?.verdicts ?? []
+  expect(verdicts).toHaveLength(told)
+  expect(verdicts.every(({ about, fired }) => !fired && about !== undefined)).toBe(true)
+})
+
+test('an earlier phase whose rules say continue leaves the later ones to be asked', () => {
+  const { book } = bookOf({ do: [{ pace: { no_continue: true } }], then: 'continue' }, {})
+  const head = book.decide('head', subject())
+  expect(book.decide('call', subject(), [], head)?.fired.map(({ rule }) => rule.id)).toEqual([
+    'rule-1',
+    'rule-2',
+  ])
+})

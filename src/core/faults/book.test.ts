@@ -1,0 +1,260 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { bookOf, firedNumbers, fires, ruleOf, subject } from '../../../test/support/fault-book.ts'
+import { type FaultCounter, type FaultRule, faultCounters, faultRules, type When } from './rule.ts'
+
+const tagged = (tag: string) => subject({ headers: { 'x-emulator-tag': tag } })
+
+test.for<[when: When, fired: number[]]>([
+  [{}, [1, 2, 3, 4, 5, 6]],
+  [{ nth: 2 }, [2]],
+  [{ first: 2 }, [1, 2]],
+  [{ after: 4 }, [5, 6]],
+  [{ every: 3 }, [3, 6]],
+  [{ first: 5, every: 2 }, [2, 4]],
+  [{ after: 1, until: { calls: 3 } }, [2, 3]],
+  [{ probability: 0 }, []],
+  [{ probability: 1 }, [1, 2, 3, 4, 5, 6]],
+  [{ nth: 7 }, []],
+])('of six requests a rule with %j fires on %j', ([when, fired]) => {
+  expect(firedNumbers(bookOf({ when }).book, 6)).toEqual(fired)
+})
+
+test('a sequence says what is done on each match, and its last entry is for all further ones', () => {
+  const when = { sequence: ['limit', 'pass', 'fail'] }
+  const actions = { limit: [{ respond: { status: 429 } }], fail: [{ respond: { status: 500 } }] }
+  const { book } = bookOf({ when, do: [], actions })
+  const decided = Array.from({ length: 5 }, () => book.decide('call', subject()))
+  expect(
+    decided.map((each) => each?.actions.map((action) => 'respond' in action && action.respond.status)),
+  ).toEqual([[429], [], [500], [500], [500]])
+})
+
+test('a sequence may end with pass', () => {
+  const when = { sequence: ['fail', 'fail', 'pass'] }
+  const { book } = bookOf({ when, do: [], actions: { fail: [] } })
+  expect(firedNumbers(book, 6)).toEqual([1, 2])
+})
+
+test('a draw holds before a sequence, which goes on by the number of matches', () => {
+  const when = { sequence: ['a', 'b', 'c', 'd', 'pass'], probability: 0.5 }
+  const { book } = bookOf({ when, do: [], actions: { a: [], b: [], c: [], d: [] } })
+  const plain = firedNumbers(bookOf({ when: { probability: 0.5 } }).book, 4)
+  expect(firedNumbers(book, 10)).toEqual(plain)
+  expect(plain.length).toBeLessThan(4)
+})
+
+test('names of actions may be those that every object has', () => {
+  const { book } = bookOf({ when: { sequence: ['toString'] }, do: [] })
+  expect(book.decide('call', subject())?.actions).toEqual([])
+})
+
+test('counters count matches before when is asked, and only matches', () => {
+  const { book, store } = bookOf({ when: { nth: 3 }, match: { method: 'GET' } })
+  for (const method of ['GET', 'POST', 'GET', 'POST', 'GET', 'GET']) book.decide('call', subject({ method }))
+  expect(store.get(faultCounters.name, 'rule-1')).toMatchObject({ key: null, matched: 4, fired: 1 })
+})
+
+test('counters are kept by each key that the rule counts by, and in all', () => {
+  const { book, store } = bookOf({ when: { nth: 2, by: 'tag' } })
+  expect(fires(book, [tagged('a'), tagged('b'), tagged('a'), tagged('a'), tagged('b')])).toEqual([
+    [],
+    [],
+    ['rule-1'],
+    [],
+    ['rule-1'],
+  ])
+  const counters = [...store.rows(faultCounters.name).values()] as FaultCounter[]
+  expect(counters.map(({ key, matched, fired }) => [key, matched, fired])).toEqual([
+    [null, 5, 2],
+    ['a', 3, 1],
+    ['b', 2, 1],
+  ])
+})
+
+test('a request without the thing that is counted by is counted with others of its kind', () => {
+  const { book } = bookOf({ when: { nth: 2, by: 'idempotency_key' } })
+  expect(firedNumbers(book, 3)).toEqual([2])
+})
+
+test('times bounds the fires of all keys together', () => {
+  const { book } = bookOf({ when: { by: 'tag' }, times: 2 })
+  expect(fires(book, [tagged('a'), tagged('b'), tagged('c')])).toEqual([['rule-1'], ['rule-1'], []])
+})
+
+test('a rule is over when its time to live is, on the virtual clock', () => {
+  const { book, facts } = bookOf({ ttl: '60s' })
+  facts.now += 59_999
+  expect(firedNumbers(book, 1)).toEqual([1])
+  facts.now += 1
+  expect(firedNumbers(book, 1)).toEqual([])
+  expect(book.decide('call', subject())?.verdicts[0]?.description).toBe('Its time to live of 60s is over.')
+})
+
+test('from and until hold on the virtual clock, and wall_ms on the real one', () => {
+  const from = '2026-03-01T12:01:00.000Z'
+  const until = { virtual_time: '2026-03-01T12:02:00.000Z', wall_ms: 1_000 }
+  const { book, facts, began } = bookOf({ when: { from, until } })
+  const at = (virtual: number, wall: number): number[] => {
+    facts.now = began.now + virtual
+    facts.wall = began.wall + wall
+    return firedNumbers(book, 1)
+  }
+  expect([at(59_999, 0), at(60_000, 0), at(60_000, 999), at(60_000, 1_000), at(120_000, 0)]).toEqual([
+    [],
+    [1],
+    [1],
+    [],
+    [],
+  ])
+})
+
+test('rules are asked by priority, equals as they were armed; the first that fires is the last unless it says continue', () => {
+  const { book } = bookOf(
+    {},
+    { priority: 1, then: 'continue' },
+    { priority: 1, then: 'continue', when: { nth: 1 } },
+    { priority: -1 },
+  )
+  expect(book.rules.map(({ id }) => id)).toEqual(['rule-2', 'rule-3', 'rule-1', 'rule-4'])
+  expect(fires(book, [subject(), subject()])).toEqual([
+    ['rule-2', 'rule-3', 'rule-1'],
+    ['rule-2', 'rule-1'],
+  ])
+})
+
+test('of each rule that did not fire is told why, with the counter of its match', () => {
+  const { book } = bookOf(
+    { match: { method: 'POST' } },
+    { when: { nth: 2, by: 'tag' }, then: 'continue' },
+    { times: 1, then: 'continue' },
+    {},
+    {},
+  )
+  book.decide('call', tagged('x'))
+  const { verdicts } = book.decide('call', tagged('y')) ?? { verdicts: [] }
+  expect(
+    verdicts.map(({ rule, fired, description, counter }) => [rule, fired, description, counter]),
+  ).toEqual([
+    ['rule-1', false, 'The method is "GET", not "POST".', undefined],
+    ['rule-2', false, 'This is match number 1; it fires on number 2.', { n: 1, key: 'y' }],
+    ['rule-3', false, 'It has fired 1 time, all it may.', undefined],
+    ['rule-4', true, 'It fired on match number 2.', undefined],
+    ['rule-5', false, 'The rule rule-4 fired before it, and lets no other go on.', undefined],
+  ])
+})
+
+test('of a thousand rules that did not fire a hundred are told of', () => {
+  const { book } = bookOf(...Array.from({ length: 999 }, () => ({ match: { method: 'POST' } })), {})
+  const decision = book.decide('call', subject())
+  expect(decision?.verdicts.length).toBe(101)
+  expect(decision?.verdicts.at(-1)).toMatchObject({ rule: 'rule-1000', fired: true })
+})
+
+test('rules of other phases and of the headers of other requests are not asked', () => {
+  const { book } = bookOf(
+    { do: [{ cut: { at: 'before-read', how: 'rst' } }], then: 'continue' },
+    { source: 'header', then: 'continue' },
+    { match: { webhook: '*' }, do: [{ deliver: { drop: true } }] },
+  )
+  const ids = (phase: 'head' | 'call', armed: string[]) =>
+    book.decide(phase, subject(), armed)?.fired.map(({ rule }) => rule.id)
+  expect([ids('call', []), ids('call', ['rule-2']), ids('head', [])]).toEqual([[], ['rule-2'], ['rule-1']])
+  const verdicts = book.decide('call', subject())?.verdicts ?? []
+  expect(verdicts.map(({ rule, fired }) => [rule, fired])).toContainEqual(['rule-2', false])
+})
+
+test('what an earlier phase has decided comes first, and its stop holds for the later one', () => {
+  const { book } = bookOf({ do: [{ pace: { no_continue: true } }] }, { priority: 9 })
+  const head = book.decide('head', subject())
+  const call = book.decide('call', subject(), [], head)
+  expect(call?.fired.map(({ rule }) => rule.id)).toEqual(['rule-1'])
+  expect(call?.verdicts.map(({ rule }) => rule)).toEqual(['rule-1', 'rule-2'])
+})
+
+test('a rule keeps its keys however many another one counts by', () => {
+  const { book } = bookOf(
+    { id: 'busy', when: { by: 'tag', nth: 2 }, then: 'continue' },
+    { id: 'quiet', match: { method: 'POST' }, when: { by: 'idempotency_key', nth: 2 } },
+  )
+  fires(
+    book,
+    Array.from({ length: 10_001 }, (_, n) => tagged(`t${n}`)),
+  )
+  const post = (key: string) => subject({ method: 'POST', headers: { 'idempotency-key': key } })
+  const [, , third, fourth] = fires(book, [post('a'), post('b'), post('a'), post('b')])
+  expect([third, fourth]).toEqual([['quiet'], ['quiet']])
+})
+
+test('of ten thousand keys the oldest is forgotten for a new one', () => {
+  const { book, store } = bookOf({ when: { first: 1, by: 'tag' } })
+  for (let n = 0; n < 10_001; n++) book.decide('call', tagged(`t${n}`))
+  expect(store.rows(faultCounters.name).size).toBeLessThanOrEqual(10_001)
+  expect(fires(book, [tagged('t10000'), tagged('t0')])).toEqual([[], ['rule-1']])
+})
+
+test('who holds a connection for a rule is told when that rule goes, or all do', () => {
+  const pause = [{ cut: { at: 'before-head', how: 'pause' } }] as const
+  const { book, store } = bookOf({ do: pause, match: { method: 'GET' } }, { do: pause })
+  const signalOf = (method: string) => {
+    const decision = book.decide('call', subject({ method }))
+    return decision && book.releasedFor(decision)
+  }
+  const [first, second] = [signalOf('GET'), signalOf('POST')]
+  store.transaction('', (tx) => tx.in(faultRules).delete('rule-1'))
+  expect([first?.aborted, second?.aborted]).toEqual([true, false])
+  book.release()
+  expect(second?.aborted).toBe(true)
+  expect(signalOf('POST')?.aborted).toBe(false)
+})
+
+test.for(['rule-1', 'rule-2'])('a connection that two rules hold is let go when %s goes', (id) => {
+  const { book, store } = bookOf(
+    { do: [{ pace: { before_head_ms: 5 } }], then: 'continue' },
+    { do: [{ cut: { at: 'before-head', how: 'pause' } }] },
+  )
+  const decision = book.decide('call', subject())
+  const signal = decision && book.releasedFor(decision)
+  store.transaction('', (tx) => tx.in(faultRules).delete(id))
+  expect(signal?.aborted).toBe(true)
+})
+
+test('the same seed draws the same for each key, whatever the interleaving; another seed draws otherwise', () => {
+  const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+  const CALLS = 12
+  const rule: Partial<FaultRule> = { when: { probability: 0.4, by: 'tag' } }
+  const decisionsOf = (order: readonly string[], seed: number) => {
+    const { book, facts } = bookOf(rule)
+    facts.seed = seed
+    const decided = new Map<string, boolean[]>(keys.map((key) => [key, []]))
+    for (const key of order) {
+      const fired = (book.decide('call', tagged(key))?.fired.length ?? 0) > 0
+      decided.get(key)?.push(fired)
+    }
+    return Object.fromEntries(decided)
+  }
+  const inTurn = keys.flatMap((key) => Array<string>(CALLS).fill(key))
+  const expected = decisionsOf(inTurn, 7)
+  expect(decisionsOf(inTurn, 8)).not.toEqual(expected)
+  expect(Object.values(expected).flat().filter(Boolean).length).toBeGreaterThan(20)
+  const order = fc.shuffledSubarray(
+    inTurn.map((_, n) => n),
+    { minLength: inTurn.length },
+  )
+  fc.assert(
+    fc.property(order, (places) => {
+      const interleaved = places.map((place) => inTurn[place] ?? '')
+      expect(decisionsOf(interleaved, 7)).toEqual(expected)
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('another rule draws by its own id', () => {
+  const draws = (id: string) => {
+    const { book, store } = bookOf()
+    store.transaction('', (tx) => tx.in(faultRules).put(ruleOf(id, { when: { probability: 0.5 } })))
+    return firedNumbers(book, 20)
+  }
+  expect(draws('one')).not.toEqual(draws('two'))
+})

@@ -1,0 +1,275 @@
+import type { Store } from '../state/store.ts'
+import { formatInstant } from '../time/instant.ts'
+import { type Action, allOf } from './actions.ts'
+import { CountedKeys } from './counted-keys.ts'
+import { Decision, type Fired, type Phase, type Verdict } from './decision.ts'
+import { counterKey, mismatch, type Subject } from './match.ts'
+import { phaseOf } from './phase.ts'
+import { type FaultCounter, type FaultRule, faultCounters, faultRules } from './rule.ts'
+import { countedBy, retired, timing } from './when.ts'
+
+/** What decisions rest on besides rules and counters. */
+export interface BookFacts {
+  /** Virtual milliseconds. */
+  readonly now: () => number
+  /** Real milliseconds. */
+  readonly wall: () => number
+  readonly seed: () => number
+}
+
+/** Keys that one rule counts by; its oldest are forgotten, since callers choose their keys freely. */
+const MAX_KEYS = 10_000
+
+/** Rules that did not fire of which one decision tells why. */
+const MAX_MISSED = 100
+
+/**
+ * The fault rules of one sandbox. What is armed and what has been counted are tables of its state; this only decides.
+ * Counters are written in a transaction of their own, so that they grow although the request is refused.
+ */
+export class FaultBook {
+  readonly #store: Store
+  readonly #facts: BookFacts
+  readonly #keys: CountedKeys
+  #sorted: Sorted | undefined
+  /** Made when somebody holds a connection: most sandboxes never do. */
+  #release: AbortController | undefined
+  readonly #holds = new Map<string, Hold>()
+
+  constructor(store: Store, facts: BookFacts) {
+    this.#store = store
+    this.#facts = facts
+    this.#keys = new CountedKeys(store)
+    store.onCommit(({ changes }) => {
+      for (const { table, id, after } of changes)
+        if (table === faultRules.name && after === undefined) this.#letGo(({ rules }) => rules.includes(id))
+    })
+  }
+
+  /** In the order in which they are asked: by priority, equals as they were armed. */
+  get rules(): readonly FaultRule[] {
+    return this.#inOrder().all
+  }
+
+  get isEmpty(): boolean {
+    return this.#store.rows(faultRules.name).size === 0
+  }
+
+  /** Aborted by {@link release}: anyone who holds a connection open on behalf of a fault lets go of it. */
+  get released(): AbortSignal {
+    this.#release ??= new AbortController()
+    return this.#release.signal
+  }
+
+  /** As {@link released}, and aborted as well when one of the rules that hold the connection is removed. */
+  releasedFor({ fired }: Decision): AbortSignal {
+    // What a request asks for by its own values is in no table, so that nobody can remove it.
+    const rules = fired
+      .filter(
+        ({ rule, actions }) => holds(actions) && this.#store.get(faultRules.name, rule.id) !== undefined,
+      )
+      .map(({ rule }) => rule.id)
+    if (rules.length === 0) return this.released
+    const name = JSON.stringify(rules)
+    const known = this.#holds.get(name) ?? { rules, abort: new AbortController() }
+    this.#holds.set(name, known)
+    return known.abort.signal
+  }
+
+  /** Lets go of every connection that is held. */
+  release(): void {
+    this.#release?.abort()
+    this.#release = undefined
+    this.#letGo(() => true)
+  }
+
+  #letGo(concerns: (hold: Hold) => boolean): void {
+    for (const [name, hold] of [...this.#holds]) {
+      if (!concerns(hold)) continue
+      hold.abort.abort()
+      this.#holds.delete(name)
+    }
+  }
+
+  /**
+   * Decides the rules of a phase, and counts.
+   * @param armed the header rules that the subject has named itself; others are not its business
+   * @param earlier what the phases before have decided
+   */
+  decide(
+    phase: Phase,
+    subject: Subject,
+    armed: readonly string[] = [],
+    earlier?: Decision,
+  ): Decision | undefined {
+    const isAsked = ({ source, id }: FaultRule) => source !== 'header' || armed.includes(id)
+    const rules = this.#rulesOf(phase).filter(isAsked)
+    const others = phase === 'call' ? this.#othersThan(isAsked) : []
+    if (rules.length + others.length === 0) return earlier
+    const counting = new Counting(this.#store, this.#keys, formatInstant(this.#facts.now()))
+    const fired: Fired[] = [...(earlier?.fired ?? [])]
+    const verdicts: Verdict[] = [...(earlier?.verdicts ?? [])]
+    let last = fired.find(({ rule }) => rule.then === 'stop')?.rule
+    let missed = 0
+    for (const rule of rules) {
+      const judged: Judged =
+        last === undefined ? this.#judge(rule, subject, counting) : { description: stopped(last) }
+      const { fired: hit, description, counter } = judged
+      if (hit === undefined) missed += 1
+      if (hit !== undefined) verdicts.push({ rule: rule.id, fired: true, description })
+      else if (missed <= MAX_MISSED)
+        verdicts.push({ rule: rule.id, fired: false, description, about: rule, counter })
+      if (hit === undefined) continue
+      fired.push(hit)
+      if (rule.then === 'stop') last = rule
+    }
+    verdicts.push(...others.slice(0, Math.max(0, MAX_MISSED - missed)))
+    counting.commit()
+    return new Decision(fired, verdicts)
+  }
+
+  /** What is said of the rules that no request, or not this one, is held against. */
+  #othersThan(isAsked: (rule: FaultRule) => boolean): Verdict[] {
+    const not = (description: string) => (rule: FaultRule) => ({
+      rule: rule.id,
+      fired: false,
+      description,
+      about: rule,
+    })
+    const named = [...this.#rulesOf('head'), ...this.#rulesOf('call')]
+    return [
+      ...this.#rulesOf('accept').map(not('It is about a connection before its first request.')),
+      ...this.#rulesOf('webhook').map(not('It is about webhooks, not about requests.')),
+      ...named
+        .filter((rule) => !isAsked(rule))
+        .map(not('It is for requests that ask for it by their header.')),
+    ]
+  }
+
+  #judge(rule: FaultRule, subject: Subject, counting: Counting): Judged {
+    const now = this.#facts.now()
+    const over = retired(rule, counting.firedBy(rule), now)
+    if (over !== undefined) return { description: over }
+    const missed = mismatch(rule.match, subject)
+    if (missed !== undefined) return { description: missed }
+    const key = counterKey(countedBy(rule.when), subject)
+    const n = counting.matched(rule, key)
+    const { wall, seed } = this.#facts
+    const { fires, step, description } = timing({ rule, n, key, now, wall: wall(), seed: seed() })
+    if (!fires) return { description, counter: { n, key } }
+    counting.fired(rule, key)
+    const actions = step === undefined ? rule.do : namedActions(rule, step)
+    return { description, fired: { rule, actions, step, n, key } }
+  }
+
+  #rulesOf(phase: Phase): readonly FaultRule[] {
+    return this.#inOrder().byPhase.get(phase) ?? []
+  }
+
+  // Sorted once per change of the table: a stable sort keeps the order in which rules were armed.
+  #inOrder(): Sorted {
+    const version = this.#store.version(faultRules.name)
+    if (this.#sorted?.version === version) return this.#sorted
+    const all = [...this.#store.rows(faultRules.name).values()] as FaultRule[]
+    all.sort((a, b) => b.priority - a.priority)
+    const byPhase = new Map<Phase, FaultRule[]>()
+    for (const rule of all) byPhase.set(phaseOf(rule), [...(byPhase.get(phaseOf(rule)) ?? []), rule])
+    this.#sorted = { version, all, byPhase }
+    return this.#sorted
+  }
+}
+
+interface Sorted {
+  /** Of the table. */
+  readonly version: number
+  readonly all: readonly FaultRule[]
+  readonly byPhase: ReadonlyMap<Phase, readonly FaultRule[]>
+}
+
+/** Connections that the same rules hold. */
+interface Hold {
+  readonly rules: readonly string[]
+  readonly abort: AbortController
+}
+
+/** What is said of one rule; `fired` when it has. */
+interface Judged {
+  readonly description: string
+  readonly fired?: Fired
+  readonly counter?: Verdict['counter']
+}
+
+// Whatever may keep an exchange from its end for a while.
+function holds(actions: readonly Action[]): boolean {
+  return (
+    allOf(actions, 'cut').some(({ how }) => how === 'pause') ||
+    allOf(actions, 'pace').length > 0 ||
+    allOf(actions, 'deliver').length > 0
+  )
+}
+
+// A caller's names may be those that every object has.
+function namedActions({ actions }: FaultRule, name: string): readonly Action[] {
+  return (Object.hasOwn(actions, name) ? actions[name] : undefined) ?? []
+}
+
+function stopped({ id }: FaultRule): string {
+  return `The rule ${id} fired before it, and lets no other go on.`
+}
+
+/** The counters of one decision, written together. */
+class Counting {
+  readonly #store: Store
+  readonly #keys: CountedKeys
+  readonly #at: string
+  readonly #changed = new Map<string, FaultCounter>()
+
+  constructor(store: Store, keys: CountedKeys, at: string) {
+    this.#store = store
+    this.#keys = keys
+    this.#at = at
+  }
+
+  firedBy({ id }: FaultRule): number {
+    return this.#read(id)?.fired ?? 0
+  }
+
+  /** Counts one match. @returns its number under the key */
+  matched({ id }: FaultRule, key: string | null): number {
+    const total = this.#add(id, null, 'matched')
+    return key === null ? total : this.#add(id, key, 'matched')
+  }
+
+  fired({ id }: FaultRule, key: string | null): void {
+    this.#add(id, null, 'fired')
+    if (key !== null) this.#add(id, key, 'fired')
+  }
+
+  commit(): void {
+    if (this.#changed.size === 0) return
+    this.#store.transaction(this.#at, (tx) => {
+      for (const counter of this.#changed.values()) {
+        if (counter.key !== null && counter.matched === 1) this.#makeRoom(counter.rule, tx)
+        tx.put(faultCounters.name, counter)
+      }
+    })
+  }
+
+  #makeRoom(rule: string, tx: { delete(table: string, id: string): void }): void {
+    const keys = this.#keys.of(rule)
+    const [oldest] = keys
+    if (keys.size >= MAX_KEYS && oldest !== undefined) tx.delete(faultCounters.name, oldest)
+  }
+
+  #add(rule: string, key: string | null, what: 'matched' | 'fired'): number {
+    const id = key === null ? rule : `${rule} ${key}`
+    const before = this.#read(id) ?? { id, rule, key, matched: 0, fired: 0, last_at: '' }
+    const after = { ...before, [what]: before[what] + 1, last_at: this.#at }
+    this.#changed.set(id, after)
+    return after[what]
+  }
+
+  #read(id: string): FaultCounter | undefined {
+    return this.#changed.get(id) ?? (this.#store.get(faultCounters.name, id) as FaultCounter | undefined)
+  }
+}

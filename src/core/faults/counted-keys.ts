@@ -1,0 +1,48 @@
+import type { Commit } from '../state/commit.ts'
+import type { Store } from '../state/store.ts'
+import { type FaultCounter, faultCounters } from './rule.ts'
+
+const NONE: ReadonlySet<string> = new Set()
+
+/**
+ * The counters that each rule keeps by a key, the oldest first. Made when first asked for and then kept up with the table:
+ * a rule that counts by what callers choose would have thousands to look through on every request.
+ */
+export class CountedKeys {
+  readonly #store: Store
+  #byRule: Map<string, Set<string>> | undefined
+
+  constructor(store: Store) {
+    this.#store = store
+    store.onCommit((commit) => this.#follow(commit))
+  }
+
+  /** Ids of the counters of a rule that have a key. */
+  of(rule: string): ReadonlySet<string> {
+    this.#byRule ??= this.#grouped()
+    return this.#byRule.get(rule) ?? NONE
+  }
+
+  #grouped(): Map<string, Set<string>> {
+    const groups = new Map<string, Set<string>>()
+    for (const row of this.#store.rows(faultCounters.name).values()) add(groups, row as FaultCounter)
+    return groups
+  }
+
+  #follow({ changes, order, tables }: Commit): void {
+    // A sandbox that takes the place of another brings an order of its own.
+    if (order !== undefined || tables !== undefined) this.#byRule = undefined
+    if (this.#byRule === undefined) return
+    for (const { table, before, after } of changes) {
+      if (table !== faultCounters.name) continue
+      if (after !== undefined) add(this.#byRule, after as FaultCounter)
+      else if (before !== undefined) this.#byRule.get((before as FaultCounter).rule)?.delete(before.id)
+    }
+  }
+}
+
+function add(groups: Map<string, Set<string>>, { id, rule, key }: FaultCounter): void {
+  if (key === null) return
+  const group = groups.get(rule) ?? new Set()
+  groups.set(rule, group.add(id))
+}

@@ -1,0 +1,39 @@
+import type { Service } from '../operation.ts'
+import type { FaultDraft } from './draft.ts'
+import type { Preset } from './preset.ts'
+import { retimed } from './retime.ts'
+import type { FaultMatch, FaultRule } from './rule.ts'
+
+/** What a rule does, without its name and where it came from. */
+export type Behaviour = Pick<
+  FaultRule,
+  'match' | 'when' | 'do' | 'actions' | 'priority' | 'then' | 'times' | 'ttl'
+>
+
+/** A draft with what its preset says beneath it. Without a match of either, it matches nothing yet. */
+export interface Expanded extends Omit<Behaviour, 'match'> {
+  readonly match: FaultMatch | 'everything' | undefined
+}
+
+/** Puts a draft over its preset: what the draft says takes precedence, in the match member by member. */
+export function expand(draft: FaultDraft, { presets }: Pick<Service, 'presets'>): Expanded {
+  const preset = draft.preset === undefined ? undefined : presets.get(draft.preset)
+  return {
+    match: matchOf(draft, preset),
+    // Anyone who says how often it may fire in all wants it more often than the once of the preset.
+    when: draft.when ?? retimed(preset?.when ?? {}, {}, draft.times !== undefined),
+    do: draft.do ?? preset?.do ?? [],
+    actions: draft.actions ?? preset?.actions ?? {},
+    priority: draft.priority ?? 0,
+    then: draft.then ?? preset?.then ?? 'stop',
+    times: draft.times ?? preset?.times ?? null,
+    ttl: draft.ttl ?? null,
+  }
+}
+
+function matchOf(draft: FaultDraft, preset: Preset | undefined): FaultMatch | 'everything' | undefined {
+  const { match } = draft
+  if (match === undefined) return preset?.match
+  if (match === 'everything' || preset === undefined || preset.match === 'everything') return match
+  return { ...preset.match, ...match }
+}

@@ -1,0 +1,137 @@
+import { expect, test } from 'vitest'
+import { subject } from '../../../test/support/fault-book.ts'
+import { counterKey, mismatch, type Subject } from './match.ts'
+import type { CountedBy, FaultMatch } from './rule.ts'
+
+const caller = {
+  key_id: 'key-1',
+  kind: 'user',
+  user_id: 'u1',
+  organization_id: 'o1',
+  teamspace_id: 't1',
+  account_admin: false,
+  permissions: [],
+  denied: [],
+} as const
+
+const request = subject({
+  operation: 'things.create',
+  method: 'POST',
+  path: '/@w3/v1/things/7',
+  pathPrefix: '/@w3',
+  headers: { 'idempotency-key': 'try-1', 'x-emulator-tag': 'blue' },
+  body: { kind: 'json', value: { name: 'Plan' }, bytes: 15 },
+  caller,
+  connection: { id: 'c9', index: 2 },
+  resource: '7',
+})
+
+const webhook: Subject = { kind: 'webhook', type: 'thing.ended', url: 'http://a.test/hook', resource: '7' }
+const connection: Subject = { kind: 'connection', id: 'c9' }
+
+test.for<[match: FaultMatch | 'everything', subject: Subject]>([
+  ['everything', request],
+  ['everything', connection],
+  [{ connection_request_index: 1 }, connection],
+  [{ operation: 'things.create', method: 'post', path: '/v1/things/*' }, request],
+  [{ path: { regex: '^/v1/(things|thongs)/\\d+$' } }, request],
+  [{ body: { '/name': { glob: 'P*' } }, headers: { 'X-Emulator-Tag': 'b*' } }, request],
+  [{ api_key: 'key-*', principal_kind: 'user', idempotency_key: 'try-*' }, request],
+  [{ connection_request_index: 2 }, request],
+  [{ webhook: 'thing.*', url: '*/hook' }, webhook],
+])('%j fits', ([match, subject]) => {
+  expect(mismatch(match, subject)).toBeUndefined()
+})
+
+test.for<[match: FaultMatch, subject: Subject, description: string]>([
+  [{ method: 'GET', operation: 'x' }, request, 'The operation is "things.create", not "x".'],
+  [{ path: { regex: '^/things' } }, request, 'The path is "/v1/things/7", not {"regex":"^/things"}.'],
+  [{ api_key: 'key-2' }, request, 'The api_key is "key-1", not "key-2".'],
+  [{ api_key: '*' }, subject(), 'The api_key is absent, not "*".'],
+  [{ principal_kind: 'service' }, request, 'The principal_kind is "user", not "service".'],
+  [{ connection_request_index: 1 }, request, 'The connection_request_index is 2, not 1.'],
+  [{ connection_request_index: 1 }, subject(), 'The connection_request_index is absent, not 1.'],
+  [{ connection_request_index: 2 }, connection, 'The connection_request_index is 1, not 2.'],
+  [{ webhook: 'thing.began' }, webhook, 'The webhook is "thing.ended", not "thing.began".'],
+  [{ webhook: '*', url: 'http://b*' }, webhook, 'The url is "http://a.test/hook", not "http://b*".'],
+])('%j does not fit, and the first reason is told', ([match, subject, description]) => {
+  expect(mismatch(match, subject)).toBe(description)
+})
+
+test.for<[by: CountedBy[], subject: Subject, key: string | null]>([
+  [[], request, null],
+  [['api_key'], request, 'key-1'],
+  [['idempotency_key'], request, 'try-1'],
+  [['operation', 'tag'], request, 'things.create blue'],
+  [['connection'], request, 'c9'],
+  [['connection'], connection, 'c9'],
+  [['resource_id'], request, '7'],
+  [['resource_id'], webhook, '7'],
+  [['tag', 'api_key'], subject(), '- -'],
+])('counting by %j', ([by, subject, key]) => {
+  expect(counterKey(by, subject)).toBe(key)
+})
+
+test('keys that callers choose stay apart, and short', () => {
+  const keyOf = (tag: string, key: string) =>
+    counterKey(['tag', 'idempotency_key'], {
+      ...request,
+      headers: { 'x-emulator-tag': tag, 'idempotency-key': key },
+    })
+  expect(keyOf('a b', 'c')).not.toBe(keyOf('a', 'b c'))
+  expect(keyOf('t'.repeat(16_000), 'k')?.length).toBeLessThan(100)
+})
+
+test.for<[match: FaultMatch, subject: Subject]>([
+  [{ url: 'http://a*' }, webhook],
+  [{ webhook: 'thing.ended' }, webhook],
+  [{}, connection],
+  [{}, request],
+])('a match with %j fits %j', ([match, subject]) => {
+  expect(mismatch(match, subject)).toBeUndefined()
+})
+
+test('a request without a caller is of no kind', () => {
+  expect(mismatch({ principal_kind: 'user' }, subject())).toBe('The principal_kind is absent, not "user".')
+})
+
+test('R231 of what a client fills in, only what the log keeps is told; where it keeps the same, a word stands for it', () => {
+  const kept = () => ({ ...secret, headers: { 'x-secret': '(redacted)' } })
+  const secret = subject({
+    query: { token: 'q-secret' },
+    headers: { 'x-secret': 'h-secret' },
+    body: { kind: 'json', value: { password: 'b-secret' }, bytes: 20 },
+  })
+  const told = (match: FaultMatch, over: Partial<typeof secret> = { kept }) =>
+    mismatch(match, { ...secret, ...over })
+  expect(told({ headers: { 'X-Secret': 'x' } })).toBe('The header X-Secret is "(redacted)", not "x".')
+  expect(told({ headers: { 'X-Secret': 'x' } }, {})).toBe('The header X-Secret is "h-secret", not "x".')
+  // Kept as it came, it would fit: it is not told what it was.
+  const fitting = { kept: () => ({ ...secret, headers: { 'x-secret': 'x' } }) }
+  expect(told({ headers: { 'X-Secret': 'x' } }, fitting)).toBe(
+    'The header X-Secret is "(redacted)", not "x".',
+  )
+  const empty = { kept: () => ({ query: {}, headers: {}, body: { kind: 'none' as const } }) }
+  expect(told({ query: { token: 'x' } }, empty)).toBe('The query token is absent, not "x".')
+  expect(told({ body: { '/password': { equals: 'x' } } }, empty)).toContain('The body /password is absent')
+  expect(told({ method: 'POST' }, empty)).toBe('The method is "GET", not "POST".')
+})
+
+test.for<[by: CountedBy[], subject: Subject, key: string]>([
+  [['resource_id'], connection, '-'],
+  [['resource_id'], subject(), '-'],
+  [['connection'], webhook, '-'],
+  [['connection'], subject(), '-'],
+  [['operation'], webhook, '-'],
+  [['tag'], connection, '-'],
+  [['rule'], request, '-'],
+])('what %j says nothing of is counted as one: %j', ([by, subject, key]) => {
+  expect(counterKey(by, subject)).toBe(key)
+})
+
+test('a value of two hundred characters is its own key, a longer one a digest; blanks are written out', () => {
+  const keyOf = (tag: string) => counterKey(['tag'], { ...request, headers: { 'x-emulator-tag': tag } })
+  expect(keyOf('t'.repeat(200))).toBe('t'.repeat(200))
+  expect(keyOf('t'.repeat(201))).toMatch(/^sha256:/)
+  expect(keyOf('a b c')).toBe('a%20b%20c')
+})

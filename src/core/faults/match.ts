@@ -1,0 +1,108 @@
+import { fitsGlob } from '../log/patterns.ts'
+import { compare, type Matchable, type Missed, type RequestMatch } from '../log/request-match.ts'
+import { REDACTED, seal } from '../secrets.ts'
+import { truncated } from '../words.ts'
+import type { CountedBy, FaultMatch } from './rule.ts'
+
+/** A request, as rules look at it. */
+export interface RequestSubject extends Matchable {
+  readonly kind: 'request'
+  readonly connection?: { readonly id: string; readonly index: number } | undefined
+  /** The record that the path names; null for none. */
+  readonly resource: string | null
+  /** What may be told of it; absent: all that it has. */
+  readonly kept?: (() => Pick<Matchable, 'query' | 'headers' | 'body'>) | undefined
+}
+
+/** A webhook that is about to be left for a subscriber. */
+export interface WebhookSubject {
+  readonly kind: 'webhook'
+  readonly type: string
+  readonly url: string
+  /** Id of the record that it is about. */
+  readonly resource: string
+}
+
+/** A connection of which no byte has been read. */
+export interface ConnectionSubject {
+  readonly kind: 'connection'
+  readonly id: string
+}
+
+export type Subject = RequestSubject | WebhookSubject | ConnectionSubject
+
+/** The first thing about which a subject differs from what a rule is about, as a sentence; undefined when it fits. */
+export function mismatch(match: FaultMatch | 'everything', subject: Subject): string | undefined {
+  if (match === 'everything') return undefined
+  if (subject.kind === 'webhook') return webhookMismatch(match, subject)
+  if (subject.kind === 'connection') return connectionMismatch(match)
+  const { api_key, principal_kind, connection_request_index, webhook: _, url: __, ...others } = match
+  const [missed] = compare(others as RequestMatch, subject).missed
+  if (missed !== undefined) return sentence(tellable(missed, others as RequestMatch, subject))
+  const { caller, connection } = subject
+  if (api_key !== undefined && (caller === undefined || !fitsGlob(api_key, caller.key_id)))
+    return differs('api_key', caller?.key_id ?? null, api_key)
+  if (principal_kind !== undefined && caller?.kind !== principal_kind)
+    return differs('principal_kind', caller?.kind ?? null, principal_kind)
+  if (connection_request_index !== undefined && connection?.index !== connection_request_index)
+    return differs('connection_request_index', connection?.index ?? null, connection_request_index)
+  return undefined
+}
+
+// A connection that has just been accepted is about to have its first request.
+function connectionMismatch({ connection_request_index: index }: FaultMatch): string | undefined {
+  return index === undefined || index === 1 ? undefined : differs('connection_request_index', 1, index)
+}
+
+// The log keeps no secrets and no large bodies, and what a rule says of a request is part of it.
+function tellable(missed: Missed, match: RequestMatch, subject: RequestSubject): Missed {
+  if (subject.kept === undefined || !CARRIED.test(missed.what)) return missed
+  const told = compare(match, { ...subject, ...subject.kept() }).missed
+  return told.find(({ what }) => what === missed.what) ?? { ...missed, actual: REDACTED }
+}
+
+/** Parts of a request that a client fills as it likes. */
+const CARRIED = /^(?:query|header|body) /
+
+function webhookMismatch({ webhook, url }: FaultMatch, subject: WebhookSubject): string | undefined {
+  if (webhook !== undefined && !fitsGlob(webhook, subject.type))
+    return differs('webhook', subject.type, webhook)
+  return url !== undefined && !fitsGlob(url, subject.url) ? differs('url', subject.url, url) : undefined
+}
+
+/** The value of the key under which a subject is counted; null for the rule alone. */
+export function counterKey(by: readonly CountedBy[], subject: Subject): string | null {
+  return by.length === 0 ? null : by.map((each) => keyPart(part(each, subject) ?? '-')).join(' ')
+}
+
+/** Characters of a value that a counter keeps as it is. */
+const MAX_PART_LENGTH = 200
+
+// Callers choose these values: as long as they like, and with the blank that stands between two of them.
+function keyPart(value: string): string {
+  return value.length > MAX_PART_LENGTH ? seal(value) : value.replaceAll(' ', '%20')
+}
+
+function part(by: CountedBy, subject: Subject): string | null | undefined {
+  if (by === 'resource_id') return subject.kind === 'connection' ? null : subject.resource
+  if (by === 'connection') return subject.kind === 'connection' ? subject.id : connectionOf(subject)
+  if (subject.kind !== 'request') return null
+  const { caller, headers, operation } = subject
+  if (by === 'api_key') return caller?.key_id
+  if (by === 'operation') return operation
+  if (by === 'idempotency_key') return headers['idempotency-key']
+  return by === 'tag' ? headers['x-emulator-tag'] : null
+}
+
+function connectionOf(subject: Subject): string | undefined {
+  return subject.kind === 'request' ? subject.connection?.id : undefined
+}
+
+function sentence({ what, expected, actual }: Missed): string {
+  return differs(what, actual, expected)
+}
+
+function differs(what: string, actual: unknown, expected: unknown): string {
+  const is = actual === null ? 'absent' : truncated(JSON.stringify(actual))
+  return `The ${truncated(what)} is ${is}, not ${truncated(JSON.stringify(expected))}.`
+}

@@ -1,0 +1,46 @@
+import type { Json } from '../json.ts'
+import type { Action } from './actions.ts'
+import type { FaultMatch, When } from './rule.ts'
+
+/** A value with a reserved prefix that a client can put where it sets nothing else. */
+export interface MagicValue {
+  /** Where it stands: `custom_id of an item`, `metadata.emu_script`. */
+  readonly place: string
+  /** The forms it has, each with what it does. */
+  readonly values: readonly { readonly form: string; readonly description: string }[]
+  /** The operation whose requests have it. */
+  readonly operation: string
+  /** The actions that a body asks for, by the value that stands for them; absent where records themselves obey the value. */
+  readonly actionsOf?: (
+    body: Json,
+  ) => readonly { readonly value: string; readonly actions: readonly Action[] }[]
+}
+
+// Families of presets are listed in this order; those of one resource stand between the two lists.
+const FIRST = ['rate limit', 'retry', 'connection', 'body', 'ndjson', 'list']
+const LAST = ['webhook', 'auth']
+
+/** A name for a composition of primitives. Whatever a rule says beside the name takes precedence. */
+export interface Preset {
+  readonly name: string
+  /** One sentence: what the client sees. */
+  readonly description: string
+  /** The heading under which it is listed. */
+  readonly family: string
+  readonly match: FaultMatch | 'everything'
+  readonly when?: When
+  readonly do?: readonly Action[]
+  readonly actions?: Readonly<Record<string, readonly Action[]>>
+  readonly then?: 'stop' | 'continue'
+  readonly times?: number
+}
+
+/** The way out for anyone who has named a preset that there is not. */
+export const ALL_PRESETS = 'GET /__emulator/faults/presets lists every preset.'
+
+/** Those of a family together, whichever resource they come from. */
+export function byFamily(presets: readonly Preset[]): readonly Preset[] {
+  const others = presets.map(({ family }) => family).filter((each) => ![...FIRST, ...LAST].includes(each))
+  const families = [...new Set([...FIRST, ...others, ...LAST])]
+  return families.flatMap((family) => presets.filter((preset) => preset.family === family))
+}

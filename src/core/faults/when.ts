@@ -1,0 +1,93 @@
+import { chanceOf } from '../random.ts'
+import { parseDuration } from '../time/instant.ts'
+import { counted } from '../words.ts'
+import type { CountedBy, FaultRule, When } from './rule.ts'
+
+/** What `when` is held against. */
+export interface Occasion {
+  readonly rule: FaultRule
+  /** Number of this match under its key, from 1. */
+  readonly n: number
+  readonly key: string | null
+  /** Virtual milliseconds. */
+  readonly now: number
+  /** Real milliseconds. */
+  readonly wall: number
+  readonly seed: number
+}
+
+/** Whether a match fires; `step` is the name of its action list in a sequence. */
+export interface Timing {
+  readonly fires: boolean
+  readonly step?: string
+  readonly description: string
+}
+
+/** What a rule counts by; empty for the rule alone. */
+export function countedBy({ by = 'rule' }: When): readonly CountedBy[] {
+  const list = typeof by === 'string' ? [by] : by
+  return list.filter((each) => each !== 'rule')
+}
+
+/** Why a rule is no longer looked at; undefined while it is. */
+export function retired(rule: FaultRule, fired: number, now: number): string | undefined {
+  if (rule.times !== null && fired >= rule.times) return `It has fired ${counted(fired, 'time')}, all it may.`
+  const life = rule.ttl === null ? undefined : parseDuration(rule.ttl)
+  if (life === undefined || now < Date.parse(rule.armed_at) + life) return undefined
+  return `Its time to live of ${rule.ttl} is over.`
+}
+
+/** Holds a match against all that `when` asks for. */
+export function timing(occasion: Occasion): Timing {
+  const reason = waits(occasion) ?? over(occasion) ?? wrongNumber(occasion)
+  if (reason !== undefined) return { fires: false, description: reason }
+  const { rule, n } = occasion
+  const draw = drawn(occasion)
+  if (draw?.fires === false) return draw
+  const { sequence } = rule.when
+  if (sequence !== undefined) return inSequence(sequence, n)
+  return draw ?? { fires: true, description: `It fired on ${match(n)}.` }
+}
+
+function waits({ rule: { when }, now }: Occasion): string | undefined {
+  if (when.from === undefined || now >= Date.parse(when.from)) return undefined
+  return `It fires from ${when.from} on.`
+}
+
+function over({ rule, n, now, wall }: Occasion): string | undefined {
+  const { calls, virtual_time, wall_ms } = rule.when.until ?? {}
+  if (calls !== undefined && n > calls)
+    return `This is ${match(n)}; it fired until ${counted(calls, 'call')} had come.`
+  if (virtual_time !== undefined && now >= Date.parse(virtual_time)) return `It fired until ${virtual_time}.`
+  if (wall_ms !== undefined && wall >= Date.parse(rule.armed_wall) + wall_ms)
+    return `It fired for ${wall_ms} ms after it was armed.`
+  return undefined
+}
+
+function wrongNumber({ rule: { when }, n }: Occasion): string | undefined {
+  const { nth, first, after, every } = when
+  if (nth !== undefined && n !== nth) return `This is ${match(n)}; it fires on number ${nth}.`
+  if (first !== undefined && n > first) return `This is ${match(n)}; it fires on the first ${first}.`
+  if (after !== undefined && n <= after) return `This is ${match(n)}; it fires behind the first ${after}.`
+  if (every !== undefined && n % every !== 0) return `This is ${match(n)}; it fires on every ${every}th.`
+  return undefined
+}
+
+function inSequence(sequence: readonly string[], n: number): Timing {
+  const step = sequence[Math.min(n, sequence.length) - 1] ?? 'pass'
+  if (step === 'pass') return { fires: false, description: `On ${match(n)} its sequence says to pass.` }
+  return { fires: true, step, description: `It fired on ${match(n)}, for which its sequence says "${step}".` }
+}
+
+function drawn({ rule, n, key, seed }: Occasion): Timing | undefined {
+  const { probability } = rule.when
+  if (probability === undefined || probability >= 1) return undefined
+  const draw = chanceOf(seed, 'fault', rule.id, key ?? '', n)
+  const fires = draw < probability
+  const description = `The draw for ${match(n)} was ${draw.toFixed(4)} against a probability of ${probability}.`
+  return { fires, description: fires ? `It fired. ${description}` : description }
+}
+
+function match(n: number): string {
+  return `match number ${n}`
+}

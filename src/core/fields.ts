@@ -1,0 +1,114 @@
+import * as z from 'zod'
+import { isObject } from './json.ts'
+import { LAST_NUMBER } from './random.ts'
+import { parseDuration, parseInstant } from './time/instant.ts'
+
+/** What schemas of inputs are made with, so that the settings about inputs hold in every one of them. */
+export interface FieldKit {
+  /** An object whose unknown fields are dropped or refused, as the setting `unknown_fields` says. */
+  readonly object: <T extends z.ZodRawShape>(shape: T) => z.ZodObject<T>
+}
+
+/** The kit for one choice of `unknown_fields`. */
+export function fieldKit(unknown: 'ignore' | 'reject'): FieldKit {
+  return { object: (shape) => (unknown === 'reject' ? z.strictObject(shape) : z.object(shape)) }
+}
+
+/** A string of at most `max` characters, counted in Unicode code points as JSON Schema's maxLength counts (T02). */
+export function text(max: number, min = 0): z.ZodType<string, string> {
+  const bounds = min === 0 ? `at most ${max}` : `${min} to ${max}`
+  return z
+    .string()
+    .refine((value) => within(value, min, max), {
+      error: `must have ${bounds} characters (Unicode code points)`,
+    })
+    .meta({ maxLength: max, ...(min === 0 ? {} : { minLength: min }) })
+}
+
+/** The number of Unicode code points. */
+export function codePoints(value: string): number {
+  let count = 0
+  for (const _ of value) count += 1
+  return count
+}
+
+// A string has at most as many code points as UTF-16 units and at least half as many: most strings need no counting.
+function within(value: string, min: number, max: number): boolean {
+  if (value.length <= max && value.length >= min * 2) return true
+  if (value.length > max * 2) return false
+  const count = codePoints(value)
+  return count >= min && count <= max
+}
+
+/** A string with at least one character. */
+export function nonEmptyText(): z.ZodType<string, string> {
+  return z.string().min(1, { error: 'must not be empty' })
+}
+
+export function boolean(): z.ZodType<boolean> {
+  return z.boolean()
+}
+
+/** An integer between two bounds, both included. */
+export function intBetween(min: number, max: number): z.ZodType<number, number> {
+  return z
+    .number()
+    .refine((value) => Number.isSafeInteger(value) && value >= min && value <= max, {
+      error: `must be an integer from ${min} to ${max}`,
+    })
+    .meta({ type: 'integer', minimum: min, maximum: max })
+}
+
+/** A number that is counted on from. After the last one, each next one would be the same again. */
+export function counter(): z.ZodType<number, number> {
+  return intBetween(0, LAST_NUMBER)
+}
+
+/**
+ * A query parameter that is an integer between two bounds, written in plain decimal digits: `1e1`, `0x10`, ` 5` and a
+ * repeated parameter are refused, never guessed at.
+ */
+export function queryInt(min: number, max: number): z.ZodType<number, string> {
+  return z
+    .string({ error: 'must be given once' })
+    .refine((value) => /^(0|[1-9][0-9]{0,15})$/.test(value) && Number(value) >= min && Number(value) <= max, {
+      error: `must be an integer from ${min} to ${max}, in decimal digits`,
+    })
+    .transform(Number)
+    .meta({ type: 'integer', minimum: min, maximum: max })
+}
+
+/** A query parameter that is a string, given at most once. */
+export function queryText(): z.ZodType<string, string> {
+  return z.string({ error: 'must be given once' })
+}
+
+/** A stored or sent timestamp: ISO 8601 with an explicit zone. */
+export function timestamp(): z.ZodType<string, string> {
+  return z
+    .string()
+    .refine((value) => /(?:[Zz]|[+-]\d{2}:\d{2})$/.test(value) && parseInstant(value) !== undefined, {
+      error: 'must be an ISO 8601 date-time with a zone, such as 2025-01-31T09:30:00.000Z',
+    })
+    .meta({ format: 'date-time' })
+}
+
+/** A duration such as `250ms`, `90s`, `24h`, `29d` or `PT24H`, kept as written. */
+export function duration(): z.ZodType<string, string> {
+  return z.string().refine((value) => parseDuration(value) !== undefined, {
+    error: 'must be a duration such as 250ms, 90s, 10m, 24h, 29d or PT24H',
+  })
+}
+
+/** A {@link duration} of at most `max`, which is one itself. */
+export function durationUpTo(max: string): z.ZodType<string> {
+  const bound = parseDuration(max) ?? 0
+  return duration().refine((value) => (parseDuration(value) ?? 0) <= bound, {
+    error: `must be at most ${max}`,
+  })
+}
+
+/** A JSON object taken as it is, whatever its keys. zod's record would drop a key named `__proto__`. */
+export function anyObject(): z.ZodType<Record<string, unknown>, Record<string, unknown>> {
+  return z.custom<Record<string, unknown>>(isObject, { error: 'must be an object' }).meta({ type: 'object' })
+}

@@ -1,0 +1,81 @@
+/** Anything that JSON can carry. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+
+/** A JSON object. Its keys are caller strings: `__proto__` is as good a key as any other. */
+export type JsonObject = { readonly [key: string]: Json }
+
+/** One thing that is wrong with an input: where (RFC 6901 JSON Pointer, `''` for the whole) and what. */
+export type Issue = {
+  readonly pointer: string
+  readonly detail: string
+  /** The item that the pointer leads into, where items have names of their own. */
+  readonly custom_id?: string
+}
+
+/** Joins keys into an RFC 6901 JSON Pointer: `pointer('items', 3, 'a/b')` is `/items/3/a~1b`. */
+export function pointer(...keys: readonly PropertyKey[]): string {
+  return keys.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+}
+
+/** True for a JSON object, false for arrays and null. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Whether two values are the same JSON: the order of fields does not matter, one that is undefined is none. */
+export function same(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (Array.isArray(a) || Array.isArray(b)) {
+    return (
+      Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((each, n) => same(each, b[n]))
+    )
+  }
+  if (!isObject(a) || !isObject(b)) return false
+  // Sandboxes are compared record by record, so that lists of keys would be most of the work.
+  let more = 0
+  for (const key in a) {
+    if (a[key] === undefined) continue
+    if (!Object.hasOwn(b, key) || !same(a[key], b[key])) return false
+    more += 1
+  }
+  for (const key in b) if (b[key] !== undefined) more -= 1
+  return more === 0
+}
+
+/** The keys that an RFC 6901 JSON Pointer leads through. */
+export function keysOf(pointer: string): string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+/** Whether a text is a JSON Pointer. */
+export function isPointer(text: string): boolean {
+  return /^(?:\/(?:[^~/]|~[01])*)*$/s.test(text)
+}
+
+/** The value at a pointer, or below the keys that lead to it; undefined where there is none. */
+export function valueAt(value: unknown, place: string | readonly string[]): Json | undefined {
+  const keys = typeof place === 'string' ? keysOf(place) : place
+  return keys.reduce(fieldOf, value as Json | undefined)
+}
+
+function fieldOf(value: Json | undefined, key: string): Json | undefined {
+  if (Array.isArray(value)) return /^(?:0|[1-9]\d*)$/.test(key) ? value[Number(key)] : undefined
+  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+/**
+ * Applies a merge patch (RFC 7396): objects are merged, null removes a field, everything else replaces. Neither argument
+ * is changed, and a field named `__proto__` is a field like any other.
+ */
+export function mergePatch(target: Json | undefined, patch: Json): Json {
+  if (!isObject(patch)) return patch
+  const merged = new Map<string, Json>(isObject(target) ? Object.entries(target) : [])
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(key)
+    else merged.set(key, mergePatch(merged.get(key), value))
+  }
+  return Object.fromEntries(merged)
+}

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import { lifecycle } from './lifecycle.ts'
+import { Chance, chanceOf, hash, objectId, uuid } from './random.ts'
+import { seal, sealMembers } from './secrets.ts'
+
+const hatch = lifecycle([
+  { from: 'open', on: 'shut', to: 'closed', because: 'spec' },
+  { from: 'closed', on: 'lock', to: 'locked', because: 'U054' },
+  { from: 'closed', on: 'shut', to: 'closed', because: 'spec' },
+])
+
+test('a lifecycle follows its arrows and says of any other move what is possible', () => {
+  expect(hatch.move('open', 'shut')).toBe('closed')
+  expect(hatch.next('open', 'lock')).toBeUndefined()
+  expect(() => hatch.move('open', 'lock')).toThrow(
+    '"lock" is not possible in the state "open"; possible from there: shut.',
+  )
+  expect(() => hatch.move('locked', 'shut')).toThrow('it is terminal')
+})
+
+test('a state is terminal when no arrow leads out of it', () => {
+  expect([hatch.terminal('open'), hatch.terminal('closed'), hatch.terminal('locked')]).toEqual([
+    false,
+    false,
+    true,
+  ])
+})
+
+test('R012 ids are 24 hexadecimal characters that sort in order of creation', () => {
+  const ids = Array.from({ length: 1_000 }, (_, n) => objectId(1, n + 1))
+  expect(new Set(ids).size).toBe(1_000)
+  expect([...ids].sort()).toEqual(ids)
+  expect(ids.every((id) => /^[0-9a-f]{24}$/.test(id))).toBe(true)
+})
+
+test('UUIDs have the form of version 4 and differ', () => {
+  const uuids = Array.from({ length: 1_000 }, (_, n) => uuid(1, n))
+  expect(new Set(uuids).size).toBe(1_000)
+  expect(
+    uuids.every((id) => /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(id)),
+  ).toBe(true)
+})
+
+test('R296 a draw depends on the seed and its labels alone', () => {
+  expect(hash(1, 'a', 2)).toBe(hash(1, 'a', 2))
+  expect(
+    new Set([hash(1, 'a', 2), hash(2, 'a', 2), hash(1, 'b', 2), hash(1, 'a', 3), hash(1, 'a')]).size,
+  ).toBe(5)
+  expect(new Chance(1, 'x').next()).toBe(new Chance(1, 'x').next())
+})
+
+test('draws are spread evenly', () => {
+  const chance = new Chance(1, 'spread')
+  const counts = Array.from({ length: 10 }, () => 0)
+  for (let n = 0; n < 10_000; n++) {
+    const drawn = chance.int(0, 9)
+    counts[drawn] = (counts[drawn] ?? 0) + 1
+  }
+  const below = Array.from({ length: 10_000 }, (_, n) => chanceOf(1, 'rule', n)).filter(
+    (value) => value < 0.3,
+  ).length
+  expect(below).toBeGreaterThan(2_800)
+  expect(below).toBeLessThan(3_200)
+  expect(Math.min(...counts)).toBeGreaterThan(850)
+  expect(Math.max(...counts)).toBeLessThan(1_150)
+})
+
+test('R049 a sealed secret does not show, is equal to itself sealed again, and only named members are sealed', () => {
+  const sealed = seal('live_owner')
+  expect(sealed).not.toContain('owner')
+  expect(seal(sealed)).toBe(sealed)
+  expect(sealMembers({ token: 't', name: 'n', code: null }, ['token', 'code'])).toEqual({
+    token: seal('t'),
+    name: 'n',
+    code: null,
+  })
+})

@@ -1,0 +1,49 @@
+import { refuse } from './errors.ts'
+
+/** One arrow: from a state, on an action, to a state; and whether the specification shows it or we assume it. */
+export interface Arrow {
+  readonly from: string
+  readonly on: string
+  readonly to: string
+  /** `spec`, or the assumption that the arrow rests on. */
+  readonly because: 'spec' | `U${string}` | `T${string}`
+}
+
+/** A lifecycle as a table of arrows. States and actions are types: a misspelt one does not compile. */
+export interface Lifecycle<State extends string, Action extends string> {
+  readonly arrows: readonly (Arrow & { from: State; on: Action; to: State })[]
+  /** The state that the action leads to; undefined where the table has no such arrow. */
+  next(from: State, on: Action): State | undefined
+  /** As `next`, but an arrow that does not exist is refused with `conflict`, naming state and possible actions. */
+  move(from: State, on: Action): State
+  /** True for a state without a way out. */
+  terminal(state: State): boolean
+}
+
+/**
+ * Declares a lifecycle.
+ * @example
+ * const hatch = lifecycle([{ from: 'open', on: 'shut', to: 'closed', because: 'spec' }])
+ * hatch.move('open', 'shut') // 'closed'
+ */
+export function lifecycle<const Table extends readonly Arrow[]>(
+  arrows: Table,
+): Lifecycle<Table[number]['from'] | Table[number]['to'], Table[number]['on']> {
+  type State = Table[number]['from'] | Table[number]['to']
+  type Action = Table[number]['on']
+  const next = (from: State, on: Action): State | undefined =>
+    arrows.find((arrow) => arrow.from === from && arrow.on === on)?.to
+  return {
+    arrows,
+    next,
+    move: (from, on) => next(from, on) ?? refuse('conflict', { detail: illegal(arrows, from, on) }),
+    terminal: (state) => !arrows.some((arrow) => arrow.from === state && arrow.to !== state),
+  }
+}
+
+function illegal(arrows: readonly Arrow[], from: string, on: string): string {
+  const possible = arrows.filter((arrow) => arrow.from === from && arrow.to !== from).map((arrow) => arrow.on)
+  const what =
+    possible.length === 0 ? 'it is terminal' : `possible from there: ${[...new Set(possible)].join(', ')}`
+  return `The action "${on}" is not possible in the state "${from}"; ${what}.`
+}

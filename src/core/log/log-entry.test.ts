@@ -1,0 +1,110 @@
+import { expect, test } from 'vitest'
+import { Settings } from '../assumptions.ts'
+import { Refusal } from '../errors.ts'
+import { operation } from '../operation.ts'
+import { type Call, Exchange } from '../request/exchange.ts'
+import { noWindow } from '../request/rate-limiter.ts'
+import { Store } from '../state/store.ts'
+import { LARGEST_KEPT_BODY, logEntry } from './log-entry.ts'
+
+const claim = operation({
+  name: 'things.claim',
+  method: 'POST',
+  path: '/things/claim',
+  summary: 'Claim a thing',
+  section: 'none',
+  errorFormat: 'standard',
+  contract: true,
+  success: 200,
+  secrets: ['token'],
+  handle: () => ({}),
+})
+
+function entryOf(over: Partial<Call>, refusal?: Refusal) {
+  const call: Call = {
+    operation: claim,
+    method: 'POST',
+    path: '/v1/things/claim',
+    pathPrefix: '',
+    chosenBy: 'default',
+    params: {},
+    query: {},
+    headers: {},
+    body: { kind: 'none' },
+    ...over,
+  }
+  const around = { seed: 1, name: 'default', settings: new Settings() }
+  const exchange = new Exchange(call, new Store().begin(), 0, around, 'default-000001')
+  exchange.refusal = refusal
+  return logEntry(exchange, 200, noWindow({ limit: 1, window: 1_000 }, 0))
+}
+
+test('R231 headers that carry credentials are not kept, and others are', () => {
+  const headers = {
+    authorization: 'Bearer secret-key',
+    'proxy-authorization': 'Basic secret-key',
+    cookie: 'session=secret-key',
+    host: '127.0.0.1:4010',
+    accept: '*/*',
+    'x-trace': '1',
+  }
+  expect(entryOf({ headers }).headers).toEqual({ accept: '*/*', 'x-trace': '1' })
+})
+
+test.for<[what: string, value: unknown]>([
+  ['an object', { token: 'secret', name: 'x' }],
+  ['a list', ['secret']],
+  ['a text', 'secret'],
+  ['an object with the secret in a strange type', { token: ['secret'] }],
+])('R231 declared secrets are not kept: %s', ([, value]) => {
+  const body = { kind: 'json', value: value as never, bytes: Buffer.from(JSON.stringify(value)) } as const
+  const entry = entryOf({ body, query: { token: 'secret', page: '2' } })
+  expect(JSON.stringify(entry)).not.toContain('secret')
+  expect(entry.query).toEqual({ token: '(redacted)', page: '2' })
+})
+
+test('where nothing is declared as a secret, the parsed body itself is kept, and no copy', () => {
+  const value = { token: 'public', list: [1] }
+  const { secrets: _, ...open } = claim
+  const entry = entryOf({ operation: open, body: { kind: 'json', value, bytes: Buffer.alloc(40) } })
+  expect(entry.body).toEqual({ kind: 'json', value, bytes: 40 })
+  expect(entry.body.kind === 'json' && entry.body.value).toBe(value)
+})
+
+test('a body over 16 KiB is not kept, only its length; one of exactly that is', () => {
+  const body = (length: number) =>
+    ({ kind: 'json', value: { name: 'x' }, bytes: Buffer.alloc(length) }) as const
+  expect(entryOf({ body: body(LARGEST_KEPT_BODY) }).body.kind).toBe('json')
+  expect(entryOf({ body: body(LARGEST_KEPT_BODY + 1) }).body).toEqual({ kind: 'large', bytes: 16_385 })
+})
+
+test('without bytes the size of a body is that of its values', () => {
+  const body = (items: number) =>
+    ({
+      kind: 'json',
+      value: { items: Array.from({ length: items }, (_, n) => ({ custom_id: `item-${n}` })) },
+    }) as const
+  expect(entryOf({ body: body(10) }).body.kind).toBe('json')
+  expect(entryOf({ body: body(5_000) }).body).toEqual({ kind: 'large', bytes: undefined })
+  expect(entryOf({ body: { kind: 'json', value: 'x'.repeat(17_000) } }).body.kind).toBe('large')
+})
+
+test('of a body that is wrong in thousands of places the first hundred are kept, and the number of all', () => {
+  const issues = Array.from({ length: 5_000 }, (_, n) => ({ pointer: `/items/${n}`, detail: 'is wrong' }))
+  const { error } = entryOf({}, new Refusal('validation_failed', { detail: 'wrong', issues }))
+  expect([error?.issues.length, error?.issueCount]).toEqual([100, 5_000])
+})
+
+test('the error itself is not kept: its stack would keep the whole request alive', () => {
+  const refusal = new Refusal('conflict', { detail: 'It is so.' })
+  expect(Object.values(entryOf({}, refusal))).not.toContain(refusal)
+})
+
+test('of a text that quotes a long name the beginning is kept, and the length: a full log would be gigabytes', () => {
+  const name = 'k'.repeat(900_000)
+  const issues = [{ pointer: `/${name}`, detail: `${name} is unknown` }]
+  const refusal = new Refusal('validation_failed', { detail: `wrong: ${name}`, issues, mitigation: name })
+  const { error } = entryOf({}, refusal)
+  expect(JSON.stringify(error).length).toBeLessThan(5_000)
+  expect(error?.issues[0]?.pointer).toMatch(/^\/k{999} … \(900001 characters\)$/)
+})

@@ -1,0 +1,139 @@
+import type { Refusal } from '../errors.ts'
+import { type Issue, isObject, type Json } from '../json.ts'
+import type { Call, CallBody, Exchange } from '../request/exchange.ts'
+import type { Admission } from '../request/rate-limiter.ts'
+import type { Step } from '../request/steps.ts'
+import { REDACTED } from '../secrets.ts'
+import { truncated } from '../words.ts'
+import { UNLOGGED_HEADERS } from './request-criteria.ts'
+import type { KeptBody, KeptError, LogEntry } from './request-log.ts'
+
+/** Bodies of more bytes than this are not kept: a full log of the largest ones would be 100 GiB. */
+export const LARGEST_KEPT_BODY = 16_384
+
+const MAX_ISSUES = 100
+
+/** What the log keeps of a request that is over. */
+export function logEntry(exchange: Exchange, status: number, admission: Admission): LogEntry {
+  const { call, refusal, idempotency } = exchange
+  const { name } = call.operation
+  return {
+    id: exchange.id,
+    at: exchange.at,
+    method: call.method,
+    path: call.path,
+    pathPrefix: call.pathPrefix,
+    chosenBy: call.chosenBy,
+    operation: name === '' ? undefined : name,
+    ...(call.operation.stub !== undefined && { stubbed: call.operation }),
+    params: call.params,
+    nearest: exchange.nearest,
+    ...keptOf(call),
+    status,
+    decided: decidedBy(exchange),
+    overruled: exchange.overruled,
+    caughtUp: exchange.caughtUp,
+    caller: exchange.caller,
+    window: exchange.window,
+    admission,
+    idempotency,
+    error: refusal && keptError(refusal),
+    assumed: [...exchange.assumed],
+    settings: exchange.settings,
+    poll: exchange.polled,
+    commit: exchange.commit,
+    faults: exchange.decision,
+  }
+}
+
+/** What may be kept of what a client has sent: no secrets, and nothing large. */
+export function keptOf({
+  operation: { secrets },
+  query,
+  headers,
+  body,
+}: Call): Pick<LogEntry, 'query' | 'headers' | 'body'> {
+  return {
+    query: withoutKeys(withoutSecrets(query, secrets)),
+    headers: withoutCredentials(headers),
+    body: keptBody(body, secrets),
+  }
+}
+
+// What succeeded was decided where its answer was made.
+function decidedBy({ refusal, injected, step, idempotency }: Exchange): Step {
+  if (refusal !== undefined || injected) return step
+  return idempotency === 'replay' ? 'replay' : 'handle'
+}
+
+type Headers = LogEntry['headers']
+
+/** The headers of a request without those that carry credentials; what looks like one is struck out. */
+export function withoutCredentials(headers: Headers): Headers {
+  const kept: Record<string, string | undefined> = {}
+  for (const name in headers) {
+    if (!UNLOGGED_HEADERS.has(name)) kept[name] = MISPLACED.test(name) ? REDACTED : headers[name]
+  }
+  return kept
+}
+
+// Where other services take their credentials, and where a client that was written for one of them puts ours.
+const MISPLACED =
+  /^(?:.*[-_])?(?:authorization|(?:access|auth|api|control|bearer|claim)[-_]?(?:token|key)|token|secret|password)$/i
+
+function withoutKeys(query: LogEntry['query']): LogEntry['query'] {
+  const names = Object.keys(query).filter((name) => MISPLACED.test(name))
+  return names.length === 0 ? query : withoutSecrets(query, names)
+}
+
+function withoutSecrets<T extends object>(value: T, secrets: readonly string[] | undefined): T {
+  if (secrets === undefined) return value
+  const present = secrets.filter((name) => Object.hasOwn(value, name))
+  return { ...value, ...Object.fromEntries(present.map((name) => [name, REDACTED])) }
+}
+
+const NO_BODY: KeptBody = { kind: 'none' }
+const REFUSED_BODY: KeptBody = { kind: 'refused' }
+
+function keptBody(body: CallBody, secrets: readonly string[] | undefined): KeptBody {
+  if (body.kind === 'none') return NO_BODY
+  if (body.kind === 'refused') return REFUSED_BODY
+  const bytes = body.bytes?.length
+  if ((bytes ?? sizeOf(body.value, LARGEST_KEPT_BODY)) > LARGEST_KEPT_BODY) return { kind: 'large', bytes }
+  return { kind: 'json', value: secrets === undefined ? body.value : redacted(body.value, secrets), bytes }
+}
+
+// Where an object with secrets is expected, whatever else came may be one.
+function redacted(value: Json, secrets: readonly string[]): Json {
+  return isObject(value) ? withoutSecrets(value, secrets) : REDACTED
+}
+
+/** The length of a value as JSON, roughly, and counted no further than `most`. */
+function sizeOf(value: Json, most: number): number {
+  if (typeof value === 'string') return value.length + 2
+  if (typeof value !== 'object' || value === null) return 5
+  let size = 2
+  for (const [key, member] of Object.entries(value)) {
+    size += (isObject(value) ? key.length + 4 : 1) + sizeOf(member, most - size)
+    if (size > most) break
+  }
+  return size
+}
+
+function keptError({ code, message, options }: Refusal): KeptError {
+  const { mitigation, issues = [], admission, reason } = options
+  return {
+    code,
+    detail: truncated(reason === undefined ? message : `${message} The response does not say why: ${reason}`),
+    mitigation: mitigation && truncated(mitigation),
+    issues: issues.slice(0, MAX_ISSUES).map(cutIssue),
+    issueCount: issues.length,
+    byOtherRule: admission !== undefined,
+  }
+}
+
+function cutIssue(issue: Issue): Issue {
+  const { pointer, detail } = issue
+  if (truncated(pointer) === pointer && truncated(detail) === detail) return issue
+  return { ...issue, pointer: truncated(pointer), detail: truncated(detail) }
+}

@@ -1,0 +1,85 @@
+import * as z from 'zod'
+import { nonEmptyText } from '../fields.ts'
+import { isPointer, type Json, same } from '../json.ts'
+import { either, form, json, mapOf, nameAmong, strictObject } from '../strict-input.ts'
+import { fitsGlob, regexProblem } from './patterns.ts'
+
+/** What every match of requests can look at, whether it looks at the log or at what is coming in. */
+export function requestMembers(operations: readonly string[]) {
+  return {
+    operation: nameAmong(operations, 'operation').optional(),
+    method: nonEmptyText().optional(),
+    path: pathMatch().optional(),
+    query: mapOf(z.string()).optional(),
+    headers: mapOf(z.string(), headerProblem).superRefine(refuseTwice).optional(),
+    body: mapOf(bodyRule, pointerProblem).optional(),
+    idempotency_key: nonEmptyText().optional(),
+  }
+}
+
+function pathMatch(): z.ZodType<PathMatch, PathMatch> {
+  const regex = z.string().superRefine((expression, context) => {
+    const message = regexProblem(expression)
+    if (message !== undefined) context.addIssue({ code: 'custom', message })
+  })
+  return either<PathMatch>(
+    'must be a glob such as "/v1/pages/*", or {"regex": "..."}',
+    form.text(nonEmptyText()),
+    form.object(strictObject({ regex })),
+  )
+}
+
+/** The condition for one place of a body: one of the three. `glob`: for a string; anything else does not fit. */
+const bodyRule = strictObject({
+  equals: json().optional(),
+  exists: z.boolean().optional(),
+  glob: z.string().optional(),
+}).refine((rule) => Object.keys(rule).length === 1, {
+  error: 'must have exactly one of equals, exists and glob',
+})
+
+export type BodyRule = Readonly<z.output<typeof bodyRule>>
+
+function headerProblem(name: string): string | undefined {
+  const lower = name.toLowerCase()
+  if (!UNLOGGED_HEADERS.has(lower)) return undefined
+  return lower === 'host' ? 'is never kept' : 'is never kept; look for the caller instead'
+}
+
+// Spelled in many ways, one long header would be looked at as often.
+function refuseTwice(headers: Readonly<Record<string, string>>, context: z.RefinementCtx): void {
+  const seen = new Set<string>()
+  for (const name of Object.keys(headers)) {
+    const lower = name.toLowerCase()
+    if (seen.has(lower)) {
+      const message = 'is given twice, in different letter cases of one header name'
+      context.addIssue({ code: 'custom', path: [name], message })
+    }
+    seen.add(lower)
+  }
+}
+
+function pointerProblem(place: string): string | undefined {
+  return isPointer(place) ? undefined : 'is no JSON Pointer; one begins with a slash, as in /items/0/page'
+}
+
+/**
+ * Over the path from `/v1` on, as it was requested: a glob, in which `*` is any run of characters, or a regular expression
+ * in the syntax of RE2 that must match somewhere.
+ */
+export type PathMatch = string | { readonly regex: string }
+
+/** Headers that are never kept: they carry credentials, or (`host`) tell nothing but the port of this run. */
+export const UNLOGGED_HEADERS: ReadonlySet<string> = new Set([
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'host',
+])
+
+/** Whether the value at a place of a body, undefined for none, fits the rule. */
+export function fitsBodyRule(found: Json | undefined, { equals, exists, glob }: BodyRule): boolean {
+  if (exists !== undefined) return (found !== undefined) === exists
+  if (glob !== undefined) return typeof found === 'string' && fitsGlob(glob, found)
+  return found !== undefined && equals !== undefined && same(found, equals)
+}

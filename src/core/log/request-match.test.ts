@@ -1,0 +1,148 @@
+import { expect, test } from 'vitest'
+import { zodIssues } from '../zod-issues.ts'
+import { compare, type Matchable, matches, matchSchema, type RequestMatch } from './request-match.ts'
+
+const caller = {
+  key_id: 'k1',
+  kind: 'user',
+  user_id: 'u1',
+  organization_id: 'o1',
+  teamspace_id: 't1',
+  account_admin: false,
+  permissions: [],
+  denied: [],
+} as const
+
+const request: Matchable = {
+  operation: 'pages.create',
+  method: 'POST',
+  path: '/@w3/v1/pages',
+  pathPrefix: '/@w3',
+  query: { limit: '5', tag: ['a', 'b'] },
+  headers: { 'idempotency-key': 'try-1', accept: 'application/json' },
+  body: {
+    kind: 'json',
+    value: JSON.parse(
+      '{"name": "Plan", "parent": {"type": "page"}, "n": 0, "nothing": null, "__proto__": 1, "a/b": []}',
+    ),
+    bytes: 90,
+  },
+  caller,
+  status: 429,
+}
+
+test.for<[what: string, match: RequestMatch]>([
+  ['operation', { operation: 'pages.create' }],
+  ['method in any case', { method: 'post' }],
+  ['path below what selects the sandbox', { path: '/v1/pages' }],
+  ['path by glob', { path: '/v1/*' }],
+  ['path by regular expression', { path: { regex: '^/v1/(pages|skills)$' } }],
+  ['path by an expression that matches somewhere', { path: { regex: 'page' } }],
+  ['status', { status: 429 }],
+  ['status as text', { status: '429' }],
+  ['class of status', { status: '4xx' }],
+  ['query', { query: { limit: '5' } }],
+  ['one value of a repeated parameter', { query: { tag: 'b' } }],
+  ['header by glob, its name in any case', { headers: { Accept: '*json' } }],
+  ['idempotency_key', { idempotency_key: 'try-*' }],
+  ['caller', { caller: { kind: 'user', user_id: 'u1', key_id: 'k1' } }],
+  ['body equals', { body: { '/name': { equals: 'Plan' }, '/n': { equals: 0 } } }],
+  ['body equals an object, whatever the order', { body: { '/parent': { equals: { type: 'page' } } } }],
+  ['body equals null', { body: { '/nothing': { equals: null } } }],
+  ['body exists', { body: { '/nothing': { exists: true }, '/other': { exists: false } } }],
+  ['body glob', { body: { '/name': { glob: 'P*' } } }],
+  [
+    'odd keys',
+    { body: { '/__proto__': { equals: 1 }, '/a~1b': { equals: [] }, '/toString': { exists: false } } },
+  ],
+])('a request fits by %s', ([, match]) => {
+  expect(compare(match, request).missed).toEqual([])
+})
+
+test.for<[match: RequestMatch, what: string, actual: unknown]>([
+  [{ operation: 'pages.list' }, 'operation', 'pages.create'],
+  [{ method: 'GET' }, 'method', 'POST'],
+  [{ path: '/v1/page' }, 'path', '/v1/pages'],
+  [{ path: { regex: '^page' } }, 'path', '/v1/pages'],
+  [{ status: 400 }, 'status', 429],
+  [{ status: 0 }, 'status', 429],
+  [{ status: '5xx' }, 'status', 429],
+  [{ query: { limit: '6' } }, 'query limit', '5'],
+  [{ query: { tag: 'c' } }, 'query tag', ['a', 'b']],
+  [{ query: { toString: 'x' } as never }, 'query toString', null],
+  [{ headers: { accept: 'text/*' } }, 'header accept', 'application/json'],
+  [{ headers: { constructor: '*' } as never }, 'header constructor', null],
+  [{ idempotency_key: 'x' }, 'idempotency_key', 'try-1'],
+  [{ caller: { kind: 'service' } }, 'caller kind', 'user'],
+  [{ body: { '/name': { equals: 'plan' } } }, 'body /name', 'Plan'],
+  [{ body: { '/parent': { equals: { type: 'page', id: null } } } }, 'body /parent', { type: 'page' }],
+  [{ body: { '/nothing': { exists: false } } }, 'body /nothing', null],
+  [{ body: { '/n': { glob: '*' } } }, 'body /n', 0],
+  [{ body: { '/other': { equals: null } } }, 'body /other', null],
+])('a request misses %j', ([match, what, actual]) => {
+  const { criteria, missed } = compare(match, request)
+  expect(criteria).toBe(1)
+  expect(missed).toMatchObject([{ what, actual }])
+  expect(matches(match, request)).toBe(false)
+})
+
+test('what was cut off before there was an answer has the status 0', () => {
+  const cut = { ...request, status: 0 }
+  expect(matches({ status: 0 }, cut) && matches({ status: '0' }, cut)).toBe(true)
+  expect(problems({ status: 0 })).toEqual([])
+})
+
+test('all criteria count, and only those that do not hold are missed', () => {
+  const match = { method: 'POST', path: '/v1/x', status: 200, body: { '/name': { exists: true } } }
+  const { criteria, missed } = compare(match, request)
+  expect([criteria, missed.map(({ what }) => what)]).toEqual([4, ['path', 'status']])
+})
+
+test('a body that the log does not keep fits no rule about it, and says so', () => {
+  const large = { ...request, body: { kind: 'large', bytes: 20_000 } } as const
+  const { missed } = compare({ body: { '/name': { exists: false } } }, large)
+  expect(missed[0]?.actual).toBe('(a body of 20000 bytes, of which the log has none)')
+})
+
+test('what never became a call fits no caller and no operation', () => {
+  const { status: _, ...unrouted } = { ...request, operation: undefined, caller: undefined }
+  const match = { operation: 'pages.create', caller: { kind: 'user' }, status: 404 } as const
+  expect(compare(match, unrouted).missed.map(({ actual }) => actual)).toEqual([null, null, null])
+})
+
+const problems = (given: unknown) => {
+  const result = matchSchema(['pages.create', 'pages.list'], {}).safeParse(given)
+  return result.error === undefined
+    ? []
+    : zodIssues(result.error, '').map(({ pointer, detail }) => [pointer, detail])
+}
+
+test('the schema lets through what the matcher takes, odd names included', () => {
+  const given = JSON.parse(
+    '{"operation": "pages.create", "query": {"__proto__": "x"}, "body": {"": {"exists": true}}, "status": "4xx"}',
+  )
+  const parsed = matchSchema(['pages.create'], {}).parse(given)
+  expect(JSON.stringify(parsed.query)).toBe('{"__proto__":"x"}')
+  expect(problems(given)).toEqual([])
+})
+
+test.for<[given: unknown, pointer: string, detail: RegExp]>([
+  [{}, '', /at least one of operation, method/],
+  [{ oparation: 'x' }, '/oparation', /not a known field\. Did you mean "operation"\?/],
+  [{ operation: 'pages.creat' }, '/operation', /Did you mean "pages.create"\?/],
+  [{ status: 'ok' }, '/status', /"4xx"/],
+  [{ status: 1 }, '/status', /"4xx"/],
+  [{ path: { regex: '(' } }, '/path/regex', /RE2: missing closing/],
+  [{ path: { regexp: '.' } }, '/path/regexp', /Did you mean "regex"\?/],
+  [{ path: 7 }, '/path', /a glob such as/],
+  [{ caller: {} }, '/caller', /at least one/],
+  [{ caller: { user: 'x' } }, '/caller/user', /Did you mean "user_id"\?/],
+  [{ headers: { Authorization: '*' } }, '/headers/Authorization', /caller/],
+  [{ query: { limit: 5 } }, '/query/limit', /string/],
+  [{ body: { name: { equals: 1 } } }, '/body/name', /JSON Pointer/],
+  [{ body: { '/name': {} } }, '/body/~1name', /exactly one/],
+  [{ body: { '/name': { equal: 1 } } }, '/body/~1name/equal', /Did you mean "equals"\?/],
+  [{ body: { '/name': { equals: 1, exists: true } } }, '/body/~1name', /exactly one/],
+])('the schema refuses %j', ([given, pointer, detail]) => {
+  expect(problems(given)).toContainEqual([pointer, expect.stringMatching(detail)])
+})

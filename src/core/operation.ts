@@ -1,0 +1,375 @@
+import type * as z from 'zod'
+import type { Assumptions, Setting, Settings } from './assumptions.ts'
+import { unknownFields } from './core-assumptions.ts'
+import type { ErrorFormat, Refusal } from './errors.ts'
+import type { Decision } from './faults/decision.ts'
+import { byFamily, type MagicValue, type Preset } from './faults/preset.ts'
+import { generalPresets } from './faults/presets/index.ts'
+import { type FieldKit, fieldKit } from './fields.ts'
+import type { Json, JsonObject } from './json.ts'
+import type { Chance, Label } from './random.ts'
+import { apiKeys, type Caller, type PrincipalKind } from './request/auth.ts'
+import type { AnyCollection } from './state/collection.ts'
+import type { Row } from './state/commit.ts'
+import type { Transaction } from './state/transaction.ts'
+import type { NewEvent, ScheduledEvent } from './time/scheduler.ts'
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'PUT'
+
+/** The zod schemas of an operation's input. An absent schema accepts anything. */
+export interface Input {
+  readonly query?: z.ZodType
+  readonly body?: z.ZodType
+}
+
+type Parsed<I extends Input, K extends keyof Input> = I[K] extends z.ZodType ? z.output<I[K]> : unknown
+
+/** The response of an operation. `body`: anything that serialises to JSON; undefined for none. `lines`: an NDJSON stream, made as the client reads. */
+export interface Reply {
+  /** Overrides the operation's success status. */
+  readonly status?: number
+  readonly body?: object
+  readonly lines?: Iterable<string>
+  readonly headers?: readonly (readonly [string, string])[]
+}
+
+/** What every handler, of a request or of an event, can do. It destructures what it needs. */
+export interface Scope {
+  /** The transaction that everything here belongs to. */
+  readonly tx: Transaction
+  /** Virtual milliseconds since the Unix epoch; the same for the whole request or event. */
+  readonly now: number
+  /** The same instant as a timestamp. */
+  readonly at: string
+  readonly seed: number
+  /** Name of the sandbox. */
+  readonly sandbox: string
+  readonly settings: Settings
+  /** The cause of all changes: the id of a request or of an event, or a word for anything else. */
+  readonly cause: string
+  /** The next object id of this sandbox: 24 hexadecimal characters in order of creation. */
+  newId(): string
+  /** The next UUID of this sandbox. */
+  newUuid(): string
+  /** A stream of draws that depends on the seed and the labels alone. */
+  chance(...labels: readonly Label[]): Chance
+  /** Puts an event into the schedule; it replaces one of the same kind about the same record. */
+  schedule(event: NewEvent): void
+  /** Takes the events of these kinds about a record out of the schedule. */
+  unschedule(ref: string, kinds: readonly string[]): void
+  /**
+   * What the fault rules decide about a new webhook for a receiver; undefined where there are none.
+   * It counts as a match of theirs. `resource`: id of the record that it is about.
+   */
+  webhookFaults(type: string, url: string, resource: string): Decision | undefined
+}
+
+/** What a request's handler has beyond the scope. */
+export interface Request<I extends Input, Target> extends Scope {
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Parsed<I, 'query'>
+  readonly body: Parsed<I, 'body'>
+  readonly caller: Caller
+  /** What `find` returned. */
+  readonly target: Target
+  /** The text before `/v1` in the request's path: empty, or `/@name` where the path selects the sandbox. */
+  readonly pathPrefix: string
+  /** The request body as the client sent it, parsed. */
+  readonly rawBody: Json | undefined
+  /** The request itself: method, path and query as they came, headers by lower-case name. */
+  readonly call: {
+    readonly method: string
+    readonly path: string
+    readonly query: Readonly<Record<string, string | readonly string[]>>
+    readonly headers: Readonly<Record<string, string | undefined>>
+  }
+  /** Reads a setting and notes that the response relies on its assumption. */
+  assume<T>(setting: Setting<T>): T
+  /** Notes that the response relies on an assumption. */
+  note(item: string): void
+}
+
+/** What `find` sees: the path and the caller, not the body. */
+export type Finder = Pick<
+  Request<Input, unknown>,
+  'params' | 'caller' | 'tx' | 'now' | 'assume' | 'note' | 'settings'
+>
+
+/** An operation that polls a record. */
+export interface Poll {
+  /** The record polled, as `collection/id`. */
+  readonly ref: (params: Readonly<Record<string, string>>) => string
+  /** Notes one poll, in a transaction of its own before the handler runs. */
+  readonly progress: (scope: Scope, ref: string) => void
+}
+
+/** One operation of the service, as data. */
+export interface Operation<I extends Input = Input, Target = unknown> {
+  /** `resource.verb`, unique. */
+  readonly name: string
+  readonly method: Method
+  /** Path template below the base URL: `/pages`, `/skills/{skill_id}/promote`. */
+  readonly path: string
+  /** One line for listings. */
+  readonly summary: string
+  /** Heading of the specification's section. */
+  readonly section: string
+  readonly errorFormat: ErrorFormat
+  /** False for an endpoint that the specification names without a contract. */
+  readonly contract: boolean
+  readonly beta?: boolean
+  /** Which keys may call; another kind is refused with the given code. */
+  readonly principal?: { readonly kind: PrincipalKind; readonly code: 'mcp_oauth_requires_user_principal' }
+  /** Bytes of the decoded body; 1 MiB when absent. */
+  readonly bodyLimit?: number
+  /** Fields of the body, or of the query, that are secrets: the request log never has their values. */
+  readonly secrets?: readonly string[]
+  /** Whether an `Idempotency-Key` header is honoured. */
+  readonly idempotent?: boolean
+  /** Where the success status comes from: the specification (a number) or a setting. */
+  readonly success: number | Setting<number>
+  /** `application/x-ndjson` for the result stream; JSON when absent. */
+  readonly media?: 'application/x-ndjson'
+  /** Shape of the successful body, for the OpenAPI document and the tests of conformance. */
+  readonly answer?: (settings: Settings) => z.ZodType
+  readonly input?: (fields: FieldKit, settings: Settings) => I
+  /** Refuses ids in the path that are malformed. Runs before permissions are checked. */
+  readonly checkPathIds?: (params: Readonly<Record<string, string>>) => void
+  /**
+   * Set where the specification makes no difference between what does not exist and what the caller may not access: the
+   * refusal for both. It replaces a missing permission's, so that a response never says which of the two it was.
+   */
+  readonly missingOrForbidden?: (params: Readonly<Record<string, string>>) => Refusal
+  /** Path and permission: finds what the request is about, or refuses. Runs before the body is looked at (R123, T34). */
+  readonly find?: (finder: Finder) => Target
+  /** Set where a call polls something that makes progress. */
+  readonly poll?: Poll
+  readonly handle: (request: Request<I, Target>) => Reply
+  /** Set where a stub replaces the service: its id. */
+  readonly stub?: string
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a list of operations forgets each one's input types; its own handler keeps them.
+export type AnyOperation = Operation<any, any>
+
+/**
+ * Declares an operation; the handler's types flow from the schemas.
+ * @example
+ * const createPage = operation({ name: 'pages.create', method: 'POST', path: '/pages', ..., handle: ({ body }) => ({ body: ... }) })
+ */
+export function operation<I extends Input = Input, Target = undefined>(
+  declared: Operation<I, Target>,
+): Operation<I, Target> {
+  return declared
+}
+
+/** What happens when a scheduled event is due. */
+export interface EventHandler {
+  readonly kind: string
+  /** One sentence for the reference: what the event does. */
+  readonly description: string
+  readonly handle: (scope: Scope, event: ScheduledEvent) => void
+}
+
+/** A problem inside a response: the error of a record or of a line, not of the request. */
+export interface EmbeddedProblem {
+  readonly code: string
+  readonly title: string
+  readonly status: number
+  /** One sentence for the page of its type. */
+  readonly description: string
+}
+
+/** One resource of the service: what it declares is all that adapters and core know of it. */
+export interface Resource {
+  readonly name: string
+  readonly operations: readonly AnyOperation[]
+  readonly collections: readonly AnyCollection[]
+  readonly events?: readonly EventHandler[]
+  readonly assumptions?: Assumptions
+  readonly problems?: (settings: Settings) => readonly EmbeddedProblem[]
+  /**
+   * Schedules the events of a record that comes from outside the API: a fixture, a hand
+   * edit, the control interface. Called for every record written that way; the same record may come again.
+   */
+  readonly arm?: (scope: Scope, table: string, record: Row) => void
+  /** Refuses callers without access to the teamspace of their key. Runs in `authorize`, for every operation. */
+  readonly authorize?: (request: AuthorizeRequest) => void
+  /** Interventions that the control API offers on records of this resource. */
+  readonly controls?: readonly Control[]
+  /** What time can be advanced to. */
+  readonly milestones?: readonly AnyMilestone[]
+  /** Types of the webhooks that records of this resource cause. */
+  readonly notices?: readonly Notice[]
+  /** What the fault primitive `state` can do to records of this resource. */
+  readonly moves?: readonly AnyMove[]
+  /** Values of requests that trigger a fault, as test cards do with a payment provider; not under `--strict`. */
+  readonly magic?: readonly MagicValue[]
+  /** Ready-made faults about this resource. */
+  readonly presets?: readonly Preset[]
+  /** What scenarios can have a hook on. */
+  readonly happenings?: readonly Happening[]
+  /** What scenarios can do with records of this resource. */
+  readonly script?: Script
+}
+
+/** Something that happens to a record of a resource: it is created, or it gets a status. */
+export interface Happening {
+  /** `batch.completed`, unique. */
+  readonly name: string
+  readonly description: string
+  /** The collection. */
+  readonly table: string
+  /** Null for the creation of a record. */
+  readonly status: string | null
+}
+
+/** Records as scripts of scenarios know them. */
+export interface Script {
+  /** The collection. */
+  readonly table: string
+  /** One as the responses of the API show it. */
+  readonly show: (record: Row, at: Pick<Scope, 'now' | 'sandbox'>) => JsonObject
+  /** What can be done to one: interventions whose path has its id as `{id}`. */
+  readonly moves: readonly Control[]
+  /** The fields of a scenario that are short for a setting: `pace`. */
+  // biome-ignore lint/suspicious/noExplicitAny: settings of every value type; each checks its own value.
+  readonly short: Readonly<Record<string, Setting<any>>>
+}
+
+/** A change of one record that the fault primitive `state` makes: `{"state": {"batch": "fail"}}`. */
+export interface Move<A> {
+  /** The field of `state`. */
+  readonly name: string
+  readonly description: string
+  readonly schema: (settings: Settings) => z.ZodType<A>
+  /** `id`: the record that is meant; undefined when nothing names one. Does nothing where the record is in the wrong state. */
+  readonly apply: (scope: Scope, id: string | undefined, argument: A) => void
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a list of moves forgets each one's argument; its own functions keep it.
+export type AnyMove = Move<any>
+
+/** One type of webhook. */
+export interface Notice {
+  readonly type: string
+  /** One sentence for the reference: when it is sent. */
+  readonly description: string
+}
+
+/** Something about a record that time can be advanced to: `{"until": {"batch": "...", "status": "terminal"}}`. */
+export interface Milestone<G> {
+  /** The field of `until` that names the record. */
+  readonly name: string
+  /** All of `until`. */
+  readonly schema: () => z.ZodType<G>
+  /** The record, as `collection/id`. */
+  readonly ref: (goal: G) => string
+  /**
+   * The virtual instant at which it is reached, at the latest now when it has been. Undefined while another event about the
+   * record has to come first. Refuses when it never will be.
+   */
+  readonly reachedAt: (scope: Scope, goal: G) => number | undefined
+}
+
+/** What `authorize` sees. */
+export interface AuthorizeRequest {
+  readonly caller: Caller
+  readonly operation: AnyOperation
+  readonly tx: Transaction
+}
+
+/** An intervention from outside the API: a move that a test wants to make. */
+export interface Control {
+  readonly name: string
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Path below `/__emulator`: `/batches/{id}/fail`. */
+  readonly path: string
+  readonly summary: string
+  readonly body?: (settings: Settings) => z.ZodType
+  readonly handle: (
+    scope: Scope,
+    input: { readonly params: Readonly<Record<string, string>>; readonly body: unknown },
+  ) => JsonObject
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a list of milestones forgets each one's goal; its own functions keep it.
+export type AnyMilestone = Milestone<any>
+
+/** Everything that makes one service: the resources joined. Built once, shared by all sandboxes. */
+export interface Service {
+  readonly resources: readonly Resource[]
+  readonly operations: ReadonlyMap<string, AnyOperation>
+  readonly collections: ReadonlyMap<string, AnyCollection>
+  readonly events: ReadonlyMap<string, EventHandler>
+  readonly milestones: readonly AnyMilestone[]
+  /** Every type of webhook. */
+  readonly notices: readonly Notice[]
+  readonly moves: ReadonlyMap<string, AnyMove>
+  readonly magic: readonly MagicValue[]
+  /** The presets of core and of every resource. */
+  readonly presets: ReadonlyMap<string, Preset>
+  readonly happenings: ReadonlyMap<string, Happening>
+  /** What scenarios can do with records; at most one resource declares it. */
+  readonly script: Script | undefined
+}
+
+/** Joins resources into a service; the keys, which core itself needs, are always there. Throws when two resources declare the same name. */
+export function service(resources: readonly Resource[]): Service {
+  const named = <T>(list: readonly T[], key: (each: T) => string): ReadonlyMap<string, T> => {
+    const map = new Map(list.map((each) => [key(each), each]))
+    if (map.size !== list.length) throw new Error(`declared twice: ${list.map(key).join(', ')}`)
+    return map
+  }
+  return {
+    resources,
+    operations: named(
+      resources.flatMap((resource) => resource.operations),
+      (each) => each.name,
+    ),
+    collections: named(
+      [apiKeys, ...resources.flatMap((resource) => resource.collections)],
+      (each) => each.name,
+    ),
+    events: named(
+      resources.flatMap((resource) => resource.events ?? []),
+      (each) => each.kind,
+    ),
+    milestones: resources.flatMap((resource) => resource.milestones ?? []),
+    notices: resources.flatMap((resource) => resource.notices ?? []),
+    moves: named(
+      resources.flatMap((resource) => resource.moves ?? []),
+      (each) => each.name,
+    ),
+    magic: resources.flatMap((resource) => resource.magic ?? []),
+    presets: named(
+      byFamily([...generalPresets, ...resources.flatMap((resource) => resource.presets ?? [])]),
+      (each) => each.name,
+    ),
+    happenings: named(
+      resources.flatMap((resource) => resource.happenings ?? []),
+      (each) => each.name,
+    ),
+    script: resources.find(({ script }) => script !== undefined)?.script,
+  }
+}
+
+/** Calls `arm` of every resource for a record from outside the API. */
+export function armRecord(service: Service, scope: Scope, table: string, record: Row): void {
+  for (const resource of service.resources) resource.arm?.(scope, table, record)
+}
+
+/** The `collection/id` under which events refer to a record. */
+export function refOf(collection: { readonly name: string }, record: Row): string {
+  return `${collection.name}/${record.id}`
+}
+
+/** The id in a `collection/id`. */
+export function idOf(ref: string): string {
+  return ref.slice(ref.indexOf('/') + 1)
+}
+
+/** The input schemas of an operation under the settings in force. */
+export function makeInput(operation: AnyOperation, settings: Settings): Input {
+  return operation.input?.(fieldKit(settings.get(unknownFields)), settings) ?? {}
+}

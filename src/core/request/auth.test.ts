@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest'
+import { Settings } from '../assumptions.ts'
+import type { Refusal } from '../errors.ts'
+import { seal } from '../secrets.ts'
+import { Store } from '../state/store.ts'
+import { type ApiKey, Authenticator, apiKeys, servicePrefix, userPrefix } from './auth.ts'
+
+const settings = new Settings()
+
+function keyOf(id: string, over: Partial<ApiKey> = {}): ApiKey {
+  return {
+    id,
+    kind: 'user',
+    token: seal(`token of ${id}`.replaceAll(' ', '-')),
+    user_id: 'u',
+    organization_id: 'o',
+    teamspace_id: 'ts',
+    account_admin: false,
+    permissions: [],
+    denied: [],
+    ...over,
+  }
+}
+
+function keysOf(...keys: readonly ApiKey[]) {
+  const store = new Store()
+  store.load(apiKeys.name, keys)
+  const guard = (anyKey: boolean) => new Authenticator(store, anyKey)
+  return { store, registered: guard(false), any: guard(true) }
+}
+
+function refusalOf(authenticator: Authenticator, authorization: string | undefined): Refusal {
+  try {
+    authenticator.identify(authorization, settings)
+  } catch (error) {
+    return error as Refusal
+  }
+  throw new Error('it was not refused')
+}
+
+test('R227 a registered key is a caller with the facts of its record, and without the token', () => {
+  const { registered } = keysOf(keyOf('one'), keyOf('two', { kind: 'service', user_id: null }))
+  const { id, token: _, ...facts } = keyOf('two', { kind: 'service', user_id: null })
+  expect(registered.identify('Bearer token-of-two', settings)).toEqual({ key_id: id, ...facts })
+})
+
+test.for([
+  'Bearer token-of-one',
+  'bearer token-of-one',
+  'BEARER token-of-one',
+  'Bearer    token-of-one',
+  'Bearer token-of-one  ',
+])('R226 "%s" names the key', (authorization) => {
+  expect(keysOf(keyOf('one')).registered.identify(authorization, settings).key_id).toBe('one')
+})
+
+test.for([
+  'token-of-one',
+  'Bearer',
+  'Bearer ',
+  'Bearertoken-of-one',
+  'Basic token-of-one',
+  'X Bearer token-of-one',
+  'Bearer token-of-one, Bearer token-of-one',
+  'Bearer token-of-one token-of-one',
+])('"%s" is not of the form, and is told so', (authorization) => {
+  const refusal = refusalOf(keysOf(keyOf('one')).registered, authorization)
+  expect(refusal.code).toBe('unauthorized')
+  expect(refusal.message).toBe('The Authorization header is not of the form "Bearer <token>".')
+})
+
+test('a request without the header, or with an unknown token, is refused in other words, and told the scheme', () => {
+  const { registered } = keysOf(keyOf('one'))
+  expect(refusalOf(registered, undefined).message).toBe('The request has no Authorization header.')
+  const unknown = refusalOf(registered, 'Bearer live_unknown')
+  expect(unknown.message).toBe('No key of this sandbox has the given token.')
+  expect(unknown.options.headers).toEqual([['WWW-Authenticate', 'Bearer']])
+})
+
+test('R231 the digest that the sandbox keeps is not accepted in the place of the token', () => {
+  const { registered, any } = keysOf(keyOf('one'))
+  for (const authenticator of [registered, any]) {
+    const refusal = refusalOf(authenticator, `Bearer ${seal('token-of-one')}`)
+    expect(refusal.message).toBe('No key of this sandbox has the given token.')
+  }
+})
+
+test('a key that is changed or removed counts as it is now', () => {
+  const { store, registered } = keysOf(keyOf('one'))
+  const found = () => registered.guess('Bearer token-of-one', settings)
+  expect(found()?.account_admin).toBe(false)
+  store.transaction('', (tx) => tx.put(apiKeys.name, keyOf('one', { account_admin: true })))
+  expect(found()?.account_admin).toBe(true)
+  store.transaction('', (tx) => tx.delete(apiKeys.name, 'one'))
+  expect(found()).toBeUndefined()
+})
+
+test('a caller is made once as long as no key changes', () => {
+  const { store, registered } = keysOf(keyOf('one'))
+  const found = () => registered.identify('Bearer token-of-one', settings)
+  const first = found()
+  store.transaction('', (tx) => tx.put('other', { id: 'x' }))
+  expect(found()).toBe(first)
+  store.transaction('', (tx) => tx.put(apiKeys.name, keyOf('two')))
+  expect(found()).not.toBe(first)
+})
+
+test('R227 where any key is welcome, an unknown one stands for the first of the kind that its prefix says', () => {
+  const keys = [keyOf('s', { kind: 'service' }), keyOf('u1'), keyOf('u2')]
+  const { registered, any } = keysOf(...keys)
+  const actsAs = (token: string) => any.guess(`Bearer ${token}`, settings)?.key_id
+  expect([actsAs('live_x'), actsAs('service_x'), actsAs('token-of-u2')]).toEqual(['u1', 's', 'u2'])
+  expect([actsAs('x'), actsAs('x_live_'), actsAs('x_service_')]).toEqual([undefined, undefined, undefined])
+  expect(registered.recognises('Bearer live_x', settings)).toBe(false)
+  expect(any.recognises('Bearer live_x', settings)).toBe(true)
+  expect(any.recognises(undefined, settings)).toBe(false)
+})
+
+test('U069 the prefixes are settings, and a sandbox without a key of the kind knows none', () => {
+  const { any } = keysOf(keyOf('u'))
+  const own = new Settings({ [userPrefix.key]: 'me-', [servicePrefix.key]: 'it-' })
+  expect(any.guess('Bearer me-1', own)?.key_id).toBe('u')
+  expect([any.guess('Bearer live_1', own), any.guess('Bearer it-1', own)]).toEqual([undefined, undefined])
+})
+
+test('a token has no "@", which would name a sandbox; what a key does not say is nothing', () => {
+  const key = { id: 'k', kind: 'user', token: 't', organization_id: 'o', teamspace_id: 'ts' }
+  expect(apiKeys.schema(settings).parse(key)).toEqual({
+    ...key,
+    user_id: null,
+    account_admin: false,
+    permissions: [],
+    denied: [],
+  })
+  const refused = apiKeys.schema(settings).safeParse({ ...key, token: 'a@b' })
+  expect(refused.error?.issues).toMatchObject([
+    { path: ['token'], message: expect.stringMatching(/^must have no "@"/) },
+  ])
+  for (const wrong of [
+    { ...key, id: '' },
+    { ...key, token: '' },
+    { ...key, kind: 'robot' },
+    { ...key, more: 1 },
+  ])
+    expect(apiKeys.schema(settings).safeParse(wrong).success).toBe(false)
+})

@@ -1,0 +1,163 @@
+import * as z from 'zod'
+import { type Settings, setting } from '../assumptions.ts'
+import { refuse } from '../errors.ts'
+import { isSealed, seal } from '../secrets.ts'
+import { collection } from '../state/collection.ts'
+import type { Row } from '../state/commit.ts'
+import type { Store } from '../state/store.ts'
+
+/** The two kinds of key. Specification: Authentication. */
+export type PrincipalKind = 'user' | 'service'
+
+/** An API key and the facts about its holder that behaviour rests on; the service shows none of them. */
+export interface ApiKey extends Row {
+  readonly kind: PrincipalKind
+  /** Digest of the token; see `secrets.ts`. */
+  readonly token: string
+  /** Null for a service key. */
+  readonly user_id: string | null
+  readonly organization_id: string
+  /** The teamspace that the key acts in (U070). */
+  readonly teamspace_id: string
+  readonly account_admin: boolean
+  /** Permission words such as `ep:skills:write` and `organization:edit`. */
+  readonly permissions: readonly string[]
+  /** Names of operations that the key is refused (U071). */
+  readonly denied: readonly string[]
+}
+
+export const apiKeys = collection<ApiKey>({
+  name: 'api_keys',
+  label: 'API key',
+  secrets: ['token'],
+  schema: () =>
+    z.strictObject({
+      id: z.string().min(1),
+      kind: z.enum(['user', 'service']),
+      token: z
+        .string()
+        .min(1)
+        .refine((token) => !token.includes('@'), {
+          error: 'must have no "@": what follows the last one in an Authorization header names a sandbox',
+        }),
+      user_id: z.string().nullable().default(null),
+      organization_id: z.string(),
+      teamspace_id: z.string(),
+      account_admin: z.boolean().default(false),
+      permissions: z.array(z.string()).default([]),
+      denied: z.array(z.string()).default([]),
+    }),
+})
+
+/** Who makes a request: what the record of the key says, without the token. */
+export type Caller = Omit<ApiKey, 'id' | 'token'> & { readonly key_id: string }
+
+export const userPrefix = setting({
+  key: 'keys.user_prefix',
+  item: 'U069',
+  description: 'What user-scoped keys start with; only looked at for unknown keys under --auth any.',
+  schema: () => z.string().min(1),
+  default: 'live_',
+})
+
+export const servicePrefix = setting({
+  key: 'keys.service_prefix',
+  item: 'U069',
+  description: 'What service keys start with; only looked at for unknown keys under --auth any.',
+  schema: () => z.string().min(1),
+  default: 'service_',
+})
+
+export const teamspaceHeader = setting<string | null>({
+  key: 'auth.teamspace_header',
+  item: 'U070',
+  description:
+    'Name of a request header that selects another teamspace of the same organization; null for none.',
+  schema: () => z.string().min(1).nullable(),
+  default: null,
+})
+
+/** Turns the Authorization header into a caller, or refuses with `unauthorized`. */
+export class Authenticator {
+  readonly #store: Store
+  readonly #anyKey: boolean
+  #byDigest = new Map<string, ApiKey>()
+  #byToken = new Map<string, Caller>()
+  #version = -1
+
+  constructor(store: Store, anyKey: boolean) {
+    this.#store = store
+    this.#anyKey = anyKey
+  }
+
+  identify(authorization: string | undefined, settings: Settings): Caller {
+    const token = bearerToken(authorization)
+    if (token === undefined) {
+      const detail =
+        authorization === undefined
+          ? 'The request has no Authorization header.'
+          : 'The Authorization header is not of the form "Bearer <token>".'
+      return unauthorized(detail)
+    }
+    this.#refresh()
+    // The sandbox keeps digests; anyone who has read one must not be able to present it.
+    if (isSealed(token)) return unauthorized('No key of this sandbox has the given token.')
+    const known = this.#byToken.get(token)
+    if (known !== undefined) return known
+    const key = this.#byDigest.get(seal(token))
+    if (key !== undefined) {
+      const caller = callerOf(key)
+      this.#byToken.set(token, caller)
+      return caller
+    }
+    const standIn = this.#anyKey ? this.#standIn(token, settings) : undefined
+    return standIn === undefined
+      ? unauthorized('No key of this sandbox has the given token.')
+      : callerOf(standIn)
+  }
+
+  /** The caller, if the header names one. */
+  guess(authorization: string | undefined, settings: Settings): Caller | undefined {
+    try {
+      return this.identify(authorization, settings)
+    } catch {
+      return undefined
+    }
+  }
+
+  /** True when the header names a key of this sandbox; lets an adapter refuse before it reads a large body. */
+  recognises(authorization: string | undefined, settings: Settings): boolean {
+    return this.guess(authorization, settings) !== undefined
+  }
+
+  // Digests are made once per token and thrown away whenever a key changes.
+  #refresh(): void {
+    const version = this.#store.version(apiKeys.name)
+    if (version === this.#version) return
+    this.#version = version
+    this.#byToken = new Map()
+    this.#byDigest = new Map()
+    for (const row of this.#store.rows(apiKeys.name).values())
+      this.#byDigest.set((row as ApiKey).token, row as ApiKey)
+  }
+
+  #standIn(token: string, settings: Settings): ApiKey | undefined {
+    const kind = token.startsWith(settings.get(servicePrefix)) ? 'service' : 'user'
+    if (kind === 'user' && !token.startsWith(settings.get(userPrefix))) return undefined
+    for (const key of this.#byDigest.values()) if (key.kind === kind) return key
+    return undefined
+  }
+}
+
+function unauthorized(detail: string): never {
+  return refuse('unauthorized', { detail, headers: [['WWW-Authenticate', 'Bearer']] })
+}
+
+// HTTP schemes are case-insensitive; the token is one run of visible characters.
+function bearerToken(authorization: string | undefined): string | undefined {
+  return /^bearer +([^\s,]+) *$/i.exec(authorization ?? '')?.[1]
+}
+
+function callerOf({ id, token: _, ...facts }: ApiKey): Caller {
+  return { key_id: id, ...facts }
+}

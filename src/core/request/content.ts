@@ -1,0 +1,58 @@
+import { errorFacts, problemBody, type Refusal, standardBody } from '../errors.ts'
+import type { Json } from '../json.ts'
+import type { Exchange } from './exchange.ts'
+
+/** What an answer says, without the headers that every answer carries. */
+export interface Content {
+  readonly status: number
+  readonly headers: readonly (readonly [string, string])[]
+  /** The serialised body; undefined when there is none or when it is streamed. */
+  readonly text: string | undefined
+  /** Lines of an NDJSON stream. */
+  readonly lines: Iterable<string> | undefined
+}
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+export const PROBLEM_TYPE = 'application/problem+json'
+
+/** What has become of a request: the reply of its handler, or the refusal. */
+export function contentOf(exchange: Exchange): Content {
+  return exchange.refusal === undefined ? succeed(exchange) : fail(exchange, exchange.refusal)
+}
+
+/** The status of a success. */
+export function statusOf(exchange: Exchange): number {
+  const { success } = exchange.call.operation
+  const status = exchange.reply?.status
+  if (status !== undefined) return status
+  return typeof success === 'number' ? success : exchange.assume(success)
+}
+
+function succeed(exchange: Exchange): Content {
+  const { reply } = exchange
+  const status = statusOf(exchange)
+  const headers = [...(reply?.headers ?? [])]
+  if (reply?.lines !== undefined) {
+    headers.push(['Content-Type', exchange.call.operation.media ?? 'application/json'])
+    return { status, headers, text: undefined, lines: reply.lines }
+  }
+  const body = reply?.body
+  if (body === undefined || status === 204) return { status, headers, text: undefined, lines: undefined }
+  headers.push(['Content-Type', JSON_TYPE])
+  return { status, headers, text: JSON.stringify(body), lines: undefined }
+}
+
+/** An error in the error format of the operation. Specification: Errors. */
+export function fail(exchange: Exchange, refusal: Refusal): Content {
+  const { settings, call } = exchange
+  const facts = errorFacts(refusal, settings)
+  for (const item of facts.assumed) exchange.note(item)
+  const problem = call.operation.errorFormat === 'problem'
+  if (problem) exchange.note('U066')
+  const body: Json = problem
+    ? problemBody(refusal, facts, settings, call.path)
+    : standardBody(refusal, facts, settings)
+  const type = problem ? PROBLEM_TYPE : JSON_TYPE
+  const headers = [...(refusal.options.headers ?? []), ['Content-Type', type] as const]
+  return { status: facts.status, headers, text: JSON.stringify(body), lines: undefined }
+}

@@ -1,0 +1,167 @@
+import type { Setting, Settings } from '../assumptions.ts'
+import type { Refusal } from '../errors.ts'
+import type { FaultBook } from '../faults/book.ts'
+import type { Decision } from '../faults/decision.ts'
+import type { Json } from '../json.ts'
+import type { ChosenBy, KeptPoll, KeptWindow } from '../log/request-log.ts'
+import type { AnyOperation, Reply, Request, Scope } from '../operation.ts'
+import { Chance, type Label } from '../random.ts'
+import type { Commit } from '../state/commit.ts'
+import { nextId, nextNumber } from '../state/counters.ts'
+import type { Transaction } from '../state/transaction.ts'
+import { formatInstant } from '../time/instant.ts'
+import { type NewEvent, schedule, unschedule } from '../time/scheduler.ts'
+import type { Caller } from './auth.ts'
+import type { Step } from './steps.ts'
+
+/** What came with a request instead of, or as, its body. */
+export type CallBody =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'json'; readonly value: Json; readonly bytes?: Uint8Array }
+  /** The adapter could not read a body: the refusal is raised where the body would have been understood. */
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+
+export type { ChosenBy }
+
+/** One API request, free of HTTP: what the pipeline needs to know of it. */
+export interface Call {
+  readonly operation: AnyOperation
+  /** `POST`, or `HEAD` for a GET whose body nobody wants. */
+  readonly method: string
+  /** The path as it was requested, without the query: the `instance` of a problem. */
+  readonly path: string
+  /** What stands before `/v1` in it: empty, or `/@name`. */
+  readonly pathPrefix: string
+  readonly chosenBy: ChosenBy
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string | readonly string[]>>
+  /** Lower-case names; a repeated header has its first value. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly body: CallBody
+  /** The connection that it came on, and which of its requests this is, from 1. */
+  readonly connection?: { readonly id: string; readonly index: number }
+  /** Ids of the rules that its own header X-Emulator-Fault has armed; no other request meets those. */
+  readonly armed?: readonly string[]
+  /** What the rules have decided about it so far; undefined: `perform` lets them decide. */
+  readonly decision?: Decision
+}
+
+/** What a handler is told of the sandbox around it. */
+export interface Surroundings {
+  readonly seed: number
+  readonly name: string
+  readonly settings: Settings
+  /** The fault rules; none while a starting state is made. */
+  readonly faults?: Pick<FaultBook, 'isEmpty' | 'decide'>
+}
+
+/** The capabilities of a handler, bound to one transaction. */
+export class HandlerScope implements Scope {
+  tx: Transaction
+  now: number
+  readonly seed: number
+  readonly sandbox: string
+  readonly settings: Settings
+  readonly cause: string
+  readonly #faults: Surroundings['faults']
+
+  constructor(tx: Transaction, now: number, { seed, name, settings, faults }: Surroundings, cause: string) {
+    this.tx = tx
+    this.now = now
+    this.seed = seed
+    this.sandbox = name
+    this.settings = settings
+    this.cause = cause
+    this.#faults = faults
+  }
+
+  get at(): string {
+    return formatInstant(this.now)
+  }
+
+  readonly newId = (): string => nextId(this.tx, this.seed, 'ids')
+  readonly newUuid = (): string => nextId(this.tx, this.seed, 'uuids')
+  readonly chance = (...labels: readonly Label[]): Chance => new Chance(this.seed, ...labels)
+  readonly schedule = (event: NewEvent): void => {
+    schedule(this.tx, event, { seq: nextNumber(this.tx, 'events'), caused_by: this.cause })
+  }
+  readonly unschedule = (ref: string, kinds: readonly string[]): void => unschedule(this.tx, ref, kinds)
+  readonly webhookFaults = (type: string, url: string, resource: string): Decision | undefined => {
+    if (this.#faults === undefined || this.#faults.isEmpty) return undefined
+    return this.#faults.decide('webhook', { kind: 'webhook', type, url, resource })
+  }
+}
+
+/** One request on its way through the pipeline: its scope, and everything that the steps find out. */
+// biome-ignore lint/suspicious/noExplicitAny: the operation's schemas have given query and body their types before a handler sees them.
+export class Exchange extends HandlerScope implements Request<any, any> {
+  readonly call: Call
+  /** The step under way; when the exchange is over, the one that decided. */
+  step: Step = 'runDueEvents'
+  caller!: Caller // set by identify, before any handler runs
+  /** The teamspace whose rate window the request uses: that of the caller, unless the choice of another was not theirs. */
+  windowOf!: string // set by identify, with the caller
+  /** The place that it asked for in its rate window. */
+  window: KeptWindow | undefined
+  target: unknown
+  query: unknown
+  body: unknown
+  reply: Reply | undefined
+  refusal: Refusal | undefined
+  idempotency: 'none' | 'fresh' | 'replay' | 'conflict' = 'none'
+  commit: Commit | undefined
+  /** What the fault rules decided; undefined when there are none. */
+  decision: Decision | undefined
+  /** An answer of a fault stands in the place of the handler's; `step` says where it came in. */
+  injected = false
+  /** The step whose refusal a fault has answered in the place of. */
+  overruled: Step | undefined
+  /** Number of events that were due and ran before anybody looked at the request. */
+  caughtUp = 0
+  polled: KeptPoll | undefined
+  /** Near misses of a request that fits no route. */
+  nearest: readonly string[] = NO_NAMES
+  /** Digest of the body, once it was needed: a large one takes a good part of a second. */
+  fingerprint: string | undefined
+  #assumed: Set<string> | undefined
+
+  constructor(call: Call, ...scope: ConstructorParameters<typeof HandlerScope>) {
+    super(...scope)
+    this.call = call
+    this.decision = call.decision
+  }
+
+  /** The id of the request: the cause of all that it does. */
+  get id(): string {
+    return this.cause
+  }
+
+  get params(): Readonly<Record<string, string>> {
+    return this.call.params
+  }
+
+  get pathPrefix(): string {
+    return this.call.pathPrefix
+  }
+
+  get rawBody(): Json | undefined {
+    return this.call.body.kind === 'json' ? this.call.body.value : undefined
+  }
+
+  get assumed(): ReadonlySet<string> {
+    return this.#assumed ?? NOTHING
+  }
+
+  readonly assume = <T>(setting: Setting<T>): T => {
+    this.note(setting.item)
+    return this.settings.get(setting)
+  }
+
+  readonly note = (item: string): void => {
+    this.#assumed ??= new Set()
+    this.#assumed.add(item)
+  }
+}
+
+const NOTHING: ReadonlySet<string> = new Set()
+const NO_NAMES: readonly string[] = []

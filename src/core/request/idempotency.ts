@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto'
+import { refuse } from '../errors.ts'
+import { isObject, type Json } from '../json.ts'
+import type { Row } from '../state/commit.ts'
+import type { Transaction } from '../state/transaction.ts'
+import { DAY, formatInstant } from '../time/instant.ts'
+
+/** The table of idempotency records. */
+export const IDEMPOTENCY = '$idempotency'
+
+/** How long a record replays: exactly 24 hours from acceptance, then the key is free. Specification: Limits / Batch predictions. */
+const IDEMPOTENCY_LIFETIME = DAY
+
+/** The answer that a key stands for. */
+export interface IdempotencyRecord extends Row {
+  readonly fingerprint: string
+  readonly status: number
+  readonly body: Json
+  readonly created_at: string
+  readonly expires_at: string
+}
+
+/** Where keys are unique: one teamspace, one operation (U059). */
+export function idempotencyId(teamspace: string, operation: string, key: string): string {
+  return `${teamspace} ${operation} ${key}`
+}
+
+/**
+ * What is remembered under a key: undefined for a first use (or an expired one), the record for a replay; the same key
+ * with another body is refused with `idempotency_key_reused`.
+ * @param mismatch the status of that refusal; the catalog's when absent
+ */
+export function recallAnswer(
+  tx: Transaction,
+  id: string,
+  fingerprint: string,
+  now: number,
+  mismatch?: number,
+): IdempotencyRecord | undefined {
+  const record = tx.get(IDEMPOTENCY, id) as IdempotencyRecord | undefined
+  if (record === undefined || Date.parse(record.expires_at) <= now) return undefined
+  if (record.fingerprint === fingerprint) return record
+  return refuse('idempotency_key_reused', {
+    detail: `The Idempotency-Key was first used at ${record.created_at} with a different body.`,
+    ...(mismatch !== undefined && { status: mismatch }),
+  })
+}
+
+/** Remembers an accepted answer, and drops the oldest records that have expired so that the table stays small. */
+export function rememberAnswer(
+  tx: Transaction,
+  record: Omit<IdempotencyRecord, 'created_at' | 'expires_at'>,
+  now: number,
+): void {
+  for (const row of tx.rows(IDEMPOTENCY)) {
+    if (Date.parse((row as IdempotencyRecord).expires_at) > now) break
+    tx.delete(IDEMPOTENCY, row.id)
+  }
+  const times = { created_at: formatInstant(now), expires_at: formatInstant(now + IDEMPOTENCY_LIFETIME) }
+  tx.put(IDEMPOTENCY, { ...record, ...times } as Row)
+}
+
+/** A digest of the parsed body: equal for bodies that differ only in white space and the order of members (T10). */
+export function fingerprint(body: Json): string {
+  return createHash('sha256').update(canonical(body)).digest('hex')
+}
+
+/** A digest of the body as it came, for the setting that compares bytes. */
+export function fingerprintBytes(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+function canonical(value: Json): string {
+  if (Array.isArray(value)) {
+    let text = '['
+    for (const each of value) text += `${canonical(each)},`
+    return `${text}]`
+  }
+  if (!isObject(value)) return JSON.stringify(value)
+  let text = '{'
+  for (const key of Object.keys(value).sort())
+    text += `${JSON.stringify(key)}:${canonical(value[key] as Json)},`
+  return `${text}}`
+}

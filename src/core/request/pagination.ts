@@ -1,0 +1,122 @@
+import * as z from 'zod'
+import { setting } from '../assumptions.ts'
+import { intBetween, queryInt, queryText } from '../fields.ts'
+import { chanceOf } from '../random.ts'
+
+export const defaultPageSize = setting({
+  key: 'lists.default_limit',
+  item: 'U019',
+  description: 'How many records a list holds when the request has no limit.',
+  schema: () => intBetween(1, 100),
+  default: 20,
+})
+
+export const listOrder = setting<'newest' | 'oldest' | 'shuffled'>({
+  key: 'lists.order',
+  item: 'U020',
+  description:
+    'Order of lists: newest first, oldest first, or a fixed shuffle that shows which clients rely on order.',
+  schema: () => z.enum(['newest', 'oldest', 'shuffled']),
+  default: 'newest',
+})
+
+export const badCursor = setting<'reject' | 'empty'>({
+  key: 'lists.bad_cursor',
+  item: 'U022',
+  description: 'A cursor that leads nowhere: refused, or answered with an empty page.',
+  schema: () => z.enum(['reject', 'empty']),
+  default: 'reject',
+})
+
+export const bothCursors = setting<'reject' | 'after'>({
+  key: 'lists.both_cursors',
+  item: 'T25',
+  description: 'A request with both after and before: refused, or after wins.',
+  schema: () => z.enum(['reject', 'after']),
+  default: 'reject',
+})
+
+export const hasMoreBefore = setting<'list_order' | 'travel'>({
+  key: 'lists.has_more_before',
+  item: 'T26',
+  description:
+    'has_more of a page read with before: whether rows exist before it, in the direction of travel, or after it, in list order.',
+  schema: () => z.enum(['list_order', 'travel']),
+  default: 'travel',
+})
+
+export const deletedCursor = setting<'resume' | 'reject'>({
+  key: 'lists.deleted_cursor',
+  item: 'T28',
+  description:
+    'A cursor whose record is gone, however it was deleted: the page resumes from its place, or the cursor leads nowhere.',
+  schema: () => z.enum(['resume', 'reject']),
+  default: 'resume',
+})
+
+/** The query parameters of a cursor list. Specification: Conventions. */
+export const cursorQuery = {
+  limit: () => queryInt(1, 100).optional(),
+  after: () => queryText().optional(),
+  before: () => queryText().optional(),
+} as const
+
+/** One page of a list. */
+export interface Page<T> {
+  readonly items: readonly T[]
+  /** Rows exist after this page, or before it where it was read in that direction. */
+  readonly hasMore: boolean
+  /** Position of the first item in the whole list. */
+  readonly start: number
+}
+
+/** Where a page lies: directly after a position, directly before one, or at the start. Positions count from 0. */
+export type Place = { readonly after: number } | { readonly before: number } | undefined
+
+/** Cuts a page of at most `limit` items out of a list that is in its final order. */
+export function cutPage<T>(list: readonly T[], place: Place, limit: number, travel: boolean): Page<T> {
+  if (place !== undefined && 'before' in place) {
+    const end = Math.min(Math.max(0, place.before), list.length)
+    const start = Math.max(0, end - limit)
+    return { items: list.slice(start, end), hasMore: travel ? start > 0 : end < list.length, start }
+  }
+  const start = place === undefined ? 0 : Math.min(place.after + 1, list.length)
+  const end = Math.min(start + limit, list.length)
+  return { items: list.slice(start, end), hasMore: end < list.length, start }
+}
+
+/** Puts records into the order of lists: by creation and id, or by a fixed shuffle under the seed. */
+export function ordered<T extends { readonly id: string; readonly created_at?: string }>(
+  records: readonly T[],
+  order: 'newest' | 'oldest' | 'shuffled',
+  seed: number,
+): T[] {
+  if (order === 'shuffled') {
+    const keyed = records.map((record) => ({ record, key: chanceOf(seed, 'order', record.id) }))
+    return keyed
+      .sort((a, b) => a.key - b.key || compare(a.record.id, b.record.id))
+      .map(({ record }) => record)
+  }
+  const direction = order === 'newest' ? -1 : 1
+  return [...records].sort((a, b) => direction * (compareInstants(a, b) || compare(a.id, b.id)))
+}
+
+// Timestamps that we wrote ourselves sort as text; only foreign ones, from a fixture, have to be read.
+function compareInstants(
+  { created_at: a = '' }: { created_at?: string },
+  { created_at: b = '' }: { created_at?: string },
+): number {
+  if (a.length === 24 && b.length === 24 && a.endsWith('Z') && b.endsWith('Z')) return compare(a, b)
+  return compare(instantOf(a), instantOf(b))
+}
+
+// What has no instant counts as older than everything that has one.
+function instantOf(text: string): number {
+  const ms = Date.parse(text)
+  return Number.isNaN(ms) ? Number.NEGATIVE_INFINITY : ms
+}
+
+/** Compares numbers, and strings by code unit, so that the order does not depend on the host's language. */
+function compare<T extends string | number>(a: T, b: T): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,200 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { DEFAULT_LIMIT, noWindow, policyFields, RateLimiter } from './rate-limiter.ts'
+
+const T0 = 1_772_366_400_000
+
+function requests(limiter: RateLimiter, count: number, now: number): number {
+  let admitted = 0
+  for (let n = 0; n < count; n++) if (limiter.admit('w', DEFAULT_LIMIT, now).admitted) admitted += 1
+  return admitted
+}
+
+test('R255 the 201st request within the window is refused', () => {
+  const limiter = new RateLimiter()
+  expect(requests(limiter, 200, T0)).toBe(200)
+  expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 59_999).admitted).toBe(false)
+})
+
+test('R256 the window slides: each half frees exactly when it is 60 s old', () => {
+  const limiter = new RateLimiter()
+  requests(limiter, 100, T0)
+  requests(limiter, 100, T0 + 30_000)
+  expect(limiter.peek('w', DEFAULT_LIMIT, T0 + 59_999).admitted).toBe(false)
+  expect(requests(limiter, 150, T0 + 60_000)).toBe(100)
+  expect(limiter.peek('w', DEFAULT_LIMIT, T0 + 89_999).admitted).toBe(false)
+  expect(requests(limiter, 150, T0 + 90_000)).toBe(100)
+})
+
+test('R260 remaining counts down to 0 and stays there', () => {
+  const limiter = new RateLimiter()
+  for (let k = 1; k <= 200; k++) expect(limiter.admit('w', DEFAULT_LIMIT, T0).remaining).toBe(200 - k)
+  expect(limiter.admit('w', DEFAULT_LIMIT, T0).remaining).toBe(0)
+})
+
+test('R262 Retry-After is there exactly when nothing remains, on the last admitted request too', () => {
+  const limiter = new RateLimiter()
+  const answers = Array.from({ length: 201 }, () => limiter.admit('w', DEFAULT_LIMIT, T0))
+  expect(answers.slice(0, 199).every(({ retryAfter }) => retryAfter === undefined)).toBe(true)
+  expect(answers[199]).toMatchObject({ admitted: true, retryAfter: 60 })
+  expect(answers[200]).toMatchObject({ admitted: false, retryAfter: 60 })
+})
+
+test('R261 reset is the whole second at which the oldest request leaves the window', () => {
+  const limiter = new RateLimiter()
+  expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 1).reset).toBe(T0 / 1000 + 61)
+  expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 30_000).reset).toBe(T0 / 1000 + 61)
+  expect(noWindow(DEFAULT_LIMIT, T0)).toEqual({
+    admitted: true,
+    limit: 200,
+    remaining: 200,
+    reset: T0 / 1000 + 60,
+  })
+})
+
+test('T04 a refused request takes no place', () => {
+  const limiter = new RateLimiter()
+  requests(limiter, 200, T0)
+  requests(limiter, 500, T0 + 30_000)
+  expect(requests(limiter, 500, T0 + 60_000)).toBe(200)
+})
+
+test('with enforcement off nothing is refused, requests are counted down to one, and nobody has to wait', () => {
+  const limiter = new RateLimiter()
+  for (let n = 1; n <= 250; n++) {
+    const admission = limiter.admit('w', DEFAULT_LIMIT, T0, false)
+    expect(admission).toMatchObject({ admitted: true, remaining: Math.max(1, 200 - n) })
+    expect(admission.retryAfter).toBeUndefined()
+  }
+  expect(limiter.peek('w', DEFAULT_LIMIT, T0)).toMatchObject({ remaining: 0, retryAfter: 60 })
+})
+
+test('fill leaves exactly the places asked for', () => {
+  const limiter = new RateLimiter()
+  limiter.fill('w', DEFAULT_LIMIT, T0, 3)
+  expect(requests(limiter, 10, T0)).toBe(3)
+  limiter.fill('w', DEFAULT_LIMIT, T0, 200)
+  expect(limiter.peek('w', DEFAULT_LIMIT, T0).remaining).toBe(200)
+})
+
+test('windows survive being saved and loaded', () => {
+  const limiter = new RateLimiter()
+  requests(limiter, 150, T0)
+  const other = new RateLimiter()
+  other.load(JSON.parse(JSON.stringify(limiter.save())))
+  expect(other.peek('w', DEFAULT_LIMIT, T0 + 1)).toEqual(limiter.peek('w', DEFAULT_LIMIT, T0 + 1))
+})
+
+/** The definition, word for word: count what was admitted in the last 60 s. */
+class Reference {
+  readonly #admitted: number[] = []
+
+  admit(limit: number, window: number, now: number): boolean {
+    const inside = this.#admitted.filter((at) => at > now - window)
+    if (inside.length >= limit) return false
+    this.#admitted.push(now)
+    return true
+  }
+}
+
+const arrivals = fc.array(fc.nat({ max: 20_000 }), { minLength: 1, maxLength: 60 })
+
+test('R263 R295 any arrivals: the reference agrees, and waiting Retry-After is enough and minimal', () => {
+  fc.assert(
+    fc.property(arrivals, fc.integer({ min: 1, max: 8 }), (gaps, limit) => {
+      const limiter = new RateLimiter()
+      const reference = new Reference()
+      const rule = { limit, window: 60_000 }
+      let now = T0
+      for (const gap of gaps) {
+        now += gap
+        const admission = limiter.admit('w', rule, now)
+        expect(admission.admitted).toBe(reference.admit(limit, 60_000, now))
+        if (admission.retryAfter === undefined) continue
+        const copy = new RateLimiter()
+        copy.load(limiter.save())
+        // Whole seconds round up twice (the second of the reset, the seconds until it): two seconds earlier is too early.
+        expect(copy.peek('w', rule, now + Math.max(0, admission.retryAfter - 2) * 1000).admitted).toBe(false)
+        expect(copy.peek('w', rule, now + admission.retryAfter * 1000).admitted).toBe(true)
+      }
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('T07 requests of the future, made under another clock, do not count', () => {
+  const limiter = new RateLimiter()
+  requests(limiter, 200, T0 + 1_000_000)
+  expect(limiter.admit('w', DEFAULT_LIMIT, T0)).toMatchObject({ admitted: true, remaining: 199 })
+})
+
+test('a request is told how many places were free before it, the last one and none included', () => {
+  const rule = { limit: 2, window: 60_000 }
+  const limiter = new RateLimiter()
+  const asked = Array.from({ length: 3 }, () => limiter.admit('w', rule, T0))
+  expect(asked.map(({ free, admitted }) => [free, admitted])).toEqual([
+    [2, true],
+    [1, true],
+    [0, false],
+  ])
+  expect(limiter.admit('w', rule, T0, false)).toMatchObject({ free: 0, admitted: true, remaining: 1 })
+})
+
+test('with enforcement off a window keeps only as many requests as it admits', () => {
+  const limiter = new RateLimiter()
+  for (let n = 0; n < 250; n++) limiter.admit('w', DEFAULT_LIMIT, T0 + n, false)
+  const [window] = limiter.save()
+  expect([window?.hits.length, window?.hits[0], window?.hits.at(-1)]).toEqual([200, T0 + 50, T0 + 249])
+})
+
+test('fill takes back the oldest requests first, and adds new ones at this instant', () => {
+  const rule = { limit: 4, window: 60_000 }
+  const limiter = new RateLimiter()
+  for (const at of [T0, T0 + 1, T0 + 2]) limiter.admit('w', rule, at)
+  limiter.fill('w', rule, T0 + 5, 2)
+  expect(limiter.save()).toEqual([{ id: 'w', hits: [T0 + 1, T0 + 2] }])
+  limiter.fill('w', rule, T0 + 5, 1)
+  expect(limiter.save()).toEqual([{ id: 'w', hits: [T0 + 1, T0 + 2, T0 + 5] }])
+})
+
+test('R261 under a limit that was lowered a place frees when so many are gone that the new limit admits one', () => {
+  const limiter = new RateLimiter()
+  for (const at of [T0, T0 + 10_000, T0 + 20_000]) limiter.admit('w', { limit: 3, window: 60_000 }, at)
+  const lowered = { limit: 2, window: 60_000 }
+  const refused = limiter.peek('w', lowered, T0 + 30_000)
+  expect(refused).toMatchObject({ admitted: false, reset: T0 / 1000 + 70, retryAfter: 40 })
+  expect(limiter.peek('w', lowered, T0 + 69_999).admitted).toBe(false)
+  expect(limiter.peek('w', lowered, T0 + 70_000).admitted).toBe(true)
+})
+
+test('a window that was only looked at is not saved', () => {
+  const limiter = new RateLimiter()
+  limiter.peek('looked at', DEFAULT_LIMIT, T0)
+  limiter.admit('asked', DEFAULT_LIMIT, T0)
+  expect(limiter.save()).toEqual([{ id: 'asked', hits: [T0] }])
+})
+
+test('ten thousand windows are kept; before one more is made, those that are over are dropped', () => {
+  const limiter = new RateLimiter()
+  const rule = { limit: 5, window: 60_000 }
+  for (let n = 0; n < 9_999; n++) limiter.admit(`w${n}`, rule, n < 5_000 ? T0 : T0 + 1)
+  limiter.admit('the last one', rule, T0 + 60_000)
+  expect(limiter.save()).toHaveLength(10_000)
+  limiter.admit('one more', rule, T0 + 60_000)
+  expect(limiter.save()).toHaveLength(10_000 - 5_000 + 1)
+  expect(limiter.save()[0]?.id).toBe('w5000')
+})
+
+test('U064 a policy is told in structured fields: whole numbers from 0 to 15 digits, and its name quoted', () => {
+  const policy = { policy: 'create', limit: 5, remaining: 0, wait: 0.2, window: 60 }
+  expect(policyFields(policy)).toEqual([
+    ['RateLimit-Policy', '"create";q=5;w=60'],
+    ['RateLimit', '"create";r=0;t=1'],
+  ])
+  expect(
+    policyFields({ ...policy, policy: 'a "b" \\c', window: undefined, remaining: -3, limit: 1e18 }),
+  ).toEqual([
+    ['RateLimit-Policy', '"a \\"b\\" \\\\c";q=999999999999999'],
+    ['RateLimit', '"a \\"b\\" \\\\c";r=0;t=1'],
+  ])
+})

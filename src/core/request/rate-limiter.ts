@@ -1,0 +1,159 @@
+import { SECOND } from '../time/instant.ts'
+
+/** How many requests a window admits, and how long the window is. */
+export interface Limit {
+  readonly limit: number
+  /** Length of the window in milliseconds. */
+  readonly window: number
+}
+
+/** What the limiter says about one request; the source of the rate-limit headers. */
+export interface Admission {
+  readonly admitted: boolean
+  readonly limit: number
+  /** Requests that the window still admits after this one; never negative. */
+  readonly remaining: number
+  /** Unix epoch second at which the next place becomes free. */
+  readonly reset: number
+  /** Whole seconds until `reset`, at least 1; present exactly when nothing remains. */
+  readonly retryAfter?: number
+}
+
+/** What the limiter says about a request that asked for a place, and how many were free before it; never negative. */
+export interface Admitted extends Admission {
+  readonly free: number
+}
+
+/** One window as it is saved and shown. Instants are milliseconds since the Unix epoch, oldest first. */
+export interface SavedWindow {
+  readonly id: string
+  readonly hits: readonly number[]
+}
+
+/** The default of the service: 200 requests in 60 seconds. Specification: Limits / Rate limits. */
+export const DEFAULT_LIMIT: Limit = { limit: 200, window: 60 * SECOND }
+
+/** One policy as the RateLimit fields tell it. Seconds; counts are not negative. */
+export interface PolicyState {
+  readonly policy: string
+  readonly limit: number
+  readonly remaining: number
+  /** Seconds until more is admitted. */
+  readonly wait: number
+  /** Seconds of the window, where the policy has one. */
+  readonly window?: number | undefined
+}
+
+// From this many windows on, those that are over are dropped before another is made.
+const MANY = 10_000
+
+/**
+ * Exact sliding windows: a request is admitted when fewer than `limit` requests were admitted in the `window` before it.
+ * A refused request is not recorded (T04), so the place that frees next is the one of the oldest admitted request, and
+ * waiting `retryAfter` is both enough and no longer than needed (T05). The limiter is told the time.
+ */
+export class RateLimiter {
+  readonly #windows = new Map<string, number[]>()
+
+  /**
+   * Asks for a place and takes it. `enforce` off: never refuses and still counts, but says neither that nothing remains nor
+   * that anybody has to wait, because clients would.
+   */
+  admit(key: string, { limit, window }: Limit, now: number, enforce = true): Admitted {
+    const hits = this.#live(key, window, now)
+    const free = Math.max(0, limit - hits.length)
+    if (free > 0 || !enforce) {
+      if (free === 0) hits.shift()
+      hits.push(now)
+    }
+    const found = admission(free > 0 || !enforce, limit, hits, window, now)
+    if (enforce) return { free, ...found }
+    const { retryAfter: _, ...rest } = found
+    return { free, ...rest, remaining: Math.max(1, rest.remaining) }
+  }
+
+  /** What the next request would find, without taking a place. */
+  peek(key: string, { limit, window }: Limit, now: number): Admission {
+    const hits = this.#live(key, window, now)
+    return admission(hits.length < limit, limit, hits, window, now)
+  }
+
+  /** Uses places up until only `remaining` are left, as if requests had come at this instant. */
+  fill(key: string, { limit, window }: Limit, now: number, remaining: number): void {
+    const hits = this.#live(key, window, now)
+    hits.splice(0, Math.max(0, hits.length - (limit - remaining)))
+    while (hits.length < limit - remaining) hits.push(now)
+  }
+
+  /** Every window with hits, as data. */
+  save(): SavedWindow[] {
+    return [...this.#windows]
+      .filter(([, hits]) => hits.length > 0)
+      .map(([id, hits]) => ({ id, hits: [...hits] }))
+  }
+
+  /** Replaces all windows by saved ones. */
+  load(windows: Iterable<SavedWindow>): void {
+    this.#windows.clear()
+    for (const { id, hits } of windows) this.#windows.set(id, [...hits])
+  }
+
+  // Callers who choose their keys freely must not be able to fill the memory with windows that are over.
+  #prune(window: number, now: number): void {
+    for (const [key, hits] of this.#windows) {
+      if ((hits.at(-1) ?? 0) + window <= now) this.#windows.delete(key)
+    }
+  }
+
+  // The window is half-open: a request leaves it exactly `window` milliseconds after it was admitted.
+  #live(key: string, window: number, now: number): number[] {
+    let hits = this.#windows.get(key)
+    if (hits === undefined) {
+      if (this.#windows.size >= MANY) this.#prune(window, now)
+      hits = []
+      this.#windows.set(key, hits)
+    }
+    // Requests of the future came under the other clock (limits.clock): they say nothing about this one.
+    while ((hits.at(-1) ?? now) > now) hits.pop()
+    let gone = 0
+    while (gone < hits.length && (hits[gone] ?? now) + window <= now) gone += 1
+    if (gone > 0) hits.splice(0, gone)
+    return hits
+  }
+}
+
+/** What an answer says that belongs to no window: a request without a known key or route. It takes no place (T06). */
+export function noWindow({ limit, window }: Limit, now: number): Admission {
+  return admission(true, limit, [], window, now)
+}
+
+/**
+ * The fields RateLimit-Policy and RateLimit: RFC 9651 structured fields, as the IETF draft on RateLimit header fields has
+ * them now (U064). Such fields have integers of 15 digits at most, so that what is odd about a number is not seen here.
+ */
+export function policyFields({ policy, limit, remaining, wait, window }: PolicyState): [string, string][] {
+  const name = `"${policy.replaceAll(/[\\"]/g, '\\$&')}"`
+  const span = window === undefined ? '' : `;w=${integer(window)}`
+  return [
+    ['RateLimit-Policy', `${name};q=${integer(limit)}${span}`],
+    ['RateLimit', `${name};r=${integer(remaining)};t=${integer(wait)}`],
+  ]
+}
+
+function integer(value: number): number {
+  return Math.min(999_999_999_999_999, Math.max(0, Math.ceil(value)))
+}
+
+function admission(
+  admitted: boolean,
+  limit: number,
+  hits: readonly number[],
+  window: number,
+  now: number,
+): Admission {
+  const remaining = Math.max(0, limit - hits.length)
+  const frees = (hits[hits.length - limit] ?? hits[0] ?? now) + window
+  const reset = Math.ceil(frees / SECOND)
+  if (remaining > 0) return { admitted, limit, remaining, reset }
+  return { admitted, limit, remaining, reset, retryAfter: Math.max(1, Math.ceil(reset - now / SECOND)) }
+}

@@ -1,0 +1,24 @@
+/**
+ * The way of a request, in order. `receive` and `route` are the adapter's and come before there is a call; `perform.ts` takes
+ * the others. `interfere` and `interfere-after` are where faults act, before and after the handler.
+ */
+export const STEPS = [
+  'receive',
+  'route',
+  'runDueEvents',
+  'authenticate',
+  'rateLimit',
+  'checkPathIds',
+  'authorize',
+  'faultsBefore',
+  'loadTarget',
+  'replay',
+  'validate',
+  'poll',
+  'handle',
+  'commit',
+  'faultsAfter',
+  'log',
+] as const
+
+export type Step = (typeof STEPS)[number]

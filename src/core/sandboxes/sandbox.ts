@@ -1,0 +1,365 @@
+import { type AssumptionCatalog, Settings } from '../assumptions.ts'
+import { limitClock, limitOverrides } from '../core-assumptions.ts'
+import { defect, type Refusal, refuse } from '../errors.ts'
+import { FaultBook } from '../faults/book.ts'
+import { logEntry } from '../log/log-entry.ts'
+import { RequestLog } from '../log/request-log.ts'
+import { type AnyOperation, type Input, makeInput, type Service } from '../operation.ts'
+import { Authenticator } from '../request/auth.ts'
+import { type Call, Exchange, HandlerScope } from '../request/exchange.ts'
+import { type Admission, DEFAULT_LIMIT, type Limit, RateLimiter } from '../request/rate-limiter.ts'
+import { addHookCalls } from '../scenarios/hooks.ts'
+import { scenarioCalls } from '../scenarios/row.ts'
+import { keepPlaces } from '../state/collection.ts'
+import type { Commit } from '../state/commit.ts'
+import {
+  CLOCK,
+  type Document,
+  ORIGIN,
+  type OriginRow,
+  SANDBOX_TABLE,
+  type SandboxState,
+  SETTINGS,
+  type SettingsRow,
+  toDocument,
+} from '../state/state.ts'
+import { Store } from '../state/store.ts'
+import { Clock, type ClockRow, clockRow, END_OF_TIME, type HostTime, hostTime } from '../time/clock.ts'
+import { formatDuration, formatInstant } from '../time/instant.ts'
+import { MAX_EVENTS_AT_ONE_INSTANT, type RanEvent, Scheduler } from '../time/scheduler.ts'
+import { InstantLimit, type PendingWork, TURN, type TurnLimit } from '../time/turn.ts'
+import { type Delivery, deliveries } from '../webhooks/records.ts'
+
+/** What a sandbox is made with and keeps for life. */
+export interface SandboxOptions {
+  readonly name: string
+  readonly service: Service
+  readonly assumptions: AssumptionCatalog
+  /** An unknown key acts as the sandbox's first key of its kind. */
+  readonly anyKey: boolean
+  /** Whether rate limits refuse; the headers are sent in either case. */
+  readonly enforceLimits: boolean
+  /** No invented body: defaults that would invent one give way, endpoints without a contract answer 501. */
+  readonly strict: boolean
+  /** Whether answers name the fault rules that fired on them. */
+  readonly revealFaults: boolean
+  readonly host: HostTime
+  /** More events than this at one instant mean that something schedules itself without end. */
+  readonly mostEvents: number
+  /** How many events run before requests are served again. */
+  readonly turn: TurnLimit
+  /** Called with defects of the emulator; the client only sees a plain 500. */
+  readonly onDefect: (error: unknown) => void
+  /** Called with warnings about the clock for the person who runs the emulator. */
+  readonly onWarning: (message: string) => void
+}
+
+/** Defaults for everything that a caller need not say. */
+export const sandboxDefaults = {
+  name: 'default',
+  anyKey: false,
+  enforceLimits: true,
+  strict: false,
+  revealFaults: false,
+  host: hostTime,
+  mostEvents: MAX_EVENTS_AT_ONE_INSTANT,
+  turn: TURN,
+  onDefect: () => {},
+  onWarning: () => {},
+} as const
+
+/** One isolated sandbox: its state, clock, schedule, rate windows and log. The pipeline, `run-events.ts`, `advance.ts` and `change.ts` work on it. */
+export class Sandbox {
+  readonly options: SandboxOptions
+  readonly store: Store
+  readonly limiter = new RateLimiter()
+  readonly log = new RequestLog()
+  readonly clock: Clock
+  readonly scheduler: Scheduler
+  readonly authenticator: Authenticator
+  readonly faults: FaultBook
+  readonly instantLimit: InstantLimit
+  /** Where outgoing webhooks are waited for; without one nothing is sent. */
+  pendingWork: PendingWork | undefined
+  /** What runs events in turns at the moment. Requests leave them to it and are served at the time reached. */
+  running: 'advance' | 'backlog' | undefined
+  /** Resolves at the end of the advance that was the last to begin. */
+  advanceEnd: Promise<void> = Promise.resolve()
+  #settings: Settings
+  #inputs = new Map<AnyOperation, Input>()
+  #limits: ReadonlyMap<string, Limit> = new Map()
+  #replacements = 0
+  #closedReason: Refusal | undefined
+  readonly #eventListeners = new Set<(event: RanEvent) => void>()
+  readonly #replaceListeners = new Set<() => void>()
+  readonly #closeListeners = new Set<() => void>()
+
+  /**
+   * A sandbox that starts from the given state, which it does not change.
+   * @param floor virtual milliseconds that the clock must not fall behind: those of the last commit of a log
+   */
+  constructor(options: SandboxOptions, start: SandboxState, floor = 0) {
+    this.options = options
+    this.store = Store.from(start.store)
+    this.limiter.load(start.limits)
+    this.log.load(start.log)
+    this.clock = new Clock(options.host, this.#clockRow(), floor)
+    this.scheduler = new Scheduler(this.store)
+    this.instantLimit = new InstantLimit(options.mostEvents)
+    this.authenticator = new Authenticator(this.store, options.anyKey)
+    this.faults = new FaultBook(this.store, {
+      now: () => this.clock.now,
+      wall: options.host,
+      seed: () => this.seed,
+    })
+    this.#settings = new Settings()
+    this.#readSettings()
+    this.store.onCommit((commit) => this.#follow(commit))
+  }
+
+  get name(): string {
+    return this.options.name
+  }
+
+  get service(): Service {
+    return this.options.service
+  }
+
+  get assumptions(): AssumptionCatalog {
+    return this.options.assumptions
+  }
+
+  get settings(): Settings {
+    return this.#settings
+  }
+
+  get seed(): number {
+    return (this.store.get(SANDBOX_TABLE, ORIGIN) as OriginRow).seed
+  }
+
+  /** Changes how time passes from now on, and makes the clock's present instant durable. */
+  setClock(changes: { rate?: number | undefined; skip_on_poll?: boolean | undefined } = {}): void {
+    const { rate = this.clock.rate, skip_on_poll = this.skipsOnPoll } = changes
+    const row = clockRow({ now: this.clock.now, rate, skip_on_poll }, this.options.host)
+    this.store.transaction(formatInstant(this.clock.now), (tx) => tx.put(SANDBOX_TABLE, row))
+  }
+
+  /** Virtual milliseconds that the clock is late, because due events have not run yet. */
+  get lag(): number {
+    const due = this.clock.due()
+    const next = this.scheduler.peek()
+    return next !== undefined && Date.parse(next.due_at) <= due ? due - this.clock.now : 0
+  }
+
+  /** Detects that the host's clock was set or the machine slept, and warns what that means for the virtual clock. */
+  followHost(): void {
+    const jump = this.clock.compareWithHost()
+    if (jump === undefined) return
+    const by = formatDuration(Math.abs(Math.round(jump / 1000)) * 1000)
+    this.options.onWarning(
+      jump < 0
+        ? `The clock of this machine went back by ${by}. The virtual clock of the sandbox ${this.name} goes by the time that has really passed and runs on.`
+        : `The clock of this machine is ${by} ahead of the time that has passed in this process: the machine slept, or its clock was set. The virtual clock of the sandbox ${this.name} follows it. POST /__emulator/reset, or restoring a snapshot, goes back.`,
+    )
+    // The next process begins with what the record says of the host's clock.
+    this.store.transaction(formatInstant(this.clock.now), (tx) => tx.put(SANDBOX_TABLE, this.#presentClock()))
+  }
+
+  /** Whether polls of unfinished work skip to its next step. */
+  get skipsOnPoll(): boolean {
+    return this.#clockRow().skip_on_poll
+  }
+
+  /** What a handler works with, at the clock's present instant. `cause`: what all that it does happens because of. */
+  scope(cause: string): HandlerScope {
+    return new HandlerScope(this.store.begin(), this.clock.now, this, cause)
+  }
+
+  /** Makes durable and visible what was written in a scope, the calls of hooks and the places of cursors that follow from it. */
+  commit(scope: HandlerScope): Commit | undefined {
+    addHookCalls(scope, this.store, this.service)
+    keepPlaces(scope.tx, this.store, this.service.collections)
+    return this.store.commit(scope.tx, scope.at)
+  }
+
+  /** Refuses what cannot be done during an advance on behalf of another request. */
+  refuseDuringAdvance(): void {
+    if (this.running !== 'advance') return
+    refuse('conflict', {
+      detail: `The clock of the sandbox "${this.name}" is being advanced on behalf of another request.`,
+      mitigation:
+        'Send the request again when that one has its response. Closing the connection of that one ends its advance.',
+    })
+  }
+
+  /** Replaces everything, clock included: it goes on from the instant of the given state. Durable when it returns. */
+  replaceWith({ store, limits, log }: SandboxState): void {
+    const clock = store.get(SANDBOX_TABLE, CLOCK) as ClockRow
+    const anchored = clockRow({ ...clock, now: Date.parse(clock.now) }, this.options.host)
+    this.store.replaceAll(store, formatInstant(this.clock.now), [[SANDBOX_TABLE, anchored]])
+    this.limiter.load(limits)
+    this.log.load(log)
+    this.clock.restart(this.#clockRow())
+    this.#replacements += 1
+    this.instantLimit.reset()
+    this.faults.release()
+    for (const listener of this.#replaceListeners) listener()
+  }
+
+  /** Grows whenever everything is replaced: what was under way before belongs to a sandbox that is gone. */
+  get replacements(): number {
+    return this.#replacements
+  }
+
+  /**
+   * Ends the use of this sandbox: everything that waits for its time to pass is refused with this reason. `isRemoved`: from
+   * now on every write is refused, too, since nothing of it is left that could be written to.
+   */
+  close(reason: Refusal, isRemoved: boolean): void {
+    if (this.#closedReason === undefined) {
+      this.#closedReason = reason
+      this.faults.release()
+      for (const listener of this.#closeListeners) listener()
+    }
+    if (!isRemoved) return
+    this.store.journal = {
+      append: () => {
+        throw reason
+      },
+      durable: () => undefined,
+    }
+  }
+
+  /** Why the sandbox is closed; undefined while it is in use. */
+  get closedReason(): Refusal | undefined {
+    return this.#closedReason
+  }
+
+  /** Calls the listener when the sandbox is closed. @returns removes the listener */
+  onClosed(listener: () => void): () => void {
+    this.#closeListeners.add(listener)
+    return () => this.#closeListeners.delete(listener)
+  }
+
+  /** Calls the listener when everything was replaced. @returns removes the listener */
+  onReplaced(listener: () => void): () => void {
+    this.#replaceListeners.add(listener)
+    return () => this.#replaceListeners.delete(listener)
+  }
+
+  /** Calls the listener for every event that runs and every delivery. @returns removes the listener */
+  onEvent(listener: (event: RanEvent) => void): () => void {
+    this.#eventListeners.add(listener)
+    return () => this.#eventListeners.delete(listener)
+  }
+
+  reportEvent(event: RanEvent): void {
+    for (const listener of this.#eventListeners) listener(event)
+  }
+
+  /** The whole state at this moment, at rest. It shares the records, so that the cost is that of a few references. */
+  capture(): SandboxState {
+    const store = Store.from(this.store)
+    store.transaction(formatInstant(this.clock.now), (tx) => tx.put(SANDBOX_TABLE, this.#presentClock()))
+    // Only the row of the clock was brought up to date; nothing has happened.
+    store.startAt(this.store.revision)
+    return { store, limits: this.limiter.save(), log: this.log.save() }
+  }
+
+  /** The whole state at this moment. */
+  document(): Document {
+    const { requests } = this.log
+    const facts = { sandbox: this.name, clock: this.#presentClock(), limits: this.limiter.save(), requests }
+    return toDocument(this.store, this.service.collections.keys(), facts)
+  }
+
+  exchange(call: Call): Exchange {
+    return new Exchange(
+      call,
+      this.store.begin(),
+      this.clock.now,
+      this,
+      `${this.name}-${String(this.log.count()).padStart(6, '0')}`,
+    )
+  }
+
+  inputOf(operation: AnyOperation): Input {
+    // Those of stubs come and go, and need not be kept.
+    if (operation.stub !== undefined) return makeInput(operation, this.#settings)
+    let input = this.#inputs.get(operation)
+    if (input === undefined) {
+      input = makeInput(operation, this.#settings)
+      this.#inputs.set(operation, input)
+    }
+    return input
+  }
+
+  limitOf(operation: string): Limit {
+    return this.#limits.get(operation) ?? DEFAULT_LIMIT
+  }
+
+  /** The time that rate windows go by (T07). */
+  limiterNow(): number {
+    return this.#settings.get(limitClock) === 'virtual' ? this.clock.now : this.options.host()
+  }
+
+  reportDefect(error: unknown): Refusal {
+    this.options.onDefect(error)
+    return defect()
+  }
+
+  /** Puts a request that is over into the log. */
+  record(exchange: Exchange, status: number, admission: Admission): void {
+    this.log.add(logEntry(exchange, status, admission))
+  }
+
+  #presentClock(): ClockRow {
+    return this.clock.toRow(this.skipsOnPoll)
+  }
+
+  #clockRow(): ClockRow {
+    return this.store.get(SANDBOX_TABLE, CLOCK) as ClockRow
+  }
+
+  #follow(commit: Commit): void {
+    for (const { table, id, after } of commit.changes) {
+      if (table !== SANDBOX_TABLE || after === undefined) continue
+      if (id === CLOCK) this.clock.follow(after as ClockRow)
+      if (id === SETTINGS) this.#readSettings()
+    }
+  }
+
+  #readSettings(): void {
+    const { values } = this.store.get(SANDBOX_TABLE, SETTINGS) as SettingsRow
+    this.#settings = new Settings(values, this.options.strict)
+    this.#inputs = new Map()
+    const overrides = this.#settings.get(limitOverrides)
+    this.#limits = new Map(
+      overrides.map(({ operation, limit, window_s }) => [operation, { limit, window: window_s * 1000 }]),
+    )
+  }
+}
+
+/**
+ * The host's instant at which a sandbox next does something without a request: an event of its schedule while its clock
+ * runs, or at once where a webhook or a call is pending. Null when it only waits for requests.
+ */
+export function wakesAt({
+  store,
+  scheduler,
+  clock,
+}: Pick<Sandbox, 'store' | 'scheduler' | 'clock'>): string | null {
+  if (hasWork(store)) return formatInstant(clock.host())
+  const next = scheduler.peek()
+  const wait = next === undefined ? undefined : clock.realUntil(Date.parse(next.due_at))
+  return wait === undefined ? null : formatInstant(Math.min(END_OF_TIME, clock.host() + Math.ceil(wait)))
+}
+
+function hasWork(store: Store): boolean {
+  if (store.rows(scenarioCalls.name).size > 0) return true
+  for (const row of store.rows(deliveries.name).values()) {
+    const { status } = row as Delivery
+    if (status === 'pending' || status === 'sending') return true
+  }
+  return false
+}

@@ -1,0 +1,255 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { put, START, sandboxOptions, startingState, texts } from '../../../test/support/disk-emulator.ts'
+import type { Document } from '../state/state.ts'
+import { advanceTo, runDueEvents } from '../time/run-events.ts'
+import { change, loadDocument, setSettings } from './change.ts'
+import { Sandbox } from './sandbox.ts'
+import { MAX_SNAPSHOTS, Snapshots } from './snapshots.ts'
+
+async function emulator(notes: Readonly<Record<string, string>> = {}, host?: () => number, rate = 0) {
+  const sandbox = new Sandbox(sandboxOptions(host), await startingState(notes, rate))
+  return { sandbox, snapshots: new Snapshots(sandbox) }
+}
+
+/** All of a document but the number of its last commit, which goes on whatever the sandbox goes back to. */
+function content({ revision: _, ...rest }: Document): string {
+  return JSON.stringify(rest)
+}
+
+function shoutAt(sandbox: Sandbox, id: string, due: number): void {
+  change(sandbox, (scope) =>
+    scope.schedule({ due, kind: 'shout', ref: `notes/${id}`, urgency: 'work', description: 'It shouts.' }),
+  )
+}
+
+test('a restored sandbox is that of the moment at which it was saved: records, clock, schedule, limits, settings', async () => {
+  const { sandbox, snapshots } = await emulator({ a: 'one', b: 'two' })
+  shoutAt(sandbox, 'a', START + 5000)
+  sandbox.limiter.fill('ts page', { limit: 5, window: 60_000 }, START, 2)
+  await snapshots.save('base')
+  const saved = content(sandbox.document())
+  advanceTo(sandbox, START + 60_000)
+  put(sandbox, 'b', undefined)
+  put(sandbox, 'c', 'three')
+  setSettings(sandbox, { unknown_fields: 'reject' })
+  sandbox.limiter.load([])
+  expect(texts(sandbox)).toEqual({ a: 'ONE', c: 'three' })
+  await snapshots.restore('base')
+  expect(content(sandbox.document())).toBe(saved)
+  expect(sandbox.clock.now).toBe(START)
+  advanceTo(sandbox, START + 5000)
+  expect(texts(sandbox)).toEqual({ a: 'ONE', b: 'two' })
+})
+
+test('what is written after a save or a restore is not in the snapshot, however often it is restored', async () => {
+  const { sandbox, snapshots } = await emulator({ a: 'one' })
+  await snapshots.save('base')
+  const saved = content(sandbox.document())
+  for (const text of ['two', 'three', 'four']) {
+    put(sandbox, 'a', text)
+    put(sandbox, text, 'new')
+    shoutAt(sandbox, 'a', START + 1000)
+    advanceTo(sandbox, sandbox.clock.now + 1000)
+    sandbox.limiter.fill('ts page', { limit: 5, window: 60_000 }, START, 0)
+    await snapshots.restore('base')
+    expect(content(sandbox.document())).toBe(saved)
+    expect(content(await snapshots.export('base'))).toBe(saved)
+  }
+})
+
+test('an export is the very document of the moment, its revision too', async () => {
+  const { sandbox, snapshots } = await emulator({ a: 'one' })
+  put(sandbox, 'b', 'two')
+  const { entry } = await snapshots.save('base')
+  const then = JSON.stringify(sandbox.document())
+  put(sandbox, 'c', 'three')
+  expect(JSON.stringify(await snapshots.export('base'))).toBe(then)
+  expect(entry).toEqual({
+    name: 'base',
+    saved_at: '2026-03-01T12:00:00.000Z',
+    revision: 1,
+    records: 2,
+    problem: null,
+  })
+})
+
+test('an import gives the sandbox that was exported, in another sandbox too', async () => {
+  const { sandbox, snapshots } = await emulator({ a: 'one' })
+  shoutAt(sandbox, 'a', START + 5000)
+  await snapshots.save('base')
+  const exported: unknown = JSON.parse(JSON.stringify(await snapshots.export('base')))
+  const other = await emulator({ z: 'other' })
+  expect(await other.snapshots.import('taken', exported)).toMatchObject({ replaced: false })
+  expect(texts(other.sandbox)).toEqual({ z: 'other' })
+  await other.snapshots.restore('taken')
+  expect(content(other.sandbox.document())).toBe(content(sandbox.document()))
+})
+
+test('a saved name takes the place of the one before, and says so', async () => {
+  const { sandbox, snapshots } = await emulator({ a: 'one' })
+  expect((await snapshots.save('base')).replaced).toBe(false)
+  put(sandbox, 'a', 'two')
+  expect((await snapshots.save('base')).replaced).toBe(true)
+  put(sandbox, 'a', 'three')
+  await snapshots.restore('base')
+  expect(texts(sandbox)).toEqual({ a: 'two' })
+  expect((await snapshots.list()).map(({ name }) => name)).toEqual(['base'])
+})
+
+test('a save takes the sandbox of the moment at which it is asked for, whatever is written before it is done', async () => {
+  const { sandbox, snapshots } = await emulator({ a: 'one' })
+  const saving = snapshots.save('base')
+  put(sandbox, 'a', 'two')
+  await saving
+  await snapshots.restore('base')
+  expect(texts(sandbox)).toEqual({ a: 'one' })
+})
+
+test('what is due by the time of a save has happened in it', async () => {
+  let now = START
+  const { sandbox, snapshots } = await emulator({ a: 'one' }, () => now, 1)
+  shoutAt(sandbox, 'a', START + 1000)
+  now += 2000
+  await snapshots.save('base')
+  expect((await snapshots.export('base')).schedule).toEqual([])
+  expect(texts(sandbox)).toEqual({ a: 'ONE' })
+})
+
+test('a restored clock that runs goes on from the instant at which it was saved', async () => {
+  let now = START
+  const { sandbox, snapshots } = await emulator({ a: 'one' }, () => now, 2)
+  shoutAt(sandbox, 'a', START + 10_000)
+  now += 1000
+  await snapshots.save('base')
+  now += 3_600_000
+  runDueEvents(sandbox)
+  expect(texts(sandbox)).toEqual({ a: 'ONE' })
+  await snapshots.restore('base')
+  expect([sandbox.clock.now, sandbox.clock.due(), sandbox.clock.rate]).toEqual([
+    START + 2000,
+    START + 2000,
+    2,
+  ])
+  now += 3999
+  runDueEvents(sandbox)
+  expect(texts(sandbox)).toEqual({ a: 'one' })
+  now += 1
+  runDueEvents(sandbox)
+  expect([texts(sandbox), sandbox.clock.now]).toEqual([{ a: 'ONE' }, START + 10_000])
+})
+
+test('the number of snapshots has a bound that names the way out; replacing one is no more', async () => {
+  const { snapshots } = await emulator()
+  for (let n = 0; n < MAX_SNAPSHOTS; n++) await snapshots.save(`s${n}`)
+  const over = { code: 'conflict', options: { mitigation: expect.stringContaining('DELETE') } }
+  await expect(snapshots.save('one-more')).rejects.toMatchObject(over)
+  expect((await snapshots.save('s7')).replaced).toBe(true)
+  await snapshots.delete('s7')
+  expect((await snapshots.save('one-more')).replaced).toBe(false)
+})
+
+test('of two saves for the last place one is refused', async () => {
+  const { snapshots } = await emulator()
+  for (let n = 1; n < MAX_SNAPSHOTS; n++) await snapshots.save(`s${n}`)
+  const both = await Promise.allSettled([snapshots.save('last'), snapshots.save('too-much')])
+  expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+})
+
+test.for(['', '-a', 'A', 'a b', 'a/b', '..', '(start)', '__proto__', 'x'.repeat(64), 'a\n'])(
+  '%j is no name, and nothing is kept under it',
+  async (name) => {
+    const { sandbox, snapshots } = await emulator()
+    await expect(snapshots.save(name)).rejects.toMatchObject({ code: 'validation_failed' })
+    await expect(snapshots.import(name, sandbox.document())).rejects.toMatchObject({
+      code: 'validation_failed',
+    })
+    for (const use of [snapshots.restore(name), snapshots.export(name), snapshots.delete(name)]) {
+      await expect(use).rejects.toMatchObject({ code: 'not_found' })
+    }
+    expect(await snapshots.list()).toEqual([])
+  },
+)
+
+test('`constructor` is a name like any other', async () => {
+  const { snapshots } = await emulator({ a: 'one' })
+  await expect(snapshots.restore('constructor')).rejects.toMatchObject({ code: 'not_found' })
+  await snapshots.save('constructor')
+  await snapshots.restore('constructor')
+  expect((await snapshots.list()).map(({ name }) => name)).toEqual(['constructor'])
+})
+
+test('an unknown snapshot is told the nearest', async () => {
+  const { snapshots } = await emulator()
+  await snapshots.save('after-setup')
+  await expect(snapshots.restore('after-setpu')).rejects.toThrow('Did you mean "after-setup"?')
+})
+
+test('after the end of its sandbox nothing is kept any more', async () => {
+  const { snapshots } = await emulator()
+  await snapshots.close()
+  await expect(snapshots.save('late')).rejects.toMatchObject({ code: 'not_found' })
+})
+
+type Step =
+  | { readonly do: 'put'; readonly id: string; readonly text: string }
+  | { readonly do: 'remove'; readonly id: string }
+  | { readonly do: 'shout'; readonly id: string; readonly after: number }
+  | { readonly do: 'advance'; readonly by: number }
+  | { readonly do: 'hit'; readonly remaining: number }
+  | { readonly do: 'save' | 'restore' | 'forget'; readonly name: string }
+
+const ids = fc.constantFrom('a', 'b', 'c', '__proto__')
+const names = fc.constantFrom('x', 'y', 'z')
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    fc.record({ do: fc.constant('put' as const), id: ids, text: fc.string() }),
+    fc.record({ do: fc.constant('remove' as const), id: ids }),
+    fc.record({ do: fc.constant('shout' as const), id: ids, after: fc.integer({ min: 0, max: 5000 }) }),
+    fc.record({ do: fc.constant('advance' as const), by: fc.integer({ min: 0, max: 5000 }) }),
+    fc.record({ do: fc.constant('hit' as const), remaining: fc.integer({ min: 0, max: 5 }) }),
+    fc.record({ do: fc.constantFrom('save', 'save', 'restore', 'restore', 'forget' as const), name: names }),
+  ),
+  { maxLength: 40 },
+)
+
+/** What a step does to a sandbox, apart from its snapshots. */
+function live(sandbox: Sandbox, step: Step): void {
+  if (step.do === 'put') put(sandbox, step.id, step.text)
+  if (step.do === 'remove') put(sandbox, step.id, undefined)
+  if (step.do === 'shout') shoutAt(sandbox, step.id, sandbox.clock.now + step.after)
+  if (step.do === 'advance') advanceTo(sandbox, sandbox.clock.now + step.by)
+  if (step.do === 'hit') {
+    sandbox.limiter.fill('ts page', { limit: 5, window: 60_000 }, sandbox.clock.now, step.remaining)
+  }
+}
+
+test('any sequence of writes, saves and restores is as with copies of the whole document as JSON', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (sequence) => {
+      const { sandbox, snapshots } = await emulator({ a: 'one', b: 'two' })
+      const model = (await emulator({ a: 'one', b: 'two' })).sandbox
+      const copies = new Map<string, string>()
+      for (const step of sequence) {
+        live(sandbox, step)
+        live(model, step)
+        if (step.do === 'save') {
+          await snapshots.save(step.name)
+          // A snapshot is taken after the events that are due.
+          runDueEvents(model)
+          copies.set(step.name, JSON.stringify(model.document()))
+        } else if (step.do === 'forget' && copies.delete(step.name)) await snapshots.delete(step.name)
+        else if (step.do === 'restore' && copies.has(step.name)) {
+          await snapshots.restore(step.name)
+          loadDocument(model, JSON.parse(copies.get(step.name) ?? ''))
+        }
+        expect(content(sandbox.document())).toBe(content(model.document()))
+      }
+      expect((await snapshots.list()).map(({ name }) => name)).toEqual([...copies.keys()].sort())
+      for (const [name, copy] of copies) {
+        expect(content(await snapshots.export(name))).toBe(content(JSON.parse(copy)))
+      }
+    }),
+    { numRuns: 200 },
+  )
+})

@@ -1,0 +1,177 @@
+import { didYouMean } from '../assumptions.ts'
+import { Refusal, refuse, refuseInvalid } from '../errors.ts'
+import { checkDraft } from '../faults/arm.ts'
+import type { Issue, JsonObject } from '../json.ts'
+import { type Control, idOf, type Scope } from '../operation.ts'
+import { HandlerScope } from '../request/exchange.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import type { Row } from '../state/commit.ts'
+import { FAILED_EVENTS } from '../state/state.ts'
+import { Store } from '../state/store.ts'
+import { collectionOf, deleteRecord, writeRecord } from '../state/write-record.ts'
+import { counted } from '../words.ts'
+import { zodIssues } from '../zod-issues.ts'
+import { refOfFunction, type ScenarioCall, scenarioCalls } from './row.ts'
+import type { ScenarioCommand, ScenarioSnapshot } from './source.ts'
+import { ScriptFault } from './source.ts'
+import { armOwn, clearOwn, clearRule } from './timeline.ts'
+
+/** Commands that one call may ask for. */
+const MAX_COMMANDS = 10_000
+
+/** Characters of what a failed call says that the sandbox keeps. */
+const MAX_ERROR_LENGTH = 5_000
+
+/** The kind under which results tell of functions that were called. */
+const CALL = 'scenario.call'
+
+/** The next call; undefined when none is pending. */
+export function nextCall({ store }: Pick<Sandbox, 'store'>): ScenarioCall | undefined {
+  const [first] = store.rows(scenarioCalls.name).values()
+  return first as ScenarioCall | undefined
+}
+
+/** Whether a call is still pending: its sandbox may have been replaced, its scenario stopped. */
+export function isPending({ store }: Pick<Sandbox, 'store'>, call: ScenarioCall): boolean {
+  return store.get(scenarioCalls.name, call.id) === call
+}
+
+/** The sandbox as the function of a call sees it, as it is now whatever becomes of the sandbox. */
+export function snapshotFor(sandbox: Sandbox, call: ScenarioCall): ScenarioSnapshot {
+  const { service, seed, name, settings, clock } = sandbox
+  const store = Store.from(sandbox.store)
+  const scope = new HandlerScope(store.begin(), clock.now, { seed, name, settings }, call.id)
+  const { script } = service
+  const ref = String(call.event?.ref ?? '')
+  const about = script !== undefined && ref.startsWith(`${script.table}/`) ? idOf(ref) : undefined
+  const records = (table: string) => [...store.rows(table).values()]
+  return {
+    now: scope.at,
+    ...(call.event === null ? {} : { event: call.event }),
+    ...(about === undefined ? {} : { record: about }),
+    records: () =>
+      script === undefined ? [] : records(script.table).map((record) => script.show(record, scope)),
+    collections: [...service.collections.keys()],
+    state: (collection) => records(collection) as unknown as readonly JsonObject[],
+  }
+}
+
+/**
+ * Does what a call has asked for, in order and in one transaction, which also takes the call away: all or nothing.
+ * @returns the texts that are for the log
+ * @throws ScriptFault when a command cannot be carried out
+ */
+export function carryOut(
+  sandbox: Sandbox,
+  call: ScenarioCall,
+  commands: readonly ScenarioCommand[],
+): string[] {
+  if (commands.length > MAX_COMMANDS) {
+    throw new ScriptFault(
+      `The function asked for ${commands.length} things, and may ask for ${MAX_COMMANDS}.`,
+    )
+  }
+  const scope = sandbox.scope(call.id)
+  scope.tx.in(scenarioCalls).delete(call.id)
+  const texts: string[] = []
+  for (const [index, command] of commands.entries()) {
+    if (command.kind === 'log') texts.push(command.text)
+    else blaming(`Command ${index + 1} (${command.kind})`, () => runCommand(sandbox, scope, call, command))
+  }
+  blaming('What the function asked for', () => sandbox.commit(scope))
+  reportCall(sandbox, call, `${titleOf(call)} was called and asked for ${counted(commands.length, 'thing')}.`)
+  return texts
+}
+
+/** Removes a call that failed and adds it to the failed events. Nothing else changes. */
+export function failCall(sandbox: Sandbox, call: ScenarioCall, error: string): void {
+  const { scope, ref } = { scope: sandbox.scope(call.id), ref: refOfFunction(call.scenario, call.ref) }
+  const description = `${titleOf(call)} failed.`
+  scope.tx.in(scenarioCalls).delete(call.id)
+  const failed = {
+    id: `${CALL}:${ref}`,
+    due_at: call.at,
+    kind: CALL,
+    ref,
+    description,
+    caused_by: call.caused_by,
+    error: error.slice(0, MAX_ERROR_LENGTH),
+  }
+  scope.tx.put(FAILED_EVENTS, failed as Row)
+  sandbox.commit(scope)
+  reportCall(sandbox, call, description, failed.error)
+}
+
+function reportCall(
+  sandbox: Sandbox,
+  { scenario, ref, caused_by }: ScenarioCall,
+  description: string,
+  error?: string,
+): void {
+  const { at } = sandbox.scope('')
+  const told = { at, kind: CALL, ref: refOfFunction(scenario, ref), description, caused_by }
+  sandbox.reportEvent({ ...told, ...(error !== undefined && { error }) })
+}
+
+function titleOf({ scenario, ref }: ScenarioCall): string {
+  const what = 'timeline' in ref ? `step ${ref.timeline}` : `the hook on ${ref.on}`
+  return `The function of ${what} of the scenario ${scenario}`
+}
+
+type Command = Exclude<ScenarioCommand, { readonly kind: 'log' }>
+
+function runCommand(sandbox: Sandbox, scope: Scope, { scenario }: ScenarioCall, command: Command): void {
+  switch (command.kind) {
+    case 'move':
+      moveRecord(sandbox, scope, command)
+      return
+    case 'arm': {
+      const checked = checkDraft(command.rule, sandbox.service, scope.settings)
+      if ('issues' in checked) refuseInvalid(checked.issues)
+      else armOwn(sandbox, scope, scenario, checked.draft)
+      return
+    }
+    case 'clear':
+      if (command.id === undefined) clearOwn(scope, scenario)
+      else clearRule(scope, command.id)
+      return
+    case 'put': {
+      const collection = collectionOf(sandbox, command.collection)
+      writeRecord(sandbox, scope, { collection, id: String(command.record.id), record: command.record })
+      return
+    }
+    case 'delete':
+      deleteRecord(sandbox, scope, collectionOf(sandbox, command.collection), command.id)
+  }
+}
+
+function moveRecord(
+  { service }: Sandbox,
+  scope: Scope,
+  { id, move, body }: Command & { kind: 'move' },
+): void {
+  const moves = service.script?.moves ?? []
+  const control = moves.find(({ name }) => name === move) ?? refuseMove(move, moves)
+  const issues: Issue[] = []
+  const parsed = control.body?.(scope.settings).safeParse(body)
+  if (parsed?.success === false) issues.push(...zodIssues(parsed.error, ''))
+  refuseInvalid(issues)
+  control.handle(scope, { params: { id }, body: parsed?.data })
+}
+
+function refuseMove(move: string, moves: readonly Control[]): never {
+  const known = moves.map(({ name }) => name)
+  return refuse('not_found', { detail: `Scenarios have no move "${move}".${didYouMean(move, known)}` })
+}
+
+// Refusals do not mention the script, whose author reads the message.
+function blaming<T>(what: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code === 'storage_unavailable') throw error
+    const [issue] = error.options.issues ?? []
+    const detail = issue === undefined ? error.message : `${issue.pointer} ${issue.detail}`
+    throw new ScriptFault([`${what}: ${detail}`, error.options.mitigation].filter(Boolean).join(' '))
+  }
+}

@@ -1,0 +1,274 @@
+import { type AssumptionCatalog, Settings } from '../assumptions.ts'
+import { refuse, refuseInvalid } from '../errors.ts'
+import { checkDraft, disarm } from '../faults/arm.ts'
+import type { FaultDraft } from '../faults/draft.ts'
+import { faultRules } from '../faults/rule.ts'
+import { type Issue, isObject, type Json, type JsonObject, pointer, same } from '../json.ts'
+import type { Scope, Service } from '../operation.ts'
+import { HandlerScope } from '../request/exchange.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { checkDocument } from '../state/document.ts'
+import { FAILED_EVENTS, SANDBOX_TABLE, SETTINGS, type SettingsRow } from '../state/state.ts'
+import type { Transaction } from '../state/transaction.ts'
+import { END_OF_TIME } from '../time/clock.ts'
+import { runDueEvents } from '../time/run-events.ts'
+import { removeCalls } from './hooks.ts'
+import { SCENARIO, type ScenarioRow, type ScenarioSetting } from './row.ts'
+import type { ScenarioDefinition } from './source.ts'
+import { checkStepAction } from './step-actions.ts'
+import { acceptStubs, dropStubs, putStub, type StubDraft } from './stub.ts'
+import { armOwn, clearOwn, dueOf, scenarioSource, scheduleSteps, unscheduleSteps } from './timeline.ts'
+
+/** A scenario, held against a sandbox: what it makes of the settings, and what goes into the tables. */
+export interface ScenarioPlan {
+  readonly scenario: ScenarioDefinition
+  readonly settings: Settings
+  readonly values: JsonObject
+  readonly changed: readonly ScenarioSetting[]
+  readonly faults: readonly FaultDraft[]
+  readonly stubs: readonly StubDraft[]
+}
+
+/** The scenario that is active on a sandbox; undefined while none is. */
+export function activeOn({ store }: Pick<Sandbox, 'store'>): ScenarioRow | undefined {
+  return store.get(SANDBOX_TABLE, SCENARIO) as ScenarioRow | undefined
+}
+
+/**
+ * Holds a scenario against a sandbox under the settings that it would give it. Refuses it with everything that is wrong, by
+ * pointers into the scenario. @param started virtual milliseconds; the timeline counts from it
+ */
+export function checkScenario(sandbox: Sandbox, scenario: ScenarioDefinition, started: number): ScenarioPlan {
+  const { service } = sandbox
+  const issues: Issue[] = []
+  const { values, changed } = settingsWith(scenario, withoutActive(sandbox), sandbox, issues)
+  // Nothing can be read under settings that are not right.
+  refuseInvalid(issues)
+  const settings = new Settings(values, sandbox.options.strict)
+  const faults = scenario.faults.flatMap((raw, index) => {
+    const checked = checkDraft(raw, service, settings)
+    if ('draft' in checked) return [checked.draft]
+    issues.push(...below(pointer('faults', index), checked.issues))
+    return []
+  })
+  const stubs = acceptStubs(scenario.stubs, service, issues)
+  for (const [index, step] of scenario.timeline.entries()) {
+    const at = pointer('timeline', index)
+    if (dueOf(step, started) > END_OF_TIME)
+      issues.push({ pointer: `${at}/at`, detail: 'leads past the end of time' })
+    const actions = step.do === 'function' ? [] : step.do
+    for (const [number, action] of actions.entries())
+      issues.push(...below(`${at}${pointer('do', number)}`, checkStepAction(action, service, settings)))
+  }
+  refuseInvalid(issues)
+  return { scenario, settings, values, changed, faults, stubs }
+}
+
+/** A transaction under the settings that are to be in force when it is over. */
+export function scopeUnder(sandbox: Sandbox, settings: Settings, cause: string): HandlerScope {
+  const { seed, name, faults, store, clock } = sandbox
+  return new HandlerScope(store.begin(), clock.now, { seed, name, settings, faults }, cause)
+}
+
+/** Puts a scenario into force that has been checked, in the transaction of the scope. @returns its row */
+export function activate(sandbox: Sandbox, scope: Scope, checked: ScenarioPlan): ScenarioRow {
+  const { scenario, values, changed, stubs } = checked
+  const { name, generation, timeline, on } = scenario
+  const { tx } = scope
+  forgetFailures(tx, name)
+  putSettings(tx, values)
+  const faults = checked.faults.map((draft) => ({ id: armOwn(sandbox, scope, name, draft).id, draft }))
+  for (const draft of stubs) putStub(tx, draft, scenarioSource(name))
+  const facts = { name, generation, started_at: scope.at, settings: changed, faults, stubs, timeline, on }
+  const row = put(tx, facts)
+  scheduleSteps(scope, row, scope.now)
+  refuseUnfit(sandbox, tx)
+  return row
+}
+
+/**
+ * Swaps what a scenario has in force for its newer version: rules, stubs, settings, hooks, and the steps that lie ahead.
+ * Rules that are as they were keep their counters. What the sandbox holds, and its clock, stays as it is. All or nothing.
+ * @throws Refusal with everything that is wrong, and the old version stays in force
+ */
+export function swapScenario(sandbox: Sandbox, scenario: ScenarioDefinition): void {
+  runDueEvents(sandbox)
+  const active = activeOn(sandbox)
+  if (active?.name !== scenario.name) return
+  const checked = checkScenario(sandbox, scenario, Date.parse(active.started_at))
+  const scope = scopeUnder(sandbox, checked.settings, `scenario/${scenario.name}`)
+  const { tx } = scope
+  const { generation, timeline, on } = scenario
+  putSettings(tx, checked.values)
+  const faults = swapRules(sandbox, scope, active, checked.faults)
+  if (!same(active.stubs, checked.stubs)) {
+    dropStubs(tx, scenarioSource(active.name))
+    for (const draft of checked.stubs) putStub(tx, draft, scenarioSource(active.name))
+  }
+  const { id: _, ...before } = active
+  const facts = { settings: checked.changed, faults, stubs: checked.stubs, timeline, on }
+  const row = put(tx, { ...before, ...facts, generation })
+  if (!same(active.timeline, row.timeline)) {
+    unscheduleSteps(tx, active.name)
+    // Whatever is due by now has happened.
+    scheduleSteps(scope, row, scope.now + 1)
+  }
+  refuseUnfit(sandbox, tx)
+  sandbox.commit(scope)
+}
+
+/** Stops a scenario: removes its rules, stubs, future steps, hooks, and those of its settings that were not changed since. Its changes of records stay. */
+export function stopScenario(sandbox: Sandbox): ScenarioRow | undefined {
+  runDueEvents(sandbox)
+  const active = activeOn(sandbox)
+  if (active === undefined) return undefined
+  const values = withoutActive(sandbox)
+  const scope = scopeUnder(sandbox, new Settings(values, sandbox.options.strict), `scenario/${active.name}`)
+  removeEffects(scope, active)
+  putSettings(scope.tx, values)
+  scope.tx.delete(SANDBOX_TABLE, SCENARIO)
+  refuseUnfit(sandbox, scope.tx)
+  sandbox.commit(scope)
+  return active
+}
+
+/** What an active scenario has in tables, removed. */
+export function removeEffects(scope: Scope, { name }: ScenarioRow): void {
+  clearOwn(scope, name)
+  dropStubs(scope.tx, scenarioSource(name))
+  unscheduleSteps(scope.tx, name)
+  removeCalls(scope.tx, name)
+}
+
+function withoutActive(sandbox: Sandbox): JsonObject {
+  const chosen = sandbox.settings.overrides as JsonObject
+  const active = activeOn(sandbox)
+  return active === undefined ? chosen : settingsWithout(active, chosen)
+}
+
+// Rules that are the same keep their place and their counters; the others follow in the order of the script.
+function swapRules(sandbox: Sandbox, scope: Scope, active: ScenarioRow, drafts: readonly FaultDraft[]) {
+  const left = [...active.faults]
+  const kept = drafts.map((draft) => {
+    const index = left.findIndex((each) => same(each.draft, draft))
+    return index < 0 ? undefined : left.splice(index, 1)[0]
+  })
+  const rules = scope.tx.in(faultRules)
+  for (const { id } of left) if (rules.get(id)?.source === scenarioSource(active.name)) disarm(scope, id)
+  return drafts.map(
+    (draft, index) => kept[index] ?? { id: armOwn(sandbox, scope, active.name, draft).id, draft },
+  )
+}
+
+// A copy, because rows never change and the objects of a source may. Fields without a value are left out.
+function put(tx: Transaction, facts: Omit<ScenarioRow, 'id'>): ScenarioRow {
+  const row: ScenarioRow = { id: SCENARIO, ...JSON.parse(JSON.stringify(facts)) }
+  if (!same(tx.get(SANDBOX_TABLE, SCENARIO), row)) tx.put(SANDBOX_TABLE, row)
+  return row
+}
+
+function putSettings(tx: Transaction, values: JsonObject): void {
+  const present = tx.get(SANDBOX_TABLE, SETTINGS) as SettingsRow
+  if (!same(present.values, values)) tx.put(SANDBOX_TABLE, { id: SETTINGS, values } as SettingsRow)
+}
+
+// What went wrong the last time a scenario ran is no news of this time.
+function forgetFailures(tx: Transaction, name: string): void {
+  for (const row of tx.rows(FAILED_EVENTS) as Iterable<{ readonly id: string; readonly ref?: unknown }>) {
+    if (typeof row.ref === 'string' && row.ref.startsWith(`scenario/${name}/`))
+      tx.delete(FAILED_EVENTS, row.id)
+  }
+}
+
+// Records that were right under the old settings need not be under the new ones.
+function refuseUnfit(sandbox: Sandbox, tx: Transaction): void {
+  const { values } = tx.get(SANDBOX_TABLE, SETTINGS) as SettingsRow
+  if (values === sandbox.settings.overrides) return
+  const { service, assumptions, options } = sandbox
+  const collections = Object.fromEntries(
+    [...service.collections.keys()].map((name) => [name, [...tx.rows(name)]]),
+  )
+  const merged = { ...sandbox.document(), settings: values, collections }
+  const checked = checkDocument(merged, service, assumptions, options.strict)
+  if (!('issues' in checked)) return
+  const [first] = checked.issues
+  refuse('conflict', {
+    detail: `What the sandbox holds is not right under the settings of the scenario: ${first?.pointer} ${first?.detail}`,
+    mitigation:
+      'Change those records, or begin with the starting state: POST /__emulator/scenarios/{name}/start {"reset": true}.',
+  })
+}
+
+function below(at: string, issues: readonly Issue[]): Issue[] {
+  return issues.map((issue) => ({ ...issue, pointer: at + issue.pointer }))
+}
+
+/** What a scenario makes of the settings of a sandbox. */
+export interface ScenarioSettings {
+  /** All choices that differ from the defaults. */
+  readonly values: JsonObject
+  /** What the scenario has chosen, and what stood before. */
+  readonly changed: readonly ScenarioSetting[]
+}
+
+/**
+ * Puts the settings of a scenario over others: its `settings`, and the fields that are short for one, of which an object is
+ * laid over what is chosen already. What is wrong is added to the issues, with pointers into the scenario.
+ */
+export function settingsWith(
+  scenario: ScenarioDefinition,
+  chosen: JsonObject,
+  { service, assumptions }: { readonly service: Service; readonly assumptions: AssumptionCatalog },
+  issues: Issue[],
+): ScenarioSettings {
+  const given = new Map(
+    Object.entries(scenario.settings ?? {}).map(([key, value]) => [key, { value, at: '' }]),
+  )
+  for (const [member, key] of shortFor(service)) {
+    const value = memberOf(scenario, member)
+    if (value === undefined) continue
+    if (given.has(key))
+      issues.push({ pointer: pointer(member), detail: `is given by /settings${pointer(key)} as well` })
+    given.set(key, { value: over(chosen, key, value), at: pointer(member) })
+  }
+  const values = Object.fromEntries([...given].map(([key, { value }]) => [key, value]))
+  for (const issue of assumptions.check({ ...chosen, ...values })) {
+    const key = [...given.keys()].find((each) => `${issue.pointer}/`.startsWith(`${pointer(each)}/`))
+    if (key === undefined) continue
+    const { at = '' } = given.get(key) ?? {}
+    const inside = issue.pointer.slice(pointer(key).length)
+    issues.push({ ...issue, pointer: at === '' ? `/settings${issue.pointer}` : at + inside })
+  }
+  const changed = [...given].map(([key, { value }]) => ({
+    key,
+    value,
+    ...(Object.hasOwn(chosen, key) && { before: chosen[key] as Json }),
+  }))
+  return { values: { ...chosen, ...values }, changed }
+}
+
+/** The settings as they were without a scenario. Settings that were changed since stay as they are. */
+export function settingsWithout({ settings }: Pick<ScenarioRow, 'settings'>, chosen: JsonObject): JsonObject {
+  const values = new Map(Object.entries(chosen))
+  for (const { key, value, before } of settings) {
+    if (!same(values.get(key), value)) continue
+    if (before === undefined) values.delete(key)
+    else values.set(key, before)
+  }
+  return Object.fromEntries(values)
+}
+
+/** The fields of a scenario that are short for a setting, with its key. */
+function shortFor({ script }: Service): (readonly [member: string, key: string])[] {
+  return Object.entries(script?.short ?? {}).map(([member, { key }]) => [member, key] as const)
+}
+
+function memberOf(scenario: object, name: string): Json | undefined {
+  return Object.hasOwn(scenario, name) ? (scenario as Readonly<Record<string, Json>>)[name] : undefined
+}
+
+// `{"in_progress": "1s"}` says nothing of the other phases, which keep what they have.
+function over(chosen: JsonObject, key: string, value: Json): Json {
+  const present = Object.hasOwn(chosen, key) ? chosen[key] : undefined
+  return isObject(present) && isObject(value) ? { ...present, ...value } : value
+}

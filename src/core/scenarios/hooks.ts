@@ -1,0 +1,97 @@
+import type { Happening, Scope, Service } from '../operation.ts'
+import { type Change, recordStatus } from '../state/commit.ts'
+import { nextFree } from '../state/counters.ts'
+import { SANDBOX_TABLE } from '../state/state.ts'
+import type { Store } from '../state/store.ts'
+import type { Transaction } from '../state/transaction.ts'
+import { type HookChain, SCHEDULE, type ScheduledEvent } from '../time/scheduler.ts'
+import { refOfFunction, SCENARIO, type ScenarioCall, type ScenarioRow, scenarioCalls } from './row.ts'
+
+/** How often hooks may trigger hooks; more means a loop. */
+export const MAX_HOPS = 100
+
+/** Virtual milliseconds of waiting, over all events of a chain, after which its hooks are counted anew. */
+const REST = 1_000
+
+/**
+ * Adds a call for every hook of the active scenario that a transaction triggers, in that transaction. To be called
+ * before it is committed. What a hook has scheduled carries how long its chain is: otherwise hooks that lead to each other by
+ * way of events would never end.
+ */
+export function addHookCalls(
+  { tx, at, cause }: Pick<Scope, 'tx' | 'at' | 'cause'>,
+  store: Store,
+  service: Service,
+): void {
+  const active = store.get(SANDBOX_TABLE, SCENARIO) as ScenarioRow | undefined
+  // What a scenario does by starting or stopping is no event of its own.
+  if (active === undefined || active.on.length === 0 || tx.get(SANDBOX_TABLE, SCENARIO) !== active) return
+  const hooks = active.on.flatMap((name) => service.happenings.get(name) ?? [])
+  const chain = chainBehind(store, cause)
+  for (const change of tx.changes()) {
+    if (chain !== undefined && change.table === SCHEDULE) carryOn(tx, chain, { ...change, cause, at })
+    for (const happening of hooks) {
+      if (!hasHappened(happening, change)) continue
+      const { before, after, table, id } = change
+      const [from = null, to = null] = [recordStatus(before), recordStatus(after)]
+      addCall(tx, {
+        scenario: active.name,
+        ref: { on: happening.name },
+        at,
+        event: { name: happening.name, at, ref: `${table}/${id}`, from, to, caused_by: cause },
+        ...nextIn(chain),
+        caused_by: cause,
+      })
+    }
+  }
+}
+
+// A record that comes into the sandbox with a status, from a fixture say, has not come to have it.
+function hasHappened({ table, status }: Happening, { before, after, ...change }: Change): boolean {
+  if (change.table !== table || after === undefined) return false
+  if (status === null) return before === undefined
+  return before !== undefined && recordStatus(after) === status && recordStatus(before) !== status
+}
+
+/** The message for a call that is not made because its hooks form a loop; undefined for any other call. */
+export function circleOf({ depth, ref }: ScenarioCall): string | undefined {
+  if (depth < MAX_HOPS || !('on' in ref)) return undefined
+  return `Hooks have led to hooks ${MAX_HOPS} times with less than ${REST} ms of virtual time between them, so the hook on ${ref.on} is not called again. Let it look at what it finds and leave alone what is already as it should be, or give what it starts a pace.`
+}
+
+// The effects of a function, and of an event that it scheduled, belong to the chain of its call.
+function chainBehind(store: Store, cause: string): HookChain | undefined {
+  const call = store.get(scenarioCalls.name, cause) as ScenarioCall | undefined
+  if (call !== undefined) return { depth: call.depth, waited: call.waited ?? 0 }
+  return (store.get(SCHEDULE, cause) as ScheduledEvent | undefined)?.hooks
+}
+
+// By what was scheduled, not by the clock: under a running one some time passes in any case, the more the slower the machine.
+function carryOn(
+  tx: Transaction,
+  { depth, waited }: HookChain,
+  { after, cause, at }: Change & { readonly cause: string; readonly at: string },
+): void {
+  const event = after as ScheduledEvent | undefined
+  if (event === undefined || event.caused_by !== cause) return
+  const wait = Math.max(0, Date.parse(event.due_at) - Date.parse(at))
+  const hooks: HookChain = { depth, waited: waited + wait }
+  tx.put(SCHEDULE, { ...event, hooks } as ScheduledEvent)
+}
+
+function nextIn(chain: HookChain | undefined): HookChain {
+  if (chain === undefined || chain.waited >= REST) return { depth: 0, waited: 0 }
+  return { depth: chain.depth + 1, waited: chain.waited }
+}
+
+/** Adds a call of a scenario's function, after those that are pending. */
+export function addCall(tx: Transaction, call: Omit<ScenarioCall, 'id'>): void {
+  const id = nextFree(tx, 'events', (n) => `${refOfFunction(call.scenario, call.ref)}#${n}`)
+  tx.in(scenarioCalls).insert({ id, ...call })
+}
+
+/** Removes the pending calls of a scenario. */
+export function removeCalls(tx: Transaction, scenario: string): void {
+  const calls = tx.in(scenarioCalls)
+  for (const { id } of calls.filter((call) => call.scenario === scenario)) calls.delete(id)
+}

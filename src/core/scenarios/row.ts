@@ -1,0 +1,81 @@
+import * as z from 'zod'
+import type { FaultDraft } from '../faults/draft.ts'
+import { anyObject, duration, timestamp } from '../fields.ts'
+import type { Json, JsonObject } from '../json.ts'
+import type { TableOf } from '../state/transaction.ts'
+import type { StubDraft } from './stub.ts'
+
+/** Id of the record of the scenario that is active on a sandbox, among those that a sandbox has one of. */
+export const SCENARIO = 'scenario'
+
+/** What a hook gets of the event: its name, its virtual instant, and what belongs to it. */
+export interface ScenarioEvent extends JsonObject {
+  readonly name: string
+  readonly at: string
+}
+
+/** One step of a timeline. `at`: virtual duration since the start; `function`: one that is called by the index of the step. */
+const step = z.strictObject({
+  at: duration(),
+  do: z.union([z.literal('function'), z.array(anyObject() as z.ZodType<object>).readonly()]),
+})
+
+const jsonValue = z.json() as z.ZodType<unknown> as z.ZodType<Json>
+
+/** A setting that a scenario has changed. `before`: the value that was chosen before; absent where there was none. */
+const changedSetting = z.strictObject({ key: z.string(), value: jsonValue, before: jsonValue.optional() })
+
+/**
+ * The scenario that is active, as a state document has it: what it has put into force, so that it can be removed or swapped
+ * for a newer version. Its drafts were checked when they were armed.
+ */
+export const scenarioRecord = z.strictObject({
+  name: z.string().min(1),
+  /** Of the scripts that are in force. */
+  generation: z.int().min(1),
+  /** Virtual instant; the timeline counts from it. */
+  started_at: timestamp(),
+  settings: z.array(changedSetting).readonly(),
+  /** Its drafts, each with the id of the rule that was armed. */
+  faults: z.array(z.strictObject({ id: z.string(), draft: anyObject() as z.ZodType<FaultDraft> })).readonly(),
+  stubs: z.array(anyObject() as z.ZodType<unknown> as z.ZodType<StubDraft>).readonly(),
+  timeline: z.array(step).readonly(),
+  /** Events that have a hook. */
+  on: z.array(z.string()).readonly(),
+})
+
+export type ScenarioStep = z.output<typeof step>
+export type ScenarioSetting = z.output<typeof changedSetting>
+export type ScenarioRow = { readonly id: typeof SCENARIO } & Readonly<z.output<typeof scenarioRecord>>
+
+/**
+ * A call of a scenario's function that is still to be made. Written in the transaction that causes it, and removed in the one
+ * that has the effects of the function: so the call is repeated when the emulator ends before it has returned.
+ */
+export const scenarioCall = z.strictObject({
+  id: z.string().min(1),
+  scenario: z.string().min(1),
+  /** The step at an index of the timeline, or the hook on an event. */
+  ref: z.union([z.strictObject({ timeline: z.int().min(0) }), z.strictObject({ on: z.string() })]),
+  /** Virtual instant at which it was written. */
+  at: timestamp(),
+  /** The event for a hook; null for a step of the timeline. */
+  event: (anyObject() as z.ZodType<unknown> as z.ZodType<ScenarioEvent>).nullable(),
+  /** How many calls have led to this one. */
+  depth: z.int().min(0),
+  /** Virtual milliseconds between them; absent: none. */
+  waited: z.int().min(0).optional(),
+  caused_by: z.string(),
+})
+
+export type ScenarioCall = Readonly<z.output<typeof scenarioCall>>
+
+/** Names a function of a scenario. */
+export type FunctionRef = ScenarioCall['ref']
+
+export const scenarioCalls: TableOf<ScenarioCall> = { name: '$scenario_calls', label: 'call of a scenario' }
+
+/** `scenario/name/index` of a step, `scenario/name/on/event` of a hook: the name in results. */
+export function refOfFunction(scenario: string, ref: FunctionRef): string {
+  return 'timeline' in ref ? `scenario/${scenario}/${ref.timeline}` : `scenario/${scenario}/on/${ref.on}`
+}

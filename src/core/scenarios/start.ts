@@ -1,0 +1,118 @@
+import { Refusal, refuse, refuseInvalid } from '../errors.ts'
+import { replaceState } from '../sandboxes/change.ts'
+import { Sandbox } from '../sandboxes/sandbox.ts'
+import { type MergePlan, planMerge, writeMerge } from '../state/merge-fixtures.ts'
+import type { Fixtures } from '../state/starting-state.ts'
+import { SANDBOX_TABLE, type SandboxState } from '../state/state.ts'
+import { advance } from '../time/advance.ts'
+import { clockRow } from '../time/clock.ts'
+import { formatInstant } from '../time/instant.ts'
+import { runDueEvents } from '../time/run-events.ts'
+import { MAX_EVENTS } from '../time/scheduler.ts'
+import { activate, activeOn, checkScenario, removeEffects, scopeUnder, stopScenario } from './force.ts'
+import type { ScenarioRow } from './row.ts'
+import type { ScenarioDefinition } from './source.ts'
+
+/** A scenario, and its fixtures as far as they have been read. */
+export interface ScenarioWithFixtures {
+  readonly scenario: ScenarioDefinition
+  readonly fixtures: Fixtures | undefined
+}
+
+/**
+ * Starts a scenario on a sandbox, in the place of one that is active there. Where it has an instant of its own, time passes up
+ * to that first. Refuses it whole, and then nothing has changed, with everything that is wrong, by pointers into it.
+ */
+export async function startScenario(sandbox: Sandbox, beginning: ScenarioWithFixtures): Promise<void> {
+  runDueEvents(sandbox)
+  const { scenario } = beginning
+  const begin = instantOf(sandbox, scenario)
+  const merge = await plan(sandbox, beginning, begin)
+  if (begin > sandbox.clock.now) {
+    sandbox.refuseDuringAdvance()
+    // Time cannot go back, so it only passes for a scenario that will start.
+    write(twinOf(sandbox, sandbox.capture()), beginning, merge)
+    const active = stopScenario(sandbox)
+    const { stopped, to } = await advance(
+      sandbox,
+      { to: (now) => Math.max(now, begin) },
+      { maxEvents: MAX_EVENTS },
+    )
+    if (stopped !== undefined) refuseTooFar(scenario, to, active)
+  }
+  write(sandbox, beginning, merge)
+  runDueEvents(sandbox)
+}
+
+/** As {@link startScenario} on a starting state, which takes the place of everything that the sandbox holds. */
+export async function startAnew(
+  sandbox: Sandbox,
+  start: SandboxState,
+  beginning: ScenarioWithFixtures,
+): Promise<void> {
+  sandbox.refuseDuringAdvance()
+  const twin = twinOf(sandbox, start)
+  await startScenario(twin, beginning)
+  replaceState(sandbox, twin.capture())
+}
+
+// A sandbox of its own, to try the same without a visible effect.
+function twinOf(sandbox: Sandbox, state: SandboxState): Sandbox {
+  return new Sandbox(sandbox.options, state)
+}
+
+function instantOf(sandbox: Sandbox, { clock, name }: ScenarioDefinition): number {
+  const { now } = sandbox.clock
+  const begin = clock?.now === undefined ? now : Date.parse(clock.now)
+  if (begin >= now) return begin
+  return refuse('conflict', {
+    detail: `The scenario "${name}" begins at ${formatInstant(begin)}, and the clock is at ${formatInstant(now)} already; it only goes forward.`,
+    mitigation: `Begin with the starting state: POST /__emulator/scenarios/${name}/start {"reset": true}.`,
+  })
+}
+
+function refuseTooFar({ clock, name }: ScenarioDefinition, reached: string, stopped?: ScenarioRow): never {
+  const before = stopped === undefined ? '' : ` The scenario "${stopped.name}" has been stopped.`
+  return refuse('conflict', {
+    detail: `The scenario "${name}" begins at ${clock?.now}, and more than ${MAX_EVENTS} events are due up to that. The clock is at ${reached}.${before}`,
+    mitigation: `POST /__emulator/clock/advance {"to": "${clock?.now}"} goes on; start the scenario when the clock is there.`,
+  })
+}
+
+// Made ahead, because records that are generated have to be waited for.
+async function plan(
+  sandbox: Sandbox,
+  { scenario, fixtures }: ScenarioWithFixtures,
+  begin: number,
+): Promise<MergePlan | undefined> {
+  const { settings } = checkScenario(sandbox, scenario, begin)
+  if (fixtures === undefined) return undefined
+  try {
+    return await planMerge(sandbox, fixtures, { now: begin, settings })
+  } catch (error) {
+    return refuseFixtures(error)
+  }
+}
+
+// One transaction: either all of it is there when this returns, or nothing is.
+function write(sandbox: Sandbox, { scenario }: ScenarioWithFixtures, merge: MergePlan | undefined): void {
+  runDueEvents(sandbox)
+  const checked = checkScenario(sandbox, scenario, sandbox.clock.now)
+  const scope = scopeUnder(sandbox, checked.settings, `scenario/${scenario.name}`)
+  const active = activeOn(sandbox)
+  if (active !== undefined) removeEffects(scope, active)
+  const { rate, skip_on_poll } = scenario.clock ?? {}
+  if (rate !== undefined || skip_on_poll !== undefined) {
+    const passing = { rate: rate ?? sandbox.clock.rate, skip_on_poll: skip_on_poll ?? sandbox.skipsOnPoll }
+    scope.tx.put(SANDBOX_TABLE, clockRow({ now: sandbox.clock.now, ...passing }, sandbox.options.host))
+  }
+  if (merge !== undefined) writeMerge(sandbox, scope, merge)
+  activate(sandbox, scope, checked)
+  sandbox.commit(scope)
+}
+
+function refuseFixtures(error: unknown): never {
+  const { issues = [] } = error instanceof Refusal ? error.options : {}
+  refuseInvalid(issues.map((issue) => ({ ...issue, pointer: `/fixtures${issue.pointer}` })))
+  throw error
+}

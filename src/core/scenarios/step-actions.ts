@@ -1,0 +1,63 @@
+import * as z from 'zod'
+import type { Settings } from '../assumptions.ts'
+import type { StateFault } from '../faults/actions.ts'
+import { checkStateFault } from '../faults/acts/rows.ts'
+import { ruleSchemas } from '../faults/schema/rule.ts'
+import { stateFaultSchemas } from '../faults/schema/state.ts'
+import { nonEmptyText } from '../fields.ts'
+import { type Issue, isObject } from '../json.ts'
+import type { Service } from '../operation.ts'
+import { membersOf, strictObject } from '../strict-input.ts'
+import { zodIssues } from '../zod-issues.ts'
+
+/** Holds an action against all that one may be. Issues have pointers into it. */
+export function checkStepAction(raw: unknown, service: Service, settings: Settings): Issue[] {
+  const { error, data } = stepAction(service, settings).safeParse(raw)
+  if (error !== undefined) return zodIssues(error, '')
+  const { state } = data
+  if (state === undefined) return []
+  const inside = [...requestIssues(state), ...checkStateFault(state, service, settings)]
+  return inside.map((issue) => ({ ...issue, pointer: `/state${issue.pointer}` }))
+}
+
+/** What a step of a timeline can do, as data: an object with exactly one of these fields. */
+function stepFields(service: Service, settings: Settings) {
+  return {
+    /** As the fault primitive; nothing of it can come from a request. */
+    state: stateFaultSchemas(service, settings).state.optional(),
+    /** The clock stands still from here on. */
+    clock: strictObject({ freeze: z.literal(true) }).optional(),
+    /** Arms a fault rule, which is removed with the scenario. */
+    arm: ruleSchemas(service, settings).draft.optional(),
+    /** Removes a fault rule. */
+    clear: nonEmptyText().optional(),
+  }
+}
+
+export type StepAction = z.output<z.ZodObject<ReturnType<typeof stepFields>>>
+
+function stepAction(service: Service, settings: Settings) {
+  const shape = stepFields(service, settings)
+  return strictObject(shape).refine((value) => membersOf(value).length === 1, {
+    error: `must have exactly one of ${Object.keys(shape).join(', ')}`,
+  })
+}
+
+// A step belongs to no request, so that nothing can be named by one.
+function requestIssues(state: StateFault): Issue[] {
+  const places: readonly (readonly [string, unknown])[] = [
+    ['/id', state.id],
+    ['/delete/id', state.delete?.id],
+  ]
+  const named = places
+    .filter(([, id]) => isObject(id))
+    .map(([pointer]) => ({ pointer, detail: 'must be an id: a step of a timeline has no request' }))
+  const ofRequests = ['at', 'visible_after_reads']
+    .filter((name) => Object.hasOwn(state, name) && state[name] !== undefined)
+    .map((name) => ({ pointer: `/${name}`, detail: 'is for requests, and a step of a timeline has none' }))
+  const nameless =
+    state.delete !== undefined && state.delete.id === undefined && state.id === undefined
+      ? [{ pointer: '/delete/id', detail: 'is required: nothing else names the record' }]
+      : []
+  return [...named, ...ofRequests, ...nameless]
+}

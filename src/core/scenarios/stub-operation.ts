@@ -1,0 +1,60 @@
+import * as z from 'zod'
+import type { ErrorFormat } from '../errors.ts'
+import type { JsonObject } from '../json.ts'
+import { withoutCredentials } from '../log/log-entry.ts'
+import type { AnyOperation, Reply, Request } from '../operation.ts'
+import type { Stub } from './stub.ts'
+import { filled } from './stub.ts'
+
+/**
+ * A stub as an operation, which a request goes through like any other: a key is needed, a place in the rate window taken.
+ * @param errorFormat the form of errors at its path
+ */
+export function stubOperation(stub: Stub, errorFormat: ErrorFormat): AnyOperation {
+  const { id, method, path } = stub
+  return {
+    name: `${method} ${path}`,
+    method,
+    path,
+    summary: `Answered by the stub ${id}`,
+    section: 'Endpoints named without a contract',
+    errorFormat,
+    contract: false,
+    success: stub.status,
+    ...answering(stub),
+  }
+}
+
+/** An operation without a contract whose answer is that of a stub. */
+export function stubbed(
+  { find: _, poll: __, input: ___, handle: ____, answer: _____, ...operation }: AnyOperation,
+  stub: Stub,
+): AnyOperation {
+  return { ...operation, success: stub.status, ...answering(stub) }
+}
+
+function answering(stub: Stub): Pick<AnyOperation, 'stub' | 'input' | 'handle'> {
+  return {
+    stub: stub.id,
+    // A body is read and kept, and whatever it holds is right.
+    ...(stub.method === 'GET' ? {} : { input: () => ({ body: z.unknown() }) }),
+    handle: (request) => answer(stub, request),
+  }
+}
+
+function answer({ headers, body }: Stub, { note, call, params, rawBody }: Request<object, unknown>): Reply {
+  note('U043')
+  const { method, path, query } = call
+  const request = {
+    method,
+    path,
+    params,
+    query,
+    headers: withoutCredentials(call.headers),
+    ...(rawBody === undefined ? {} : { body: rawBody }),
+  }
+  return {
+    headers: Object.entries(headers),
+    ...(body === undefined ? {} : { body: filled(body, request as JsonObject) as object }),
+  }
+}

@@ -1,0 +1,44 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Json, JsonObject } from '../json.ts'
+import { filled, placeholderClashes } from './stub.ts'
+
+const json = fc.jsonValue({ noUnicodeString: false }) as fc.Arbitrary<Json>
+
+test('R291 a part of a request comes through as it is, whatever it holds', () => {
+  fc.assert(
+    fc.property(json, (part) => {
+      const body = { part: { $request: '/body' }, list: [{ $request: '/body' }] }
+      const { part: whole, list } = filled(body, { body: part }) as { part: Json; list: Json[] }
+      expect(whole).toBe(part)
+      expect(list[0]).toBe(part)
+    }),
+  )
+})
+
+test('a body without placeholders is what it is', () => {
+  fc.assert(
+    fc.property(json, (body) => {
+      fc.pre(!JSON.stringify(body).includes('$request'))
+      expect(JSON.stringify(filled(body, {}))).toBe(JSON.stringify(body))
+      expect(placeholderClashes(body)).toEqual([])
+    }),
+  )
+})
+
+test('what a placeholder leads to is not looked into again', () => {
+  const request: JsonObject = { body: { $request: '/method' }, method: 'GET' }
+  expect(filled({ echo: { $request: '/body' } }, request)).toEqual({ echo: { $request: '/method' } })
+})
+
+test('a placeholder leads into members of any name, and never to what every object has', () => {
+  const request = JSON.parse('{"body":{"__proto__":{"a/b":1},"list":[{"":2}]}}')
+  const at = (place: string) => filled([{ $request: place }], request)
+  expect(at('/body/__proto__/a~1b')).toEqual([1])
+  expect(at('/body/list/0/')).toEqual([2])
+  expect([at('/body/constructor'), at('/body/list/length'), at('/body/list/-1')]).toEqual([
+    [null],
+    [null],
+    [null],
+  ])
+})

@@ -1,0 +1,128 @@
+import type { StateFault } from '../faults/actions.ts'
+import { deleteRow, insertRows } from '../faults/acts/rows.ts'
+import { arm, disarm, ruleNamed } from '../faults/arm.ts'
+import type { FaultDraft } from '../faults/draft.ts'
+import { type FaultRule, type FaultSource, faultRules } from '../faults/rule.ts'
+import { idOf, type Scope } from '../operation.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { SANDBOX_TABLE } from '../state/state.ts'
+import type { Transaction } from '../state/transaction.ts'
+import { clockRow, END_OF_TIME } from '../time/clock.ts'
+import { formatInstant, parseDuration } from '../time/instant.ts'
+import { SCHEDULE, type ScheduledEvent } from '../time/scheduler.ts'
+import { counted } from '../words.ts'
+import { addCall } from './hooks.ts'
+import { refOfFunction, SCENARIO, type ScenarioRow, type ScenarioStep } from './row.ts'
+import { ScriptFault } from './source.ts'
+import type { StepAction } from './step-actions.ts'
+
+/** The kind of the events that the steps of a timeline are. */
+export const STEP = 'scenario.step'
+
+/** The virtual instant of a step. */
+export function dueOf({ at }: ScenarioStep, started: number): number {
+  return started + (parseDuration(at) ?? 0)
+}
+
+/** Schedules the steps of a timeline that are due at `from` or later. */
+export function scheduleSteps(scope: Scope, { name, started_at, timeline }: ScenarioRow, from: number): void {
+  for (const [index, step] of timeline.entries()) {
+    const due = dueOf(step, Date.parse(started_at))
+    if (due < from || due > END_OF_TIME) continue
+    const what = step.do === 'function' ? 'its function is called' : counted(step.do.length, 'action')
+    const description = `Step ${index} of the scenario ${name}, ${step.at} after its start: ${what}.`
+    scope.schedule({
+      due,
+      kind: STEP,
+      ref: refOfFunction(name, { timeline: index }),
+      urgency: 'work',
+      description,
+    })
+  }
+}
+
+/** Takes the steps of a scenario that are still to come out of the schedule. */
+export function unscheduleSteps(tx: Transaction, scenario: string): void {
+  for (const event of tx.rows(SCHEDULE) as Iterable<ScheduledEvent>) {
+    if (event.kind === STEP && event.ref.startsWith(`scenario/${scenario}/`)) tx.delete(SCHEDULE, event.id)
+  }
+}
+
+/** Carries out a step in the transaction of its event, or leaves its function to be called. */
+export function runStep(sandbox: Sandbox, scope: Scope, { ref, id }: ScheduledEvent): void {
+  const { tx, at } = scope
+  const active = tx.get(SANDBOX_TABLE, SCENARIO) as ScenarioRow | undefined
+  const [name, number] = idOf(ref).split('/')
+  const index = Number(number)
+  // A document may hold events of a scenario that it does not hold.
+  const step = active?.name === name ? active?.timeline[index] : undefined
+  if (active === undefined || step === undefined) return
+  if (step.do === 'function') {
+    const call = { scenario: active.name, ref: { timeline: index }, at, event: null }
+    addCall(tx, { ...call, depth: 0, caused_by: id })
+    return
+  }
+  for (const [number, action] of step.do.entries()) {
+    try {
+      act(sandbox, scope, active, action as StepAction)
+    } catch (error) {
+      if (!(error instanceof Error)) throw error
+      throw new ScriptFault(
+        `Action ${number} of step ${index} of the scenario ${active.name}: ${error.message}`,
+      )
+    }
+  }
+}
+
+function act(
+  sandbox: Sandbox,
+  scope: Scope,
+  { name }: ScenarioRow,
+  { state, clock, arm, clear }: StepAction,
+): void {
+  if (state !== undefined) changeState(sandbox, scope, state)
+  if (clock !== undefined) {
+    const stopped = { now: scope.now, rate: 0, skip_on_poll: sandbox.skipsOnPoll }
+    scope.tx.put(SANDBOX_TABLE, clockRow(stopped, sandbox.options.host))
+  }
+  if (arm !== undefined) armOwn(sandbox, scope, name, arm)
+  if (clear !== undefined) clearRule(scope, clear)
+}
+
+function changeState({ service }: Sandbox, scope: Scope, fault: StateFault): void {
+  const { delete: gone, insert_rows: rows } = fault
+  // Those that a request would have named were refused when the step was written.
+  const id = typeof fault.id === 'string' ? fault.id : undefined
+  if (gone !== undefined)
+    deleteRow(scope, service, gone.collection, typeof gone.id === 'string' ? gone.id : id)
+  if (rows !== undefined) insertRows(scope, service, undefined, rows)
+  for (const { name, apply } of service.moves.values()) {
+    if (Object.hasOwn(fault, name) && fault[name] !== undefined) apply(scope, id, fault[name])
+  }
+}
+
+/** What marks the rules and the stubs of a scenario as its own. */
+export function scenarioSource(scenario: string): FaultSource & `scenario:${string}` {
+  return `scenario:${scenario}`
+}
+
+/** Arms a rule of a scenario, whose draft has been checked. */
+export function armOwn(
+  { service, options }: Sandbox,
+  scope: Scope,
+  scenario: string,
+  draft: FaultDraft,
+): FaultRule {
+  return arm(scope, service, draft, scenarioSource(scenario), formatInstant(options.host()))
+}
+
+/** Removes every rule that a scenario has armed. */
+export function clearOwn(scope: Scope, scenario: string): void {
+  const own = scope.tx.in(faultRules).filter(({ source }) => source === scenarioSource(scenario))
+  for (const { id } of own) disarm(scope, id)
+}
+
+/** Removes a rule, whatever armed it. Refuses an unknown id. */
+export function clearRule(scope: Scope, id: string): void {
+  disarm(scope, ruleNamed(scope, id).id)
+}

@@ -1,0 +1,134 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { contents, NOW, storeWith, type Thing } from '../../../test/support/things.ts'
+import type { JsonObject } from '../json.ts'
+import { diff, type LoggedCommit, logged, patch } from './commit.ts'
+import type { Store } from './store.ts'
+
+const key = fc.oneof(fc.constantFrom('__proto__', 'constructor', 'toString', ''), fc.string({ maxLength: 3 }))
+const { object } = fc.letrec<{ object: JsonObject; value: JsonObject[string] }>((tie) => ({
+  object: fc.array(fc.tuple(key, tie('value')), { maxLength: 5 }).map((pairs) => Object.fromEntries(pairs)),
+  value: fc.oneof(
+    { maxDepth: 3 },
+    fc.jsonValue({ maxDepth: 1 }) as fc.Arbitrary<JsonObject[string]>,
+    tie('object'),
+  ),
+}))
+
+test('a difference turns the one object into the other, whatever their keys', () => {
+  fc.assert(
+    fc.property(object, object, (before, after) => {
+      const result = patch(before, JSON.parse(JSON.stringify(diff(before, after))))
+      expect(sorted(result)).toBe(sorted(JSON.parse(JSON.stringify(after))))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('parts that are the same object are neither looked into nor named', () => {
+  const items = Array.from({ length: 5_000 }, (_, n) => ({ custom_id: `item-${n}` }))
+  const before = { id: 'b', status: 'validating', _emulator: { items, plan: { seed: 1 } } }
+  const after = { ...before, status: 'in_progress' }
+  expect(diff(before, after)).toEqual([[['status'], 'in_progress']])
+})
+
+test('a patch shares what it does not touch', () => {
+  const before = { a: { b: 1 }, c: { d: 2 } }
+  const after = patch(before, [[['a', 'b'], 5]])
+  expect(after).toEqual({ a: { b: 5 }, c: { d: 2 } })
+  expect(after.c).toBe(before.c)
+  expect(before.a.b).toBe(1)
+})
+
+test('a member named __proto__ is a member and changes no prototype', () => {
+  const after = patch({}, [[['__proto__'], { polluted: true }]])
+  expect(Object.keys(after)).toEqual(['__proto__'])
+  expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
+})
+
+function sorted(value: unknown): string {
+  return JSON.stringify(value, (_key, each) =>
+    typeof each === 'object' && each !== null && !Array.isArray(each)
+      ? Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1))
+      : each,
+  )
+}
+
+/** Things with these ids and this value. */
+const some = (count: number, value: number): Thing[] =>
+  Array.from({ length: count }, (_, n) => ({ id: `t${n}`, value }))
+
+/** What the log says of a sandbox that takes the place of another, and what a replay of that leaves. */
+function replaced(before: readonly Thing[], after: readonly Thing[]) {
+  const store = storeWith(...before)
+  const commit = store.replaceAll(storeWith(...after), NOW)
+  const line = commit && (JSON.parse(JSON.stringify(logged(commit))) as LoggedCommit)
+  const replay: Store = storeWith(...before)
+  if (line !== undefined) replay.replay(line)
+  return { commit, line, left: contents(store), replayed: contents(replay) }
+}
+
+test('records of the same content are no change, whatever objects they are', () => {
+  const { commit } = replaced(some(3_000, 1), some(3_000, 1))
+  expect(commit).toBeUndefined()
+})
+
+test.each([
+  ['emptied', some(3_000, 1), []],
+  ['filled', [], some(3_000, 1)],
+  ['changed in every record', some(3_000, 1), some(3_000, 2)],
+  [
+    'replaced by other records',
+    some(3_000, 1),
+    some(3_000, 1).map(({ id }) => ({ id: `other-${id}`, value: 1 })),
+  ],
+])('a large table that is %s is in the log as what it becomes', (_what, before, after) => {
+  const { commit, line, left, replayed } = replaced(before, after)
+  expect(left).toEqual(after)
+  expect(replayed).toEqual(after)
+  expect(line?.tables).toEqual([['things', after]])
+  expect([line?.changes, line?.order]).toEqual([[], undefined])
+  // Anyone who listens hears of each record all the same.
+  expect(commit?.changes.length).toBeGreaterThanOrEqual(3_000)
+})
+
+test('of a large table of which less than half has changed the log has the changes', () => {
+  const after = some(3_000, 1).map((each, n) => (n < 1_200 ? { ...each, value: 2 } : each))
+  const { line, replayed } = replaced(some(3_000, 1), after)
+  expect(replayed).toEqual(after)
+  expect([line?.changes.length, line?.tables]).toEqual([1_200, undefined])
+})
+
+test('a row that is written besides is in the log, also beside a table that changes wholly', () => {
+  const store = storeWith(...some(3_000, 1))
+  const besides = { id: 't7', value: 7 } as Thing
+  const commit = store.replaceAll(storeWith(), NOW, [['things', besides]])
+  const replay = storeWith(...some(3_000, 1))
+  if (commit !== undefined) replay.replay(JSON.parse(JSON.stringify(logged(commit))))
+  expect([contents(store), contents(replay)]).toEqual([[besides], [besides]])
+})
+
+test('a replay of any replacement leaves the same records in the same order', () => {
+  const rows = fc
+    .uniqueArray(fc.integer({ min: 0, max: 9 }), { maxLength: 10 })
+    .chain((ids) =>
+      fc.tuple(
+        ...ids.map((n) => fc.record({ id: fc.constant(`t${n}`), value: fc.integer({ min: 0, max: 1 }) })),
+      ),
+    )
+  fc.assert(
+    fc.property(rows, rows, (before, after) => {
+      const { left, replayed } = replaced(before as Thing[], after as Thing[])
+      expect(left).toEqual(after)
+      expect(replayed).toEqual(after)
+    }),
+  )
+})
+
+test('what was derived from a table that the other sandbox does not have is made anew', () => {
+  const store = storeWith({ id: 'a', value: 1 })
+  store.load('others', [{ id: 'x' }])
+  const version = store.version('others')
+  store.replaceAll(storeWith({ id: 'a', value: 1 }), NOW)
+  expect(store.version('others')).toBeGreaterThan(version)
+})

@@ -1,0 +1,251 @@
+import { isObject, type Json, type JsonObject, same } from '../json.ts'
+
+/** One record of a table: immutable, addressed by `id`. */
+export interface Row {
+  readonly id: string
+}
+
+/** What one transaction did to one record. `before` and `after` are the very objects, so equal parts are shared. */
+export interface Change {
+  readonly table: string
+  readonly id: string
+  readonly before: Row | undefined
+  readonly after: Row | undefined
+}
+
+/** The statuses of a record before and after a change; undefined when it has none, or the same. */
+export function transitionOf({ before, after }: Pick<Change, 'before' | 'after'>) {
+  const [from, to] = [recordStatus(before), recordStatus(after)]
+  return from === undefined || to === undefined || from === to ? undefined : { from, to }
+}
+
+/** The status of a record; undefined where it has none. */
+export function recordStatus(row: Row | undefined): string | undefined {
+  const status = (row as { status?: unknown } | undefined)?.status
+  return typeof status === 'string' ? status : undefined
+}
+
+/** One committed transaction: its number in the sandbox's history, its virtual instant and what it changed. */
+export interface Commit {
+  readonly revision: number
+  /** Virtual instant, ISO 8601. */
+  readonly at: string
+  readonly changes: readonly Change[]
+  readonly order?: readonly TableOrder[]
+  /** Tables that the log has whole; their changes are listed all the same. */
+  readonly tables?: readonly WholeTable[]
+}
+
+/** The ids of a table in the order of its records, where the changes alone would result in another order. */
+export type TableOrder = readonly [table: string, ids: readonly string[]]
+
+/** A table with all of its rows, where these say less than what has changed: most of them are new, or gone. */
+export type WholeTable = readonly [table: string, rows: readonly Row[]]
+
+/**
+ * A change in a journal line: the whole record, the difference to the record before, or a removal.
+ * The difference keeps a line small when a record with thousands of items only moves its status.
+ */
+export type LoggedChange =
+  | readonly ['put', string, Row]
+  | readonly ['patch', string, string, readonly PatchStep[]]
+  | readonly ['delete', string, string]
+
+/** A commit in the journal. */
+export interface LoggedCommit {
+  readonly revision: number
+  readonly at: string
+  readonly changes: readonly LoggedChange[]
+  readonly order?: readonly TableOrder[]
+  readonly tables?: readonly WholeTable[]
+}
+
+/** Where commits become durable. `append` returns only when the line is with the operating system; it throws when it is not. */
+export interface Journal {
+  append(commit: Commit): void
+  /** Resolves when everything appended so far survives a power cut; undefined where that is not promised. */
+  durable(): Promise<void> | undefined
+}
+
+/** Turns a commit into what its log line says. */
+export function logged(commit: Commit): LoggedCommit {
+  const { revision, at, order, tables } = commit
+  return {
+    revision,
+    at,
+    changes: loggedOneByOne(commit).map(loggedChange),
+    ...(order === undefined ? {} : { order }),
+    ...(tables === undefined ? {} : { tables }),
+  }
+}
+
+/** The changes of a commit that the log has one by one: those of the tables that it does not have whole. */
+export function loggedOneByOne({ changes, tables }: Commit): readonly Change[] {
+  if (tables === undefined) return changes
+  const whole = new Set(tables.map(([table]) => table))
+  return changes.filter(({ table }) => !whole.has(table))
+}
+
+function loggedChange({ table, id, before, after }: Change): LoggedChange {
+  if (after === undefined) return ['delete', table, id]
+  if (before === undefined) return ['put', table, after]
+  return ['patch', table, id, diff(asObject(before), asObject(after))]
+}
+
+/**
+ * The record that a logged change leaves behind, given the one before it.
+ * Throws when the record of a difference is missing, which means that the journal does not belong to this state.
+ */
+export function replayed(change: LoggedChange, before: Row | undefined): Row | undefined {
+  switch (change[0]) {
+    case 'put':
+      return change[2]
+    case 'delete':
+      return undefined
+    case 'patch':
+      if (before === undefined) {
+        throw new Error(`the journal changes ${change[1]}/${change[2]}, which does not exist at that point`)
+      }
+      return patch(asObject(before), change[3]) as unknown as Row
+  }
+}
+
+/** The table and id that a logged change is about. */
+export function changedRow(change: LoggedChange): readonly [table: string, id: string] {
+  return change[0] === 'put' ? [change[1], change[2].id] : [change[1], change[2]]
+}
+
+function asObject(row: Row): JsonObject {
+  return row as unknown as JsonObject
+}
+
+/** One step of a difference: the path of keys to a field, and its new value; without a value the field is removed. */
+export type PatchStep = readonly [path: readonly string[], value?: Json]
+
+/**
+ * The difference between two JSON objects, field by field. Parts that are the same object are not looked into, so the
+ * cost follows what changed, not what is there. Arrays are compared by identity and replaced whole.
+ */
+export function diff(before: JsonObject, after: JsonObject): PatchStep[] {
+  const steps: PatchStep[] = []
+  collect(before, after, [], steps)
+  return steps
+}
+
+function collect(before: JsonObject, after: JsonObject, path: readonly string[], steps: PatchStep[]): void {
+  for (const [key, value] of Object.entries(after)) {
+    if (value === undefined) continue
+    const old = Object.hasOwn(before, key) ? before[key] : undefined
+    if (old === value) continue
+    if (isObject(old) && isObject(value)) collect(old, value, [...path, key], steps)
+    else steps.push([[...path, key], value])
+  }
+  for (const key of Object.keys(before)) {
+    const gone = !Object.hasOwn(after, key) || after[key] === undefined
+    if (gone && before[key] !== undefined) steps.push([[...path, key]])
+  }
+}
+
+/** Applies a difference. The given object stays as it is; untouched parts are shared with the result. */
+export function patch(before: JsonObject, steps: readonly PatchStep[]): JsonObject {
+  return steps.reduce((object, step) => replace(object, step[0], step), before)
+}
+
+function replace(object: JsonObject, path: readonly string[], step: PatchStep): JsonObject {
+  const [key, ...rest] = path
+  if (key === undefined) throw new Error('a patch step needs a path')
+  const copy = { ...object }
+  if (rest.length === 0) {
+    if (step.length === 1) delete copy[key]
+    else define(copy, key, step[1] as Json)
+    return copy
+  }
+  const inner = Object.hasOwn(object, key) ? object[key] : undefined
+  if (!isObject(inner))
+    throw new Error(`the log changes ${path.join('/')}, which is not an object at that point`)
+  define(copy, key, replace(inner, rest, step))
+  return copy
+}
+
+// Plain assignment to `__proto__` would set the prototype and lose the field.
+function define(object: { [key: string]: Json }, key: string, value: Json): void {
+  Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+}
+
+type Rows = ReadonlyMap<string, Row>
+type Tables = ReadonlyMap<string, Rows>
+
+/** A row and its table. */
+export type PlacedRow = readonly [table: string, row: Row]
+
+/** Fewer changes of one table than this are logged one by one. */
+const MANY = 1_000
+
+const NONE: Rows = new Map()
+
+/**
+ * What makes one set of tables out of another, as a commit says it; undefined when they are the same. Records of the same
+ * content are no change. `besides` take precedence over the rows of the other set, and are written whatever they say.
+ */
+export function differences(
+  present: Tables,
+  other: Tables,
+  besides: readonly PlacedRow[],
+): Pick<Commit, 'changes' | 'order' | 'tables'> | undefined {
+  const changes: Change[] = []
+  const [order, tables]: [TableOrder[], WholeTable[]] = [[], []]
+  for (const table of new Set([...present.keys(), ...other.keys()])) {
+    const [rows, next] = [present.get(table) ?? NONE, other.get(table) ?? NONE]
+    if (rows === next) continue
+    const found = compareTables(table, rows, next)
+    const isAlone = !besides.some(([name]) => name === table)
+    if (isAlone && found.changes.length >= MANY && found.changes.length > next.size / 2)
+      tables.push([table, [...next.values()]])
+    else if (found.isOrderLost) order.push([table, [...next.keys()]])
+    for (const change of found.changes) if (isAlone || !isBesides(change, besides)) changes.push(change)
+  }
+  for (const [table, after] of besides) {
+    const before = present.get(table)?.get(after.id)
+    if (before !== after) changes.push({ table, id: after.id, before, after })
+  }
+  if (changes.length === 0 && order.length === 0) return undefined
+  return { changes, ...(order.length > 0 && { order }), ...(tables.length > 0 && { tables }) }
+}
+
+function isBesides({ table, id }: Change, besides: readonly PlacedRow[]): boolean {
+  return besides.some(([name, row]) => name === table && row.id === id)
+}
+
+/**
+ * What makes one table out of another, removals first. The order is lost when a replay of that, which puts what comes in at
+ * the end, would leave another one.
+ */
+function compareTables(table: string, rows: Rows, next: Rows) {
+  const [gone, written]: [Change[], Change[]] = [[], []]
+  const olds = rows.values()
+  let old = olds.next()
+  let isInStep = true
+  for (const after of next.values()) {
+    // Most often both have the same records in the same order, and to look each one up would be most of the work.
+    isInStep = isInStep && old.done !== true && old.value.id === after.id
+    const before = isInStep ? old.value : rows.get(after.id)
+    if (isInStep) old = olds.next()
+    if (!same(before, after)) written.push({ table, id: after.id, before, after })
+  }
+  if (isInStep) {
+    for (; old.done !== true; old = olds.next()) gone.push(removalOf(table, old.value))
+  } else {
+    for (const row of rows.values()) if (!next.has(row.id)) gone.push(removalOf(table, row))
+  }
+  return { changes: [...gone, ...written], isOrderLost: !isInStep && isOrderLost(rows, next) }
+}
+
+function removalOf(table: string, before: Row): Change {
+  return { table, id: before.id, before, after: undefined }
+}
+
+function isOrderLost(rows: Rows, next: Rows): boolean {
+  const ids = next.keys()
+  for (const id of rows.keys()) if (next.has(id) && ids.next().value !== id) return true
+  return false
+}

@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest'
+import { LAST_NUMBER, objectId, uuid } from '../random.ts'
+import { countPast, nextId, nextNumber } from './counters.ts'
+import { COUNTERS, type CountersRow, SANDBOX_TABLE } from './state.ts'
+import { Store } from './store.ts'
+
+const SEED = 7
+const NOW = '2026-03-01T12:00:00.000Z'
+
+function storeAt(counters: Partial<CountersRow>, ...ids: readonly string[]): Store {
+  const store = new Store()
+  store.load(SANDBOX_TABLE, [{ id: COUNTERS, ids: 0, uuids: 0, events: 0, ...counters } as CountersRow])
+  store.load(
+    'things',
+    ids.map((id) => ({ id })),
+  )
+  return store
+}
+
+const ids = (...numbers: readonly number[]): string[] => numbers.map((n) => objectId(SEED, n))
+const range = (from: number, length: number): number[] => Array.from({ length }, (_, n) => from + n)
+const countersOf = (store: Store) => store.get(SANDBOX_TABLE, COUNTERS)
+
+/** Counts how often a store computes the id of a number. */
+function looked(): { readonly idOf: (n: number) => string; times: number } {
+  const counter = {
+    times: 0,
+    idOf: (n: number): string => {
+      counter.times += 1
+      return objectId(SEED, n)
+    },
+  }
+  return counter
+}
+
+test('an insert of an id that is there throws, in its transaction and after it, and changes nothing', () => {
+  const store = storeAt({}, 'a')
+  const tx = store.begin()
+  expect(() => tx.insert('things', { id: 'a' })).toThrow('things has a record with the id "a" already')
+  tx.insert('things', { id: 'b' })
+  expect(() => tx.insert('things', { id: 'b' })).toThrow('an insert replaces nothing')
+  expect(tx.changes().map(({ id }) => id)).toEqual(['b'])
+  tx.delete('things', 'a')
+  expect(() => tx.insert('things', { id: 'a' })).not.toThrow()
+})
+
+test('D9 ids step over those of records in any table, and over those that the transaction has written or deleted', () => {
+  const store = storeAt({ ids: 5 }, ...ids(6, 8))
+  store.load('others', [{ id: objectId(SEED, 9) }])
+  const tx = store.begin()
+  expect(nextId(tx, SEED, 'ids')).toBe(objectId(SEED, 7))
+  tx.put('things', { id: objectId(SEED, 10) })
+  tx.delete('others', objectId(SEED, 9))
+  expect(nextId(tx, SEED, 'ids')).toBe(objectId(SEED, 11))
+  store.commit(tx, NOW)
+  expect(countersOf(store)).toMatchObject({ ids: 11 })
+})
+
+test('D9 UUIDs step over those that are there', () => {
+  const store = storeAt({ uuids: 2 }, uuid(SEED, 3), uuid(SEED, 4))
+  const tx = store.begin()
+  expect(nextId(tx, SEED, 'uuids')).toBe(uuid(SEED, 5))
+})
+
+test('R012 a transaction that is dropped gives its numbers back, also those that it stepped over', () => {
+  const store = storeAt({ ids: 5 }, ...ids(6, 7))
+  const next = () => nextId(store.begin(), SEED, 'ids')
+  expect([next(), next()]).toEqual(ids(8, 8))
+  expect(countersOf(store)).toMatchObject({ ids: 5 })
+})
+
+test('a run of taken ids is walked past once, however often somebody asks, until one of them is free again', () => {
+  const many = 100_000
+  const store = storeAt({}, ...ids(...range(1, many)))
+  const first = looked()
+  expect(store.nextFree(0, first.idOf).n).toBe(many + 1)
+  expect(first.times).toBe(many + 1)
+  const again = looked()
+  for (let n = 0; n < 100; n++) expect(store.nextFree(0, again.idOf).n).toBe(many + 1)
+  expect(again.times).toBe(200)
+  store.transaction(NOW, (tx) => tx.delete('things', objectId(SEED, 3)))
+  expect(store.nextFree(0, looked().idOf)).toEqual({ n: 3, id: objectId(SEED, 3) })
+})
+
+test('counting past the ids that are there leaves the next id free, so that nobody has to step', () => {
+  const store = storeAt({ ids: 5 }, ...ids(...range(6, 1_000)), uuid(SEED, 1))
+  store.transaction(NOW, (tx) => countPast(tx, SEED))
+  expect(countersOf(store)).toEqual({ id: COUNTERS, ids: 1_005, uuids: 1, events: 0 })
+  const before = store.revision
+  store.transaction(NOW, (tx) => countPast(tx, SEED))
+  expect(store.revision).toBe(before)
+})
+
+test('ids that the same transaction has written are counted past as well, however many', () => {
+  const store = storeAt({})
+  const tx = store.begin()
+  for (const id of ids(...range(1, 50_000))) tx.insert('things', { id })
+  countPast(tx, SEED)
+  expect(tx.get(SANDBOX_TABLE, COUNTERS)).toMatchObject({ ids: 50_000 })
+})
+
+test('no counter goes past its last number: it refuses and says the way out', () => {
+  const store = storeAt({ ids: LAST_NUMBER - 1, events: LAST_NUMBER })
+  const tx = store.begin()
+  expect(nextId(tx, SEED, 'ids')).toMatch(/f{12}$/)
+  expect(() => nextId(tx, SEED, 'ids')).toThrow(/"ids" of this sandbox is at 281474976710655/)
+  expect(() => nextNumber(tx, 'events')).toThrow(/"events"/)
+  expect(countersOf(store)).toMatchObject({ ids: LAST_NUMBER - 1 })
+})
+
+test('a store at the last revision takes no commit, so that its document stays one that can be read', () => {
+  const store = storeAt({}, 'a')
+  store.startAt(LAST_NUMBER)
+  expect(() => store.transaction(NOW, (tx) => tx.delete('things', 'a'))).toThrow(/revision/)
+  expect(store.get('things', 'a')).toBeDefined()
+})

@@ -1,0 +1,59 @@
+import { refuse } from '../errors.ts'
+import { LAST_NUMBER, objectId, uuid } from '../random.ts'
+import { COUNTERS, type CountersRow, SANDBOX_TABLE } from './state.ts'
+import type { Transaction } from './transaction.ts'
+
+/** What is counted in the state itself. */
+export type Counter = keyof Omit<CountersRow, 'id'>
+
+const ID_OF = { ids: objectId, uuids: uuid } as const
+
+/**
+ * The next id of a sandbox. It steps over ids that are there: a fixture, an import or an edit may have brought them. The
+ * numbers are part of the transaction, so that the ids which follow do not depend on a request that was refused.
+ */
+export function nextId(tx: Transaction, seed: number, counter: keyof typeof ID_OF): string {
+  return nextFree(tx, counter, (n) => ID_OF[counter](seed, n))
+}
+
+/** As {@link nextId}, for ids that are made in another way. */
+export function nextFree(tx: Transaction, counter: Counter, idOf: (n: number) => string): string {
+  const counters = countersOf(tx)
+  const { n, id } = tx.nextFree(counters[counter], idOf)
+  set(tx, counters, counter, n)
+  return id
+}
+
+/** The next number of a counter. */
+export function nextNumber(tx: Transaction, counter: Counter): number {
+  const counters = countersOf(tx)
+  const next = counters[counter] + 1
+  set(tx, counters, counter, next)
+  return next
+}
+
+/** Counts past existing ids, so that the next id is free. */
+export function countPast(tx: Transaction, seed: number): void {
+  const before = countersOf(tx)
+  const [ids, uuids] = (['ids', 'uuids'] as const).map((counter) =>
+    Math.min(LAST_NUMBER, tx.nextFree(before[counter], (n) => ID_OF[counter](seed, n)).n - 1),
+  ) as [number, number]
+  if (ids !== before.ids || uuids !== before.uuids)
+    tx.put(SANDBOX_TABLE, { ...before, ids, uuids } as CountersRow)
+}
+
+function set(tx: Transaction, counters: CountersRow, counter: Counter, n: number): void {
+  if (n > LAST_NUMBER) refuseLast(counter)
+  tx.put(SANDBOX_TABLE, { ...counters, [counter]: n } as CountersRow)
+}
+
+function countersOf(tx: Transaction): CountersRow {
+  return tx.get(SANDBOX_TABLE, COUNTERS) as CountersRow
+}
+
+function refuseLast(counter: Counter): never {
+  refuse('conflict', {
+    detail: `The counter "${counter}" of this sandbox is at ${LAST_NUMBER}, as far as it can count.`,
+    mitigation: `PUT /__emulator/state with a lower /counters/${counter}, or POST /__emulator/reset. Ids that are there are stepped over.`,
+  })
+}

@@ -1,0 +1,94 @@
+import type { Row } from './commit.ts'
+
+/** A way to find records by a key of theirs. A constant: what it finds is kept up to date with its table. */
+export interface Index<T extends Row> {
+  readonly keyOf: (record: T) => string
+}
+
+/** The records of a table by key, each group in the order in which its records were first written. */
+export type Groups<T extends Row> = ReadonlyMap<string, ReadonlyMap<string, T>>
+
+type Growing<T extends Row> = Map<string, Map<string, T>>
+
+/** The indexes of one store: made when first asked for, then following each write, so that a long table costs nothing. */
+export class Indexes {
+  readonly #tables = new Map<string, Map<Index<never>, Growing<Row>>>()
+
+  /** What an index finds in a table. `rows`: all records of that table. */
+  of<T extends Row>(table: string, index: Index<T>, rows: Iterable<T>): Groups<T> {
+    let made = this.#tables.get(table)
+    if (made === undefined) {
+      made = new Map()
+      this.#tables.set(table, made)
+    }
+    const known = made.get(index)
+    if (known !== undefined) return known as unknown as Groups<T>
+    const groups = groupedBy(rows, index)
+    made.set(index, groups as unknown as Growing<Row>)
+    return groups
+  }
+
+  /** Follows one write of a record. */
+  follow(table: string, before: Row | undefined, after: Row | undefined): void {
+    const made = this.#tables.get(table)
+    if (made === undefined) return
+    for (const [index, groups] of made) {
+      const { keyOf } = index as Index<Row>
+      const from = before && keyOf(before)
+      const to = after && keyOf(after)
+      // Where a record belongs among those of its new key, only the table knows.
+      if (from !== undefined && to !== undefined && from !== to) made.delete(index)
+      else if (after !== undefined) add(groups, to as string, after)
+      else if (before !== undefined) groups.get(from as string)?.delete(before.id)
+    }
+  }
+
+  /** Forgets what is known of a table, or of all of them. */
+  forget(table?: string): void {
+    if (table === undefined) this.#tables.clear()
+    else this.#tables.delete(table)
+  }
+}
+
+/** Records by the key of an index. */
+export function groupedBy<T extends Row>(records: Iterable<T>, { keyOf }: Index<T>): Growing<T> {
+  const groups: Growing<T> = new Map()
+  for (const record of records) add(groups, keyOf(record), record)
+  return groups
+}
+
+function add<T extends Row>(groups: Growing<T>, key: string, record: T): void {
+  const group = groups.get(key)
+  if (group === undefined) groups.set(key, new Map([[record.id, record]]))
+  else group.set(record.id, record)
+}
+
+/** A number and its id. */
+export interface Free {
+  readonly n: number
+  readonly id: string
+}
+
+/** Finds numbers whose ids are free. A run of existing ids is walked past once, not by each call. */
+export class FreeNumbers {
+  /** The first id of such a run, and how many there are. */
+  #run: { readonly first: string; length: number } | undefined
+
+  /** The first number above `n` whose id is not taken. */
+  after(n: number, idOf: (n: number) => string, isTaken: (id: string) => boolean): Free {
+    const first = idOf(n + 1)
+    if (!isTaken(first)) return { n: n + 1, id: first }
+    if (this.#run?.first !== first) this.#run = { first, length: 1 }
+    const run = this.#run
+    for (;;) {
+      const free = { n: n + 1 + run.length, id: idOf(n + 1 + run.length) }
+      if (!isTaken(free.id)) return free
+      run.length += 1
+    }
+  }
+
+  /** To be called when ids have become free. */
+  forget(): void {
+    this.#run = undefined
+  }
+}

@@ -1,0 +1,109 @@
+import type * as z from 'zod'
+import type { Settings } from '../assumptions.ts'
+import { type Issue, isObject, pointer } from '../json.ts'
+import type { Service } from '../operation.ts'
+import { sealMembers } from '../secrets.ts'
+import { zodIssues } from '../zod-issues.ts'
+import type { AnyCollection } from './collection.ts'
+import type { Row } from './commit.ts'
+import type { Store } from './store.ts'
+
+/**
+ * Checks one record that comes from outside the API (a fixture, a hand edit, the control API): its shape under the
+ * settings in force. Secrets are replaced by their digests. Issues are added to the list, with pointers below `at`.
+ */
+export function acceptRecord(
+  collection: AnyCollection,
+  raw: unknown,
+  settings: Settings,
+  at: string,
+  issues: Issue[],
+): Row | undefined {
+  const result = collection.schema(settings).safeParse(raw)
+  if (result.success) return sealMembers(result.data as Row, collection.secrets)
+  issues.push(...zodIssues(result.error, at))
+  return undefined
+}
+
+/** Which part of a list is checked: the number of its first record, and the ids of the records before it. */
+interface Part {
+  readonly from: number
+  readonly seen: Set<string>
+}
+
+/** Checks an array of records, ids unique among them. Where one cannot be used there is undefined, and an issue. */
+export function acceptRecords(
+  collection: AnyCollection,
+  raw: unknown,
+  settings: Settings,
+  at: string,
+  issues: Issue[],
+  part: Part = { from: 0, seen: new Set() },
+): (Row | undefined)[] {
+  if (!Array.isArray(raw)) {
+    issues.push({ pointer: at, detail: 'must be an array of records' })
+    return []
+  }
+  if (raw.length === 0) return []
+  const rows = acceptRows<Row>(collection.schema(settings), raw, at, issues, part)
+  return collection.secrets.length === 0
+    ? rows
+    : rows.map((row) => row && sealMembers(row, collection.secrets))
+}
+
+/** As {@link acceptRecords}, for records of core. */
+export function acceptRows<T extends Row>(
+  schema: z.ZodType<T>,
+  raw: readonly unknown[],
+  at: string,
+  issues: Issue[],
+  { from, seen }: Part = { from: 0, seen: new Set() },
+): (T | undefined)[] {
+  return raw.map((each, n) => {
+    const index = from + n
+    const { data: row, error } = schema.safeParse(each)
+    if (error !== undefined) issues.push(...zodIssues(error, at + pointer(index)))
+    if (row === undefined) return undefined
+    if (seen.has(row.id)) {
+      const detail = `the id "${row.id}" is used twice; give this record another, or leave it out`
+      issues.push({ pointer: at + pointer(index, 'id'), detail })
+      return undefined
+    }
+    seen.add(row.id)
+    return row
+  })
+}
+
+/** Leaves out the places of records that cannot be used. */
+export function isAccepted<T extends Row>(row: T | undefined): row is T {
+  return row !== undefined
+}
+
+/** The records of each collection by their position in a document; undefined for one that is not valid. */
+export type AcceptedRecords = Readonly<Record<string, readonly (Row | undefined)[]>>
+
+/** What does not hold between the records of a sandbox: pointers are `/collections/{name}/{index}/...`. */
+export function checkSandboxOptions(store: Store, service: Service, places?: AcceptedRecords): Issue[] {
+  const issues: Issue[] = []
+  const tx = store.begin()
+  for (const { name, check } of service.collections.values()) {
+    if (check === undefined) continue
+    let index = -1
+    for (const row of places?.[name] ?? store.rows(name).values()) {
+      index += 1
+      if (row === undefined) continue
+      for (const issue of check(row, tx)) {
+        issues.push({ ...issue, pointer: pointer('collections', name, index) + issue.pointer })
+      }
+    }
+  }
+  return issues
+}
+
+/** The object under a key, or an empty one; anything else than an object is an issue. */
+export function objectAt(raw: unknown, at: string, issues: Issue[]): Readonly<Record<string, unknown>> {
+  if (raw === undefined) return {}
+  if (isObject(raw)) return raw
+  issues.push({ pointer: at, detail: 'must be an object' })
+  return {}
+}

@@ -1,0 +1,175 @@
+import type { Settings } from '../assumptions.ts'
+import { refuse, refuseInvalid } from '../errors.ts'
+import { type Issue, isObject, type JsonObject, pointer } from '../json.ts'
+import { armRecord, type Scope } from '../operation.ts'
+import { hash, objectId } from '../random.ts'
+import { change } from '../sandboxes/change.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { acceptStubs, type StubDraft, writeStubs } from '../scenarios/stub.ts'
+import { countPast } from './counters.ts'
+import { unmaskedRows } from './masked.ts'
+import { buildStartingState, type Fixtures } from './starting-state.ts'
+import type { SandboxState } from './state.ts'
+import type { Store } from './store.ts'
+import { brokenBy } from './write-record.ts'
+
+/** The records of one collection: those of the document first, then those of the sandbox that it does not replace. */
+interface Joined {
+  readonly rows: unknown
+  /** Ids of the document's records. */
+  readonly given: ReadonlySet<unknown>
+  /** Ids of the sandbox's records. They are judged with the others, and not written. */
+  readonly present: ReadonlySet<string>
+  /** How many records there are of the document. */
+  readonly count: number
+}
+
+/** The records of a fixtures document beside those of a sandbox, checked together and ready to be written. */
+export interface MergePlan {
+  readonly joined: ReadonlyMap<string, Joined>
+  readonly store: Store
+  readonly stubs: readonly StubDraft[]
+}
+
+/** How records are merged, where it differs from the present state of the sandbox. */
+export interface MergeOptions {
+  /** Virtual milliseconds; relative timestamps count from here. */
+  readonly now?: number
+  readonly settings?: Settings
+}
+
+/**
+ * Adds the records of a fixtures document to a sandbox, and those that it asks to generate; a record replaces one with the
+ * same id. Relative timestamps count from the sandbox's present instant. All or nothing.
+ * @returns how many records were written, by collection, and stubs under that name
+ * @throws Refusal with every issue, by pointer into the document
+ */
+export async function mergeFixtures(
+  sandbox: Sandbox,
+  fixtures: Fixtures,
+): Promise<Readonly<Record<string, number>>> {
+  const plan = await planMerge(sandbox, fixtures)
+  return change(sandbox, (scope) => writeMerge(sandbox, scope, plan)).result
+}
+
+/** Makes and checks what a merge will write; nothing is written yet. */
+export async function planMerge(
+  sandbox: Sandbox,
+  fixtures: Fixtures,
+  under: MergeOptions = {},
+): Promise<MergePlan> {
+  const issues: Issue[] = []
+  const stubs = acceptStubs(fixtures.stubs ?? [], sandbox.service, issues)
+  refuseInvalid(issues)
+  const joined = join(sandbox, fixtures)
+  return { joined, store: await build(sandbox, fixtures, joined, under), stubs }
+}
+
+/** Writes a merge, in the transaction of the scope. Refuses when the sandbox has changed so that it does not fit any more. */
+export function writeMerge(
+  sandbox: Pick<Sandbox, 'service' | 'store'>,
+  scope: Scope,
+  { joined, store, stubs }: MergePlan,
+): Readonly<Record<string, number>> {
+  const { tx } = scope
+  const written = new Map<string, number>()
+  for (const [name, { given, present }] of joined) {
+    for (const row of store.rows(name).values()) {
+      if (present.has(row.id)) continue
+      if (given.has(row.id)) tx.put(name, row)
+      else if (tx.get(name, row.id) === undefined) tx.insert(name, row)
+      else refuseChanged()
+      armRecord(sandbox.service, scope, name, row)
+      written.set(name, (written.get(name) ?? 0) + 1)
+    }
+  }
+  if (stubs.length > 0) written.set('stubs', writeStubs(tx, stubs))
+  // While records were generated, another request may have changed what they refer to.
+  if (brokenBy(sandbox, tx).length > 0) refuseChanged()
+  countPast(tx, scope.seed)
+  return Object.fromEntries(written)
+}
+
+function refuseChanged(): never {
+  refuse('conflict', {
+    detail: 'The sandbox changed while the records were made.',
+    mitigation: 'Send the document again.',
+  })
+}
+
+function join({ service, store }: Sandbox, { collections }: Fixtures): ReadonlyMap<string, Joined> {
+  const documents = new Map(Object.entries(collections))
+  const joined = new Map<string, Joined>()
+  for (const name of new Set([...documents.keys(), ...service.collections.keys()])) {
+    const raw = documents.get(name) ?? []
+    const own = Array.isArray(raw) ? unmaskedRows(name, raw, (id) => store.get(name, id)) : raw
+    const given = new Set(Array.isArray(own) ? own.map((row) => (isObject(row) ? row.id : undefined)) : [])
+    const present = [...store.rows(name).values()].filter(({ id }) => !given.has(id))
+    const rows: unknown = Array.isArray(own) ? [...own, ...present] : own
+    const count = Array.isArray(own) ? own.length : 0
+    joined.set(name, { rows, given, present: new Set(present.map(({ id }) => id)), count })
+  }
+  return joined
+}
+
+// The whole state is built anew beside the present one: so the records are judged together, as at the start. Generated ids
+// come from a seed of their own.
+async function build(
+  sandbox: Sandbox,
+  { generate }: Fixtures,
+  joined: ReadonlyMap<string, Joined>,
+  under: MergeOptions,
+): Promise<Store> {
+  const collections = Object.fromEntries([...joined].map(([name, { rows }]) => [name, rows]))
+  const built = await buildStartingState(
+    { collections, generate },
+    startOf(sandbox, unusedSeed(sandbox, joined), under),
+    sandbox.service,
+    sandbox.assumptions,
+  ).catch(refuseGenerator)
+  refuseInvalid('issues' in built ? built.issues.map((issue) => explained(issue, joined)) : [])
+  return (built as { readonly state: SandboxState }).state.store // without a sandbox there was an issue
+}
+
+// One that has made no id of the sandbox yet: a document that is sent again makes other records.
+function unusedSeed(sandbox: Sandbox, joined: ReadonlyMap<string, Joined>): number {
+  const ids = [...joined.values()].flatMap(({ given, present }) => [...given, ...present])
+  for (let attempt = 0; ; attempt++) {
+    const seed = hash(sandbox.seed, 'fixtures', ids.length, attempt)
+    const prefix = objectId(seed, 0).slice(0, 12)
+    if (!ids.some((id) => typeof id === 'string' && id.startsWith(prefix))) return seed
+  }
+}
+
+// A generator that lacks the records it refers to says so in a plain Error, whose message is for the author of the document.
+function refuseGenerator(error: unknown): never {
+  if (error instanceof Error && error.constructor === Error)
+    refuseInvalid([{ pointer: '/generate', detail: error.message }])
+  throw error
+}
+
+function startOf(sandbox: Sandbox, seed: number, under: MergeOptions) {
+  const { now = sandbox.clock.now, settings = sandbox.settings } = under
+  return {
+    seed,
+    now,
+    rate: 0,
+    skip_on_poll: false,
+    settings: settings.overrides as JsonObject,
+    strict: settings.strict,
+    host: sandbox.options.host,
+  }
+}
+
+// Positions past the document's own records belong to records of the sandbox, which the client knows by id.
+function explained(issue: Issue, joined: ReadonlyMap<string, Joined>): Issue {
+  const [, name = '', index = '', rest = ''] =
+    /^\/collections\/([^/]+)\/(\d+)(.*)$/s.exec(issue.pointer) ?? []
+  const found = joined.get(name)
+  if (found === undefined || Number(index) < found.count || !Array.isArray(found.rows)) return issue
+  const { id } = found.rows[Number(index)] as { readonly id: string }
+  return {
+    pointer: pointer('collections', name),
+    detail: `The record "${id}" of the sandbox would not be valid any more: ${rest || '/'} ${issue.detail}`,
+  }
+}

@@ -1,0 +1,285 @@
+import type { Faker } from '@faker-js/faker'
+import { type AssumptionCatalog, didYouMean, Settings } from '../assumptions.ts'
+import { type Issue, isObject, type JsonObject, pointer } from '../json.ts'
+import { armRecord, type Service } from '../operation.ts'
+import { Chance, loadFaker, objectId, uuid } from '../random.ts'
+import { HandlerScope } from '../request/exchange.ts'
+import { acceptStubs, writeStubs } from '../scenarios/stub.ts'
+import { clockRow, type HostTime } from '../time/clock.ts'
+import { formatInstant, parseDuration } from '../time/instant.ts'
+import { SCHEDULE } from '../time/scheduler.ts'
+import type { AnyCollection, Collection, RecordMaker } from './collection.ts'
+import type { Row } from './commit.ts'
+import { countPast } from './counters.ts'
+import { acceptRecord, acceptRecords, checkSandboxOptions, isAccepted } from './intake.ts'
+import { COUNTERS, ORIGIN, SANDBOX_TABLE, type SandboxState, SETTINGS } from './state.ts'
+import { Store } from './store.ts'
+
+/** A fixtures document after its `extends` has been followed: records, and how many more to invent. */
+export interface Fixtures {
+  readonly collections: Readonly<Record<string, unknown>>
+  readonly generate: Readonly<Record<string, unknown>>
+  /** Responses of endpoints without a contract; all of them are checked before any is written. */
+  readonly stubs?: unknown
+}
+
+/** Under what a sandbox starts. */
+export interface Start {
+  readonly seed: number
+  /** Virtual milliseconds since the Unix epoch. */
+  readonly now: number
+  readonly rate: number
+  readonly skip_on_poll: boolean
+  readonly settings: JsonObject
+  readonly strict: boolean
+  readonly host: HostTime
+}
+
+/** A starting state, or everything that is wrong with its fixtures. */
+export type Built = BuiltState | { readonly issues: readonly Issue[] }
+
+export interface BuiltState {
+  readonly state: SandboxState
+  /** Whether the same fixtures give the same records at every other instant. */
+  readonly isTimeless: boolean
+}
+
+const MAX_GENERATED = 1_000_000
+
+/**
+ * Builds the sandbox that a sandbox starts from. Timestamps may be written relative to the start (`"-30d"`). Generated
+ * records follow the given ones and may refer to them. The same seed, fixtures and start give the same sandbox.
+ */
+export async function buildStartingState(
+  fixtures: Fixtures,
+  start: Start,
+  service: Service,
+  assumptions: AssumptionCatalog,
+): Promise<Built> {
+  const issues = checkNames(fixtures, service)
+  const stubs = acceptStubs(fixtures.stubs ?? [], service, issues)
+  issues.push(
+    ...assumptions.check(start.settings).map((issue) => ({ ...issue, pointer: `/settings${issue.pointer}` })),
+  )
+  if (issues.length > 0) return { issues }
+  const settings = new Settings(start.settings, start.strict)
+  const given = new Map<string, readonly Row[]>()
+  let isPlaced = false
+  for (const [name, collection] of service.collections) {
+    const records = fixtures.collections[name] ?? []
+    const accepted = await acceptInTurns(collection, records, start, settings, issues)
+    given.set(name, accepted.rows)
+    isPlaced ||= accepted.isPlaced
+  }
+  const store = new Store()
+  const counters = { ids: 0, uuids: 0 }
+  const wanted = Object.values(fixtures.generate).some((count) => Number(count) > 0)
+  const ids: ReadonlySet<unknown> = wanted ? idsOf(fixtures) : new Set()
+  const faker = wanted ? await loadFaker() : undefined
+  faker?.seed(start.seed)
+  const all = lists(store)
+  // From here on nothing waits: all sandboxes draw from one generator.
+  for (const [name, collection] of service.collections) {
+    const rows = given.get(name) ?? []
+    store.load(name, rows)
+    const count = Number(fixtures.generate[name] ?? 0)
+    if (faker === undefined || count === 0 || issues.length > 0) continue
+    store.load(name, [
+      ...rows,
+      ...generate(collection, count, { faker, start, all, given: ids, counters, settings }, issues),
+    ])
+  }
+  if (issues.length === 0) issues.push(...checkSandboxOptions(store, service))
+  if (issues.length > 0) return { issues }
+  store.load(SANDBOX_TABLE, [
+    clockRow(start, start.host),
+    { id: COUNTERS, ...counters, events: 0 } as Row,
+    { id: SETTINGS, values: start.settings } as Row,
+    { id: ORIGIN, seed: start.seed } as Row,
+  ])
+  // Many sandboxes share a starting state, so it has no name.
+  const around = { seed: start.seed, name: '', settings }
+  const scope = new HandlerScope(store.begin(), start.now, around, 'fixtures')
+  writeStubs(scope.tx, stubs)
+  armAll(store, service, scope)
+  const isTimeless = !wanted && !isPlaced && store.rows(SCHEDULE).size === 0
+  return { state: { store, limits: [] }, isTimeless }
+}
+
+/** How many records are checked before the thread is given back: about ten milliseconds. */
+const AT_ONCE = 2_000
+
+async function acceptInTurns(
+  collection: AnyCollection,
+  given: unknown,
+  { now }: Start,
+  settings: Settings,
+  issues: Issue[],
+): Promise<{ readonly rows: readonly Row[]; readonly isPlaced: boolean }> {
+  const at = pointer('collections', collection.name)
+  if (!Array.isArray(given))
+    return {
+      rows: acceptRecords(collection, given, settings, at, issues).filter(isAccepted),
+      isPlaced: false,
+    }
+  const [rows, seen]: [Row[], Set<string>] = [[], new Set()]
+  let isPlaced = false
+  for (let from = 0; from < given.length; from += AT_ONCE) {
+    if (from > 0) await nextTurn()
+    const some: readonly unknown[] = given.slice(from, from + AT_ONCE)
+    const placed = some.map((each) => placeInTime(each, now))
+    isPlaced ||= placed.some((each, n) => each !== some[n])
+    rows.push(...acceptRecords(collection, placed, settings, at, issues, { from, seen }).filter(isAccepted))
+  }
+  return { rows, isPlaced }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
+
+// What the records call for is part of the starting state: its history begins after it.
+function armAll(store: Store, service: Service, scope: HandlerScope): void {
+  for (const name of service.collections.keys()) {
+    for (const record of store.rows(name).values()) armRecord(service, scope, name, record)
+  }
+  countPast(scope.tx, scope.seed)
+  store.commit(scope.tx, scope.at)
+  store.startAt(0)
+}
+
+function idsOf({ collections }: Fixtures): ReadonlySet<unknown> {
+  const lists = Object.values(collections).filter((rows): rows is readonly unknown[] => Array.isArray(rows))
+  return new Set(lists.flatMap((rows) => rows.map((row) => (isObject(row) ? row.id : undefined))))
+}
+
+function checkNames({ collections, generate }: Fixtures, service: Service): Issue[] {
+  const known = [...service.collections.keys()]
+  const unknown = (at: string, names: readonly string[]): Issue[] =>
+    names
+      .filter((name) => !service.collections.has(name))
+      .map((name) => ({
+        pointer: at + pointer(name),
+        detail: `There is no such collection.${didYouMean(name, known)}`,
+      }))
+  const counts = Object.entries(generate).flatMap(([name, count]): Issue[] => {
+    const at = pointer('generate', name)
+    if (!Number.isSafeInteger(count) || Number(count) < 0 || Number(count) > MAX_GENERATED) {
+      return [{ pointer: at, detail: `must be an integer from 0 to ${MAX_GENERATED}` }]
+    }
+    const collection = service.collections.get(name)
+    return collection !== undefined && collection.generate === undefined
+      ? [
+          {
+            pointer: at,
+            detail: `Records of ${name} cannot be generated; write them under /collections/${name}.`,
+          },
+        ]
+      : []
+  })
+  return [
+    ...unknown('/collections', Object.keys(collections)),
+    ...unknown('/generate', Object.keys(generate)),
+    ...counts,
+  ]
+}
+
+interface GeneratorContext {
+  readonly faker: Faker
+  readonly start: Start
+  readonly all: RecordMaker['all']
+  /** Ids of the records that are not generated. */
+  readonly given: ReadonlySet<unknown>
+  readonly counters: { ids: number; uuids: number }
+  readonly settings: Settings
+}
+
+function generate(collection: AnyCollection, count: number, shop: GeneratorContext, issues: Issue[]): Row[] {
+  const rows: Row[] = []
+  for (let n = 0; n < count; n++) {
+    const made = collection.generate?.(maker(collection.name, n, shop))
+    const row = acceptRecord(collection, made, shop.settings, pointer('generate', collection.name, n), issues)
+    if (row === undefined) break
+    rows.push(row)
+  }
+  return rows
+}
+
+function maker(
+  name: string,
+  n: number,
+  { faker, start, all, given, counters }: GeneratorContext,
+): RecordMaker {
+  const chance = new Chance(start.seed, 'generate', name, n)
+  const next = (counter: 'ids' | 'uuids', idOf: (seed: number, n: number) => string): string => {
+    for (;;) {
+      const id = idOf(start.seed, ++counters[counter])
+      if (!given.has(id)) return id
+    }
+  }
+  return {
+    faker,
+    chance,
+    n,
+    start: start.now,
+    newId: () => next('ids', objectId),
+    newUuid: () => next('uuids', uuid),
+    ago: (ms) => formatInstant(start.now - ms),
+    all,
+    any: <T extends Row>(collection: Collection<T>, keep: (record: T) => boolean = () => true): T => {
+      const record = draw(all(collection), keep, chance)
+      if (record !== undefined) return record
+      throw new Error(
+        `To generate ${name}, the sandbox needs at least one ${collection.label}: give one in the fixtures.`,
+      )
+    },
+  }
+}
+
+/** The records of each collection as a list that is made once: a copy for every draw would take quadratic time. */
+function lists(store: Store): RecordMaker['all'] {
+  const made = new Map<string, { readonly version: number; readonly rows: readonly Row[] }>()
+  return <T extends Row>({ name }: Collection<T>): readonly T[] => {
+    const version = store.version(name)
+    const known = made.get(name)
+    if (known?.version === version) return known.rows as readonly T[]
+    const rows = [...store.rows(name).values()]
+    made.set(name, { version, rows })
+    return rows as readonly Row[] as readonly T[]
+  }
+}
+
+const TRIES = 20
+
+/** A record at random. Where most will do, a few tries find one; only otherwise are all of them looked at. */
+function draw<T>(records: readonly T[], keep: (record: T) => boolean, chance: Chance): T | undefined {
+  for (let n = 0; n < TRIES; n++) {
+    const record = records[chance.int(0, records.length - 1)]
+    if (record === undefined || keep(record)) return record
+  }
+  const kept = records.filter(keep)
+  return kept[chance.int(0, kept.length - 1)]
+}
+
+/** Replaces relative timestamps (`"-30d"`, `"+1h"`, in fields that end in `_at`) by instants. What has none stays as it is. */
+function placeInTime<T>(value: T, now: number): T {
+  if (typeof value !== 'object' || value === null) return value
+  let placed: Record<string, unknown> | undefined
+  for (const key in value) {
+    const member: unknown = value[key]
+    const next = key.endsWith('_at') ? relative(member, now) : placeInTime(member, now)
+    if (next === member) continue
+    placed ??= (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>
+    placed[key] = next
+  }
+  return (placed ?? value) as T
+}
+
+function relative(value: unknown, now: number): unknown {
+  if (typeof value !== 'string' || !/^[+-]/.test(value)) return value
+  const ms = parseDuration(value.slice(1))
+  if (ms === undefined) return value
+  return formatInstant(value.startsWith('-') ? now - ms : now + ms)
+}

@@ -1,0 +1,179 @@
+import * as z from 'zod'
+import { faultCounters, faultRules } from '../faults/rule.ts'
+import { counter } from '../fields.ts'
+import type { Json, JsonObject } from '../json.ts'
+import type { SavedLog } from '../log/request-log.ts'
+import { IDEMPOTENCY } from '../request/idempotency.ts'
+import type { SavedWindow } from '../request/rate-limiter.ts'
+import { SCENARIO, type ScenarioRow, scenarioCalls, scenarioRecord } from '../scenarios/row.ts'
+import { stubs } from '../scenarios/stub.ts'
+import { type ClockRow, clockFields } from '../time/clock.ts'
+import { SCHEDULE } from '../time/scheduler.ts'
+import { places } from './collection.ts'
+import type { Row } from './commit.ts'
+import { Store } from './store.ts'
+
+/** The version of the document's shape. A newer one is refused, never half understood. */
+export const FORMAT = 2
+
+/** The table of the single records about the sandbox itself: clock, counters, settings, origin, scenario. */
+export const SANDBOX_TABLE = '$world'
+export const CLOCK = 'clock'
+export const COUNTERS = 'counters'
+export const SETTINGS = 'settings'
+export const ORIGIN = 'origin'
+/** Events whose handler failed: removed from the schedule, kept with the reason. */
+export const FAILED_EVENTS = '$failed'
+
+/** The settings that differ from their defaults. */
+export interface SettingsRow extends Row {
+  readonly id: 'settings'
+  readonly values: JsonObject
+}
+
+/** Where the sandbox comes from. */
+export interface OriginRow extends Row {
+  readonly id: 'origin'
+  readonly seed: number
+}
+
+// Its records are checked one by one, so that each has its own issues.
+const list = () => z.array(z.unknown())
+
+/** All of a state document except settings and collections, whose schemas depend on the service. */
+export const documentFacts = z.object({
+  format: z.literal(FORMAT, { error: `must be ${FORMAT}, the format that this version reads and writes` }),
+  /** Number of the last commit that the document contains. */
+  revision: counter(),
+  sandbox: z.string(),
+  seed: z.number().int(),
+  clock: clockFields,
+  counters: z.strictObject({
+    ids: counter(),
+    uuids: counter(),
+    events: counter(),
+    /** API requests that have arrived; outside the journal like the rate windows, so that a read costs no write. */
+    requests: counter().default(0),
+  }),
+  schedule: list(),
+  failed: list(),
+  idempotency: list(),
+  faults: list().default([]),
+  fault_counters: list().default([]),
+  /** The scenario that is active. */
+  scenario: scenarioRecord.nullable().default(null),
+  scenario_calls: list().default([]),
+  stubs: list().default([]),
+  /** Where deleted records were in lists, for cursors that name them. */
+  places: list().default([]),
+  limits: list(),
+})
+
+type Facts = Readonly<z.output<typeof documentFacts>>
+
+/** The whole state of one sandbox, as the JSON file and `GET /__emulator/state` show it. */
+export type Document = Omit<Facts, keyof typeof CORE_TABLES | 'limits'> & {
+  readonly [key in keyof typeof CORE_TABLES]: readonly Row[]
+} & {
+  readonly settings: JsonObject
+  readonly collections: { readonly [name: string]: readonly Row[] }
+  readonly limits: readonly SavedWindow[]
+}
+
+/** Numbers given out so far. */
+export type CountersRow = { readonly id: 'counters' } & Readonly<Omit<Facts['counters'], 'requests'>>
+
+/** A whole state at rest: its tables, and the rate windows that are kept beside them because no log line records them. */
+export interface SandboxState {
+  readonly store: Store
+  readonly limits: readonly SavedWindow[]
+  /** The request log; absent in a sandbox that has no past. One that was written to a document comes back without entries. */
+  readonly log?: SavedLog
+}
+
+/** Core's own tables by their top-level key in the document. */
+export const CORE_TABLES = {
+  schedule: SCHEDULE,
+  failed: FAILED_EVENTS,
+  idempotency: IDEMPOTENCY,
+  faults: faultRules.name,
+  fault_counters: faultCounters.name,
+  scenario_calls: scenarioCalls.name,
+  stubs: stubs.name,
+  places: places.name,
+} as const
+
+/** The document of a sandbox at this moment. Records are shared, not copied: they never change. */
+export function toDocument(
+  store: Store,
+  collections: Iterable<string>,
+  facts: { sandbox: string; clock: ClockRow; limits: readonly SavedWindow[]; requests: number },
+): Document {
+  const rows = (table: string): Row[] => [...store.rows(table).values()]
+  const { id: _clock, ...clock } = facts.clock
+  const { id: _counters, ...counters } = store.get(SANDBOX_TABLE, COUNTERS) as CountersRow
+  return {
+    format: FORMAT,
+    revision: store.revision,
+    sandbox: facts.sandbox,
+    seed: (store.get(SANDBOX_TABLE, ORIGIN) as OriginRow).seed,
+    settings: (store.get(SANDBOX_TABLE, SETTINGS) as SettingsRow).values,
+    clock,
+    counters: { ...counters, requests: facts.requests },
+    collections: Object.fromEntries([...collections].map((name) => [name, rows(name)])),
+    schedule: rows(SCHEDULE),
+    failed: rows(FAILED_EVENTS),
+    idempotency: rows(IDEMPOTENCY),
+    faults: rows(faultRules.name),
+    fault_counters: rows(faultCounters.name),
+    scenario: scenarioOf(store),
+    scenario_calls: rows(scenarioCalls.name),
+    stubs: rows(stubs.name),
+    places: rows(places.name),
+    limits: facts.limits,
+  }
+}
+
+function scenarioOf(store: Store): Document['scenario'] {
+  const row = store.get(SANDBOX_TABLE, SCENARIO) as ScenarioRow | undefined
+  if (row === undefined) return null
+  const { id: _, ...scenario } = row
+  return scenario
+}
+
+/** How many records some collections hold together. */
+export function countRecords(store: Store, collections: Iterable<string>): number {
+  return [...collections].reduce((sum, table) => sum + store.rows(table).size, 0)
+}
+
+/** How many records a document holds, those of core included. */
+export function recordsIn({ collections, ...rest }: Document): number {
+  const tables: unknown[] = [...Object.values(collections), ...Object.values(rest)]
+  return tables.reduce<number>((sum, rows) => sum + (Array.isArray(rows) ? rows.length : 0), 0)
+}
+
+/** The tables of a document that has been checked. */
+export function storeOf(document: Omit<Document, 'limits' | 'sandbox' | 'format'>): Store {
+  const { requests: _, ...counters } = document.counters
+  const store = new Store()
+  store.startAt(document.revision)
+  store.load(SANDBOX_TABLE, [
+    { id: CLOCK, ...document.clock } as ClockRow,
+    { id: COUNTERS, ...counters } as CountersRow,
+    { id: SETTINGS, values: document.settings } as SettingsRow,
+    { id: ORIGIN, seed: document.seed } as OriginRow,
+    ...(document.scenario === null ? [] : [{ id: SCENARIO, ...document.scenario } as ScenarioRow]),
+  ])
+  for (const [name, rows] of Object.entries(document.collections)) store.load(name, rows)
+  for (const [key, table] of Object.entries(CORE_TABLES)) {
+    // A document of an earlier version lacks the lists that came after it.
+    store.load(table, document[key as keyof typeof CORE_TABLES] ?? [])
+  }
+  return store
+}
+
+/** A record as the API shows it: without the facts under `_emulator`. */
+export function shown<T extends object>(record: T): Omit<T, '_emulator'> & { readonly [key: string]: Json } {
+  const { _emulator: _, ...rest } = record as T & { _emulator?: unknown }
+  return rest as Omit<T, '_emulator'> & { readonly [key: string]: Json }
+}

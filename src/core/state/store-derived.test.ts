@@ -1,0 +1,121 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { contents, NOW, storeWith, type Thing, things } from '../../../test/support/things.ts'
+import { Store } from './store.ts'
+import type { Transaction } from './transaction.ts'
+
+test('where nothing has the key an index finds an empty list, in a transaction that has written too', () => {
+  const byValue = { keyOf: ({ value }: Thing) => String(value) }
+  const tx = storeWith({ id: 'a', value: 1 }).begin()
+  expect(tx.in(things).where(byValue, '7')).toEqual([])
+  tx.in(things).put({ id: 'b', value: 2 })
+  expect(tx.in(things).where(byValue, '7')).toEqual([])
+})
+
+test('an index is made once and follows the writes to its table, whatever is written to others', () => {
+  let asked = 0
+  const counting = {
+    keyOf: ({ value }: Thing) => {
+      asked += 1
+      return String(value)
+    },
+  }
+  const store = storeWith({ id: 'a', value: 1 })
+  const look = () => store.begin().in(things).where(counting, '1').length
+  look()
+  const once = asked
+  store.transaction(NOW, (tx) => tx.put('others', { id: 'x' }))
+  expect([look(), asked]).toEqual([1, once])
+  store.transaction(NOW, (tx) => tx.in(things).put({ id: 'b', value: 1 }))
+  expect([look(), asked]).toEqual([2, once + 1])
+})
+
+test('whatever is written, an index finds, counts and orders what a look at all records does', () => {
+  const byParity = { keyOf: ({ value }: Thing) => (value % 2 === 0 ? 'even' : 'odd') }
+  const write = fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd', 'e'), value: fc.option(fc.nat(3)) })
+  const work = fc.array(fc.record({ writes: fc.array(write, { maxLength: 4 }), restored: fc.boolean() }))
+  fc.assert(
+    fc.property(work, (transactions) => {
+      const start = storeWith({ id: 'a', value: 1 }, { id: 'b', value: 2 })
+      const store = Store.from(start)
+      const agree = (tx: Transaction) => {
+        const all = [...tx.rows('things')] as Thing[]
+        for (const key of ['even', 'odd']) {
+          const wanted = all.filter((each) => byParity.keyOf(each) === key)
+          expect(tx.in(things).where(byParity, key)).toEqual(wanted)
+          expect(tx.in(things).count(byParity, key)).toBe(wanted.length)
+        }
+        expect(tx.in(things).size).toBe(all.length)
+      }
+      for (const { writes, restored } of transactions) {
+        const tx = store.begin()
+        for (const { id, value } of writes) {
+          if (value === null) tx.in(things).delete(id)
+          else tx.in(things).put({ id, value })
+          agree(tx)
+        }
+        store.commit(tx, NOW)
+        if (restored) store.replaceAll(start, NOW)
+        agree(store.begin())
+      }
+    }),
+  )
+})
+
+test('the version of a table grows with each change of it, and of no other', () => {
+  const store = new Store()
+  const versions = () => [store.version('things'), store.version('others')]
+  expect(versions()).toEqual([0, 0])
+  store.transaction(NOW, (tx) => tx.in(things).put({ id: 'a', value: 1 }))
+  store.transaction(NOW, (tx) => tx.in(things).delete('a'))
+  expect(versions()).toEqual([2, 0])
+})
+
+test('a commit says the order only of tables whose order a replay would lose', () => {
+  const rows = [
+    { id: 'a', value: 1 },
+    { id: 'b', value: 2 },
+    { id: 'c', value: 3 },
+  ]
+  const orderOf = (change: (store: Store) => void) => {
+    const start = storeWith(...rows)
+    start.load('others', [{ id: 'x' }])
+    const store = Store.from(start)
+    change(store)
+    return store.replaceAll(start, NOW)?.order
+  }
+  const without = (id: string) => (store: Store) => store.transaction(NOW, (tx) => tx.in(things).delete(id))
+  const changed = (store: Store) => store.transaction(NOW, (tx) => tx.in(things).put({ id: 'b', value: 9 }))
+  expect(orderOf(without('a'))).toEqual([['things', ['a', 'b', 'c']]])
+  expect([orderOf(without('c')), orderOf(changed), orderOf(() => {})]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ])
+})
+
+test('going back to the very same sandbox is no commit, but for what is written besides', () => {
+  const start = storeWith({ id: 'a', value: 1 })
+  const store = Store.from(start)
+  expect(store.replaceAll(start, NOW)).toBeUndefined()
+  const besides = { id: 'clock' }
+  const commit = store.replaceAll(start, NOW, [['sandbox', besides]])
+  expect(commit?.changes).toEqual([{ table: 'sandbox', id: 'clock', before: undefined, after: besides }])
+  expect([store.get('sandbox', 'clock'), start.get('sandbox', 'clock')]).toEqual([besides, undefined])
+})
+
+test('a log whose order names records that are not there leaves them out', () => {
+  const store = storeWith({ id: 'a', value: 1 }, { id: 'b', value: 2 })
+  store.replay({ revision: 4, at: NOW, changes: [], order: [['things', ['b', 'gone', 'a']]] })
+  expect(contents(store).map(({ id }) => id)).toEqual(['b', 'a'])
+  expect(store.revision).toBe(4)
+})
+
+test('a store that is made of another begins at its revision, or where it is told', () => {
+  const store = storeWith({ id: 'a', value: 1 })
+  store.transaction(NOW, (tx) => tx.in(things).put({ id: 'a', value: 2 }))
+  expect(Store.from(store).revision).toBe(1)
+  store.startAt(70)
+  store.transaction(NOW, (tx) => tx.in(things).put({ id: 'a', value: 3 }))
+  expect(store.revision).toBe(71)
+})

@@ -1,0 +1,210 @@
+import { refuse } from '../errors.ts'
+import { LAST_NUMBER } from '../random.ts'
+import {
+  type Commit,
+  changedRow,
+  differences,
+  type Journal,
+  type LoggedCommit,
+  type PlacedRow,
+  type Row,
+  replayed,
+} from './commit.ts'
+import { type Free, FreeNumbers, type Groups, type Index, Indexes } from './indexes.ts'
+import { Transaction } from './transaction.ts'
+
+export type { Index }
+
+type Rows = Map<string, Row>
+
+/** Called for every commit after it is durable and visible. */
+export type CommitListener = (commit: Commit) => void
+
+/**
+ * The tables of one sandbox. Records are replaced, never mutated, and only inside a transaction: it collects its writes,
+ * the journal takes them as one line, and only then do they become visible, all at once.
+ */
+export class Store {
+  readonly #tables = new Map<string, Rows>()
+  readonly #shared = new WeakSet<Rows>()
+  readonly #versions = new Map<string, number>()
+  readonly #listeners = new Set<CommitListener>()
+  readonly #free = new FreeNumbers()
+  readonly #indexes = new Indexes()
+  #revision = 0
+  journal: Journal | undefined
+
+  get revision(): number {
+    return this.#revision
+  }
+
+  /** Runs `work` against a private view and commits what it wrote. When it throws, nothing has happened. */
+  transaction<T>(at: string, work: (tx: Transaction) => T): T {
+    const tx = new Transaction(this)
+    const result = work(tx)
+    this.commit(tx, at)
+    return result
+  }
+
+  /** A transaction that the caller commits, or drops by forgetting it. */
+  begin(): Transaction {
+    return new Transaction(this)
+  }
+
+  /** Makes a transaction's writes durable, then visible. Returns what changed, undefined when it wrote nothing. */
+  commit(tx: Transaction, at: string): Commit | undefined {
+    const changes = tx.changes()
+    if (changes.length === 0) return undefined
+    const commit = this.#journalled({ at, changes })
+    for (const { table, id, after } of changes) this.#write(table, id, after)
+    for (const listener of this.#listeners) listener(commit)
+    return commit
+  }
+
+  #journalled(facts: Omit<Commit, 'revision'>): Commit {
+    if (this.#revision >= LAST_NUMBER) refuseLastRevision()
+    const commit = { revision: this.#revision + 1, ...facts }
+    this.journal?.append(commit)
+    this.#revision = commit.revision
+    return commit
+  }
+
+  /** @returns stops listening */
+  onCommit(listener: CommitListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Applies a commit read back from a log, without logging it again. */
+  replay(commit: LoggedCommit): void {
+    for (const [table, rows] of commit.tables ?? []) this.load(table, rows)
+    for (const change of commit.changes) {
+      const [table, id] = changedRow(change)
+      this.#write(table, id, replayed(change, this.get(table, id)))
+    }
+    for (const [table, ids] of commit.order ?? []) this.#arrange(table, ids)
+    this.#revision = commit.revision
+  }
+
+  /** The revision of a document that is being loaded. */
+  startAt(revision: number): void {
+    this.#revision = revision
+  }
+
+  /** Fills a table while a sandbox is being built: no transaction, no log line. */
+  load(table: string, rows: Iterable<Row>): void {
+    const map: Rows = new Map()
+    for (const row of rows) map.set(row.id, row)
+    this.#tables.set(table, map)
+    this.#free.forget()
+    this.#indexes.forget(table)
+    this.#touch(table)
+  }
+
+  /**
+   * Takes over another store's contents. Its tables are shared until one side writes, so the cost is that of a few
+   * references and of finding out what differs. A record that is the same in both is no change: going back to a sandbox costs
+   * what differs, and where that is most of a large table, the log has the table whole.
+   * `besides` are rows that take precedence over the other store's.
+   */
+  replaceAll(other: Store, at: string, besides: readonly PlacedRow[] = []): Commit | undefined {
+    const facts = differences(this.#tables, other.#tables, besides)
+    const commit = facts && this.#journalled({ at, ...facts })
+    this.#adopt(other)
+    for (const [table, row] of besides) this.#write(table, row.id, row)
+    if (commit !== undefined) for (const listener of this.#listeners) listener(commit)
+    return commit
+  }
+
+  /** As {@link replaceAll} for a store that is being made: no commit, no log line, the other's revision. */
+  static from(other: Store): Store {
+    const store = new Store()
+    store.#adopt(other)
+    store.#revision = other.#revision
+    return store
+  }
+
+  #arrange(table: string, ids: readonly string[]): void {
+    const rows = this.rows(table)
+    this.load(
+      table,
+      ids.map((id) => rows.get(id)).filter((row) => row !== undefined),
+    )
+  }
+
+  #adopt(other: Store): void {
+    for (const table of this.#tables.keys()) this.#touch(table)
+    this.#tables.clear()
+    this.#free.forget()
+    this.#indexes.forget()
+    for (const [table, rows] of other.#tables) {
+      this.#tables.set(table, rows)
+      this.#shared.add(rows)
+      other.#shared.add(rows)
+      this.#touch(table)
+    }
+  }
+
+  get(table: string, id: string): Row | undefined {
+    return this.#tables.get(table)?.get(id)
+  }
+
+  // In any table: an id is that of one record.
+  readonly #has = (id: string): boolean => {
+    // Most tables of most sandboxes are empty, and this is asked for every record that is made.
+    for (const rows of this.#tables.values()) if (rows.size > 0 && rows.has(id)) return true
+    return false
+  }
+
+  /** The first number above `n` whose id no record has. */
+  nextFree(n: number, idOf: (n: number) => string): Free {
+    return this.#free.after(n, idOf, this.#has)
+  }
+
+  /** The table's records in the order in which they were first written. */
+  rows(table: string): ReadonlyMap<string, Row> {
+    return this.#tables.get(table) ?? EMPTY
+  }
+
+  /** Grows with each commit that touches the table, so that something derived from it knows when to be made anew. */
+  version(table: string): number {
+    return this.#versions.get(table) ?? 0
+  }
+
+  /** The records by the key of an index. */
+  indexed<T extends Row>(table: string, index: Index<T>): Groups<T> {
+    return this.#indexes.of(table, index, this.rows(table).values() as Iterable<T>)
+  }
+
+  #write(table: string, id: string, row: Row | undefined): void {
+    const rows = this.#writable(table)
+    this.#indexes.follow(table, rows.get(id), row)
+    if (row === undefined) {
+      rows.delete(id)
+      this.#free.forget()
+    } else rows.set(id, row)
+    this.#touch(table)
+  }
+
+  #writable(table: string): Rows {
+    const rows = this.#tables.get(table)
+    if (rows !== undefined && !this.#shared.has(rows)) return rows
+    const own: Rows = new Map(rows)
+    this.#tables.set(table, own)
+    return own
+  }
+
+  #touch(table: string): void {
+    this.#versions.set(table, this.version(table) + 1)
+  }
+}
+
+// A larger number would be refused when the document is read again.
+function refuseLastRevision(): never {
+  refuse('conflict', {
+    detail: `The revision of this sandbox is ${LAST_NUMBER}, the last one that there is.`,
+    mitigation: 'GET /__emulator/state exports it; start a sandbox anew and put the document there.',
+  })
+}
+
+const EMPTY: ReadonlyMap<string, Row> = new Map()

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { NOW, storeWith, things } from '../../../test/support/things.ts'
+
+test('a listener that has left hears of nothing more', () => {
+  const store = storeWith({ id: 'a', value: 1 })
+  const heard: number[] = []
+  const leave = store.onCommit(({ revision }) => heard.push(revision))
+  store.transaction(NOW, (tx) => tx.in(things).put({ id: 'a', value: 2 }))
+  leave()
+  store.transaction(NOW, (tx) => tx.in(things).put({ id: 'a', value: 3 }))
+  expect(heard).toEqual([1])
+})
+
+test('a record that was written and taken back in one transaction is no commit', () => {
+  const same = { id: 'a', value: 1 }
+  const store = storeWith(same)
+  const tx = store.begin()
+  tx.in(things).put({ id: 'a', value: 2 })
+  tx.in(things).put(same)
+  tx.in(things).put({ id: 'b', value: 2 })
+  tx.in(things).delete('b')
+  expect([tx.changes(), store.commit(tx, NOW)]).toEqual([[], undefined])
+})
+
+test('a transaction reads what it has written and what it has removed, and else the sandbox', () => {
+  const store = storeWith({ id: 'a', value: 1 }, { id: 'b', value: 2 })
+  const tx = store.begin()
+  const records = tx.in(things)
+  expect(records.put({ id: 'c', value: 3 })).toEqual({ id: 'c', value: 3 })
+  records.delete('b')
+  const numberOf = (id: string) => records.get(id)?.value
+  expect(['a', 'b', 'c', 'd'].map(numberOf)).toEqual([1, undefined, 3, undefined])
+  records.delete('c')
+  expect([...records].map(({ id }) => id)).toEqual(['a'])
+  expect(records.filter(({ value }) => value > 0)).toEqual([{ id: 'a', value: 1 }])
+  expect(records.filter(({ value }) => value > 1)).toEqual([])
+})
+
+test('find gives the first record that is meant, filter all of them, in the order of writing', () => {
+  const records = storeWith({ id: 'b', value: 1 }, { id: 'a', value: 2 }, { id: 'c', value: 2 })
+    .begin()
+    .in(things)
+  expect(records.find(({ value }) => value === 2)?.id).toBe('a')
+  expect(records.find(({ value }) => value === 3)).toBeUndefined()
+  expect(records.filter(({ value }) => value === 2).map(({ id }) => id)).toEqual(['a', 'c'])
+})

@@ -1,0 +1,230 @@
+import { refuse } from '../errors.ts'
+import type { Change, Row } from './commit.ts'
+import type { Free } from './indexes.ts'
+import { type Groups, groupedBy, type Index } from './indexes.ts'
+
+/** What a typed view of a table needs to know; a collection is one. */
+export interface TableOf<T extends Row> {
+  readonly name: string
+  /** The singular word for messages: "page", "batch prediction". */
+  readonly label: string
+  /** Never there; carries the record's type. */
+  readonly record?: T
+}
+
+/** What a transaction writes on top of: the tables of a store. */
+interface Tables {
+  get(table: string, id: string): Row | undefined
+  rows(table: string): ReadonlyMap<string, Row>
+  indexed<T extends Row>(table: string, index: Index<T>): Groups<T>
+  nextFree(n: number, idOf: (n: number) => string): Free
+}
+
+const NO_RECORDS: ReadonlyMap<string, never> = new Map<string, never>()
+
+/** Reads see the transaction's own writes on top of the store; other readers see them after the commit. */
+export class Transaction {
+  readonly #store: Tables
+  #written: Map<string, Map<string, Row | undefined>> | undefined
+
+  constructor(store: Tables) {
+    this.#store = store
+  }
+
+  /** The typed view of one collection. */
+  in<T extends Row>(collection: TableOf<T>): Records<T> {
+    return new Records(this, collection)
+  }
+
+  get(table: string, id: string): Row | undefined {
+    const own = this.#written?.get(table)
+    if (own?.has(id)) return own.get(id)
+    return this.#store.get(table, id)
+  }
+
+  /** Writes a record. It replaces one with the same id. */
+  put(table: string, row: Row): void {
+    this.#writes(table).set(row.id, row)
+  }
+
+  /** Writes a record that is new. Throws when its id is taken: the caller has to choose a free one. */
+  insert(table: string, row: Row): void {
+    if (this.get(table, row.id) !== undefined)
+      throw new Error(`${table} has a record with the id "${row.id}" already: an insert replaces nothing`)
+    this.put(table, row)
+  }
+
+  /** The first number above `n` whose id no record has, nor had before this transaction deleted it. */
+  nextFree(n: number, idOf: (n: number) => string): Free {
+    let free = this.#store.nextFree(n, idOf)
+    while (this.#hasWritten(free.id)) free = this.#store.nextFree(free.n, idOf)
+    return free
+  }
+
+  delete(table: string, id: string): void {
+    this.#writes(table).set(id, undefined)
+  }
+
+  /** The records with a key, in the order in which they were first written. */
+  where<T extends Row>(table: string, index: Index<T>, key: string): readonly T[] {
+    return [...this.having(table, index, key)]
+  }
+
+  /** The same, one after the other as they are asked for. */
+  *having<T extends Row>(table: string, index: Index<T>, key: string): Iterable<T> {
+    const group = this.#group(table, index, key)
+    const own = this.#written?.get(table) as Map<string, T | undefined> | undefined
+    for (const [id, row] of group) {
+      const current = own?.has(id) ? own.get(id) : row
+      if (current !== undefined) yield current
+    }
+    for (const [id, row] of own ?? [])
+      if (row !== undefined && !group.has(id) && index.keyOf(row) === key) yield row
+  }
+
+  /** How many records have a key. */
+  count<T extends Row>(table: string, index: Index<T>, key: string): number {
+    const group = this.#group(table, index, key)
+    let count = group.size
+    for (const [id, row] of this.#written?.get(table) ?? []) {
+      if (group.has(id)) count -= Number(row === undefined)
+      else count += Number(row !== undefined && index.keyOf(row as T) === key)
+    }
+    return count
+  }
+
+  // Where its own writes change keys, only a look at all records tells the order.
+  #group<T extends Row>(table: string, index: Index<T>, key: string): ReadonlyMap<string, T> {
+    for (const [id, row] of this.#written?.get(table) ?? []) {
+      const before = row && this.#store.get(table, id)
+      if (before === undefined || index.keyOf(before as T) === index.keyOf(row as T)) continue
+      return groupedBy(this.rows(table) as Iterable<T>, index).get(key) ?? NO_RECORDS
+    }
+    return this.#store.indexed(table, index).get(key) ?? NO_RECORDS
+  }
+
+  /** How many records a table has. */
+  size(table: string): number {
+    const rows = this.#store.rows(table)
+    let size = rows.size
+    for (const [id, row] of this.#written?.get(table) ?? [])
+      size += Number(row !== undefined) - Number(rows.has(id))
+    return size
+  }
+
+  *rows(table: string): Iterable<Row> {
+    const own = this.#written?.get(table)
+    const rows = this.#store.rows(table)
+    if (own === undefined) {
+      yield* rows.values()
+      return
+    }
+    for (const [id, row] of rows) {
+      const current = own.has(id) ? own.get(id) : row
+      if (current !== undefined) yield current
+    }
+    for (const [id, row] of own) if (row !== undefined && !rows.has(id)) yield row
+  }
+
+  /** What has been written so far, in the order of the first write to each record. */
+  changes(): Change[] {
+    const changes: Change[] = []
+    for (const [table, rows] of this.#written ?? []) {
+      for (const [id, after] of rows) {
+        const before = this.#store.get(table, id)
+        if (before !== after) changes.push({ table, id, before, after })
+      }
+    }
+    return changes
+  }
+
+  #hasWritten(id: string): boolean {
+    if (this.#written === undefined) return false
+    for (const rows of this.#written.values()) if (rows.has(id)) return true
+    return false
+  }
+
+  #writes(table: string): Map<string, Row | undefined> {
+    this.#written ??= new Map()
+    let rows = this.#written.get(table)
+    if (rows === undefined) {
+      rows = new Map()
+      this.#written.set(table, rows)
+    }
+    return rows
+  }
+}
+
+/** One collection as seen by one transaction. */
+export class Records<T extends Row> implements Iterable<T> {
+  readonly #tx: Transaction
+  readonly #collection: TableOf<T>
+
+  constructor(tx: Transaction, collection: TableOf<T>) {
+    this.#tx = tx
+    this.#collection = collection
+  }
+
+  get(id: string): T | undefined {
+    return this.#tx.get(this.#collection.name, id) as T | undefined
+  }
+
+  /** The record, or the catalog's `not_found` naming what was looked for. */
+  require(id: string): T {
+    return (
+      this.get(id) ??
+      refuse('not_found', { detail: `There is no ${this.#collection.label} with the id "${id}".` })
+    )
+  }
+
+  /** Writes a record and returns it. The record replaces one with the same id. */
+  put(record: T): T {
+    this.#tx.put(this.#collection.name, record)
+    return record
+  }
+
+  /** Writes a record that is new, and returns it. Throws when its id is taken. */
+  insert(record: T): T {
+    this.#tx.insert(this.#collection.name, record)
+    return record
+  }
+
+  delete(id: string): void {
+    this.#tx.delete(this.#collection.name, id)
+  }
+
+  *[Symbol.iterator](): Iterator<T> {
+    yield* this.#tx.rows(this.#collection.name) as Iterable<T>
+  }
+
+  /** The records with a key of an index: what `filter` would find, without looking at the others. */
+  where(index: Index<T>, key: string): readonly T[] {
+    return this.#tx.where(this.#collection.name, index, key)
+  }
+
+  /** As {@link where}, one after the other as they are asked for. */
+  having(index: Index<T>, key: string): Iterable<T> {
+    return this.#tx.having(this.#collection.name, index, key)
+  }
+
+  /** How many records have a key of an index. */
+  count(index: Index<T>, key: string): number {
+    return this.#tx.count(this.#collection.name, index, key)
+  }
+
+  /** How many records there are. */
+  get size(): number {
+    return this.#tx.size(this.#collection.name)
+  }
+
+  filter(keep: (record: T) => boolean): T[] {
+    const kept: T[] = []
+    for (const record of this) if (keep(record)) kept.push(record)
+    return kept
+  }
+
+  find(keep: (record: T) => boolean): T | undefined {
+    for (const record of this) if (keep(record)) return record
+    return undefined
+  }
+}

@@ -1,0 +1,130 @@
+import { didYouMean } from '../assumptions.ts'
+import { refuse, refuseInvalid } from '../errors.ts'
+import { type Issue, isObject } from '../json.ts'
+import { armRecord, type Scope, type Service } from '../operation.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { SCHEDULE, type ScheduledEvent } from '../time/scheduler.ts'
+import type { AnyCollection } from './collection.ts'
+import type { Row } from './commit.ts'
+import { acceptRecord } from './intake.ts'
+import { unmaskedRows } from './masked.ts'
+import type { Transaction } from './transaction.ts'
+
+/** The collection of a name, or a refusal with the nearest name. */
+export function collectionOf(
+  { service: { collections } }: Pick<Sandbox, 'service'>,
+  name: string,
+): AnyCollection {
+  return (
+    collections.get(name) ??
+    refuse('not_found', {
+      detail: `There is no collection "${name}".${didYouMean(name, [...collections.keys()])}`,
+      mitigation: 'GET /__emulator/state shows every collection.',
+    })
+  )
+}
+
+/**
+ * Writes a record from outside the API and schedules its events. Refuses one that breaks
+ * a rule of its collection or leaves a reference that leads nowhere.
+ * @param explain what to say of an issue instead
+ */
+export function writeRecord(
+  sandbox: Sandbox,
+  scope: Scope,
+  {
+    collection,
+    id,
+    record,
+  }: { readonly collection: AnyCollection; readonly id: string; readonly record: unknown },
+  explain: (issue: Issue) => Issue = (issue) => issue,
+): Row {
+  const issues: Issue[] = []
+  const [whole] = unmaskedRows(collection.name, [record], (known) => scope.tx.get(collection.name, known))
+  const row = acceptRecord(collection, whole, scope.settings, '', issues)
+  if (isObject(record) && record.id !== id) {
+    issues.push({ pointer: '/id', detail: `must equal the id in the path, "${id}"` })
+  }
+  refuseInvalid(issues.map(explain))
+  const accepted = row as Row // without a row there was an issue
+  scope.tx.put(collection.name, accepted)
+  armRecord(sandbox.service, scope, collection.name, accepted)
+  refuseBrokenWrite(sandbox, scope.tx, `${collection.name}/${id}`)
+  return accepted
+}
+
+/** Takes a record out of the sandbox, and the future events about it. Refuses where there is none, or another needs it. */
+export function deleteRecord(
+  sandbox: Sandbox,
+  { tx }: Scope,
+  { name, label }: AnyCollection,
+  id: string,
+): void {
+  tx.in({ name, label }).require(id)
+  tx.delete(name, id)
+  forgetEvents(tx, `${name}/${id}`)
+  refuseBrokenDelete(sandbox, tx, `${name}/${id}`)
+}
+
+function forgetEvents(tx: Transaction, ref: string): void {
+  for (const event of tx.rows(SCHEDULE)) {
+    if ((event as ScheduledEvent).ref === ref) tx.delete(SCHEDULE, event.id)
+  }
+}
+
+/** Something that does not hold between a record and the others. */
+export interface BrokenRecord extends Issue {
+  /** `collection/id` of the record; the pointer leads into it. */
+  readonly ref: string
+}
+
+/** At most this many records are named in a refusal. */
+const MAX_NAMED = 10
+
+/** What would no longer hold if a transaction were committed, and holds now. */
+export function brokenBy(sandbox: Pick<Sandbox, 'service' | 'store'>, tx: Transaction): BrokenRecord[] {
+  const after = broken(sandbox.service, tx)
+  if (after.length === 0) return after
+  const before = new Set(broken(sandbox.service, sandbox.store.begin()).map(fingerprint))
+  return after.filter((each) => !before.has(fingerprint(each)))
+}
+
+/** Refuses a transaction that writes one record and leaves that one or another without what it refers to. */
+export function refuseBrokenWrite(sandbox: Sandbox, tx: Transaction, written: string): void {
+  refuseInvalid(
+    brokenBy(sandbox, tx).map(({ ref, ...issue }) =>
+      ref === written
+        ? issue
+        : { pointer: '', detail: `would break ${ref} (${issue.pointer}: ${issue.detail})` },
+    ),
+  )
+}
+
+/** Refuses a transaction that deletes one record which others need. */
+export function refuseBrokenDelete(sandbox: Sandbox, tx: Transaction, deleted: string): void {
+  const left = brokenBy(sandbox, tx)
+  if (left.length === 0) return
+  const refs = [...new Set(left.map(({ ref }) => ref))]
+  const named = refs.slice(0, MAX_NAMED)
+  const more = refs.length > named.length ? ` and ${refs.length - named.length} more` : ''
+  refuse('conflict', {
+    detail: `${deleted} is needed by ${named.join(', ')}${more}.`,
+    mitigation: 'Delete those records first, or let them refer to another.',
+    details: { needed_by: named },
+  })
+}
+
+function broken(service: Service, tx: Transaction): BrokenRecord[] {
+  const found: BrokenRecord[] = []
+  for (const { name, check } of service.collections.values()) {
+    if (check === undefined) continue
+    for (const row of tx.rows(name)) {
+      for (const issue of check(row, tx)) found.push({ ...issue, ref: `${name}/${row.id}` })
+    }
+  }
+  return found
+}
+
+function fingerprint({ ref, pointer, detail }: BrokenRecord): string {
+  return JSON.stringify([ref, pointer, detail])
+}

@@ -1,0 +1,232 @@
+import { expect, test } from 'vitest'
+import { clockwork, event, START, ticked } from '../../../test/support/clockwork.ts'
+import { change } from '../sandboxes/change.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import type { AdvanceTarget } from './advance.ts'
+import { advance } from './advance.ts'
+import { END_OF_TIME } from './clock.ts'
+import { runDueEvents } from './run-events.ts'
+import type { PendingWork } from './turn.ts'
+
+const SECOND = 1_000
+
+function plan(
+  sandbox: Sandbox,
+  ...events: readonly (readonly [kind: string, ref: string, after: number])[]
+): void {
+  change(sandbox, ({ schedule }) => {
+    for (const [kind, ref, after] of events) schedule(event(kind, ref, START + after))
+  })
+}
+
+/** Something to wait for after each event, and no time in which it is waited for. */
+function busyAfterEach(sandbox: Sandbox): PendingWork {
+  const work = {
+    isIdle: true,
+    isRequesting: false,
+    whenIdle: async () => {
+      work.isIdle = true
+    },
+  }
+  sandbox.onEvent(() => {
+    work.isIdle = false
+  })
+  return work
+}
+
+test('what a running clock has left undone happens first, and is not part of the passage', async () => {
+  let host = START
+  const sandbox = await clockwork({ rate: 1, host: () => host })
+  plan(sandbox, ['tick', 'r/before', 1 * SECOND], ['tick', 'r/after', 9 * SECOND])
+  host += 5 * SECOND
+  const result = await advance(sandbox, { to: (now) => now + 10 * SECOND })
+  expect(result.events.map(({ ref }) => ref)).toEqual(['r/after'])
+  expect([result.from, result.to]).toEqual(['2026-03-01T12:00:05.000Z', '2026-03-01T12:00:15.000Z'])
+})
+
+test('what a clock that stands still has left due is part of the passage', async () => {
+  const sandbox = await clockwork()
+  plan(sandbox, ['tick', 'r/due', 0])
+  const result = await advance(sandbox, { to: (now) => now + 1 * SECOND })
+  expect(result.events.map(({ ref }) => ref)).toEqual(['r/due'])
+})
+
+test('a result keeps apart what happened and what failed', async () => {
+  const sandbox = await clockwork()
+  plan(sandbox, ['broken', 'r/1', 1 * SECOND], ['tick', 'r/2', 2 * SECOND])
+  const { events, failed } = await advance(sandbox, { to: (now) => now + 5 * SECOND })
+  expect(events.map(({ ref }) => ref)).toEqual(['r/2'])
+  expect(failed.map(({ ref }) => ref)).toEqual(['r/1'])
+})
+
+test('of two events at one instant a step runs one', async () => {
+  const sandbox = await clockwork()
+  plan(sandbox, ['tick', 'r/1', 1 * SECOND], ['tick', 'r/2', 1 * SECOND])
+  expect((await advance(sandbox, { steps: 1 })).events.map(({ ref }) => ref)).toEqual(['r/1'])
+  expect((await advance(sandbox, { steps: 1 })).events.map(({ ref }) => ref)).toEqual(['r/2'])
+})
+
+test.for([0, 1] as const)(
+  'an advance stops after as many events as it may run, %d failed ones included, however often it has waited',
+  async (failed) => {
+    const kinds = failed === 0 ? ['tick', 'tick', 'tick', 'tick'] : ['broken', 'tick', 'tick', 'tick']
+    const sandbox = await clockwork()
+    plan(sandbox, ...kinds.map((kind, n) => [kind, `r/${n}`, (n + 1) * SECOND] as const))
+    sandbox.pendingWork = busyAfterEach(sandbox)
+    const minute = { to: (now: number) => now + 60 * SECOND }
+    const first = await advance(sandbox, minute, { maxEvents: 3 })
+    expect(first).toMatchObject({ stopped: 'limit', to: '2026-03-01T12:00:03.000Z' })
+    expect([first.events.length, first.failed.length]).toEqual([3 - failed, failed])
+    expect(sandbox.clock.now).toBe(START + 3 * SECOND)
+    // The last event that may run is the last that is due: the target is reached.
+    const second = await advance(sandbox, minute, { maxEvents: 1 })
+    expect(second).toMatchObject({ to: '2026-03-01T12:01:03.000Z', events: [{ ref: 'r/3' }] })
+    expect(second).not.toHaveProperty('stopped')
+  },
+)
+
+test.for<[string, AdvanceTarget, string]>([
+  ['steps', { steps: 9 }, '2026-03-01T12:00:02.000Z'],
+  ['a goal', { until: { milestone: ticked, goal: { tick: 'r/8' } } }, '2026-03-01T12:00:02.000Z'],
+])('an advance over %s stops at the limit, too', async ([, target, to]) => {
+  const sandbox = await clockwork()
+  plan(sandbox, ...[1, 2, 3, 4, 5, 6, 7, 8].map((n) => ['tick', `r/${n}`, n * SECOND] as const))
+  expect(await advance(sandbox, target, { maxEvents: 2 })).toMatchObject({ stopped: 'limit', to })
+})
+
+test('a result lists the first thousand of each list, and counts the others by kind', async () => {
+  const sandbox = await clockwork({ defects: [] })
+  const planned = Array.from({ length: 1_300 }, (_, n) => ['tick', `r/${n}`, n] as const)
+  const broken = Array.from({ length: 1_001 }, (_, n) => ['broken', `b/${n}`, n] as const)
+  plan(sandbox, ...planned, ...broken)
+  const result = await advance(sandbox, { to: (now) => now + 60 * SECOND })
+  expect(result.events.map(({ ref }) => ref)).toEqual(planned.slice(0, 1_000).map(([, ref]) => ref))
+  expect(result.failed).toHaveLength(1_000)
+  expect(result.omitted).toEqual({ tick: 300, broken: 1 })
+})
+
+test('an advance gives the thread back after each turn, and never runs more events in one', async () => {
+  const turns: number[] = []
+  let ran = 0
+  const next = async () => {
+    turns.push(ran)
+    ran = 0
+  }
+  const sandbox = await clockwork({ turn: { events: 7, ms: Number.POSITIVE_INFINITY, next } })
+  plan(sandbox, ...Array.from({ length: 30 }, (_, n) => ['tick', `r/${n}`, n] as const))
+  sandbox.onEvent(() => {
+    ran += 1
+  })
+  await advance(sandbox, { to: (now) => now + 60 * SECOND })
+  expect([...turns, ran]).toEqual([7, 7, 7, 7, 2])
+})
+
+test('a turn ends by time, too, and waiting for a webhook begins none', async () => {
+  let elapsed = 0
+  const host = Object.assign(() => START, { elapsed: () => elapsed })
+  const turns: number[] = []
+  const next = async () => void turns.push(elapsed)
+  const sandbox = await clockwork({ host, turn: { events: 100, ms: 5, next } })
+  plan(sandbox, ...Array.from({ length: 10 }, (_, n) => ['tick', `r/${n}`, n] as const))
+  sandbox.pendingWork = busyAfterEach(sandbox)
+  sandbox.onEvent(() => {
+    elapsed += 2
+  })
+  await advance(sandbox, { to: (now) => now + 60 * SECOND })
+  expect(turns).toEqual([6, 12, 18])
+})
+
+test('an advance ends when nobody waits for it, between two turns or during a webhook, and the clock runs on from there', async () => {
+  const gone = new AbortController()
+  const next = async () => gone.abort()
+  const sandbox = await clockwork({ rate: 1, turn: { events: 2, ms: Number.POSITIVE_INFINITY, next } })
+  plan(sandbox, ...[1, 2, 3, 4].map((n) => ['tick', `r/${n}`, n * SECOND] as const))
+  const limits = { signal: gone.signal }
+  await expect(advance(sandbox, { to: (now) => now + 60 * SECOND }, limits)).rejects.toThrow(
+    'The advance was ended before it came to its target. The clock is at 2026-03-01T12:00:02.000Z.',
+  )
+  expect([sandbox.clock.due(), sandbox.running]).toEqual([START + 2 * SECOND, undefined])
+  const waiting = new AbortController()
+  sandbox.pendingWork = { isIdle: false, isRequesting: false, whenIdle: () => new Promise(() => {}) }
+  const stuck = advance(sandbox, { steps: 1 }, { signal: waiting.signal })
+  waiting.abort()
+  await expect(stuck).rejects.toThrow('The advance was ended')
+})
+
+test('a request during an advance runs what is due at the instant reached, and nothing of what is to come', async () => {
+  let host = START
+  const seen: unknown[] = []
+  const sandbox = await clockwork({
+    rate: 100,
+    host: () => host,
+    turn: {
+      events: 1,
+      ms: Number.POSITIVE_INFINITY,
+      next: async () => {
+        change(sandbox, ({ schedule, now }) => schedule(event('tick', 'r/now', now)))
+        seen.push([sandbox.clock.now - START, runDueEvents(sandbox).events.map(({ ref }) => ref)])
+      },
+    },
+  })
+  plan(sandbox, ['tick', 'r/1', 1 * SECOND], ['tick', 'r/2', 2 * SECOND])
+  const passage = advance(sandbox, { to: (now) => now + 60 * SECOND })
+  // By the host's clock, everything would be due.
+  host += 60 * SECOND
+  await passage
+  expect(seen.slice(0, 2)).toEqual([
+    [1 * SECOND, ['r/now']],
+    [2 * SECOND, ['r/now']],
+  ])
+})
+
+test('a running clock that cannot keep up is not caught up with for ever: an advance is refused, with the ways out', async () => {
+  let host = START
+  const sandbox = await clockwork({ rate: 1, host: () => host })
+  plan(sandbox, ['chain', 'r/1', 1 * SECOND])
+  host += 200_000 * SECOND
+  await expect(advance(sandbox, { to: (now) => now + 60 * SECOND })).rejects.toMatchObject({
+    code: 'conflict',
+    options: { mitigation: expect.stringContaining('{"rate": 0} stops it where it is') },
+  })
+  // It is still behind: nothing that is due has been forgotten.
+  expect(sandbox.lag).toBe(START + 200_000 * SECOND - sandbox.clock.now)
+})
+
+test('one advance has the same result as many small ones', async () => {
+  const [whole, pieces] = [await clockwork(), await clockwork()]
+  for (const sandbox of [whole, pieces])
+    plan(sandbox, ['tick', 'r/last', 99 * SECOND], ['chain', 'r/1', 1 * SECOND])
+  await advance(whole, { to: (now) => now + 300 * SECOND })
+  for (let n = 0; n < 100; n++) await advance(pieces, { to: (now) => now + 3 * SECOND })
+  expect({ ...pieces.document(), revision: 0 }).toEqual({ ...whole.document(), revision: 0 })
+})
+
+function goalAt(instant: number | undefined) {
+  return { milestone: { ...ticked, reachedAt: () => instant }, goal: { tick: 'r/1' } }
+}
+
+test('a goal that is known to be reached at an instant is waited for, with or without an event there', async () => {
+  const sandbox = await clockwork()
+  plan(sandbox, ['tick', 'r/2', 1 * SECOND], ['tick', 'r/1', 9 * SECOND])
+  const result = await advance(sandbox, { until: goalAt(START + 5 * SECOND) })
+  expect(result.events.map(({ ref }) => ref)).toEqual(['r/2'])
+  expect(sandbox.clock.now).toBe(START + 5 * SECOND)
+  await advance(sandbox, { until: goalAt(START + 5 * SECOND) })
+  await advance(sandbox, { until: goalAt(START + 1 * SECOND) })
+  expect(sandbox.clock.now).toBe(START + 5 * SECOND)
+})
+
+test('a goal at the last instant is reached, one behind it never', async () => {
+  const sandbox = await clockwork()
+  const refused = await advance(sandbox, { until: goalAt(END_OF_TIME + 1) }).catch((error: unknown) => error)
+  expect(refused).toMatchObject({
+    code: 'conflict',
+    message:
+      'Time alone does not bring that about: nothing is scheduled for r/1. The clock is at 2026-03-01T12:00:00.000Z.',
+    options: {
+      mitigation: 'Look at what holds it: GET /__emulator/state/r/1 and GET /__emulator/clock/horizon.',
+    },
+  })
+  await advance(sandbox, { until: goalAt(END_OF_TIME) })
+  expect(sandbox.clock.now).toBe(END_OF_TIME)
+})

@@ -1,0 +1,228 @@
+import { expect, test } from 'vitest'
+import { clockwork, event, ran, START, ticked } from '../../../test/support/clockwork.ts'
+import { Refusal } from '../errors.ts'
+import { change } from '../sandboxes/change.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import type { AdvanceTarget } from './advance.ts'
+import { advance } from './advance.ts'
+import { END_OF_TIME } from './clock.ts'
+import { runDueEvents } from './run-events.ts'
+import type { PendingWork } from './turn.ts'
+
+const SECOND = 1_000
+
+/** Work that is busy after each tick until it is told to be done. */
+class SlowWork implements PendingWork {
+  /** The virtual instants at which something was waited for. */
+  readonly waits: number[] = []
+  #waiting: (() => void) | undefined
+  isIdle = true
+  isRequesting = false
+
+  constructor(sandbox: Sandbox) {
+    sandbox.onEvent(() => {
+      this.isIdle = false
+    })
+    this.whenIdle = () =>
+      new Promise((resolve) => {
+        this.waits.push(sandbox.clock.now - START)
+        this.isRequesting = true
+        this.#waiting = () => {
+          this.isIdle = true
+          this.isRequesting = false
+          resolve()
+        }
+      })
+  }
+
+  whenIdle: () => Promise<void>
+
+  async finish(): Promise<void> {
+    while (this.#waiting === undefined) await new Promise(setImmediate)
+    const done = this.#waiting
+    this.#waiting = undefined
+    done()
+  }
+}
+
+const by = (ms: number): AdvanceTarget => ({ to: (now) => now + ms })
+
+async function emulatorWithTicks(...seconds: number[]): Promise<Sandbox> {
+  const sandbox = await clockwork()
+  change(sandbox, ({ schedule }) => {
+    for (const second of seconds) schedule(event('tick', `r/${second}`, START + second * SECOND))
+  })
+  return sandbox
+}
+
+test('time waits at each instant until what it gave rise to is delivered', async () => {
+  const sandbox = await emulatorWithTicks(1, 2)
+  const work = new SlowWork(sandbox)
+  sandbox.pendingWork = work
+  const passage = advance(sandbox, by(10 * SECOND))
+  await work.finish()
+  await work.finish()
+  const result = await passage
+  expect(work.waits).toEqual([1 * SECOND, 2 * SECOND])
+  expect(result.events.map(({ ref }) => ref)).toEqual(['r/1', 'r/2'])
+  expect(sandbox.clock.now).toBe(START + 10 * SECOND)
+})
+
+test('a goal that is reached already is answered when what is under way has been delivered', async () => {
+  const sandbox = await emulatorWithTicks(1)
+  await advance(sandbox, by(1 * SECOND))
+  const work = new SlowWork(sandbox)
+  work.isIdle = false
+  sandbox.pendingWork = work
+  const passage = advance(sandbox, { until: { milestone: ticked, goal: { tick: 'r/1' } } })
+  await work.finish()
+  expect((await passage).events).toEqual([])
+  expect(work.waits).toEqual([1 * SECOND])
+})
+
+test('an advance that begins during another waits for its end', async () => {
+  const sandbox = await emulatorWithTicks(1, 2, 3)
+  const both = await Promise.all([advance(sandbox, by(2 * SECOND)), advance(sandbox, by(1 * SECOND))])
+  expect(both.map(({ events }) => events.map(({ ref }) => ref))).toEqual([['r/1', 'r/2'], ['r/3']])
+  expect(sandbox.clock.now).toBe(START + 3 * SECOND)
+})
+
+test('an advance waits while functions of scenarios are called for another', async () => {
+  const sandbox = await emulatorWithTicks(1, 2)
+  const work = new SlowWork(sandbox)
+  sandbox.pendingWork = work
+  const first = advance(sandbox, by(1 * SECOND))
+  while (work.waits.length === 0) await Promise.resolve()
+  work.isRequesting = false
+  const second = advance(sandbox, by(1 * SECOND))
+  await new Promise(setImmediate)
+  await work.finish()
+  expect((await first).events.map(({ ref }) => ref)).toEqual(['r/1'])
+  await work.finish()
+  expect((await second).events.map(({ ref }) => ref)).toEqual(['r/2'])
+})
+
+test('an advance that waits for another ends with its sandbox, and when its client leaves', async () => {
+  const sandbox = await emulatorWithTicks(1)
+  const work = new SlowWork(sandbox)
+  sandbox.pendingWork = work
+  const first = advance(sandbox, by(1 * SECOND))
+  while (work.waits.length === 0) await Promise.resolve()
+  work.isRequesting = false
+  const client = new AbortController()
+  const left = advance(sandbox, by(1 * SECOND), { signal: client.signal })
+  const waiting = advance(sandbox, by(1 * SECOND))
+  client.abort()
+  await expect(left).rejects.toThrow('The advance was ended before it came to its target')
+  sandbox.close(new Refusal('not_found', { detail: 'The sandbox is gone.' }), true)
+  await work.finish()
+  await expect(first).rejects.toThrow('The sandbox is gone.')
+  await expect(waiting).rejects.toThrow('The sandbox is gone.')
+})
+
+test('an advance is refused while another waits for a webhook, and nothing of it happens', async () => {
+  const sandbox = await emulatorWithTicks(1, 2, 3)
+  const work = new SlowWork(sandbox)
+  sandbox.pendingWork = work
+  const first = advance(sandbox, by(2 * SECOND))
+  while (work.waits.length === 0) await Promise.resolve()
+  await expect(advance(sandbox, by(2 * SECOND))).rejects.toMatchObject({
+    code: 'conflict',
+    message: 'The clock of the sandbox "default" is being advanced on behalf of another request.',
+  })
+  for (let n = 0; n < 2; n++) await work.finish()
+  expect((await first).events.map(({ ref }) => ref)).toEqual(['r/1', 'r/2'])
+  sandbox.pendingWork = undefined
+  expect((await advance(sandbox, by(2 * SECOND))).events.map(({ ref }) => ref)).toEqual(['r/3'])
+})
+
+test('a passage that is refused does not hold up the next one', async () => {
+  const sandbox = await emulatorWithTicks(1)
+  const refused = advance(sandbox, { until: { milestone: ticked, goal: { tick: 'r/never' } } })
+  await expect(refused).rejects.toThrow('nothing is scheduled for r/never')
+  expect((await advance(sandbox, by(2 * SECOND))).events).toHaveLength(1)
+})
+
+test('what happens meanwhile for other requests is in the result too', async () => {
+  const sandbox = await emulatorWithTicks(1)
+  const work = new SlowWork(sandbox)
+  sandbox.pendingWork = work
+  const passage = advance(sandbox, by(5 * SECOND))
+  while (work.waits.length === 0) await Promise.resolve()
+  change(sandbox, ({ schedule, now }) => schedule(event('tick', 'r/meanwhile', now)))
+  runDueEvents(sandbox)
+  await work.finish()
+  const result = await passage
+  expect(result.events.map(({ ref }) => ref)).toEqual(['r/1', 'r/meanwhile'])
+})
+
+test('a sandbox that is replaced ends the passage of time through the old one', async () => {
+  const sandbox = await emulatorWithTicks(1)
+  const start = sandbox.capture()
+  const work = new SlowWork(sandbox)
+  sandbox.pendingWork = work
+  const passage = advance(sandbox, by(5 * SECOND))
+  while (work.waits.length === 0) await Promise.resolve()
+  sandbox.replaceWith(start)
+  await work.finish()
+  await expect(passage).rejects.toThrow('reset, restored or replaced')
+  expect(sandbox.clock.now).toBe(START)
+  expect(ran(sandbox)).toEqual([])
+})
+
+test('until runs exactly as far as the goal needs', async () => {
+  const sandbox = await emulatorWithTicks(1, 2, 3)
+  const result = await advance(sandbox, { until: { milestone: ticked, goal: { tick: 'r/2' } } })
+  expect(result.events.map(({ ref }) => ref)).toEqual(['r/1', 'r/2'])
+  expect(sandbox.clock.now).toBe(START + 2 * SECOND)
+  expect((await advance(sandbox, { until: { milestone: ticked, goal: { tick: 'r/2' } } })).events).toEqual([])
+})
+
+test('steps stop where nothing more is to come', async () => {
+  const sandbox = await emulatorWithTicks(1, 2)
+  expect((await advance(sandbox, { steps: 5 })).events).toHaveLength(2)
+  expect(sandbox.clock.now).toBe(START + 2 * SECOND)
+})
+
+test('an endless loop at one instant ends at a bound that names the suspects, and the clock stays there', async () => {
+  const sandbox = await clockwork({ mostEvents: 10_000 })
+  change(sandbox, ({ schedule }) => {
+    schedule(event('tick', 'r/1', START + 2 * SECOND))
+    schedule(event('stuck', 'r/2', START + 2 * SECOND))
+    schedule(event('tick', 'r/3', START + 3 * SECOND))
+  })
+  const error = await advance(sandbox, by(5 * SECOND)).catch((each: unknown) => each)
+  expect(error).toBeInstanceOf(Refusal)
+  const { message, code, options } = error as Refusal
+  expect(code).toBe('conflict')
+  expect(message).toBe(
+    'Time did not pass after 10000 events at 2026-03-01T12:00:02.000Z, where the clock stopped. Most frequent of the last 1000: stuck r/2 (1000 times).',
+  )
+  expect(options.details).toEqual({ suspects: [{ name: 'stuck r/2', times: 1000 }] })
+  // Neither a request nor another advance begins to count anew.
+  runDueEvents(sandbox)
+  await expect(advance(sandbox, by(5 * SECOND))).rejects.toThrow('after 10000 events')
+  expect(ran(sandbox).map(({ ref }) => ref)).toEqual(['r/1'])
+  // Once somebody has taken the event away, time goes on.
+  change(sandbox, ({ unschedule }) => unschedule('r/2', ['stuck']))
+  await advance(sandbox, by(5 * SECOND))
+  expect(ran(sandbox).map(({ ref }) => ref)).toEqual(['r/1', 'r/3'])
+})
+
+test('every event says what it was caused by: a change from outside, or the event before', async () => {
+  const sandbox = await clockwork()
+  change(sandbox, ({ schedule }) => schedule(event('chain', 'r/1', START + 1 * SECOND)))
+  const { events } = await advance(sandbox, { steps: 2 })
+  expect(events.map(({ caused_by }) => caused_by)).toEqual(['control', 'chain:r/1'])
+})
+
+test('steps end at the last instant there is: what is due behind it never happens', async () => {
+  const sandbox = await clockwork()
+  change(sandbox, ({ schedule }) => {
+    schedule(event('tick', 'r/1', END_OF_TIME))
+    schedule(event('tick', 'r/2', END_OF_TIME + 1))
+  })
+  const { events } = await advance(sandbox, { steps: 5 })
+  expect(events.map(({ ref }) => ref)).toEqual(['r/1'])
+  expect(sandbox.clock.now).toBe(END_OF_TIME)
+})

@@ -1,0 +1,166 @@
+import * as z from 'zod'
+import { timestamp } from '../fields.ts'
+import { formatInstant } from './instant.ts'
+
+/** The host's time in milliseconds since the Unix epoch. */
+export interface HostTime {
+  (): number
+  /** Real milliseconds since any beginning, which setting the host's clock does not change. Absent: that clock is never set. */
+  readonly elapsed?: () => number
+}
+
+/**
+ * Real milliseconds since the process began; only the difference of two of them means anything. Taken when this is loaded:
+ * the emulator can run in a test that replaces timers by fake ones later.
+ */
+export const elapsedTime: () => number = performance.now.bind(performance)
+
+/** The only reader of the host's clock. Everything else gets the time as an argument. */
+export const hostTime: HostTime = Object.assign(() => Date.now(), { elapsed: elapsedTime })
+
+/** The last instant of a clock: what is scheduled from there on still has a timestamp of the usual form. */
+export const END_OF_TIME = Date.UTC(9998, 11, 31, 23, 59, 59, 999)
+
+/** The fastest rate. More than a virtual day in a real second has no use, and would soon lead to the end of time. */
+export const FASTEST = 100_000
+
+/** Milliseconds that the host's clock may be ahead of the time that has passed. More: the machine slept, or its clock was set. */
+const MAX_AHEAD = 10_000
+
+/** Milliseconds that it may be behind. More: it was set back. */
+const MAX_BEHIND = 1_000
+
+/** The clock of a state document: at the host instant `wall` the virtual instant was `now`. */
+export const clockFields = z.strictObject({
+  // After END_OF_TIME the clock could not go on, and what it schedules would have no timestamp.
+  now: timestamp().refine((value) => Date.parse(value) <= END_OF_TIME, {
+    error: `must be at most ${formatInstant(END_OF_TIME)}, the last instant there is`,
+  }),
+  /** Virtual seconds per real second; 0 stands still. */
+  rate: z.number().min(0).max(FASTEST),
+  /** A poll of something unfinished first advances to its next work event. */
+  skip_on_poll: z.boolean(),
+  /** Null while the clock stands still: then no host instant means anything. */
+  wall: timestamp().nullable(),
+})
+
+export type ClockRow = { readonly id: 'clock' } & Readonly<z.output<typeof clockFields>>
+
+/** At a real instant the virtual one was this. `elapsed` counts while the process runs, `wall` for the next process. */
+interface Anchor {
+  readonly virtual: number
+  readonly rate: number
+  readonly elapsed: number
+  readonly wall: number
+}
+
+/**
+ * The virtual clock of one sandbox. `now` is fixed while a request or an event is handled; it moves only with
+ * {@link Clock.moveTo}, and never backwards.
+ */
+export class Clock {
+  readonly host: HostTime
+  #anchor: Anchor
+  #now: number
+
+  constructor(host: HostTime, row: ClockRow, floor = 0) {
+    this.host = host
+    this.#now = Math.max(Date.parse(row.now), floor)
+    const anchor = this.#anchorOf(row)
+    // Where the host's clock has been set back since, the record alone would leave the clock standing until the floor.
+    this.#anchor = { ...anchor, virtual: Math.max(anchor.virtual, floor) }
+  }
+
+  /** Virtual milliseconds since the Unix epoch. */
+  get now(): number {
+    return this.#now
+  }
+
+  get rate(): number {
+    return this.#anchor.rate
+  }
+
+  /** Real milliseconds of a clock that cannot be set. */
+  get elapsed(): number {
+    const { host } = this
+    return host.elapsed?.() ?? host()
+  }
+
+  /** The virtual instant by the real time that has passed. */
+  due(): number {
+    const { virtual, rate, elapsed } = this.#anchor
+    if (rate === 0) return this.#now
+    return Math.max(this.#now, Math.min(END_OF_TIME, Math.floor(virtual + (this.elapsed - elapsed) * rate)))
+  }
+
+  /** Moves forward; an instant in the past leaves the clock where it is. */
+  moveTo(instant: number): void {
+    if (instant > this.#now) this.#now = instant
+  }
+
+  /** Follows a changed clock record from now on. */
+  follow(row: ClockRow): void {
+    this.#anchor = this.#anchorOf(row)
+    this.moveTo(Date.parse(row.now))
+  }
+
+  /** Goes to the record's instant even when that is in the past. Only a sandbox that starts anew or is restored may do that. */
+  restart(row: ClockRow): void {
+    this.#anchor = this.#anchorOf(row)
+    this.#now = Date.parse(row.now)
+  }
+
+  /** Real milliseconds until a virtual instant; undefined while the clock stands still. */
+  realUntil(instant: number): number | undefined {
+    if (this.rate === 0) return undefined
+    return Math.max(0, (instant - this.due()) / this.rate)
+  }
+
+  /**
+   * Compares the host's clock with the time that has really passed. One that was set back changes nothing here. One that is
+   * far ahead is followed: a machine that slept has no other way to say so.
+   * @returns real milliseconds that it was set forward, or back when negative; undefined when it was not
+   */
+  compareWithHost(): number | undefined {
+    const anchor = this.#anchor
+    const jump = this.host() - anchor.wall - (this.elapsed - anchor.elapsed)
+    if (anchor.rate === 0 || (jump >= -MAX_BEHIND && jump <= MAX_AHEAD)) return undefined
+    const slept = Math.max(0, jump)
+    this.#anchor = { ...anchor, virtual: anchor.virtual + slept * anchor.rate, wall: anchor.wall + jump }
+    return jump
+  }
+
+  /** The clock as a record that the next process can go on from: `wall` is when it ought to have stood at `now`. */
+  toRow(skip_on_poll: boolean): ClockRow {
+    const { virtual, rate, wall } = this.#anchor
+    if (rate === 0) return clockRow({ now: this.#now, rate, skip_on_poll }, this.host)
+    const instant = Math.min(this.host(), wall + (this.#now - virtual) / rate)
+    return clockRow({ now: this.#now, rate, skip_on_poll }, () => instant)
+  }
+
+  // Between two processes the host's clock alone says how much time has passed, and it may have been set back.
+  #anchorOf(row: ClockRow): Anchor {
+    const wall = this.host()
+    const between = row.wall === null ? 0 : Math.max(0, wall - Date.parse(row.wall))
+    return {
+      virtual: Date.parse(row.now) + between * row.rate,
+      rate: row.rate,
+      elapsed: this.elapsed,
+      wall,
+    }
+  }
+}
+
+/** A clock record that starts at a virtual instant, anchored to the host's clock unless it stands still. */
+export function clockRow(
+  start: { now: number; rate: number; skip_on_poll: boolean },
+  host: HostTime,
+): ClockRow {
+  return {
+    id: 'clock',
+    now: formatInstant(start.now),
+    rate: start.rate,
+    skip_on_poll: start.skip_on_poll,
+    wall: start.rate === 0 ? null : formatInstant(host()),
+  }
+}

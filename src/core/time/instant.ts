@@ -1,0 +1,96 @@
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+
+export const SECOND = UNITS.s
+export const MINUTE = UNITS.m
+export const HOUR = UNITS.h
+export const DAY = UNITS.d
+
+const SHORT = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/
+const ISO = /^P(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/
+
+/**
+ * Milliseconds of a duration written as `250ms`, `90s`, `10m`, `24h`, `29d` or ISO 8601 (`PT24H`, `P29D`); undefined for
+ * anything else. Fractions of a millisecond are rounded. Years, months and weeks have no place here: they are not one length.
+ */
+export function parseDuration(text: string): number | undefined {
+  const short = SHORT.exec(text)
+  if (short !== null) return Math.round(Number(short[1]) * UNITS[short[2] as keyof typeof UNITS])
+  const iso = ISO.exec(text)
+  if (iso === null || text === 'P') return undefined
+  const [, days = 0, hours = 0, minutes = 0, seconds = 0] = iso
+  return Math.round(
+    Number(days) * DAY + Number(hours) * HOUR + Number(minutes) * MINUTE + Number(seconds) * SECOND,
+  )
+}
+
+/** The shortest usual way to write a number of milliseconds: `24h`, `1500ms`. */
+export function formatDuration(ms: number): string {
+  for (const [unit, size] of [
+    ['d', DAY],
+    ['h', HOUR],
+    ['m', MINUTE],
+    ['s', SECOND],
+  ] as const) {
+    if (ms >= size && ms % size === 0) return `${ms / size}${unit}`
+  }
+  return `${ms}ms`
+}
+
+const PATTERN = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?([Zz]|[+-]\d{2}:\d{2})?)?$/
+
+// As instants are written here, on a day that every month has: nothing is left to be checked.
+const USUAL = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
+
+/** An instant as a caller wrote it. */
+export interface ParsedInstant {
+  /** Milliseconds since the Unix epoch, rounded down. */
+  readonly ms: number
+  /** True for `2024-03-01`: the caller named a whole UTC day. */
+  readonly dateOnly: boolean
+}
+
+/**
+ * Reads an ISO 8601 date or date-time strictly: `2024-02-30`, `2024-1-1` and `0` are refused, where the Date constructor
+ * would make something of them. Without an offset a date-time is UTC (T24), never the host's zone. Undefined when refused.
+ */
+export function parseInstant(text: string): ParsedInstant | undefined {
+  if (USUAL.test(text)) return { ms: Date.parse(text), dateOnly: false }
+  const match = PATTERN.exec(text)
+  if (match === null) return undefined
+  const [, year, month, day, hour, minute, second, fraction, offset] = match
+  // Date.UTC would take the years 0 to 99 for 1900 to 1999.
+  const date = new Date(0).setUTCFullYear(Number(year), Number(month) - 1, Number(day))
+  if (!isCalendarDate(date, Number(month), Number(day))) return undefined
+  if (hour === undefined) return { ms: date, dateOnly: true }
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined
+  const zone = offsetMinutes(offset)
+  if (zone === undefined) return undefined
+  const time = (Number(hour) * 60 + Number(minute) - zone) * MINUTE + Number(second) * 1000
+  return { ms: date + time + Math.floor(Number(`0.${fraction ?? 0}`) * 1000), dateOnly: false }
+}
+
+/** How instants are written everywhere: UTC, milliseconds, `Z` (U013). */
+export function formatInstant(ms: number): string {
+  // A request writes its own instant half a dozen times, so that the last one is most often the one that is wanted.
+  if (ms !== last.ms) last = { ms, text: new Date(ms).toISOString() }
+  return last.text
+}
+
+let last = { ms: 0, text: '1970-01-01T00:00:00.000Z' }
+
+/** The start of the UTC day that an instant lies in. */
+export function startOfDay(ms: number): number {
+  return Math.floor(ms / DAY) * DAY
+}
+
+function isCalendarDate(ms: number, month: number, day: number): boolean {
+  const date = new Date(ms)
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day
+}
+
+function offsetMinutes(offset: string | undefined): number | undefined {
+  if (offset === undefined || offset === 'Z' || offset === 'z') return 0
+  const [hours, minutes] = [Number(offset.slice(1, 3)), Number(offset.slice(4, 6))]
+  if (hours > 23 || minutes > 59) return undefined
+  return (offset[0] === '-' ? -1 : 1) * (hours * 60 + minutes)
+}

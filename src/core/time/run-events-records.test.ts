@@ -1,0 +1,226 @@
+import { expect, test } from 'vitest'
+import { event, START } from '../../../test/support/clockwork.ts'
+import { AssumptionCatalog } from '../assumptions.ts'
+import { coreAssumptions } from '../core-assumptions.ts'
+import { Refusal, refuse } from '../errors.ts'
+import { type EventHandler, type Resource, service } from '../operation.ts'
+import { change } from '../sandboxes/change.ts'
+import { Sandbox, sandboxDefaults } from '../sandboxes/sandbox.ts'
+import { ScriptFault } from '../scenarios/source.ts'
+import type { Row } from '../state/commit.ts'
+import { buildStartingState } from '../state/starting-state.ts'
+import { advanceTo, nextEventOf, runDueEvents, runEvents } from './run-events.ts'
+import { InstantLimit, TURN } from './turn.ts'
+
+const hatch = (status: string, id = '1') => ({ id, status }) as Row
+
+const open: EventHandler = {
+  kind: 'open',
+  description: 'Opens the hatch, and touches a record of the same id elsewhere.',
+  handle: ({ tx }) => {
+    tx.put('alarms', hatch('loud'))
+    tx.put('hatches', hatch('open', '2'))
+    tx.put('hatches', hatch('open'))
+  },
+}
+const look: EventHandler = { kind: 'look', description: 'Changes nothing.', handle: () => {} }
+const script: EventHandler = {
+  kind: 'script',
+  description: "Runs a user's script, which is wrong.",
+  handle: () => {
+    throw new ScriptFault('x is not defined')
+  },
+}
+const refused: EventHandler = {
+  kind: 'refused',
+  description: 'Is refused.',
+  handle: () => refuse('conflict', { detail: 'The hatch is locked.' }),
+}
+const odd: EventHandler = {
+  kind: 'odd',
+  description: 'Throws what is no error.',
+  handle: () => {
+    throw 'a word'
+  },
+}
+
+async function house({ mostEvents = 100, events = 500 } = {}) {
+  const defects: unknown[] = []
+  const resource: Resource = {
+    name: 'house',
+    operations: [],
+    collections: [],
+    events: [open, look, script, refused, odd],
+  }
+  const [all, assumptions] = [service([resource]), new AssumptionCatalog([coreAssumptions])]
+  const host = () => START
+  const start = { seed: 1, now: START, rate: 0, skip_on_poll: false, settings: {}, strict: false, host }
+  const built = await buildStartingState({ collections: {}, generate: {} }, start, all, assumptions)
+  if (!('state' in built)) throw new Error('the sandbox is empty and cannot be wrong')
+  const onDefect = (error: unknown) => defects.push(error)
+  const options = {
+    ...sandboxDefaults,
+    service: all,
+    assumptions,
+    host,
+    mostEvents,
+    turn: { ...TURN, events },
+    onDefect,
+  }
+  const sandbox = new Sandbox(options, built.state)
+  change(sandbox, ({ tx }) => {
+    for (const id of ['1', '2']) tx.put('hatches', hatch('shut', id))
+    tx.put('alarms', hatch('silent'))
+  })
+  const plan = (...kinds: readonly string[]) =>
+    change(sandbox, ({ schedule }) => {
+      for (const [n, kind] of kinds.entries()) schedule(event(kind, 'hatches/1', START + 1_000 * (n + 1)))
+    })
+  return { sandbox, plan, defects }
+}
+
+test('the result says which way the status of its record went, and nothing where it stayed', async () => {
+  const { sandbox, plan } = await house()
+  plan('open', 'look')
+  const [opened, looked] = runEvents(sandbox, START + 60_000).events
+  expect(opened).toEqual({
+    at: '2026-03-01T12:00:01.000Z',
+    kind: 'open',
+    ref: 'hatches/1',
+    description: 'open of hatches/1',
+    caused_by: 'control',
+    from: 'shut',
+    to: 'open',
+  })
+  expect(Object.keys(looked ?? {})).toEqual(['at', 'kind', 'ref', 'description', 'caused_by'])
+})
+
+test('an event of a kind that nothing handles fails, and its kind is reported', async () => {
+  const { sandbox, plan, defects } = await house()
+  plan('unknown')
+  const [failed] = runEvents(sandbox, START + 60_000).failed
+  expect(failed?.error).toBe('nothing handles events of the kind "unknown"')
+  expect(defects).toHaveLength(1)
+})
+
+test("a wrong script and a refusal fail with their message; only the script is its author's own affair", async () => {
+  const { sandbox, plan, defects } = await house()
+  plan('script', 'refused', 'odd')
+  const { failed } = runEvents(sandbox, START + 60_000)
+  expect(failed.map(({ kind, error }) => [kind, error])).toEqual([
+    ['script', 'x is not defined'],
+    ['refused', 'The hatch is locked.'],
+    ['odd', 'a word'],
+  ])
+  expect(defects.map(String)).toEqual(['Refusal: The hatch is locked.', 'a word'])
+  expect(sandbox.scheduler.horizon()).toEqual([])
+})
+
+test('R123 an event that cannot be written stays where it is, and time with it', async () => {
+  const { sandbox, plan } = await house()
+  plan('open')
+  sandbox.store.journal = {
+    append: () => refuse('storage_unavailable', { detail: 'The disk is full.' }),
+    durable: () => undefined,
+  }
+  expect(() => runEvents(sandbox, START + 60_000)).toThrow('The disk is full.')
+  sandbox.store.journal = undefined
+  expect([sandbox.clock.now, sandbox.scheduler.horizon().length]).toEqual([START + 1_000, 1])
+  expect(sandbox.document().failed).toEqual([])
+})
+
+test('a sandbox that is taken away ends the passage of its time with the reason', async () => {
+  const { sandbox, plan } = await house()
+  plan('open')
+  const reason = new Refusal('not_found', { detail: 'The sandbox is gone.' })
+  sandbox.close(reason, true)
+  expect(() => runEvents(sandbox, START + 60_000)).toThrow('The sandbox is gone.')
+  expect(sandbox.store.rows('$failed').size).toBe(0)
+})
+
+test('an event at the very target runs, one a millisecond behind it does not', async () => {
+  const { sandbox, plan } = await house()
+  plan('look', 'open')
+  expect(runEvents(sandbox, START + 999).events).toHaveLength(0)
+  expect(runEvents(sandbox, START + 1_000).events).toHaveLength(1)
+  expect(runEvents(sandbox, START + 1_999).events).toHaveLength(0)
+})
+
+test('who may pause is asked after each event, failed ones included, and the clock stays there', async () => {
+  const { sandbox, plan } = await house()
+  plan('look', 'odd', 'open', 'script')
+  let asked = 0
+  const result = runEvents(sandbox, START + 60_000, () => {
+    asked += 1
+    return asked === 3
+  })
+  expect(result).toMatchObject({ ran: 3, reached: false, to: '2026-03-01T12:00:03.000Z' })
+  expect([result.events.length, result.failed.length]).toEqual([2, 1])
+  expect(sandbox.scheduler.peek()?.kind).toBe('script')
+})
+
+test('one run has no more events than a turn may have, failed ones included; the next goes on', async () => {
+  const { sandbox, plan } = await house({ events: 2 })
+  plan('look', 'odd', 'open')
+  expect(runEvents(sandbox, START + 60_000)).toMatchObject({
+    ran: 2,
+    reached: false,
+    to: '2026-03-01T12:00:02.000Z',
+  })
+  expect(runEvents(sandbox, START + 60_000)).toMatchObject({
+    ran: 1,
+    reached: true,
+    to: '2026-03-01T12:01:00.000Z',
+  })
+})
+
+test('going somewhere at once on behalf of a request is refused beyond one turn, with where the clock stands and the way', async () => {
+  const { sandbox, plan } = await house({ events: 2 })
+  plan('look', 'odd', 'open')
+  expect(() => advanceTo(sandbox, START + 60_000, 'A fault')).toThrow(
+    'A fault may run 2 events at once, and more are due up to 2026-03-01T12:01:00.000Z. The clock is at 2026-03-01T12:00:02.000Z.',
+  )
+  expect(advanceTo(sandbox, START + 60_000).events).toHaveLength(1)
+})
+
+test('what a request may let happen ends with a turn, and more is not due while events run in turns', async () => {
+  const { sandbox, plan } = await house({ events: 2 })
+  plan('look', 'odd', 'open')
+  sandbox.clock.moveTo(START + 1_000)
+  sandbox.running = 'advance'
+  expect(runDueEvents(sandbox)).toMatchObject({ ran: 1, reached: true })
+})
+
+test('of the last events at an instant, the three most frequent are named, the most frequent first', () => {
+  const counts = [1, 3, 2, 4]
+  const instant = new InstantLimit(10)
+  for (const [index, count] of counts.entries())
+    for (let n = 0; n < count; n++) instant.add(START, { kind: 'k', ref: `d/${index}` })
+  expect([instant.isFull(START), instant.isFull(START + 1)]).toEqual([true, false])
+  const { message, code, options } = instant.refusal()
+  expect(code).toBe('conflict')
+  expect(message).toBe(
+    'Time did not pass after 10 events at 2026-03-01T12:00:00.000Z, where the clock stopped. Most frequent of the last 10: k d/3 (4 times), k d/1 (3 times), k d/2 (2 times).',
+  )
+  expect(options.details).toEqual({
+    suspects: [
+      { name: 'k d/3', times: 4 },
+      { name: 'k d/1', times: 3 },
+      { name: 'k d/2', times: 2 },
+    ],
+  })
+  instant.add(START + 1, { kind: 'k', ref: 'd/0' })
+  expect(instant.isFull(START + 1)).toBe(false)
+})
+
+test('the next event of a record is the earliest of its own, of whatever kind', async () => {
+  const { sandbox } = await house()
+  expect(nextEventOf(sandbox, 'hatches/1')).toBeUndefined()
+  change(sandbox, ({ schedule }) => {
+    schedule(event('open', 'hatches/1', START + 3_000))
+    schedule(event('look', 'hatches/1', START + 2_000))
+    schedule(event('open', 'adapters/2', START + 1_000))
+  })
+  expect(nextEventOf(sandbox, 'hatches/1')?.kind).toBe('look')
+  expect(nextEventOf(sandbox, 'adapters/2')?.kind).toBe('open')
+})

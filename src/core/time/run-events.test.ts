@@ -1,0 +1,124 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { clockwork, event, ran, START } from '../../../test/support/clockwork.ts'
+import { change, loadDocument } from '../sandboxes/change.ts'
+import { advance } from './advance.ts'
+import { advanceTo, runDueEvents } from './run-events.ts'
+
+test('events run in order of instant and then of scheduling, each at its own instant', async () => {
+  const sandbox = await clockwork()
+  change(sandbox, ({ schedule }) => {
+    schedule(event('tick', 'late', START + 9_000))
+    schedule(event('tick', 'first', START + 5_000))
+    schedule(event('tick', 'second', START + 5_000))
+  })
+  const result = advanceTo(sandbox, START + 60_000)
+  expect(ran(sandbox).map(({ ref, now }) => [ref, now - START])).toEqual([
+    ['first', 5_000],
+    ['second', 5_000],
+    ['late', 9_000],
+  ])
+  expect(result.events.map(({ ref }) => ref)).toEqual(['first', 'second', 'late'])
+  expect(sandbox.clock.now).toBe(START + 60_000)
+})
+
+test('however time is cut into pieces, the same happens at the same instants', async () => {
+  const cuts = fc.array(fc.integer({ min: 1, max: 30_000 }), { maxLength: 12 })
+  const dues = fc.array(fc.integer({ min: 0, max: 100_000 }), { maxLength: 20 })
+  await fc.assert(
+    fc.asyncProperty(dues, cuts, async (offsets, steps) => {
+      const [whole, pieces] = [await clockwork(), await clockwork()]
+      for (const sandbox of [whole, pieces]) {
+        change(sandbox, ({ schedule }) => {
+          for (const [index, offset] of offsets.entries())
+            schedule(event('tick', `r/${index}`, START + offset))
+        })
+      }
+      advanceTo(whole, START + 500_000)
+      for (const step of steps) advanceTo(pieces, pieces.clock.now + step)
+      advanceTo(pieces, START + 500_000)
+      expect(ran(pieces)).toEqual(ran(whole))
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('steps run that many events, wherever they are in time', async () => {
+  const sandbox = await clockwork()
+  change(sandbox, ({ schedule }) => schedule(event('chain', 'r/1', START + 1_000)))
+  expect((await advance(sandbox, { steps: 3 })).events).toHaveLength(3)
+  expect(sandbox.clock.now).toBe(START + 3_000)
+})
+
+test('an event whose handler fails is undone alone, failed with its message, and time goes on', async () => {
+  const defects: unknown[] = []
+  const sandbox = await clockwork({ defects })
+  change(sandbox, ({ schedule }) => {
+    schedule(event('broken', 'r/1', START + 1_000))
+    schedule(event('tick', 'r/2', START + 2_000))
+  })
+  const result = advanceTo(sandbox, START + 5_000)
+  expect(result.failed).toMatchObject([{ kind: 'broken', error: 'the handler failed' }])
+  expect(ran(sandbox).map(({ ref }) => ref)).toEqual(['r/2'])
+  expect(sandbox.document().failed).toMatchObject([
+    { kind: 'broken', ref: 'r/1', error: 'the handler failed' },
+  ])
+  expect(defects).toHaveLength(1)
+})
+
+test('a record has one event of a kind ahead: scheduling it again moves it, and it can be taken out', async () => {
+  const sandbox = await clockwork()
+  change(sandbox, ({ schedule }) => schedule(event('tick', 'r/1', START + 1_000)))
+  change(sandbox, ({ schedule }) => schedule(event('tick', 'r/1', START + 8_000)))
+  change(sandbox, ({ schedule }) => schedule(event('tick', 'r/2', START + 2_000)))
+  change(sandbox, ({ unschedule }) => unschedule('r/2', ['tick']))
+  advanceTo(sandbox, START + 60_000)
+  expect(ran(sandbox).map(({ ref, now }) => [ref, now - START])).toEqual([['r/1', 8_000]])
+})
+
+test('a running clock follows the host, at its rate', async () => {
+  let host = START
+  const sandbox = await clockwork({ rate: 10, host: () => host })
+  host += 1_000
+  runDueEvents(sandbox)
+  expect(sandbox.clock.now).toBe(START + 10_000)
+})
+
+test('a host clock that is set is told of once, and the record begins anew', async () => {
+  const warnings: string[] = []
+  const state = { wall: START, elapsed: 0 }
+  const host = Object.assign(() => state.wall, { elapsed: () => state.elapsed })
+  const sandbox = await clockwork({ rate: 1, host, warnings })
+  state.wall += 5_000 - 3_600_000
+  state.elapsed += 5_000
+  runDueEvents(sandbox)
+  runDueEvents(sandbox)
+  expect(warnings).toEqual([
+    'The clock of this machine went back by 1h. The virtual clock of the sandbox default goes by the time that has really passed and runs on.',
+  ])
+  expect(sandbox.clock.now).toBe(START + 5_000)
+  expect(sandbox.store.get('$world', 'clock')).toMatchObject({ wall: '2026-03-01T11:00:00.000Z' })
+  state.wall += 7_200_000
+  runDueEvents(sandbox)
+  expect(warnings[1]).toMatch(/^The clock of this machine is 2h ahead .* follows it\./)
+  expect(sandbox.clock.now).toBe(START + 5_000 + 7_200_000)
+})
+
+test('advancing a running clock moves it on, and it runs on from there', async () => {
+  let host = START
+  const sandbox = await clockwork({ rate: 1, host: () => host })
+  advanceTo(sandbox, START + 3_600_000)
+  host += 5_000
+  runDueEvents(sandbox)
+  expect(sandbox.clock.now).toBe(START + 3_605_000)
+})
+
+test('a sandbox goes on from its document where it stood, schedule and ids included', async () => {
+  const sandbox = await clockwork()
+  change(sandbox, ({ schedule }) => schedule(event('chain', 'r/1', START + 1_000)))
+  advanceTo(sandbox, START + 1_500)
+  const other = await clockwork()
+  loadDocument(other, JSON.parse(JSON.stringify(sandbox.document())))
+  expect(other.scheduler.horizon()).toEqual(sandbox.scheduler.horizon())
+  expect((await advance(other, { steps: 1 })).to).toBe('2026-03-01T12:00:02.000Z')
+})

@@ -1,0 +1,179 @@
+import { Refusal, refuse } from '../errors.ts'
+import { idOf } from '../operation.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { ScriptFault } from '../scenarios/source.ts'
+import { runStep, STEP } from '../scenarios/timeline.ts'
+import { type Commit, type Row, transitionOf } from '../state/commit.ts'
+import { FAILED_EVENTS } from '../state/state.ts'
+import { formatInstant } from './instant.ts'
+import {
+  type AdvanceResult,
+  byDue,
+  eventId,
+  type RanEvent,
+  SCHEDULE,
+  type ScheduledEvent,
+} from './scheduler.ts'
+import { Turn } from './turn.ts'
+
+/** What has run, and whether the clock has come to its target. */
+export interface RunResult extends AdvanceResult {
+  /** False: events that were due are left, and the clock is at the last that ran. */
+  readonly reached: boolean
+  /** How many events have run; 0 where the target was not reached means that no more may run at this instant. */
+  readonly ran: number
+}
+
+/**
+ * Runs the events that are due up to an instant, in the order (due, seq), each at its own instant: the clock moves there
+ * before the handler runs, so that no handler ever sees the target. Then moves the clock to the target. Never more events
+ * than one turn may have.
+ * @param pause asked after each event: true leaves the clock where it is, and what is left stays due
+ */
+export function runEvents(sandbox: Sandbox, target: number, pause: () => boolean = doNotPause): RunResult {
+  const { clock, instantLimit, options } = sandbox
+  const from = clock.now
+  const events: RanEvent[] = []
+  const failed: RanEvent[] = []
+  const result = (reached: boolean): RunResult => {
+    const ran = events.length + failed.length
+    return { from: formatInstant(from), to: formatInstant(clock.now), events, failed, reached, ran }
+  }
+  for (;;) {
+    const event = sandbox.scheduler.peek()
+    if (event === undefined || Date.parse(event.due_at) > target) break
+    const due = Math.max(clock.now, Date.parse(event.due_at))
+    if (events.length + failed.length >= options.turn.events || instantLimit.isFull(due)) return result(false)
+    clock.moveTo(due)
+    instantLimit.add(due, event)
+    const happened = run(sandbox, event)
+    if (happened.error === undefined) events.push(happened)
+    else failed.push(happened)
+    sandbox.reportEvent(happened)
+    if (pause()) return result(false)
+  }
+  clock.moveTo(target)
+  return result(true)
+}
+
+const doNotPause = (): boolean => false
+
+/**
+ * Runs what is due by now, on behalf of a request. It cannot give the thread back in between, so that more than one turn of
+ * events is left: those run after it, and it is served at the time reached. The same holds while events run in turns.
+ */
+export function runDueEvents(sandbox: Sandbox): RunResult {
+  sandbox.followHost()
+  return runEvents(sandbox, sandbox.running === undefined ? sandbox.clock.due() : sandbox.clock.now)
+}
+
+/**
+ * Goes to an instant at once, on behalf of a request, and makes the clock's new instant durable. Refuses what takes more than
+ * one turn, since everybody else would have to wait for it.
+ * @param what takes the clock there, as the subject of a sentence
+ */
+export function advanceTo(sandbox: Sandbox, instant: number, what = 'An advance'): AdvanceResult {
+  const { reached, ran: _, ...result } = runEvents(sandbox, instant)
+  sandbox.setClock()
+  if (reached) return result
+  const to = formatInstant(instant)
+  return refuse('conflict', {
+    detail: `${what} may run ${sandbox.options.turn.events} events at once, and more are due up to ${to}. The clock is at ${formatInstant(sandbox.clock.now)}.`,
+    mitigation: `POST /__emulator/clock/advance {"to": "${to}"} goes there, and serves other requests in between.`,
+  })
+}
+
+/** The earliest future event about a record (`collection/id`). */
+export function nextEventOf(sandbox: Sandbox, ref: string): ScheduledEvent | undefined {
+  const events = [...sandbox.service.events.keys()]
+    .map((kind) => sandbox.store.get(SCHEDULE, eventId(kind, ref)) as ScheduledEvent | undefined)
+    .filter((event) => event !== undefined)
+  return events.sort(byDue)[0]
+}
+
+// One event at the clock's instant. When its handler fails, only that is undone.
+function run(sandbox: Sandbox, event: ScheduledEvent): RanEvent {
+  try {
+    return happened(event, sandbox.clock.now, handle(sandbox, event))
+  } catch (error) {
+    // The disk, not the handler, is at fault: the event stays where it is and runs when writing works again.
+    if (error instanceof Refusal && error.code === 'storage_unavailable') throw error
+    if (sandbox.closedReason !== undefined) throw sandbox.closedReason
+    return markFailed(sandbox, event, error)
+  }
+}
+
+function handle(sandbox: Sandbox, event: ScheduledEvent): Commit | undefined {
+  const scope = sandbox.scope(event.id)
+  // Taken out first, so that the handler may schedule the same kind about the same record again.
+  scope.tx.delete(SCHEDULE, event.id)
+  if (event.kind === STEP) runStep(sandbox, scope, event)
+  else {
+    const kind = sandbox.service.events.get(event.kind)
+    if (kind === undefined) throw new Error(`nothing handles events of the kind "${event.kind}"`)
+    kind.handle(scope, event)
+  }
+  return sandbox.commit(scope)
+}
+
+function happened(event: ScheduledEvent, now: number, commit: Commit | undefined): RanEvent {
+  const { kind, ref, description, caused_by } = event
+  const id = idOf(ref)
+  const change = commit?.changes.find((each) => each.id === id && ref === `${each.table}/${id}`)
+  return {
+    at: formatInstant(now),
+    kind,
+    ref,
+    description,
+    caused_by,
+    ...(change && transitionOf(change)),
+  }
+}
+
+function markFailed(sandbox: Sandbox, event: ScheduledEvent, error: unknown): RanEvent {
+  const message = error instanceof Error ? error.message : String(error)
+  const at = formatInstant(sandbox.clock.now)
+  if (!(error instanceof ScriptFault)) sandbox.options.onDefect(error)
+  sandbox.store.transaction(at, (tx) => {
+    tx.delete(SCHEDULE, event.id)
+    tx.put(FAILED_EVENTS, { ...event, error: message } as Row)
+  })
+  const { kind, ref, description, caused_by } = event
+  return { at, kind, ref, description, caused_by, error: message }
+}
+
+/** After this many events without having caught up, the clock is reported as late. */
+export const MAX_CATCH_UP = 10_000
+
+/**
+ * Runs what is due by the host's clock, in turns, until nothing is left; requests are served in between, at the time reached.
+ * Does nothing while an advance runs events, and ends when one begins.
+ */
+export async function runBacklog(
+  sandbox: Sandbox,
+  { signal, onBehind }: { readonly signal: AbortSignal; readonly onBehind: () => void },
+): Promise<void> {
+  if (sandbox.running !== undefined) return
+  sandbox.followHost()
+  sandbox.running = 'backlog'
+  try {
+    const { turn: limit } = sandbox.options
+    const turn = new Turn(limit, () => sandbox.clock.elapsed)
+    for (let total = 0; ; ) {
+      const { ran, reached } = runEvents(sandbox, sandbox.clock.due(), () => turn.count())
+      if (reached) return
+      if (ran === 0) throw sandbox.instantLimit.refusal()
+      total += ran
+      if (total > MAX_CATCH_UP) onBehind()
+      await turn.next()
+      if (signal.aborted || sandbox.closedReason !== undefined || sandbox.running !== 'backlog') return
+    }
+  } finally {
+    if (sandbox.running === 'backlog') sandbox.running = undefined
+  }
+}
+
+/** The message for a late clock, with the ways out. */
+export function behindMessage({ name, clock, lag }: Sandbox): string {
+  return `The clock of the sandbox ${name} cannot keep up: events fall due faster than they run. It is at ${formatInstant(clock.now)}, ${Math.round(lag / 1000)} s late. They run one after the other, and requests are served at the time reached. PATCH /__emulator/clock {"rate": 1} slows it down, {"rate": 0} stops it there; GET /__emulator/clock shows its lag_ms.`
+}

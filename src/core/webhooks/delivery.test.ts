@@ -1,0 +1,376 @@
+import { expect, test } from 'vitest'
+import {
+  HOOK,
+  type OutboxEmulator,
+  outboxEmulator,
+  startingState,
+  subscription,
+} from '../../../test/support/webhook-sandbox.ts'
+import { Refusal } from '../errors.ts'
+import { change, setSettings } from '../sandboxes/change.ts'
+import { type AttemptResult, beginAttempt, endAttempt, interrupt, redeliver } from './delivery.ts'
+import { DueDeliveries } from './queue.ts'
+import { deliveryLifecycle } from './records.ts'
+import { webhooksResource } from './resource.ts'
+
+const SECOND = 1_000
+const FAILED: AttemptResult = { outcome: 'failed', status: 500, error: 'answered 500' }
+
+/** Makes one attempt at a pending delivery, and has it end so. */
+function attempt(emulator: OutboxEmulator, id: string, outcome: AttemptResult): void {
+  const sending = change(emulator.sandbox, (scope) => beginAttempt(scope, emulator.delivery(id))).result
+  change(emulator.sandbox, (scope) => endAttempt(scope, id, sending.attempts.length, outcome))
+}
+
+function control(emulator: OutboxEmulator, name: string, { id = '', body = {} as object } = {}) {
+  const found = webhooksResource([]).controls?.find((each) => each.name === name)
+  if (found === undefined) throw new Error(`there is no ${name}`)
+  return change(emulator.sandbox, (scope) => found.handle(scope, { params: { id }, body })).result
+}
+
+test('a notice becomes one delivery for each subscriber who wants it, records before settings', async () => {
+  const fixed = [{ url: 'http://127.0.0.1:1/a' }, { url: 'http://127.0.0.1:1/b', events: ['thing.broken'] }]
+  const emulator = await outboxEmulator({
+    settings: { 'webhooks.subscriptions': fixed },
+    webhooks: [
+      { ...subscription, events: ['thing.made'] },
+      { ...subscription, id: 'hook-2', events: ['thing.broken'] },
+    ],
+  })
+  const made = emulator.tell({ n: 1 })
+  expect(made.map(({ webhook_id, url }) => [webhook_id, url])).toEqual([
+    ['hook-1', HOOK],
+    [null, 'http://127.0.0.1:1/a'],
+  ])
+  expect(made[0]).toEqual({
+    id: expect.stringMatching(/^[0-9a-f]{24}$/),
+    webhook_id: 'hook-1',
+    url: HOOK,
+    type: 'thing.made',
+    ref: 'things/1',
+    body: { n: 1 },
+    status: 'pending',
+    attempts: [],
+    retries: 0,
+    retry_at: null,
+    faults: null,
+    caused_by: 'control',
+    created_at: '2026-03-01T12:00:00.000Z',
+  })
+})
+
+test('without a subscriber nothing is written, and the body is not even made', async () => {
+  const emulator = await outboxEmulator({ webhooks: [] })
+  const { revision } = emulator.sandbox.store
+  expect(emulator.tell({}, 'thing.made')).toEqual([])
+  expect(emulator.sandbox.store.revision).toBe(revision)
+})
+
+test('the typed envelope is made with the notice and never changes', async () => {
+  const emulator = await outboxEmulator({ settings: { 'webhooks.envelope': 'typed' } })
+  const [delivery] = emulator.tell({ n: 1 })
+  expect(delivery?.body).toEqual({
+    id: delivery?.id,
+    type: 'thing.made',
+    created_at: '2026-03-01T12:00:00.000Z',
+    data: { n: 1 },
+  })
+  setSettings(emulator.sandbox, {})
+  expect(emulator.delivery(delivery?.id ?? '').body).toEqual(delivery?.body)
+})
+
+test('a failed attempt waits for the next delay of the schedule, on the virtual clock', async () => {
+  const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['10s', '1m'] } })
+  const [{ id } = { id: '' }] = emulator.tell()
+  attempt(emulator, id, FAILED)
+  expect(emulator.delivery(id)).toMatchObject({
+    status: 'waiting',
+    retries: 1,
+    retry_at: '2026-03-01T12:00:10.000Z',
+  })
+  expect(emulator.sandbox.scheduler.horizon()).toMatchObject([
+    {
+      kind: 'webhook.retry',
+      due_at: '2026-03-01T12:00:10.000Z',
+      ref: `webhook_deliveries/${id}`,
+      urgency: 'work',
+    },
+  ])
+  await emulator.advance(10 * SECOND)
+  expect(emulator.delivery(id)).toMatchObject({ status: 'pending', retry_at: null })
+  attempt(emulator, id, { outcome: 'timeout', status: null, error: 'no answer within 10s' })
+  expect(emulator.delivery(id)).toMatchObject({
+    status: 'waiting',
+    retries: 2,
+    retry_at: '2026-03-01T12:01:10.000Z',
+  })
+  await emulator.advance(60 * SECOND)
+  attempt(emulator, id, FAILED)
+  expect(emulator.delivery(id)).toMatchObject({ status: 'failed', retries: 2, retry_at: null })
+  expect(
+    emulator.delivery(id).attempts.map(({ attempt: n, at, outcome, status }) => [n, at, outcome, status]),
+  ).toEqual([
+    [1, '2026-03-01T12:00:00.000Z', 'failed', 500],
+    [2, '2026-03-01T12:00:10.000Z', 'timeout', null],
+    [3, '2026-03-01T12:01:10.000Z', 'failed', 500],
+  ])
+  expect(emulator.sandbox.scheduler.horizon()).toEqual([])
+})
+
+test('a delay of nothing is no wait', async () => {
+  const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['0s'] } })
+  const [{ id } = { id: '' }] = emulator.tell()
+  attempt(emulator, id, FAILED)
+  expect(emulator.delivery(id)).toMatchObject({ status: 'pending', retries: 1 })
+  attempt(emulator, id, FAILED)
+  expect(emulator.delivery(id)).toMatchObject({ status: 'failed' })
+})
+
+test('a refused target is not tried again', async () => {
+  const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['10s'] } })
+  const [{ id } = { id: '' }] = emulator.tell()
+  attempt(emulator, id, { outcome: 'refused', status: null, error: 'not on this machine' })
+  expect(emulator.delivery(id)).toMatchObject({
+    status: 'failed',
+    attempts: [{ error: 'not on this machine' }],
+  })
+})
+
+test('an outcome counts once, and only for the attempt that is under way', async () => {
+  const emulator = await outboxEmulator()
+  const [{ id } = { id: '' }] = emulator.tell()
+  attempt(emulator, id, FAILED)
+  const conclusion = change(emulator.sandbox, (scope) =>
+    endAttempt(scope, id, 1, { ...FAILED, outcome: 'delivered' }),
+  )
+  expect([conclusion.result, conclusion.commit]).toEqual([undefined, undefined])
+  change(emulator.sandbox, (scope) => redeliver(scope, emulator.delivery(id)))
+  change(emulator.sandbox, (scope) => beginAttempt(scope, emulator.delivery(id)))
+  expect(change(emulator.sandbox, (scope) => endAttempt(scope, id, 1, FAILED)).result).toBe(undefined)
+  expect(emulator.delivery(id).status).toBe('sending')
+})
+
+test('an interrupted attempt is followed by another, which uses up no retry', async () => {
+  const emulator = await outboxEmulator()
+  const [{ id } = { id: '' }] = emulator.tell()
+  change(emulator.sandbox, (scope) => interrupt(scope, beginAttempt(scope, emulator.delivery(id))))
+  expect(emulator.delivery(id)).toMatchObject({
+    status: 'pending',
+    retries: 0,
+    attempts: [
+      { attempt: 1, outcome: 'interrupted', error: expect.stringContaining('may or may not have arrived') },
+    ],
+  })
+})
+
+test.for<[string, AttemptResult]>([
+  ['delivered', { outcome: 'delivered', status: 200, error: null }],
+  ['failed', { outcome: 'refused', status: null, error: 'no' }],
+  ['waiting', FAILED],
+])('a delivery that is %s can be sent again: the same body, a new schedule', async ([status, outcome]) => {
+  const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['10s'] } })
+  const [{ id, body } = { id: '', body: {} }] = emulator.tell()
+  attempt(emulator, id, outcome)
+  expect(emulator.delivery(id).status).toBe(status)
+  expect(control(emulator, 'redeliver', { id })).toMatchObject({
+    id,
+    status: 'pending',
+    retries: 0,
+    retry_at: null,
+    body,
+  })
+  expect(emulator.sandbox.scheduler.horizon()).toEqual([])
+})
+
+test.for(['pending', 'sending'] as const)('a delivery that is %s is on its way already', async (status) => {
+  const emulator = await outboxEmulator()
+  const [{ id } = { id: '' }] = emulator.tell()
+  if (status === 'sending') change(emulator.sandbox, (scope) => beginAttempt(scope, emulator.delivery(id)))
+  const before = emulator.delivery(id)
+  expect(() => control(emulator, 'redeliver', { id })).toThrow(`is ${status}: it is on its way`)
+  expect(emulator.delivery(id)).toBe(before)
+})
+
+test('what nobody subscribes to any more is not sent again', async () => {
+  const emulator = await outboxEmulator()
+  const [{ id } = { id: '' }] = emulator.tell()
+  attempt(emulator, id, FAILED)
+  expect(control(emulator, 'delete', { id: 'hook-1' })).toEqual({ deleted: 1 })
+  expect(() => control(emulator, 'redeliver', { id })).toThrow('does not exist any more')
+  expect(() => control(emulator, 'delete', { id: 'hook-1' })).toThrow(Refusal)
+})
+
+test('subscriptions are listed without their secrets, those of the settings too', async () => {
+  const emulator = await outboxEmulator({
+    settings: { 'webhooks.subscriptions': [{ url: 'http://127.0.0.1:1/a', secret: 'quiet' }] },
+    webhooks: [],
+  })
+  const body = { url: HOOK, events: ['thing.made'], secret: 'hush' }
+  const created = control(emulator, 'create', { body })
+  expect(created).toEqual({
+    id: expect.any(String),
+    url: HOOK,
+    events: ['thing.made'],
+    has_secret: true,
+    created_at: '2026-03-01T12:00:00.000Z',
+  })
+  const listed = control(emulator, 'list')
+  expect(listed).toEqual({
+    object: 'list',
+    data: [
+      created,
+      { id: null, url: 'http://127.0.0.1:1/a', events: null, has_secret: true, created_at: null },
+    ],
+  })
+  expect(JSON.stringify([created, listed])).not.toMatch(/hush|quiet/)
+  expect(control(emulator, 'delete-all')).toEqual({ deleted: 1 })
+  expect(control(emulator, 'list')).toMatchObject({ data: [{ id: null }] })
+})
+
+test.for([
+  ['/webhooks/0/url', { url: 'ftp://127.0.0.1/' }],
+  ['/webhooks/0/url', { url: 'http:127.0.0.1' }],
+  ['/webhooks/0/url', { url: 'http://user@127.0.0.1/' }],
+  ['/webhooks/0/url', { url: 'http://:secret@127.0.0.1/' }],
+  ['/webhooks/0/url', { url: 'http://@127.0.0.1/' }],
+  ['/webhooks/0/url', { url: 'http://127.0.0.1\\@evil/' }],
+  ['/webhooks/0/url', { url: ' http://127.0.0.1/' }],
+  ['/webhooks/0/url', { url: 'http://127.0.0.1:99999/' }],
+  ['/webhooks/0/url', { url: `http://127.0.0.1/${'x'.repeat(2048)}` }],
+  ['/webhooks/0/events', { events: [] }],
+  ['/webhooks/0/events/0', { events: ['thing.mad'] }],
+  ['/webhooks/0/secret', { secret: '' }],
+] as const)('a subscription is refused at %s: %j', async ([pointer, changes]) => {
+  await expect(startingState({ webhooks: [{ ...subscription, ...changes }] })).rejects.toThrow(pointer)
+})
+
+test('an unknown type is told the nearest known one, in the settings too', async () => {
+  const events = ['thing.broke']
+  await expect(startingState({ webhooks: [{ ...subscription, events }] })).rejects.toThrow(
+    'Did you mean "thing.broken"?',
+  )
+  const settings = { 'webhooks.subscriptions': [{ url: HOOK, events }] }
+  await expect(startingState({ settings })).rejects.toThrow('Did you mean "thing.broken"?')
+})
+
+test.for([
+  [{ 'webhooks.subscriptions': [{ url: HOOK }, { url: HOOK }] }],
+  [{ 'webhooks.subscriptions': [{ url: 'http://a:b@127.0.0.1' }] }],
+  [{ 'webhooks.event_header': 'Content-Length' }],
+  [{ 'webhooks.event_header': 'X Event' }],
+  [{ 'webhooks.signature': { header: 'Host', secret: 's' } }],
+  [{ 'webhooks.signature': { header: 'X-S', secret: 's', prefix: 'a\nb' } }],
+  [{ 'webhooks.signature': { header: 'X-S' } }],
+  [{ 'webhooks.retry': ['soon'] }],
+  [{ 'webhooks.retry': ['9999d'] }],
+  [{ 'webhooks.timeout': '0s' }],
+  [{ 'webhooks.timeout': '6m' }],
+  [{ 'webhooks.envelope': 'box' }],
+])('the settings %j are refused', async ([settings]) => {
+  await expect(startingState({ settings: settings ?? {} })).rejects.toThrow('/settings/webhooks.')
+})
+
+const delivered = {
+  id: 'd1',
+  webhook_id: 'hook-1',
+  url: HOOK,
+  type: 'thing.made',
+  ref: 'things/1',
+  body: { n: 1 },
+  status: 'delivered',
+  attempts: [{ attempt: 1, at: '2026-03-01T11:00:00.000Z', outcome: 'delivered', status: 200 }],
+  created_at: '2026-03-01T11:00:00.000Z',
+}
+
+test.for([
+  ['/type', { type: 'thing.eaten' }],
+  ['/id', { id: 'a\r\nX-Evil: 1' }],
+  ['/body', { body: [] }],
+  ['/attempts', { attempts: [] }],
+  ['/attempts', { status: 'sending' }],
+  ['/attempts', { status: 'failed' }],
+  ['/attempts/0/attempt', { attempts: [{ ...delivered.attempts[0], attempt: 2 }] }],
+  [
+    '/attempts/0/outcome',
+    {
+      attempts: [
+        { ...delivered.attempts[0], outcome: null },
+        { ...delivered.attempts[0], attempt: 2 },
+      ],
+    },
+  ],
+  ['/retry_at', { retry_at: '2026-03-01T13:00:00.000Z' }],
+  ['/retry_at', { status: 'waiting', attempts: [{ ...delivered.attempts[0], outcome: 'failed' }] }],
+] as const)('a delivery that contradicts itself is refused at %s: %j', async ([pointer, changes]) => {
+  await expect(startingState({ deliveries: [delivered] })).resolves.toBeDefined()
+  await expect(startingState({ deliveries: [{ ...delivered, ...changes }] })).rejects.toThrow(
+    `/webhook_deliveries/0${pointer} `,
+  )
+})
+
+test('records from outside are armed: what waits is scheduled, what nobody sends is sent again', async () => {
+  const [first] = delivered.attempts
+  const emulator = await outboxEmulator({
+    deliveries: [
+      {
+        ...delivered,
+        id: 'w',
+        status: 'waiting',
+        retry_at: '2026-03-01T12:00:05.000Z',
+        attempts: [{ ...first, outcome: 'failed' }],
+      },
+      { ...delivered, id: 's', status: 'sending', attempts: [{ ...first, outcome: null }] },
+    ],
+  })
+  expect(emulator.delivery('s')).toMatchObject({ status: 'pending', attempts: [{ outcome: 'interrupted' }] })
+  expect(emulator.sandbox.scheduler.peek()).toMatchObject({
+    kind: 'webhook.retry',
+    ref: 'webhook_deliveries/w',
+  })
+  await emulator.advance(5 * SECOND)
+  expect(emulator.delivery('w').status).toBe('pending')
+})
+
+test('what is due is found in order of creation, whatever the order of the records', async () => {
+  const pending = { ...delivered, status: 'pending', attempts: [] }
+  const emulator = await outboxEmulator({
+    deliveries: [
+      { ...pending, id: '0', created_at: '2026-03-01T11:00:01.000Z' },
+      { ...pending, id: 'b' },
+      delivered,
+      { ...pending, id: 'a' },
+    ],
+  })
+  const due = new DueDeliveries(emulator.sandbox.store)
+  emulator.sandbox.store.onCommit((commit) => due.hear(commit))
+  const order = []
+  for (let next = due.next(); next !== undefined; next = due.next()) {
+    order.push([next.id, due.size])
+    change(emulator.sandbox, (scope) => beginAttempt(scope, emulator.delivery(next?.id ?? '')))
+  }
+  expect([order, due.size]).toEqual([
+    [
+      ['a', 3],
+      ['b', 2],
+      ['0', 1],
+    ],
+    0,
+  ])
+  change(emulator.sandbox, (scope) => interrupt(scope, emulator.delivery('b')))
+  expect(due.next()?.id).toBe('b')
+  change(emulator.sandbox, ({ tx }) => tx.delete('webhook_deliveries', 'b'))
+  expect([due.next(), due.size]).toEqual([undefined, 0])
+})
+
+test('every move of a delivery is in the table, and none leads out of nowhere', () => {
+  const statuses = [...new Set(deliveryLifecycle.arrows.flatMap(({ from, to }) => [from, to]))]
+  expect(statuses.sort()).toEqual(['delivered', 'dropped', 'failed', 'pending', 'sending', 'waiting'])
+})
+
+test('a retry that would lie past the last instant there is lies at it', async () => {
+  const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['366d'] } })
+  emulator.sandbox.clock.moveTo(Date.UTC(9998, 11, 31))
+  const [{ id } = { id: '' }] = emulator.tell()
+  attempt(emulator, id, FAILED)
+  expect(emulator.delivery(id).retry_at).toBe('9998-12-31T23:59:59.999Z')
+})

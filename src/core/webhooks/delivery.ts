@@ -1,0 +1,253 @@
+import { refuse } from '../errors.ts'
+import { treatmentOf } from '../faults/acts/deliver.ts'
+import type { JsonObject } from '../json.ts'
+import { type EventHandler, idOf, refOf, type Scope } from '../operation.ts'
+import type { Transaction } from '../state/transaction.ts'
+import { END_OF_TIME } from '../time/clock.ts'
+import { formatInstant, parseDuration } from '../time/instant.ts'
+import { placed, released } from './queue.ts'
+import {
+  type Attempt,
+  type AttemptOutcome,
+  type Delivery,
+  type DeliveryFaults,
+  type DeliveryStatus,
+  deliveries,
+  deliveryLifecycle,
+  webhooks,
+} from './records.ts'
+import { envelope, fixedSubscriptions, retrySchedule } from './settings.ts'
+
+const RETRY = 'webhook.retry'
+const RELEASE = 'webhook.release'
+
+/** How many deliveries are kept; of more, the oldest that have ended are dropped. */
+export const MAX_DELIVERIES = 10_000
+
+/** An event for subscribers. */
+export interface Publication {
+  readonly type: string
+  /** The record that it is about: `collection/id`. */
+  readonly ref: string
+  /** Makes the object that is delivered, as JSON; only called when there is a subscriber. */
+  readonly body: () => object
+}
+
+/** How an attempt ended, as the sender knows it. */
+export interface AttemptResult {
+  readonly outcome: Exclude<AttemptOutcome, 'interrupted'>
+  readonly status: number | null
+  readonly error: string | null
+}
+
+/**
+ * Adds one delivery for each subscriber, in the transaction of the event itself: either both happen
+ * or neither. Records come first, then the subscriptions of the settings. Fault rules decide about each.
+ */
+export function publish(scope: Scope, { type, ref, body }: Publication): void {
+  for (const { id: webhook_id, url } of [...subscribers(scope, type)]) {
+    const { copies, faults } = treatmentOf(scope.webhookFaults(type, url, idOf(ref)))
+    const id = scope.newId()
+    const data = body()
+    const sent = scope.settings.get(envelope) === 'typed' ? { id, type, created_at: scope.at, data } : data
+    const first = placed(scope, {
+      id,
+      webhook_id,
+      url,
+      type,
+      ref,
+      body: sent as JsonObject,
+      status: 'pending',
+      attempts: [],
+      retries: 0,
+      retry_at: null,
+      faults,
+      caused_by: scope.cause,
+      created_at: scope.at,
+    })
+    insert(scope, first)
+    for (let copy = 1; copy < copies; copy++) insert(scope, copyOf(first, scope.newId()))
+  }
+  removeOldest(scope.tx)
+}
+
+function removeOldest(tx: Transaction): void {
+  const all = tx.in(deliveries)
+  let excess = all.size - MAX_DELIVERIES
+  if (excess <= 0) return
+  for (const { id, status } of all) {
+    if (!OVER.has(status)) continue
+    all.delete(id)
+    excess -= 1
+    if (excess === 0) return
+  }
+}
+
+const OVER: ReadonlySet<DeliveryStatus> = new Set(['delivered', 'failed', 'dropped'])
+
+function copyOf(delivery: Delivery, id: string): Delivery {
+  return { ...delivery, id, faults: { rules: [], ...delivery.faults, copy_of: delivery.id } }
+}
+
+interface Subscriber {
+  readonly id: string | null
+  readonly url: string
+}
+
+function* subscribers({ tx, settings }: Scope, type: string): Iterable<Subscriber> {
+  for (const { id, url, events } of tx.in(webhooks)) {
+    if (events === null || events.includes(type)) yield { id, url }
+  }
+  for (const { url, events } of settings.get(fixedSubscriptions)) {
+    if (events === undefined || events.includes(type)) yield { id: null, url }
+  }
+}
+
+/** The secret of the subscription that a delivery belongs to; undefined when there is no such subscription any more. */
+export function subscriptionOf(
+  { tx, settings }: Pick<Scope, 'tx' | 'settings'>,
+  { webhook_id, url }: Delivery,
+): { readonly secret: string | null } | undefined {
+  if (webhook_id !== null) return tx.in(webhooks).get(webhook_id)
+  const fixed = settings.get(fixedSubscriptions).find((each) => each.url === url)
+  return fixed === undefined ? undefined : { secret: fixed.secret ?? null }
+}
+
+/** Notes that a pending delivery is being sent. Written before the request leaves, so that a crash cannot hide an attempt. */
+export function beginAttempt(scope: Scope, delivery: Delivery): Delivery {
+  const attempt: Attempt = {
+    attempt: delivery.attempts.length + 1,
+    at: scope.at,
+    outcome: null,
+    status: null,
+    error: null,
+  }
+  const status = deliveryLifecycle.move(delivery.status, 'begin')
+  return put(scope, { ...delivery, status, attempts: [...delivery.attempts, attempt] })
+}
+
+/**
+ * Notes how an attempt ended: the delivery is delivered, waits for its next attempt, or has failed.
+ * @returns undefined, and nothing is noted, when that attempt is not being made any more: the record was changed in between
+ */
+export function endAttempt(
+  scope: Scope,
+  id: string,
+  attempt: number,
+  { outcome, status, error }: AttemptResult,
+): Delivery | undefined {
+  const delivery = scope.tx.in(deliveries).get(id)
+  if (delivery?.status !== 'sending' || delivery.attempts.length !== attempt) return undefined
+  const attempts = ended(delivery.attempts, { outcome, status, error })
+  return put(scope, { ...delivery, attempts, ...after(scope, delivery, outcome) })
+}
+
+function after(
+  scope: Scope,
+  { status, retries, faults }: Delivery,
+  outcome: AttemptOutcome,
+): Partial<Delivery> {
+  if (outcome === 'delivered') return { status: deliveryLifecycle.move(status, 'deliver') }
+  // What may not be sent there now may not be sent there later.
+  const schedule = faults?.retries ?? scope.settings.get(retrySchedule)
+  const delay = outcome === 'refused' ? undefined : schedule[retries]
+  if (delay === undefined) return { status: deliveryLifecycle.move(status, 'fail') }
+  const due = Math.min(scope.now + (parseDuration(delay) ?? 0), END_OF_TIME)
+  return due === scope.now
+    ? { status: deliveryLifecycle.move(status, 'repeat'), retries: retries + 1 }
+    : {
+        status: deliveryLifecycle.move(status, 'wait'),
+        retries: retries + 1,
+        retry_at: formatInstant(due),
+      }
+}
+
+/** Gives up an attempt that may or may not have arrived; the delivery is sent again. */
+export function interrupt(scope: Scope, delivery: Delivery): Delivery {
+  const error =
+    'it may or may not have arrived: the emulator or its sandbox was replaced before its outcome was known'
+  const attempts = ended(delivery.attempts, { outcome: 'interrupted', status: null, error })
+  return put(scope, { ...delivery, status: deliveryLifecycle.move(delivery.status, 'repeat'), attempts })
+}
+
+/** Lets a delivery go that was held until the next one to its subscriber has had its first attempt. */
+export function release(scope: Scope, delivery: Delivery): Delivery {
+  return put(scope, released(scope, delivery))
+}
+
+/**
+ * Sends a delivery again that has ended, or at once one that waits. Its body is the one that it has always had. Faults are
+ * over: it is sent once, as a delivery that no rule was about; which rules it was keeps standing.
+ */
+export function redeliver(scope: Scope, delivery: Delivery): Delivery {
+  const { status } = delivery
+  if (status === 'pending' || status === 'sending') {
+    refuse('conflict', {
+      detail: `The delivery is ${status}: it is on its way.`,
+      mitigation:
+        'Wait for its outcome: POST /__emulator/clock/advance with {"by": "0s"} responds when it is known.',
+    })
+  }
+  if (subscriptionOf(scope, delivery) === undefined) {
+    refuse('conflict', {
+      detail: 'The subscription that the delivery belongs to does not exist any more.',
+      mitigation: 'Subscribe again with POST /__emulator/webhooks; the next transitions are delivered there.',
+    })
+  }
+  const repeated = deliveryLifecycle.move(status, 'repeat')
+  const faults = delivery.faults && withoutEffects(delivery.faults)
+  return put(scope, { ...delivery, status: repeated, retries: 0, retry_at: null, faults })
+}
+
+function withoutEffects({ rules, copy_of }: DeliveryFaults): DeliveryFaults {
+  return { rules, ...(copy_of !== undefined && { copy_of }) }
+}
+
+/** Brings what a delivery calls for in line with a record that has come from outside. */
+export function armDelivery(scope: Scope, delivery: Delivery): void {
+  // It is not being sent: that was in another process, or another sandbox.
+  if (delivery.status === 'sending') interrupt(scope, delivery)
+  else arm(scope, delivery)
+}
+
+const wake: EventHandler['handle'] = (scope, { ref }) => {
+  const delivery = scope.tx.in(deliveries).get(idOf(ref))
+  // A record that was deleted or edited by hand since is left alone.
+  if (delivery?.status !== 'waiting') return
+  put(scope, { ...delivery, status: deliveryLifecycle.move('waiting', 'repeat'), retry_at: null })
+}
+
+/** The time until an attempt is over. */
+export const deliveryEvents: readonly EventHandler[] = [
+  { kind: RETRY, description: 'A webhook whose last attempt failed is sent again.', handle: wake },
+  { kind: RELEASE, description: 'A webhook that a fault has held back is sent.', handle: wake },
+]
+
+function ended(attempts: readonly Attempt[], outcome: Pick<Attempt, 'outcome' | 'status' | 'error'>) {
+  return attempts.map((each, index) => (index === attempts.length - 1 ? { ...each, ...outcome } : each))
+}
+
+function insert(scope: Scope, delivery: Delivery): void {
+  scope.tx.in(deliveries).insert(delivery)
+  arm(scope, delivery)
+}
+
+function put(scope: Scope, delivery: Delivery): Delivery {
+  scope.tx.in(deliveries).put(delivery)
+  arm(scope, delivery)
+  return delivery
+}
+
+function arm(scope: Scope, delivery: Delivery): void {
+  const ref = refOf(deliveries, delivery)
+  scope.unschedule(ref, [RETRY, RELEASE])
+  const { type, url, attempts, retry_at, faults } = delivery
+  if (retry_at === null) return
+  const attempt = `Attempt ${attempts.length + 1} to deliver ${type} to ${url}`
+  const held = faults?.order === undefined ? '' : ', or once the next webhook has gone there'
+  const [kind, description] =
+    attempts.length > 0
+      ? [RETRY, `${attempt}.`]
+      : [RELEASE, `${attempt}, held back by ${(faults?.rules ?? []).join(', ')}${held}.`]
+  scope.schedule({ due: Date.parse(retry_at), kind, ref, urgency: 'work', description })
+}

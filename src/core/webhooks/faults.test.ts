@@ -1,0 +1,245 @@
+import { expect, test } from 'vitest'
+import { armRule } from '../../../test/support/faults.ts'
+import {
+  HOOK,
+  type OutboxEmulator,
+  outboxEmulator,
+  startingState,
+  subscription,
+} from '../../../test/support/webhook-sandbox.ts'
+import type { DeliverFault } from '../faults/actions.ts'
+import type { FaultRule } from '../faults/rule.ts'
+import { change } from '../sandboxes/change.ts'
+import { beginAttempt, endAttempt, redeliver } from './delivery.ts'
+import { DueDeliveries } from './queue.ts'
+
+const SECOND = 1_000
+
+/** Arms a rule about every webhook. */
+function arm(emulator: OutboxEmulator, deliver: DeliverFault, rule: Partial<FaultRule> = {}): FaultRule {
+  return armRule(emulator.sandbox, { id: 'r', match: { webhook: '*' }, do: [{ deliver }], ...rule })
+}
+
+function horizon(emulator: OutboxEmulator) {
+  return emulator.sandbox.scheduler
+    .horizon()
+    .map(({ kind, due_at, ref, description }) => [kind, due_at, ref, description])
+}
+
+test('copies are deliveries of their own with one body, and name the first', async () => {
+  const emulator = await outboxEmulator({ settings: { 'webhooks.envelope': 'typed' } })
+  arm(emulator, { copies: 3 })
+  const [first, ...copies] = emulator.tell({ n: 1 })
+  expect(first).toMatchObject({ status: 'pending', faults: { rules: ['r'] }, body: { id: first?.id } })
+  expect(copies).toHaveLength(2)
+  for (const copy of copies) {
+    const { id, faults, ...others } = copy
+    expect(faults).toEqual({ rules: ['r'], copy_of: first?.id })
+    expect({ ...others, id: first?.id, faults: first?.faults }).toEqual(first)
+  }
+  expect(new Set(emulator.deliveries().map(({ id }) => id)).size).toBe(3)
+})
+
+test('a rule decides about each subscriber, by type and url, and counts', async () => {
+  const other = { ...subscription, id: 'hook-2', url: 'http://127.0.0.1:9000/other' }
+  const emulator = await outboxEmulator({ webhooks: [subscription, other] })
+  arm(emulator, { drop: true }, { match: { webhook: 'thing.*', url: '*/other' }, when: { nth: 2 } })
+  const told = [emulator.tell(), emulator.tell({}, 'thing.broken'), emulator.tell()]
+  expect(told.map((both) => both.map(({ status }) => status))).toEqual([
+    ['pending', 'pending'],
+    ['pending', 'dropped'],
+    ['pending', 'pending'],
+  ])
+  expect(emulator.sandbox.document().fault_counters).toMatchObject([{ rule: 'r', matched: 3, fired: 1 }])
+})
+
+test('rules about the record: counters by resource', async () => {
+  const emulator = await outboxEmulator()
+  arm(emulator, { drop: true }, { when: { first: 1, by: 'resource_id' } })
+  emulator.tell()
+  expect(emulator.sandbox.document().fault_counters).toMatchObject([{ key: null }, { key: '1' }])
+})
+
+test('without a subscriber nothing is decided', async () => {
+  const emulator = await outboxEmulator({ webhooks: [] })
+  arm(emulator, { drop: true })
+  emulator.tell()
+  expect(emulator.sandbox.document().fault_counters).toEqual([])
+})
+
+test('a dropped delivery is a record without attempts, and nothing is due', async () => {
+  const emulator = await outboxEmulator()
+  arm(emulator, { drop: true, copies: 2 })
+  const dropped = emulator.tell()
+  expect(dropped).toMatchObject([
+    { status: 'dropped', attempts: [], retry_at: null, faults: { rules: ['r'], drop: true } },
+  ])
+  expect([horizon(emulator), new DueDeliveries(emulator.sandbox.store).next()]).toEqual([[], undefined])
+})
+
+test('a delay makes the first attempt wait on the virtual clock, visibly', async () => {
+  const emulator = await outboxEmulator()
+  arm(emulator, { delay: '90s', copies: 2 })
+  const [first, copy] = emulator.tell()
+  const ids = [first?.id ?? '', copy?.id ?? '']
+  expect(horizon(emulator)).toEqual(
+    ids.map((id) => [
+      'webhook.release',
+      '2026-03-01T12:01:30.000Z',
+      `webhook_deliveries/${id}`,
+      `Attempt 1 to deliver thing.made to ${HOOK}, held back by r.`,
+    ]),
+  )
+  await emulator.advance(90 * SECOND - 1)
+  expect(emulator.delivery(ids[0] ?? '')).toMatchObject({
+    status: 'waiting',
+    retry_at: '2026-03-01T12:01:30.000Z',
+  })
+  await emulator.advance(1)
+  for (const id of ids) expect(emulator.delivery(id)).toMatchObject({ status: 'pending', retry_at: null })
+  expect(horizon(emulator)).toEqual([])
+})
+
+test('no delay is none, and one without end lies at the last instant', async () => {
+  const emulator = await outboxEmulator()
+  arm(emulator, { delay: '0s' }, { times: 1 })
+  arm(emulator, { delay: '99999999d' }, { id: 's' })
+  expect(emulator.tell()).toMatchObject([{ status: 'pending', retry_at: null }])
+  expect(emulator.tell()).toMatchObject([{ status: 'waiting', retry_at: '9998-12-31T23:59:59.999Z' }])
+})
+
+test('one that goes after the next is held, at most 60 s, and the next is not', async () => {
+  const emulator = await outboxEmulator()
+  arm(emulator, { order: 'after-next' })
+  const [held] = emulator.tell()
+  const [next] = emulator.tell()
+  expect(held).toMatchObject({ status: 'waiting', retry_at: '2026-03-01T12:01:00.000Z' })
+  expect(next).toMatchObject({ status: 'pending', faults: { rules: ['r'] } })
+  expect(next?.faults?.order).toBe(undefined)
+  expect(horizon(emulator).map(([, , , description]) => description)).toEqual([
+    `Attempt 1 to deliver thing.made to ${HOOK}, held back by r, or once the next webhook has gone there.`,
+  ])
+  await emulator.advance(60 * SECOND)
+  expect(emulator.delivery(held?.id ?? '').status).toBe('pending')
+})
+
+test('what is held waits for a later one to its own subscriber', async () => {
+  const other = { ...subscription, id: 'hook-2' }
+  const emulator = await outboxEmulator({ webhooks: [subscription, other] })
+  const [before] = emulator.tell()
+  arm(emulator, { order: 'after-next' }, { times: 1 })
+  const [held, elsewhere] = emulator.tell()
+  const [next] = emulator.tell()
+  const due = new DueDeliveries(emulator.sandbox.store)
+  const heldFor = (delivery: typeof held) =>
+    due.heldFor(delivery as NonNullable<typeof held>).map(({ id }) => id)
+  expect([heldFor(before), heldFor(elsewhere), heldFor(held)]).toEqual([[], [], []])
+  expect(heldFor(next)).toEqual([held?.id])
+})
+
+test('held and late: whichever lasts longer', async () => {
+  const emulator = await outboxEmulator()
+  arm(emulator, { order: 'after-next', delay: '5m' }, { times: 1 })
+  arm(emulator, { order: 'after-next', delay: '5s' }, { id: 's' })
+  expect([...emulator.tell(), ...emulator.tell({}, 'thing.broken')].map(({ retry_at }) => retry_at)).toEqual([
+    '2026-03-01T12:05:00.000Z',
+    '2026-03-01T12:00:05.000Z',
+  ])
+})
+
+test('a rule about retries is the schedule of its deliveries alone', async () => {
+  const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['1h', '1h'] } })
+  arm(emulator, { retries: ['5s'] }, { times: 1 })
+  const [faulted] = emulator.tell()
+  const [other] = emulator.tell()
+  const fail = (id = '') => {
+    const sending = change(emulator.sandbox, (scope) => beginAttempt(scope, emulator.delivery(id))).result
+    change(emulator.sandbox, (scope) =>
+      endAttempt(scope, id, sending.attempts.length, {
+        outcome: 'failed',
+        status: 500,
+        error: 'answered 500',
+      }),
+    )
+    return emulator.delivery(id)
+  }
+  expect(fail(faulted?.id).retry_at).toBe('2026-03-01T12:00:05.000Z')
+  expect(fail(other?.id).retry_at).toBe('2026-03-01T13:00:00.000Z')
+  expect(horizon(emulator).map(([kind]) => kind)).toEqual(['webhook.retry', 'webhook.retry'])
+  await emulator.advance(5 * SECOND)
+  expect(fail(faulted?.id).status).toBe('failed')
+})
+
+test.for<[string, DeliverFault]>([
+  ['dropped', { drop: true }],
+  ['waiting', { delay: '1h' }],
+  ['waiting', { order: 'after-next', sign: 'wrong', timeout_ms: 5, retries: ['1s'], body: { a: 1 } }],
+])('sent again by hand, one that is %s by %j is sent as any other', async ([status, deliver]) => {
+  const emulator = await outboxEmulator()
+  arm(emulator, deliver)
+  const [{ id, body } = { id: '', body: {} }] = emulator.tell()
+  expect(emulator.delivery(id).status).toBe(status)
+  change(emulator.sandbox, (scope) => redeliver(scope, emulator.delivery(id)))
+  expect(emulator.delivery(id)).toMatchObject({ status: 'pending', retry_at: null, body })
+  expect(emulator.delivery(id).faults).toEqual({ rules: ['r'] })
+  expect(emulator.deliveries()).toHaveLength(1)
+  expect(horizon(emulator)).toEqual([])
+})
+
+test('a copy that is sent again stays the notice that it is', async () => {
+  const emulator = await outboxEmulator()
+  arm(emulator, { copies: 2, delay: '1h' })
+  const [first, copy] = emulator.tell()
+  const again = change(emulator.sandbox, (scope) =>
+    redeliver(scope, emulator.delivery(copy?.id ?? '')),
+  ).result
+  expect(again.faults).toEqual({ rules: ['r'], copy_of: first?.id })
+})
+
+const sample = {
+  id: 'd1',
+  webhook_id: 'hook-1',
+  url: HOOK,
+  type: 'thing.made',
+  ref: 'things/1',
+  body: { n: 1 },
+  created_at: '2026-03-01T11:00:00.000Z',
+}
+const faults = { rules: ['r'] }
+const retry_at = '2026-03-01T13:00:00.000Z'
+
+test.for([
+  ['/faults/rules', { status: 'pending', faults: { rules: [] } }],
+  ['/faults/drip', { status: 'pending', faults: { ...faults, drip: true } }],
+  ['/faults/delay', { status: 'pending', faults: { ...faults, delay: 'soon' } }],
+  ['/faults/copy_of', { status: 'pending', faults: { ...faults, copy_of: 'a\r\nX-Evil: 1' } }],
+  ['/attempts', { status: 'dropped' }],
+  ['/attempts', { status: 'waiting', retry_at }],
+  ['/retry_at', { status: 'waiting', faults }],
+  ['/retry_at', { status: 'dropped', retry_at, faults }],
+] as const)('a faulted delivery that cannot be is refused at %s: %j', async ([pointer, changes]) => {
+  await expect(startingState({ deliveries: [{ ...sample, ...changes }] })).rejects.toThrow(
+    `/webhook_deliveries/0${pointer} `,
+  )
+})
+
+test('faulted deliveries survive their document: what is held stays scheduled, what was dropped stays so', async () => {
+  const parsed = JSON.parse('{"__proto__":{"x":1},"a":null}')
+  const deliveries = [
+    {
+      ...sample,
+      id: 'late',
+      status: 'waiting',
+      retry_at,
+      faults: { ...faults, delay: '2h', body: [parsed] },
+    },
+    { ...sample, id: 'gone', status: 'dropped', faults: { ...faults, drop: true } },
+    { ...sample, id: 'plain', status: 'pending' },
+  ]
+  const emulator = await outboxEmulator({ deliveries })
+  expect(horizon(emulator)).toMatchObject([
+    ['webhook.release', retry_at, 'webhook_deliveries/late', expect.any(String)],
+  ])
+  expect(JSON.stringify(emulator.delivery('late').faults?.body)).toBe('[{"__proto__":{"x":1},"a":null}]')
+  expect([emulator.delivery('gone').status, emulator.delivery('plain').faults]).toEqual(['dropped', null])
+})

@@ -1,0 +1,166 @@
+import TinyQueue from 'tinyqueue'
+import type { Scope } from '../operation.ts'
+import type { Commit, Row } from '../state/commit.ts'
+import type { Store } from '../state/store.ts'
+import { END_OF_TIME } from '../time/clock.ts'
+import { formatInstant, MINUTE, parseDuration } from '../time/instant.ts'
+import { type Delivery, deliveries, deliveryLifecycle } from './records.ts'
+
+/** Virtual milliseconds after which a delivery no longer waits for the next one to its subscriber. */
+const MAX_HOLD = MINUTE
+
+/**
+ * Where a new delivery starts: pending, unless its faults drop it or have it wait. It is held for the next one to the same
+ * subscriber, unless another is: then this is the next.
+ */
+export function placed(scope: Scope, delivery: Delivery): Delivery {
+  const { status, faults } = delivery
+  if (faults === null) return delivery
+  if (faults.drop) return { ...delivery, status: deliveryLifecycle.move(status, 'drop') }
+  if (faults.order === undefined) return waiting(scope, delivery, scope.now)
+  return isAnyHeld(scope, delivery)
+    ? waiting(scope, unordered(delivery), scope.now)
+    : waiting(scope, delivery, scope.now + MAX_HOLD)
+}
+
+/** A held delivery once the next one has gone first: pending, or waiting for what is left of its delay. */
+export function released(scope: Scope, delivery: Delivery): Delivery {
+  const due = delayedUntil(delivery)
+  return due > scope.now
+    ? { ...unordered(delivery), retry_at: formatInstant(due) }
+    : { ...delivery, status: deliveryLifecycle.move(delivery.status, 'repeat'), retry_at: null }
+}
+
+/** Whether a delivery waits for the next one to the same subscriber. */
+export function isHeld({ status, attempts, faults }: Delivery): boolean {
+  return status === 'waiting' && attempts.length === 0 && faults?.order !== undefined
+}
+
+export function isSameSubscriber(a: Delivery, b: Delivery): boolean {
+  return a.webhook_id === b.webhook_id && a.url === b.url
+}
+
+function isAnyHeld({ tx }: Scope, delivery: Delivery): boolean {
+  return tx.in(deliveries).find((each) => isHeld(each) && isSameSubscriber(each, delivery)) !== undefined
+}
+
+function unordered(delivery: Delivery): Delivery {
+  if (delivery.faults === null) return delivery
+  const { order: _, ...faults } = delivery.faults
+  return { ...delivery, faults }
+}
+
+function waiting(scope: Scope, delivery: Delivery, until: number): Delivery {
+  const due = Math.min(Math.max(until, delayedUntil(delivery)), END_OF_TIME)
+  if (due <= scope.now) return delivery
+  return {
+    ...delivery,
+    status: deliveryLifecycle.move(delivery.status, 'wait'),
+    retry_at: formatInstant(due),
+  }
+}
+
+function delayedUntil({ created_at, faults }: Delivery): number {
+  const delay = faults?.delay === undefined ? 0 : (parseDuration(faults.delay) ?? 0)
+  return Math.min(Date.parse(created_at) + delay, END_OF_TIME)
+}
+
+interface Entry {
+  readonly id: string
+  readonly created: number
+}
+
+/**
+ * The deliveries of a sandbox that are to be sent, in order of creation. The table is the truth; what is pending follows from
+ * commits, so that a long history costs nothing.
+ */
+export class DueDeliveries {
+  readonly #store: Store
+  #pending = new Set<string>()
+  /** Those that wait for the next one to their subscriber; hardly ever more than one of each. */
+  #held = new Set<string>()
+  /** Those that a fault has dropped and that are not reported yet. */
+  #dropped: Delivery[] = []
+  #queue = new TinyQueue<Entry>([], inOrder)
+
+  constructor(store: Store) {
+    this.#store = store
+    this.rebuild()
+  }
+
+  /** How many are to be sent or reported. */
+  get size(): number {
+    return this.#pending.size + this.#dropped.length
+  }
+
+  /** Reads the whole table again, after a sandbox has been loaded or restored. */
+  rebuild(): void {
+    this.#pending = new Set()
+    this.#held = new Set()
+    this.#dropped = []
+    this.#queue = new TinyQueue<Entry>([], inOrder)
+    for (const row of this.#store.rows(deliveries.name).values()) this.#note(row as Delivery)
+  }
+
+  /** Follows a commit; to be called for each. */
+  hear({ changes }: Commit): void {
+    for (const { table, id, before, after } of changes) {
+      if (table !== deliveries.name) continue
+      if (after === undefined) this.#forget(id)
+      else this.#note(after as Delivery)
+      if (before === undefined && isDropped(after)) this.#dropped.push(after as Delivery)
+    }
+  }
+
+  /** The one to be sent next; undefined when there is none. */
+  next(): Delivery | undefined {
+    for (;;) {
+      const first = this.#queue.peek()
+      if (first === undefined) return undefined
+      if (this.#pending.has(first.id)) return this.#store.get(deliveries.name, first.id) as Delivery
+      this.#queue.pop()
+    }
+  }
+
+  /** The deliveries that were held until this later one to their subscriber has had an attempt, oldest first. */
+  heldFor(later: Delivery): Delivery[] {
+    const held = [...this.#held].map((id) => this.#store.get(deliveries.name, id) as Delivery)
+    return held
+      .filter((each) => isSameSubscriber(each, later) && inOrder(entry(each), entry(later)) < 0)
+      .sort((a, b) => inOrder(entry(a), entry(b)))
+  }
+
+  /** The deliveries that faults have dropped since this was last asked. */
+  takeDropped(): Delivery[] {
+    return this.#dropped.splice(0)
+  }
+
+  #forget(id: string): void {
+    this.#pending.delete(id)
+    this.#held.delete(id)
+  }
+
+  #note(delivery: Delivery): void {
+    const { id, status } = delivery
+    if (isHeld(delivery)) this.#held.add(id)
+    else this.#held.delete(id)
+    if (status !== 'pending') this.#pending.delete(id)
+    else if (!this.#pending.has(id)) {
+      this.#pending.add(id)
+      this.#queue.push(entry(delivery))
+    }
+  }
+}
+
+function isDropped(row: Row | undefined): boolean {
+  return (row as Delivery | undefined)?.status === 'dropped'
+}
+
+function entry({ id, created_at }: Delivery): Entry {
+  return { id, created: Date.parse(created_at) }
+}
+
+// Ids of one instant ascend in order of creation.
+function inOrder(a: Entry, b: Entry): number {
+  return a.created - b.created || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
+}

@@ -1,0 +1,142 @@
+import * as z from 'zod'
+import { type Assumption, type Assumptions, setting } from '../assumptions.ts'
+import { duration } from '../fields.ts'
+import type { Notice } from '../operation.ts'
+import { DAY, MINUTE, parseDuration } from '../time/instant.ts'
+import { headerText, signingSecret, subscriptionFields } from './records.ts'
+
+/** A subscription in the settings. */
+type FixedSubscription = z.output<ReturnType<typeof subscriptionFields>>
+
+export const fixedSubscriptions = setting<readonly FixedSubscription[]>({
+  key: 'webhooks.subscriptions',
+  item: 'U046',
+  description:
+    'Subscriptions that every sandbox has: [{"url": "http://127.0.0.1:9000/hook", "events": [...], "secret": "..."}]; without events all of them.',
+  // Settings are checked before they are read: see knownSubscriptions. Readers do not know the types of webhooks.
+  schema: () => z.array(z.custom<FixedSubscription>()),
+  default: [],
+})
+
+const RESERVED =
+  /^(host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*|user-agent|x-emulator-delivery|x-emulator-delivery-attempt)$/i
+
+const headerName = () =>
+  z.string().refine((value) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(value) && !RESERVED.test(value), {
+    error: 'must be the name of a header that is not otherwise needed',
+  })
+
+export const eventHeader = setting({
+  key: 'webhooks.event_header',
+  item: 'U060',
+  description: 'Header in which a webhook carries its type.',
+  schema: headerName,
+  default: 'X-Emulator-Event',
+})
+
+export const envelope = setting<'none' | 'typed'>({
+  key: 'webhooks.envelope',
+  item: 'U060',
+  description: 'What a webhook carries: the object alone, or {id, type, created_at, data} around it.',
+  schema: () => z.enum(['none', 'typed']),
+  default: 'none',
+})
+
+/** How webhooks are signed. */
+const signatureFields = () =>
+  z.strictObject({
+    header: headerName(),
+    /** Key of the HMAC; the secret of a subscription takes precedence. */
+    secret: signingSecret(),
+    /** The text before the hexadecimal digits. */
+    prefix: z.union([z.literal(''), headerText()]).default(''),
+  })
+
+export type Signature = z.output<ReturnType<typeof signatureFields>>
+
+/** The header of the signature when only a subscription has a secret. */
+export const DEFAULT_SIGNATURE_HEADER = 'X-Emulator-Signature'
+
+export const signature = setting<Signature | null>({
+  key: 'webhooks.signature',
+  item: 'U060',
+  description:
+    'Signs every webhook: {"header": "X-Signature", "secret": "...", "prefix": "sha256="}; HMAC-SHA256 of the bytes of the body, in hexadecimal.',
+  schema: () => signatureFields().nullable(),
+  default: null,
+})
+
+const MAX_TIMEOUT = 5 * MINUTE
+const MAX_DELAY = 366 * DAY
+
+export const retrySchedule = setting<readonly string[]>({
+  key: 'webhooks.retry',
+  item: 'U060',
+  description:
+    'How long after each failed attempt the next one follows, on the virtual clock: ["10s", "5m", "1h"]. Empty for no retries.',
+  schema: () =>
+    z
+      .array(
+        duration().refine((value) => (parseDuration(value) ?? 0) <= MAX_DELAY, {
+          error: 'must be at most 366d',
+        }),
+      )
+      .max(100),
+  default: [],
+})
+
+export const deliveryTimeout = setting({
+  key: 'webhooks.timeout',
+  item: 'U060',
+  description: 'How long a receiver has to respond, in real time.',
+  schema: () =>
+    duration().refine((value) => isBetween(parseDuration(value), 1, MAX_TIMEOUT), {
+      error: 'must be 1ms to 5m',
+    }),
+  default: '10s',
+})
+
+function isBetween(value: number | undefined, least: number, most: number): boolean {
+  return value !== undefined && value >= least && value <= most
+}
+
+const silent = (id: string, open: string, decision: string): Assumption => ({
+  id,
+  open,
+  decision,
+  reportedIn: 'nowhere',
+})
+
+/** What the specification leaves open about webhooks, and the choices that a user has. */
+export function webhookAssumptions(notices: readonly Notice[]): Assumptions {
+  return {
+    items: [
+      silent(
+        'U046',
+        'How clients subscribe to webhooks.',
+        'No endpoint of the API does it: the specification names none. Settings, fixtures and the control API do.',
+      ),
+      silent(
+        'U060',
+        'Signature, headers, retries, order and time-out of webhook deliveries.',
+        'The object as JSON, its type in a header of our own; unsigned and never retried until a setting says so; sent in the order of the transitions; 10 s to respond, and any 2xx is a success.',
+      ),
+    ],
+    settings: [
+      { ...fixedSubscriptions, schema: () => knownSubscriptions(notices) },
+      eventHeader,
+      envelope,
+      signature,
+      retrySchedule,
+      deliveryTimeout,
+    ],
+  }
+}
+
+function knownSubscriptions(notices: readonly Notice[]): z.ZodType<readonly FixedSubscription[]> {
+  return z
+    .array(subscriptionFields(notices))
+    .refine((list) => new Set(list.map(({ url }) => url)).size === list.length, {
+      error: 'must not have one url twice',
+    })
+}

@@ -1,4 +1,0 @@
-/** Whether nobody but this machine reaches what listens at an address or name. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
-}

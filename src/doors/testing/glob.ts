@@ -1,5 +1,0 @@
-/** Whether a text fits a pattern in which `*` stands for any run of characters, as in matches of requests. */
-export function fitsGlob(pattern: string, text: string): boolean {
-  const parts = pattern.split('*').map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, '\\$&'))
-  return new RegExp(`^${parts.join('.*')}$`, 's').test(text)
-}

@@ -1,0 +1,145 @@
+import * as z from 'zod'
+import { successCreate } from '../../core/core-assumptions.ts'
+import { refuse } from '../../core/errors.ts'
+import { anyObject, nonEmptyText, timestamp } from '../../core/fields.ts'
+import { operation } from '../../core/operation.ts'
+import type { Caller } from '../../core/request/auth.ts'
+import { seal } from '../../core/secrets.ts'
+import { collection } from '../../core/state/collection.ts'
+import { shown } from '../../core/state/state.ts'
+import { presentedSecret, unusedSecret } from '../records.ts'
+import { teamspaces } from '../teamspaces/schema.ts'
+import { uncontracted } from '../uncontracted.ts'
+
+const shownTemplate = () =>
+  z.strictObject({
+    id: nonEmptyText(),
+    title: z.string(),
+    description: z.string(),
+    emoji: z.string(),
+    category: z.string(),
+    connectors: z.array(anyObject()).default([]),
+    prompt_examples: z.array(z.string()),
+    is_curated_template: z.boolean(),
+    config: z.strictObject({
+      prompt: z.string(),
+      custom_prompt: z.string(),
+      tools: z.array(z.strictObject({ tool: z.string() })),
+    }),
+  })
+
+const templateRecord = () =>
+  shownTemplate().extend({
+    claim_token: nonEmptyText(),
+    _emulator: z.strictObject({
+      /** Whose callers may claim it; null: any caller. */
+      teamspace_id: z.string().nullable().default(null),
+      claimed_at: timestamp().nullable().default(null),
+    }),
+  })
+
+type AgentTemplate = z.output<ReturnType<typeof templateRecord>>
+
+export const agentTemplates = collection<AgentTemplate>({
+  name: 'agent_templates',
+  label: 'agent template',
+  secrets: ['claim_token'],
+  schema: templateRecord,
+  generate: ({ faker, n, newId, any }) => ({
+    id: newId(),
+    title: `${faker.company.buzzVerb()} ${faker.company.buzzNoun()}`,
+    description: faker.company.catchPhrase(),
+    emoji: faker.internet.emoji(),
+    category: faker.commerce.department(),
+    connectors: [],
+    prompt_examples: [faker.lorem.sentence(), faker.lorem.sentence()],
+    is_curated_template: n % 2 === 0,
+    config: { prompt: faker.lorem.sentence(), custom_prompt: '', tools: [] },
+    // Given in clear here; the sandbox keeps only its digest.
+    claim_token: `generated-claim-token-${n}`,
+    _emulator: { teamspace_id: any(teamspaces).id, claimed_at: null },
+  }),
+})
+
+export const claimTemplate = operation({
+  name: 'agents.claim',
+  method: 'POST',
+  path: '/agents/claim',
+  summary: 'Claim a generated agent template',
+  section: 'Claim a generated agent template',
+  errorFormat: 'standard',
+  contract: true,
+  secrets: ['claim_token'],
+  success: successCreate,
+  answer: shownTemplate,
+  input: ({ object }) => ({ body: object({ claim_token: nonEmptyText() }) }),
+  handle: ({ tx, body, caller, at, note }) => {
+    const token = presentedSecret(body.claim_token)
+    const template = tx
+      .in(agentTemplates)
+      .find((each) => each.claim_token === token && isUnclaimed(each) && mayClaim(caller, each))
+    if (template === undefined) {
+      return refuse('not_found', {
+        detail: 'No unclaimed template has this claim token. A token works once.',
+        mitigation: 'Generate another template with POST /agents/generate and claim it with its token.',
+      })
+    }
+    note('U007')
+    tx.in(agentTemplates).put({ ...template, _emulator: { ...template._emulator, claimed_at: at } })
+    return { body: asShown(template) }
+  },
+})
+
+export const generateTemplate = uncontracted({
+  name: 'agents.generate',
+  method: 'POST',
+  path: '/agents/generate',
+  summary: 'Generate an agent template',
+  success: successCreate,
+  answer: () => z.strictObject({ claim_token: z.string() }),
+  input: () => ({ body: anyObject().optional() }),
+  handle: ({ tx, body, caller, newId, newUuid }) => {
+    const claim_token = unusedSecret(newUuid, tx.in(agentTemplates), (each) => each.claim_token)
+    tx.in(agentTemplates).insert({
+      id: newId(),
+      ...templateFrom(body ?? {}),
+      claim_token: seal(claim_token),
+      _emulator: { teamspace_id: caller.teamspace_id, claimed_at: null },
+    })
+    return { body: { claim_token } }
+  },
+})
+
+function isUnclaimed({ _emulator }: AgentTemplate): boolean {
+  return _emulator.claimed_at === null
+}
+
+function mayClaim(caller: Caller, { _emulator }: AgentTemplate): boolean {
+  return _emulator.teamspace_id === null || _emulator.teamspace_id === caller.teamspace_id
+}
+
+function asShown(template: AgentTemplate): object {
+  const { claim_token: _, ...rest } = template
+  return shown(rest)
+}
+
+// What a request generates is not specified: fields of a template in its body are taken, each on its own.
+function templateFrom(
+  given: Readonly<Record<string, unknown>>,
+): Omit<z.output<ReturnType<typeof shownTemplate>>, 'id'> {
+  const { shape } = shownTemplate()
+  const taken = <T>(name: string, schema: z.ZodType<T>, neutral: T): T => {
+    const result = schema.safeParse(Object.hasOwn(given, name) ? given[name] : undefined)
+    return result.success ? result.data : neutral
+  }
+  return {
+    title: taken('title', shape.title, ''),
+    description: taken('description', shape.description, ''),
+    emoji: taken('emoji', shape.emoji, ''),
+    category: taken('category', shape.category, ''),
+    connectors: taken('connectors', shape.connectors, []),
+    prompt_examples: taken('prompt_examples', shape.prompt_examples, []),
+    is_curated_template: taken('is_curated_template', shape.is_curated_template, false),
+    config: taken('config', shape.config, { prompt: '', custom_prompt: '', tools: [] }),
+  }
+}

@@ -1,0 +1,153 @@
+import * as z from 'zod'
+import type { Settings } from '../../core/assumptions.ts'
+import {
+  emptyPatch,
+  immutableMembers,
+  successCreate,
+  successDelete,
+  successRead,
+  successUpdate,
+} from '../../core/core-assumptions.ts'
+import { refuseInvalid } from '../../core/errors.ts'
+import { operation, type Request } from '../../core/operation.ts'
+import { shown } from '../../core/state/state.ts'
+import { opaqueList, opaqueListAnswer, uncontracted } from '../uncontracted.ts'
+import { givenSource } from './providers.ts'
+import {
+  type EventTrigger,
+  eventTriggers,
+  namedTrigger,
+  requireAgent,
+  requireTrigger,
+  shownTrigger,
+  writable,
+} from './schema.ts'
+
+const collectionPath = '/agents/{agent_id}/event-triggers'
+const recordPath = '/agents/{agent_id}/event-triggers/{trigger_id}'
+
+const changes = (settings: Settings) => ({
+  enabled: writable.enabled().exactOptional(),
+  trigger_event: writable.trigger_event(settings).exactOptional(),
+  name: writable.name().exactOptional(),
+  description: writable.description().exactOptional(),
+  run_conditions: writable.run_conditions().exactOptional(),
+  response_thread: writable.response_thread().exactOptional(),
+})
+
+export const updateTrigger = operation({
+  name: 'event-triggers.update',
+  method: 'PATCH',
+  path: recordPath,
+  summary: 'Update an event trigger',
+  section: 'Update event trigger',
+  errorFormat: 'standard',
+  contract: true,
+  success: successUpdate,
+  answer: shownTrigger,
+  input: ({ object }, settings) => ({
+    // Of any type: a value of another type is another value, which the setting refuses or ignores.
+    body: object({ ...changes(settings), trigger_source: z.unknown().optional() }),
+  }),
+  find: requireTrigger,
+  handle: ({ tx, body, target: trigger, at, settings, assume, note }) => {
+    if (body.trigger_event !== undefined) note('U061')
+    const { trigger_source: source, ...supplied } = body
+    if (source !== undefined) keepSource(namedTrigger(trigger, settings), source, assume)
+    if (Object.keys(supplied).length > 0) {
+      const changed = tx.in(eventTriggers).put({ ...trigger, ...supplied, updated_at: at })
+      return { body: asShown(changed, settings) }
+    }
+    if (source === undefined && assume(emptyPatch) === 'reject') {
+      refuseInvalid([{ pointer: '', detail: 'names no field that can be updated' }])
+    }
+    return { body: asShown(trigger, settings) }
+  },
+})
+
+function asShown(trigger: EventTrigger, settings: Settings): object {
+  return shown(namedTrigger(trigger, settings))
+}
+
+function keepSource(
+  { trigger_source }: { readonly trigger_source: string },
+  given: unknown,
+  assume: Request<object, unknown>['assume'],
+): void {
+  if (given === trigger_source || assume(immutableMembers) === 'ignore') return
+  refuseInvalid([
+    {
+      pointer: '/trigger_source',
+      detail: `cannot change from "${trigger_source}"; to switch providers, delete the trigger and create another`,
+    },
+  ])
+}
+
+export const listTriggers = uncontracted({
+  name: 'event-triggers.list',
+  method: 'GET',
+  path: collectionPath,
+  summary: 'List the event triggers of an agent',
+  success: successRead,
+  answer: (settings) => opaqueListAnswer().extend({ data: z.array(shownTrigger(settings)) }),
+  find: requireAgent,
+  handle: (request) => {
+    const { tx, target: agent } = request
+    const own = tx.in(eventTriggers).filter(({ _emulator }) => _emulator.agent_id === agent.id)
+    const named = own.map((trigger) => namedTrigger(trigger, request.settings))
+    return { body: opaqueList(named, request) }
+  },
+})
+
+export const createTrigger = uncontracted({
+  name: 'event-triggers.create',
+  method: 'POST',
+  path: collectionPath,
+  summary: 'Create an event trigger',
+  success: successCreate,
+  answer: shownTrigger,
+  input: ({ object }, settings) => ({
+    body: object({
+      ...changes(settings),
+      trigger_source: givenSource(settings),
+      trigger_event: writable.trigger_event(settings),
+    }),
+  }),
+  find: requireAgent,
+  handle: ({ tx, body, target: agent, newId, at, settings, note }) => {
+    note('U008')
+    note('U061')
+    const { trigger_source, trigger_event, ...others } = body
+    // In the order of the schema, so that a document that is read again is the same text.
+    const trigger = tx.in(eventTriggers).insert({
+      object: 'event_trigger',
+      id: newId(),
+      enabled: true,
+      trigger_source,
+      trigger_event,
+      name: null,
+      description: null,
+      run_conditions: null,
+      ...others,
+      created_at: at,
+      updated_at: at,
+      warnings: [],
+      _emulator: { agent_id: agent.id, condition_verdict: true, thread_id: null },
+    })
+    return { body: asShown(trigger, settings) }
+  },
+})
+
+export const deleteTrigger = uncontracted({
+  name: 'event-triggers.delete',
+  method: 'DELETE',
+  path: recordPath,
+  summary: 'Delete an event trigger',
+  success: successDelete,
+  answer: () => z.strictObject({}),
+  find: requireTrigger,
+  handle: ({ tx, target: trigger }) => {
+    tx.in(eventTriggers).delete(trigger.id)
+    return { body: {} }
+  },
+})

@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { excerpt, MAX_KEPT_PROMPT_LENGTH } from './create.ts'
+
+test('a prompt of usual length is kept as it is', () => {
+  const longest = 'x'.repeat(MAX_KEPT_PROMPT_LENGTH)
+  expect([excerpt(''), excerpt('Read the total.'), excerpt(longest)]).toEqual([
+    '',
+    'Read the total.',
+    longest,
+  ])
+})
+
+test('of a longer prompt its start and its length are kept', () => {
+  const kept = excerpt('ab'.repeat(MAX_KEPT_PROMPT_LENGTH))
+  expect(kept.length).toBeLessThan(MAX_KEPT_PROMPT_LENGTH + 50)
+  expect(kept.startsWith('abab')).toBe(true)
+  expect(kept.endsWith(`... (${2 * MAX_KEPT_PROMPT_LENGTH} characters)`)).toBe(true)
+})

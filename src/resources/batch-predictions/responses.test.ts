@@ -1,0 +1,138 @@
+import { expect, test } from 'vitest'
+import { Settings } from '../../core/assumptions.ts'
+import { batches } from './batches.ts'
+import { resultLines } from './responses.ts'
+import type { Batch } from './schema.ts'
+
+const settings = new Settings()
+
+function completed(items: number): Batch {
+  return batches.schema(settings).parse({
+    id: 'batch "1"',
+    status: 'completed',
+    model: 'm',
+    created_at: '2026-03-01T12:00:00.000Z',
+    in_progress_at: '2026-03-01T12:00:00.000Z',
+    finalizing_at: '2026-03-01T12:00:00.000Z',
+    completed_at: '2026-03-01T12:00:00.000Z',
+    _emulator: {
+      teamspace_id: 'ts-a',
+      organization_id: 'org-1',
+      request: {
+        prompt: 'p',
+        output_schema: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] },
+        items: Array.from({ length: items }, (_, n) => ({ custom_id: `item-${n}`, file_id: 'f' })),
+      },
+    },
+  })
+}
+
+test('R217 a line is made only when it is asked for', () => {
+  const batch = completed(5_000)
+  const { request } = batch._emulator
+  const touched = new Set<PropertyKey>()
+  const items = new Proxy(request.items, {
+    get: (list, key) => {
+      if (key !== 'length') touched.add(key)
+      return Reflect.get(list, key)
+    },
+  })
+  const lines = resultLines(
+    { ...batch, _emulator: { ...batch._emulator, request: { ...request, items } } },
+    settings,
+  )
+  for (let n = 0; n < 3; n++) lines.next()
+  expect([...touched]).toEqual(['0', '1', '2'])
+  expect(lines.return().done).toBe(true)
+  expect(lines.next().done).toBe(true)
+})
+
+test('R216 every reader gets the same bytes, from the record as it stands or read back from a document', () => {
+  const batch = completed(50)
+  const bytes = [...resultLines(batch, settings)].join('')
+  expect([...resultLines(batch, settings)].join('')).toBe(bytes)
+  const readBack = batches.schema(settings).parse(JSON.parse(JSON.stringify(batch)))
+  expect([...resultLines(readBack, settings)].join('')).toBe(bytes)
+})
+
+test('R212 each line ends with its only line break, and quotes in ids are escaped', () => {
+  for (const line of resultLines(completed(3), settings)) {
+    expect(line.indexOf('\n')).toBe(line.length - 1)
+    expect(JSON.parse(line).batch_id).toBe('batch "1"')
+  }
+})
+
+test('other seeds give other outputs', () => {
+  const batch = completed(20)
+  const plan = { ...batch._emulator.plan, seed: 2 }
+  const other = { ...batch, _emulator: { ...batch._emulator, plan } }
+  expect([...resultLines(other, settings)]).not.toEqual([...resultLines(batch, settings)])
+})
+
+/** The lines of a batch of four that ended when item-0 and item-1 were finished. */
+function linesOf(rest: 'errored' | 'canceled' | 'expired', plan: object = {}, own: Settings = settings) {
+  const batch = completed(4)
+  const { _emulator: facts } = batch
+  const _emulator = {
+    ...facts,
+    plan: { ...facts.plan, ...plan },
+    progress: { ...facts.progress, done: 2 },
+    ended: { rest, cause: `It was ${rest}.` },
+  }
+  return [...resultLines({ ...batch, _emulator }, own)].map((line) => JSON.parse(line))
+}
+
+test('R096 R098 R099 a line has exactly its members, and either an output or an error', () => {
+  const [done, , open] = linesOf('expired')
+  expect(Object.keys(done)).toEqual(['object', 'batch_id', 'custom_id', 'status', 'output', 'error'])
+  expect(done).toMatchObject({ object: 'batch_prediction.result', custom_id: 'item-0', status: 'succeeded' })
+  expect([Number.isInteger(done.output.n), done.error]).toEqual([true, null])
+  expect(open).toMatchObject({ custom_id: 'item-2', status: 'expired', output: null })
+  expect(Object.keys(open.error).sort()).toEqual(['detail', 'status', 'title', 'type'])
+})
+
+test.for([
+  ['errored', 'prediction_failed'],
+  ['canceled', 'canceled'],
+  ['expired', 'expired'],
+] as const)('R097 an unfinished item is %s with the cause of the end', ([rest, code]) => {
+  const lines = linesOf(rest)
+  expect(lines.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', rest, rest])
+  expect(lines[3].error.detail).toBe(`It was ${rest}.`)
+  expect(lines[3].error.type).toMatch(new RegExp(`/[a-z_]*${code}$`))
+})
+
+test('R103 of a batch that failed in validation each rejected item says its own reason, the others the cause', () => {
+  const rejected = [{ index: 3, detail: 'There is no such file.' }]
+  const details = linesOf('errored', { rejected }).map(({ error }) => error?.detail ?? null)
+  expect(details).toEqual([null, null, 'It was errored.', 'There is no such file.'])
+  const canceled = linesOf('canceled', { rejected })
+  expect([canceled[3].status, canceled[3].error.detail]).toEqual(['canceled', 'It was canceled.'])
+})
+
+test('R251 an item that finished with an error says so although the batch went on', () => {
+  const outcomes = [
+    { match: { index: 0 }, status: 'errored', detail: 'Unreadable.' },
+    { match: { index: 1 }, status: 'succeeded', output: { n: 7 } },
+  ]
+  const [first, second] = linesOf('canceled', { stages: [{ from: 0, outcomes }] })
+  expect(first).toMatchObject({
+    status: 'errored',
+    output: null,
+    error: { status: 422, detail: 'Unreadable.' },
+  })
+  expect(second).toMatchObject({ status: 'succeeded', output: { n: 7 }, error: null })
+})
+
+test('U048 in another order, which the seed decides, each line is the same and there once', () => {
+  const shuffled = new Settings({ 'batch.results.order': 'shuffled' })
+  const batch = completed(40)
+  const [plain, mixed] = [[...resultLines(batch, settings)], [...resultLines(batch, shuffled)]]
+  expect(mixed).not.toEqual(plain)
+  expect([...mixed].sort()).toEqual([...plain].sort())
+  expect([...resultLines(batch, shuffled)]).toEqual(mixed)
+  const other = { ...batch._emulator, plan: { ...batch._emulator.plan, seed: 2 } }
+  const ids = (lines: Iterable<string>) => [...lines].map((line) => JSON.parse(line).custom_id)
+  expect(ids(resultLines({ ...batch, _emulator: other }, shuffled))).not.toEqual(ids(mixed))
+  expect([...resultLines(completed(1), shuffled)]).toEqual([...resultLines(completed(1), settings)])
+})

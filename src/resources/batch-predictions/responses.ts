@@ -1,0 +1,164 @@
+import type { Settings } from '../../core/assumptions.ts'
+import { problem } from '../../core/errors.ts'
+import type { EmbeddedProblem } from '../../core/operation.ts'
+import { Chance } from '../../core/random.ts'
+import { resultsPath } from './batches.ts'
+import { countsAt, type Outcome, outcomesOf } from './outcomes.ts'
+import { outputGenerator } from './output-schema.ts'
+import type { Batch, End, ShownBatch } from './schema.ts'
+import { canceledProblem, expiredProblem, resultsOrder } from './settings.ts'
+import { batchLifecycle, isTerminal } from './states.ts'
+import { amongFirst } from './work.ts'
+
+/** Where and when a batch is looked at: by a request, or by an event, which has no path. */
+export interface Viewpoint {
+  /** Virtual milliseconds. */
+  readonly now: number
+  readonly sandbox: string
+  readonly pathPrefix?: string
+}
+
+/** The batch object of responses, as it is at this instant. */
+export function shownBatch(batch: Batch, at: Viewpoint): ShownBatch {
+  const { _emulator, metadata, error, results_url, ...rest } = batch
+  return {
+    ...rest,
+    request_counts: countsAt(batch, at.now),
+    metadata,
+    error,
+    results_url: results_url === null ? null : resultsUrl(batch, results_url, at),
+  }
+}
+
+// The URL leads into the sandbox of the request: a client that uses a path stays on it, and a fork has its own name.
+function resultsUrl({ id, _emulator: { prefix } }: Batch, stored: string, at: Viewpoint): string {
+  const { sandbox, pathPrefix = '' } = at
+  const wanted = pathPrefix === '' && prefix !== '' ? `/@${sandbox}` : pathPrefix
+  return wanted !== prefix && stored === resultsPath(prefix, id) ? resultsPath(wanted, id) : stored
+}
+
+/** Notes the assumptions that a shown batch depends on. */
+export function noteBatch(batch: Batch, note: (item: string) => void): void {
+  const { request, plan } = batch._emulator
+  for (const { because, to } of batchLifecycle.arrows) {
+    if (to === batch.status && because === 'U054') note(because)
+  }
+  if (batch.status === 'expired' && batch.in_progress_at === null) note('T13')
+  if (batch.error !== null) note('U010')
+  if (batch.status === 'failed' && plan.rejected.length > 0)
+    for (const item of ['U038', 'U039', 'U055']) note(item)
+  if (request.effective_model !== batch.model) note('U037')
+  if (isTerminal(batch.status)) note(batch.results_url === null ? 'U056' : 'U047')
+}
+
+/**
+ * The result stream of a terminal batch: one line for each item, line break included, each made when it is asked for. The
+ * same batch under the same settings gives the same bytes. Specification: Endpoints / Retrieve batch prediction results.
+ */
+export function* resultLines(batch: Batch, settings: Settings): Generator<string, void> {
+  const total = batch._emulator.request.items.length
+  const lineOf = lineMaker(batch, settings)
+  const order = settings.get(resultsOrder) === 'shuffled' ? shuffled(total, batch) : undefined
+  for (let n = 0; n < total; n++) yield lineOf(order?.[n] ?? n)
+}
+
+function lineMaker(batch: Batch, settings: Settings): (index: number) => string {
+  const { request, plan, progress, ended } = batch._emulator
+  const isFinished = amongFirst(batch, progress.done)
+  const outcomes = outcomesOf(batch)
+  const generate = outputGenerator(request.output_schema)
+  const head = `{"object":"batch_prediction.result","batch_id":${JSON.stringify(batch.id)},"custom_id":`
+  const failure = (detail: string) =>
+    tail('errored', JSON.stringify(itemProblem(settings, PREDICTION_FAILED, detail)))
+  const tailOf = (outcome: Outcome, index: number): string => {
+    if (outcome.status === 'errored') return failure(outcome.detail)
+    const { output } = outcome
+    const made = output === 'generated' ? generate(new Chance(plan.seed, 'output', index)) : output
+    return `,"status":"succeeded","output":${JSON.stringify(made)},"error":null}\n`
+  }
+  const unfinished = ended === null ? failure('') : restTail(settings, ended)
+  const reasons = new Map(plan.rejected.map(({ index, detail }) => [index, detail]))
+  return (index) => {
+    const id = JSON.stringify(request.items[index]?.custom_id)
+    if (isFinished(index)) return head + id + tailOf(outcomes.of(index), index)
+    const reason = ended?.rest === 'errored' ? reasons.get(index) : undefined
+    return head + id + (reason === undefined ? unfinished : failure(reason))
+  }
+}
+
+// The same for all items that never finished.
+function restTail(settings: Settings, { rest, cause }: End): string {
+  const kind =
+    rest === 'errored'
+      ? PREDICTION_FAILED
+      : settings.get(rest === 'canceled' ? canceledProblem : expiredProblem)
+  return tail(rest, JSON.stringify(itemProblem(settings, kind, cause)))
+}
+
+function tail(status: End['rest'], error: string): string {
+  return `,"status":"${status}","output":null,"error":${error}}\n`
+}
+
+function itemProblem(
+  settings: Settings,
+  { code, title, status }: Omit<EmbeddedProblem, 'description'>,
+  detail: string,
+) {
+  return problem(settings, code, title, status, detail)
+}
+
+// Fisher and Yates: every order is as likely as another, and the seed decides which.
+function shuffled(total: number, batch: Batch): Uint16Array {
+  const order = Uint16Array.from({ length: total }, (_, index) => index)
+  const chance = new Chance(batch._emulator.plan.seed, 'order')
+  for (let last = total - 1; last > 0; last--) {
+    const other = chance.int(0, last)
+    const index = order[last] ?? last
+    order[last] = order[other] ?? other
+    order[other] = index
+  }
+  return order
+}
+
+/** The problem of an errored item. Specification: Errors / Conditions. */
+export const PREDICTION_FAILED: EmbeddedProblem = {
+  code: 'prediction_failed',
+  title: 'Prediction Failed',
+  status: 422,
+  description: 'The prediction of one item failed; it is the error of a result line, never of a response.',
+}
+
+/** The problems that a batch itself shows as its error (U010). */
+export const BATCH_FAILED: EmbeddedProblem = {
+  code: 'batch_failed',
+  title: 'Batch Failed',
+  status: 422,
+  description: 'The error of a batch that could not complete normally.',
+}
+
+export const BATCH_EXPIRED: EmbeddedProblem = {
+  code: 'batch_expired',
+  title: 'Batch Expired',
+  status: 422,
+  description: 'The error of a batch whose completion window ended before all its items were finished.',
+}
+
+export const BATCH_CANCELLED: EmbeddedProblem = {
+  code: 'batch_cancelled',
+  title: 'Batch Cancelled',
+  status: 422,
+  description: 'The error of a batch that was cancelled.',
+}
+
+/** Every problem inside a response. */
+export function batchProblems(settings: Settings): readonly EmbeddedProblem[] {
+  const description = (what: string) => `The item of a result line ${what} before it was finished.`
+  return [
+    PREDICTION_FAILED,
+    BATCH_FAILED,
+    BATCH_EXPIRED,
+    BATCH_CANCELLED,
+    { ...settings.get(canceledProblem), description: description('was canceled') },
+    { ...settings.get(expiredProblem), description: description('expired') },
+  ]
+}

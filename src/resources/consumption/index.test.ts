@@ -1,0 +1,35 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { fromCursor, toCursor } from './index.ts'
+
+test('R058 a cursor leads back to its position, and two positions have two cursors', () => {
+  fc.assert(
+    fc.property(fc.nat(1_000_000_000), (position) => {
+      expect(fromCursor(toCursor(position))).toEqual({ start: position, end: position + 1 })
+      expect(toCursor(position + 1)).not.toBe(toCursor(position))
+    }),
+  )
+})
+
+test.for(['', '0', 'djE6', 'v1:3', `${toCursor(3)}=`, ` ${toCursor(3)}`, `${toCursor(3)}!`, '__proto__'])(
+  'U022 "%s" is no cursor',
+  (text) => {
+    expect(fromCursor(text)).toBeUndefined()
+  },
+)
+
+test.for(['v1:-1', 'v1:03', 'v1:1.5', 'v1:1e3', 'v2:1', 'v1:9999999999999999', 'v1:1 ', 'v1:١'])(
+  'U022 %s in base64url is no cursor',
+  (text) => {
+    expect(fromCursor(Buffer.from(text).toString('base64url'))).toBeUndefined()
+  },
+)
+
+test('U022 no other text than those made here is a cursor', () => {
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      const spot = fromCursor(text)
+      if (spot !== undefined) expect(toCursor(spot.start)).toBe(text)
+    }),
+  )
+})

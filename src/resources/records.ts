@@ -1,0 +1,107 @@
+import * as z from 'zod'
+import type { Setting } from '../core/assumptions.ts'
+import { refuse } from '../core/errors.ts'
+import { type Issue, pointer } from '../core/json.ts'
+import type { Finder } from '../core/operation.ts'
+import type { Caller } from '../core/request/auth.ts'
+import { seal } from '../core/secrets.ts'
+import type { Row } from '../core/state/commit.ts'
+import type { Records, TableOf, Transaction } from '../core/state/transaction.ts'
+
+/** The issue of a record whose field at `at` names a record that the sandbox does not have; none when it has it. */
+export function missing<T extends Row>(
+  tx: Transaction,
+  table: TableOf<T>,
+  id: unknown,
+  ...at: readonly string[]
+): readonly Issue[] {
+  if (tx.in(table).get(String(id)) !== undefined) return []
+  return [{ pointer: pointer(...at), detail: `there is no ${table.label} with the id "${id}"` }]
+}
+
+/**
+ * A check for a collection: the field at this path names a record of another one.
+ * @example
+ * check: refersTo(teamspaces, '_emulator', 'teamspace_id')
+ */
+export function refersTo<T extends Row>(table: TableOf<T>, ...path: readonly string[]) {
+  return (record: object, tx: Transaction): readonly Issue[] => {
+    const id = path.reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], record)
+    return missing(tx, table, id, ...path)
+  }
+}
+
+/**
+ * The record with this id, where the caller may see it. Otherwise `not_found`, in the same words whether it does not exist
+ * or belongs to another teamspace, so that the response does not reveal which (U023).
+ */
+export function requireVisible<T extends Row>(
+  tx: Transaction,
+  table: TableOf<T>,
+  id: string | undefined,
+  isVisible: (record: T) => boolean,
+): T {
+  const record = id === undefined ? undefined : tx.in(table).get(id)
+  if (record !== undefined && isVisible(record)) return record
+  return refuse('not_found', { detail: `There is no ${table.label} with the id "${id ?? ''}".` })
+}
+
+/** A record that belongs to one teamspace. */
+interface Owned extends Row {
+  readonly _emulator: { readonly teamspace_id: string }
+}
+
+/** The record with this id, where it belongs to the caller's teamspace; otherwise `not_found`. */
+export function requireOwn<T extends Owned>(
+  { tx, caller }: Pick<Finder, 'tx' | 'caller'>,
+  table: TableOf<T>,
+  id: string | undefined,
+): T {
+  return requireVisible(tx, table, id, (record) => isOwn(caller, record))
+}
+
+/** Whether a record belongs to the caller's teamspace. */
+export function isOwn(caller: Caller, { _emulator }: Owned): boolean {
+  return _emulator.teamspace_id === caller.teamspace_id
+}
+
+/**
+ * A string that is one of the names that settings supply, because the specification shows none. The message names the
+ * settings, because a client that sends a name of the real service needs them.
+ */
+export function oneOfNames(
+  names: readonly string[],
+  ...settings: readonly Pick<Setting<unknown>, 'key' | 'item'>[]
+): z.ZodType<string> {
+  const known = names.map((name) => JSON.stringify(name)).join(', ')
+  const keys = settings.map(({ key }) => key).join(', ')
+  return z
+    .string()
+    .refine((value) => names.includes(value), {
+      error: `must be one of ${known}; other names are a matter of the settings ${keys}`,
+      params: { assumed: settings[0]?.item },
+    })
+    .meta({ enum: [...names] })
+}
+
+/**
+ * The digest under which the sandbox keeps a secret that a client presents; undefined when no secret can have it. A digest
+ * from the state file is not a secret: `seal` leaves it as it is, so it must not pass for one.
+ */
+export function presentedSecret(given: string): string | undefined {
+  const sealed = seal(given)
+  return sealed === given ? undefined : sealed
+}
+
+/** A new secret that no record has: imported records may have digests of secrets that this sandbox has yet to make. */
+export function unusedSecret<T extends Row>(
+  make: () => string,
+  records: Records<T>,
+  digestOf: (record: T) => string,
+): string {
+  for (;;) {
+    const secret = make()
+    const digest = seal(secret)
+    if (records.find((each) => digestOf(each) === digest) === undefined) return secret
+  }
+}

@@ -1,0 +1,89 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import * as z from 'zod'
+import { Settings } from '../core/assumptions.ts'
+import { zodIssues } from '../core/zod-issues.ts'
+import { opaqueList, opaqueNew, opaqueRecord, opaqueUpdate, refuseStrict } from './uncontracted.ts'
+
+const schema = opaqueRecord(z.strictObject({ teamspace_id: z.string(), note: z.string().default('none') }))
+
+/** Any members, those that JavaScript treats specially among them. */
+const members = fc
+  .array(
+    fc.tuple(
+      fc.constantFrom('__proto__', 'constructor', 'toString', '', 'a', 'id', '_emulator'),
+      fc.jsonValue(),
+    ),
+  )
+  .map((pairs) =>
+    JSON.parse(`{${pairs.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`)}}`),
+  )
+
+/** Own members as pairs, so that `__proto__` is compared like any other. */
+const pairsOf = (record: object) =>
+  Object.entries(record).filter(([key]) => key !== 'id' && key !== '_emulator')
+
+const asking = { note: () => {}, assume: () => 'newest' as never, seed: 1 }
+
+test('R223 whatever members a record has, they are kept as they came', () => {
+  fc.assert(
+    fc.property(members, (given) => {
+      const made = opaqueNew(given, 'r1', { teamspace_id: 't', note: 'n' })
+      const accepted = schema.parse(JSON.parse(JSON.stringify(made)))
+      expect(pairsOf(accepted)).toEqual(pairsOf(given))
+      expect([accepted.id, accepted._emulator]).toEqual(['r1', { teamspace_id: 't', note: 'n' }])
+    }),
+  )
+})
+
+test('R223 an update keeps what it does not name, and the id and the facts in any case', () => {
+  fc.assert(
+    fc.property(members, members, (first, second) => {
+      const facts = { teamspace_id: 't', note: 'n' }
+      const updated = opaqueUpdate(opaqueNew(first, 'r1', facts), second)
+      expect([updated.id, updated._emulator]).toEqual(['r1', facts])
+      expect(new Map(pairsOf(updated))).toEqual(new Map([...pairsOf(first), ...pairsOf(second)]))
+    }),
+  )
+})
+
+test.for<[title: string, raw: unknown, issues: readonly (readonly [string, string])[]]>([
+  ['no object', [], [['', 'must be an object']]],
+  [
+    'no id and no facts',
+    {},
+    [
+      ['/id', 'is required'],
+      ['/_emulator', 'is required'],
+    ],
+  ],
+  ['an empty id', { id: '', _emulator: { teamspace_id: 't' } }, [['/id', 'must not be empty']]],
+  ['a fact that is missing', { id: 'r', _emulator: {} }, [['/_emulator/teamspace_id', 'is required']]],
+  [
+    'an unknown fact',
+    { id: 'r', _emulator: { teamspace_id: 't', x: 1 } },
+    [['/_emulator/x', 'is not a known field']],
+  ],
+])('a record with %s is refused where it is wrong', ([, raw, issues]) => {
+  const result = z.array(schema).safeParse([raw])
+  const found = result.success ? [] : zodIssues(result.error, '')
+  expect(found.map(({ pointer, detail }) => [pointer, detail])).toEqual(
+    issues.map(([pointer, detail]) => [`/0${pointer}`, detail]),
+  )
+})
+
+test('R223 a list is in the order of lists whatever the records say of their creation', () => {
+  const created = [null, 1, 'soon', '2026-01-01T00:00:00Z', '2026-01-02', '2026-01-01T05:00:00.000+09:00']
+  const records = created.map((created_at, n) => ({ id: `r${n}`, created_at }))
+  fc.assert(
+    fc.property(fc.shuffledSubarray(records, { minLength: records.length }), (shuffled) => {
+      const { data } = opaqueList(shuffled, asking) as { data: { id: string }[] }
+      expect(data.map(({ id }) => id)).toEqual(['r4', 'r3', 'r5', 'r2', 'r1', 'r0'])
+    }),
+  )
+})
+
+test('R223 only --strict refuses what could be passed through, and says how to get it', () => {
+  expect(() => refuseStrict(new Settings({}, false), 'agents.list')).not.toThrow()
+  expect(() => refuseStrict(new Settings({}, true), 'agents.list')).toThrow('no contract for agents.list')
+})

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { assumptions } from '../src/resources/index.ts'
+import { testEmulator } from './support/emulator.ts'
+import { MESSAGE, sampleRecords } from './support/sample-calls.ts'
+
+const ids = (letter: string, count: number, digits: number) =>
+  Array.from({ length: count }, (_, n) => letter + String(n + 1).padStart(digits, '0'))
+
+test('every open item and every ambiguity of the specification is in the assumptions, once', () => {
+  expect([...assumptions.items.keys()].sort()).toEqual([...ids('T', 40, 2), ...ids('U', 75, 3)].sort())
+})
+
+test('every item says what is open and what is done about it, in sentences', () => {
+  for (const { id, open, decision } of assumptions.items.values()) {
+    expect(open, id).toMatch(/^[A-Z0-9"`X].{10,}\.$|^[a-z_`/].{10,}\.$/s)
+    expect(decision, id).toMatch(/.{10,}\.$/s)
+  }
+})
+
+test('every setting answers an item of the assumptions, has a sentence, and defaults that its own schema takes', () => {
+  for (const { key, item, description, schema, default: value, strict } of assumptions.settings.values()) {
+    expect(assumptions.items.has(item), key).toBe(true)
+    expect(description, key).toMatch(/[.\]}]$/)
+    expect(schema().safeParse(value).success, key).toBe(true)
+    if (strict !== undefined) expect(schema().safeParse(strict).success, key).toBe(true)
+    expect(key).toMatch(/^[a-z0-9_]+(\.[a-z0-9_-]+)*$/)
+  }
+})
+
+test('an unknown setting is refused with the nearest known one, a wrong value with its pointer', () => {
+  const issues = assumptions.check({ unknown_field: 'ignore', 'lists.default_limit': 0 })
+  expect(issues).toEqual([
+    { pointer: '/unknown_field', detail: expect.stringContaining('Did you mean "unknown_fields"?') },
+    { pointer: '/lists.default_limit', detail: expect.stringContaining('from 1 to 100') },
+  ])
+})
+
+test('R004 an answer that rests on an open item says which, and one that does not says nothing', async () => {
+  const emulator = await testEmulator({ collections: sampleRecords })
+  expect((await emulator.post('/pages', { name: 'x' })).assumed).toContain('U002')
+  expect((await emulator.get('/organization/teamspaces/ts-a/users')).assumed).toContain('U019')
+  expect((await emulator.get('/organization/teamspaces/ts-a/users?limit=5')).assumed).not.toContain('U019')
+  const feedback = await emulator.post(`/conversations/conversation-1/messages/${MESSAGE}`, { like: 1 })
+  expect([feedback.status, feedback.assumed]).toEqual([204, []])
+})

@@ -1,0 +1,128 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { expect, test } from 'vitest'
+import { flagOf } from '../../src/adapters/cli/options.ts'
+import { anchorsOf, type Block, blocksOf, linksOf, readPages } from './pages.ts'
+import { commands, references, withReferences } from './reference.ts'
+
+const pages = readPages()
+const blocks = [...pages].flatMap(([page, text]) => blocksOf(page, text))
+
+/** What the first line of a block may say, and what happens to such a block. */
+const KINDS: Readonly<Record<string, RegExp>> = {
+  // Run by run.test.ts, or only checked here: commands that build, install or never end.
+  sh: /^(checked)?$/,
+  // Lines of the output of the block before it; run.test.ts and snippets.test.ts compare them.
+  output: /^$/,
+  // Type-checked by snippets.test.ts; those marked `test` run as well, and those marked `fails` must fail.
+  ts: /^(test|fails)?$/,
+  js: /^(test)?$/,
+  // Sent to an emulator by snippets.test.ts.
+  json: /^(fixtures|settings|scenario|fault|verify|batch)$/,
+  yaml: /^$/,
+  mermaid: /^$/,
+  // Nothing that could be run: a list of layers or of files.
+  text: /^$/,
+}
+
+test('the generated tables of the pages are those of the code; npm run docs writes them anew', () => {
+  for (const [page, text] of pages) expect(withReferences(text), page).toBe(text)
+})
+
+test('every generated table stands on exactly one page', () => {
+  const all = [...pages.values()].join('\n')
+  for (const name of Object.keys(references)) {
+    expect(all.split(`<!-- ${name} -->`), name).toHaveLength(2)
+  }
+})
+
+test('the README has at most 250 lines', () => {
+  expect(pages.get('README.md')?.trimEnd().split('\n').length).toBeLessThanOrEqual(250)
+})
+
+test('the README links every page of docs', () => {
+  const linked = linksOf(pages.get('README.md') ?? '')
+  for (const page of pages.keys()) if (page !== 'README.md') expect(linked).toContain(page)
+})
+
+test('every fenced block says what is done with it', () => {
+  for (const { page, line, language, mark } of blocks) {
+    expect(KINDS[language], `${page}:${line}: the language "${language}"`).toBeDefined()
+    expect(mark, `${page}:${line}: what follows "${language}"`).toMatch(KINDS[language] ?? /$^/)
+  }
+})
+
+test('every link leads to a page and a heading that exist', () => {
+  for (const [page, text] of pages) {
+    for (const link of linksOf(text)) {
+      const [path = '', anchor] = link.split('#')
+      const target = path === '' ? page : normalize(join(dirname(page), path))
+      expect(existsSync(target), `${page}: ${link}`).toBe(true)
+      if (anchor !== undefined)
+        expect(anchorsOf(pages.get(target) ?? ''), `${page}: ${link}`).toContain(anchor)
+    }
+  }
+})
+
+test('every file and folder that the pages on the code name exists', () => {
+  for (const page of ['docs/architecture.md', 'docs/contributing.md', 'docs/testing.md']) {
+    const named = [...(pages.get(page) ?? '').matchAll(/`((?:src|core|adapters|resources|test)\/[\w./-]+)`/g)]
+    expect(named.length, page).toBeGreaterThan(0)
+    for (const [, path = ''] of named) {
+      expect(existsSync(path) || existsSync(join('src', path)), `${page}: ${path}`).toBe(true)
+    }
+  }
+})
+
+test('every command that is not run exists, with its flags', () => {
+  const scripts = Object.keys(JSON.parse(readFileSync('package.json', 'utf8')).scripts)
+  for (const block of blocks) {
+    if (block.language === 'sh') expect(syntaxErrorsOf(block.code), `${block.page}:${block.line}`).toBe('')
+    for (const line of uncheckedLinesOf(block)) {
+      const at = `${block.page}:${block.line}: ${line}`
+      for (const [, script] of line.matchAll(/\bnpm run (?:-s |--silent )?([\w:-]+)/g))
+        expect(scripts, at).toContain(script)
+      for (const [, call = ''] of line.matchAll(/\bnpx workspace-emulator(?= )(.*?)(?= -- |[;&|#>)`]|$)/g))
+        expectCall(call, at)
+    }
+  }
+})
+
+test('commands in the text exist, with their flags', () => {
+  for (const [page, text] of pages) {
+    const prose = text
+      .replace(/^```[\s\S]*?^```$/gm, '')
+      .replace(/<!-- ([a-z]+) -->[\s\S]*?<!-- \/\1 -->/g, '')
+    for (const [, code = ''] of prose.matchAll(/`(?:npx )?workspace-emulator ([^`]*)`/g)) {
+      expectCall(code.split(' -- ')[0] ?? '', `${page}: ${code}`)
+    }
+  }
+})
+
+/** The commands of a block that no other test runs. */
+function uncheckedLinesOf({ language, mark, code }: Block): string[] {
+  if (language === 'sh' && mark === 'checked') return code.replaceAll('\\\n', ' ').split('\n')
+  if (language === 'yaml') return [...code.matchAll(/run: (.+)/g)].map(([, line = '']) => line)
+  return []
+}
+
+function syntaxErrorsOf(code: string): string {
+  return spawnSync('bash', ['-n'], { input: code }).stderr.toString()
+}
+
+/** Expects that the words after `workspace-emulator` are a command that exists, with flags that it has. */
+function expectCall(call: string, at: string): void {
+  const words = call.split(/\s+/).filter(Boolean)
+  const firstFlag = words.findIndex((word) => word.startsWith('-'))
+  const names = firstFlag === -1 ? words : words.slice(0, firstFlag)
+  const command =
+    commands.find(({ name }) => name === names.slice(0, 2).join(' ')) ??
+    commands.find(({ name }) => name === names[0]) ??
+    commands.find(({ name }) => names.length === 0 && name === 'start')
+  expect(command, `${at}: no such command`).toBeDefined()
+  // A command without arguments is followed by nothing: otherwise the second word is a subcommand that does not exist.
+  if (names.length > 0 && (command?.args ?? []).length === 0) expect(names.join(' '), at).toBe(command?.name)
+  const known = ['--help', '--version', '-p', ...(command?.options ?? []).map(flagOf)]
+  for (const flag of words.filter((word) => /^--?[a-z]/.test(word))) expect(known, at).toContain(flag)
+}

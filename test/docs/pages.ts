@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A fenced block of a page. `mark` is what follows the language in its first line. */
+export interface Block {
+  readonly page: string
+  /** Line of the page in which its first line of code is. */
+  readonly line: number
+  readonly language: string
+  readonly mark: string
+  readonly code: string
+}
+
+/** Every page, by its path: the README and those in docs. */
+export function readPages(): ReadonlyMap<string, string> {
+  const docs = readdirSync('docs')
+    .filter((name) => name.endsWith('.md'))
+    .sort()
+  return new Map(
+    ['README.md', ...docs.map((name) => join('docs', name))].map((path) => [
+      path,
+      readFileSync(path, 'utf8'),
+    ]),
+  )
+}
+
+/** The fenced blocks of a page, in order. */
+export function blocksOf(page: string, text: string): Block[] {
+  return [...text.matchAll(/^```(\S*) ?(.*)\n([\s\S]*?)^```$/gm)].map((match) => {
+    const [, language = '', mark = '', code = ''] = match
+    return {
+      page,
+      line: text.slice(0, match.index).split('\n').length + 1,
+      language,
+      mark: mark.trim(),
+      code,
+    }
+  })
+}
+
+/** The anchors that a page's headings make, as code hosts make them. */
+export function anchorsOf(text: string): string[] {
+  const prose = text.replace(/^```[\s\S]*?^```$/gm, '')
+  return [...prose.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replaceAll(' ', '-'),
+  )
+}
+
+/** The targets of the links of a page, without those to other hosts. */
+export function linksOf(text: string): string[] {
+  const prose = text.replace(/^```[\s\S]*?^```$/gm, '').replace(/`[^`\n]*`/g, '')
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target = '']) => target)
+    .filter((target) => !/^https?:/.test(target))
+}

@@ -1,0 +1,73 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { openEmulator } from '../../src/emulator.ts'
+import { expectOutput } from './output.ts'
+import { type Block, blocksOf, readPages } from './pages.ts'
+
+const runs = [...readPages()]
+  .map(([page, text]) => ({ page, blocks: blocksOf(page, text) }))
+  .filter(({ blocks }) => blocks.some(isRun))
+
+// The blocks of a page run in order, in one shell: what one of them exports, the next has. Pages do not see each other.
+test.concurrent.for(runs)('the commands of $page run and print what it shows', async ({ blocks }) => {
+  const runnable = blocks.filter(isRun)
+  const printed = await runBlocks(runnable.map(({ code }) => code))
+  for (const [index, block] of blocks.entries()) {
+    const before = blocks[index - 1]
+    if (block.language === 'output' && before !== undefined && isRun(before)) {
+      expectOutput(block, printed[runnable.indexOf(before)] ?? '')
+    }
+  }
+})
+
+test('every block of output follows the block that prints it', () => {
+  for (const [page, text] of readPages()) {
+    const blocks = blocksOf(page, text)
+    for (const [index, { language, line }] of blocks.entries()) {
+      const before = blocks[index - 1]
+      if (language !== 'output') continue
+      expect(before !== undefined && (isRun(before) || before.mark === 'fails'), `${page}:${line}`).toBe(true)
+    }
+  }
+})
+
+function isRun({ language, mark }: Block): boolean {
+  return language === 'sh' && mark === ''
+}
+
+/** Runs blocks in one shell and with an emulator of their own. @returns what each of them printed */
+async function runBlocks(blocks: readonly string[]): Promise<string[]> {
+  if (spawnSync('curl', ['--version']).error !== undefined) {
+    throw new Error(
+      'This test runs the curl commands of the pages: install curl (on Debian: apt-get install curl).',
+    )
+  }
+  const emulator = await openEmulator({
+    port: 0,
+    rate: 0,
+    clock: '2026-03-01T09:00:00Z',
+    ephemeral: true,
+    scenarios: 'scenarios',
+  })
+  const folder = mkdtempSync(join(tmpdir(), 'workspace-docs-'))
+  try {
+    const cli = `'${process.execPath}' '${resolve('dist/cli.js')}'`
+    const script = blocks
+      .join('\necho "=== next"\n')
+      .replaceAll('127.0.0.1:4010', `127.0.0.1:${emulator.port}`)
+      .replaceAll('npx workspace-emulator', cli)
+    const url = `export WORKSPACE_EMULATOR_URL=http://127.0.0.1:${emulator.port}\n`
+    // A process of its own, because the event loop of this one serves the requests.
+    const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', url + script], {
+      cwd: folder,
+    })
+    return stdout.split('=== next\n')
+  } finally {
+    rmSync(folder, { recursive: true })
+    await emulator.close()
+  }
+}

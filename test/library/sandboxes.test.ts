@@ -1,0 +1,254 @@
+import { expect, test } from 'vitest'
+import { connect } from '../../src/adapters/testing/connect.ts'
+import { startEmulator } from '../../src/adapters/testing/start-emulator.ts'
+import { bothWays, createBatch, refusalOf } from './both-ways.ts'
+
+const { ways, emulator } = bothWays()
+
+const USERS = '/organization/teamspaces/teamspace-harbor/users'
+
+test.for(ways)('%s: a sandbox without a name is fresh, and gone behind its block', async ([, client]) => {
+  let name = ''
+  {
+    await using sandbox = await client().sandbox()
+    name = sandbox.name
+    expect(sandbox.baseUrl).toBe(`${emulator().url}/@${name}/v1`)
+    expect(sandbox.controlUrl).toBe(`${emulator().url}/@${name}/__emulator`)
+    expect(await client().sandboxes.show(name)).toMatchObject({ name, persist: false, rate: 0 })
+  }
+  await expect(client().sandboxes.show(name)).rejects.toMatchObject({ status: 404 })
+})
+
+test.for(ways)(
+  '%s: a name that is taken gives that sandbox, which its finder does not remove',
+  async ([way, client]) => {
+    const name = way === 'in process' ? 'taken-1' : 'taken-2'
+    await using made = await client().sandbox(name)
+    await made.clock.advance('1h')
+    {
+      await using found = await client().sandbox(name)
+      expect(await found.clock.show()).toEqual(await made.clock.show())
+    }
+    expect((await client().sandboxes.list()).data.map((each) => each.name)).toContain(name)
+    await expect(client().sandbox(name, { seed: 2 })).rejects.toMatchObject({ status: 409, code: 'conflict' })
+  },
+)
+
+test.for(ways)(
+  '%s: of many who ask for a name at once nobody is refused, and its maker removes the sandbox',
+  async ([way, client]) => {
+    const name = way === 'in process' ? 'rush-1' : 'rush-2'
+    const sandboxes = await Promise.all(Array.from({ length: 5 }, () => client().sandbox(name)))
+    const here = async () => (await client().sandboxes.list()).data.some((each) => each.name === name)
+    const left: boolean[] = []
+    for (const sandbox of sandboxes) {
+      await sandbox[Symbol.asyncDispose]()
+      left.push(await here())
+    }
+    expect(left.at(-1)).toBe(false)
+    expect(sandboxes.map((sandbox) => sandbox.apiKey)).toEqual(Array(5).fill('live_demo_owner'))
+  },
+)
+
+test.for(ways)('%s: a sandbox starts as it is told to', async ([, client]) => {
+  const clock = '2027-05-05T05:05:05.000Z'
+  const settings = { 'success.create': 202 }
+  await using sandbox = await client().sandbox(undefined, {
+    fixtures: 'empty',
+    seed: 9,
+    clock,
+    settings,
+    rate: 2,
+  })
+  expect(await client().sandboxes.show(sandbox.name)).toMatchObject({ seed: 9, rate: 2 })
+  expect((await sandbox.settings.show()).overrides).toEqual(settings)
+  expect(Date.parse((await sandbox.clock.show()).now)).toBeGreaterThanOrEqual(Date.parse(clock))
+})
+
+test.for(ways)('%s: a sandbox starts from a snapshot of the default one', async ([way, client]) => {
+  const name = way === 'in process' ? 'origin-1' : 'origin-2'
+  await client().defaultSandbox.state.delete('pages', 'page-handbook')
+  await client().defaultSandbox.snapshots.save(name)
+  await client().defaultSandbox.reset()
+  await using sandbox = await client().sandbox(undefined, { fromSnapshot: name })
+  await expect(sandbox.state.get('pages', 'page-handbook')).rejects.toMatchObject({ status: 404 })
+  expect(sandbox.apiKey).toBe('live_demo_owner')
+})
+
+test.for(ways)('%s: what cannot start leaves no sandbox', async ([, client]) => {
+  const refused = client().sandbox('half-made', { rate: -1 })
+  await expect(refused).rejects.toMatchObject({ status: 400, issues: [{ pointer: '/rate' }] })
+  await expect(client().sandboxes.show('half-made')).rejects.toMatchObject({ status: 404 })
+  await expect(client().sandbox('Not A Name')).rejects.toMatchObject({ issues: [{ pointer: '/name' }] })
+})
+
+test.for(ways)('%s: sandboxes beside each other see nothing of each other', async ([, client]) => {
+  await using one = await client().sandbox()
+  await using other = await client().sandbox()
+  const batch = await createBatch(one)
+  await using _fault = await one.faults.arm({ match: 'everything', do: [{ respond: { status: 500 } }] })
+  const [failing, working] = await Promise.all([
+    one.fetch(USERS),
+    other.fetch(USERS),
+    one.clock.advance('9h'),
+  ])
+  expect([failing.status, working.status]).toEqual([500, 200])
+  expect((await other.fetch(`/batch-predictions/${batch}`)).status).toBe(404)
+  expect((await other.requests.list()).matched).toBe(2)
+  expect((await other.clock.horizon()).data.filter(({ kind }) => kind.startsWith('batch'))).toEqual([])
+})
+
+test.for(ways)('%s: the keys of a sandbox are those that its fixtures show', async ([, client]) => {
+  await client().ready()
+  const keys = { user: 'live_demo_owner', member: 'live_demo_member', service: 'service_demo' }
+  expect([client().defaultSandbox.name, emulator().defaultSandbox.keys]).toEqual(['default', keys])
+  const owner = { kind: 'user', organization_id: 'org-larkmoor', teamspace_id: 'teamspace-harbor' }
+  const api_keys = [{ id: 'key-mine', token: 'live_mine', user_id: 'user-mara', ...owner }]
+  await using sandbox = await client().sandbox(undefined, {
+    fixtures: { extends: 'demo', collections: { api_keys } },
+  })
+  expect(sandbox.apiKey).toBe('live_mine')
+  expect((await sandbox.fetch(USERS)).status).toBe(200)
+  await sandbox.state.delete('api_keys', 'key-mine')
+  expect(sandbox.keys).toEqual(keys)
+  await sandbox.state.put('api_keys', { id: 'key-new', token: 'service_new', ...owner, kind: 'service' })
+  for (const id of ['key-owner', 'key-member', 'key-outsider', 'key-service'])
+    await sandbox.state.delete('api_keys', id)
+  expect([sandbox.apiKey, sandbox.keys.user]).toEqual(['service_new', null])
+  await sandbox.reset({ fixtures: 'demo' })
+  expect(sandbox.keys).toEqual(keys)
+})
+
+test.for(ways)('%s: a sandbox whose keys nobody knows says so, and what to do', async ([, client]) => {
+  await using sandbox = await client().sandbox(undefined, { fixtures: 'empty' })
+  await sandbox.state.load({ ...(await sandbox.state.document()), collections: {} })
+  expect(() => sandbox.apiKey).toThrow(/keeps digests alone.+state\.put/)
+  expect(await refusalOf(sandbox.fetch('/pages'))).toMatchObject({ code: 'no_known_key' })
+  expect((await sandbox.fetch('/agents', { headers: { authorization: 'Bearer mine' } })).status).toBe(401)
+})
+
+test('over HTTP the keys of the default sandbox are unknown until somebody has asked', async () => {
+  const client = connect(emulator().url)
+  expect(() => client.defaultSandbox.apiKey).toThrow(/Await ready\(\)/)
+  expect(() => client.defaultSandbox.keys).toThrow(/Await ready\(\)/)
+  expect((await client.defaultSandbox.fetch(USERS)).status).toBe(200)
+  expect(client.defaultSandbox.apiKey).toBe('live_demo_owner')
+})
+
+test('a key that is given is used where the sandbox knows it, or no other is known', async () => {
+  const client = connect(emulator().url, { apiKey: 'live_demo_member' })
+  expect(client.defaultSandbox.apiKey).toBe('live_demo_member')
+  await using sandbox = await client.sandbox()
+  expect(sandbox.apiKey).toBe('live_demo_member')
+  const key = {
+    id: 'k',
+    kind: 'user',
+    token: 'live_other',
+    user_id: 'u',
+    organization_id: 'o',
+    teamspace_id: 't',
+  }
+  await sandbox.state.load({ ...(await sandbox.state.document()), collections: {} })
+  expect(sandbox.apiKey).toBe('live_demo_member')
+  await sandbox.state.merge({
+    organization: { id: 'o', name: 'O' },
+    collections: {
+      teamspaces: [
+        {
+          id: 't',
+          name: 'T',
+          cloud_provider: 'cloud_a',
+          access: 'open',
+          created_at: '-1d',
+          _emulator: { organization_id: 'o' },
+        },
+      ],
+      users: [
+        {
+          id: 'u',
+          first_name: 'U',
+          last_name: 'U',
+          email: 'u@example.com',
+          organization_id: 'o',
+          created_at: '-1d',
+        },
+      ],
+      memberships: [{ id: 'm', teamspace_id: 't', user_id: 'u', role: 'owner', created_at: '-1d' }],
+      api_keys: [key],
+    },
+  })
+  expect(sandbox.apiKey).toBe('live_other')
+})
+
+test.for(ways)(
+  '%s: fetch takes paths, what the API answers as a URL, JSON, and headers of your own',
+  async ([, client]) => {
+    await using sandbox = await client().sandbox()
+    const id = await createBatch(sandbox)
+    await sandbox.clock.advance({ until: { batch: id } })
+    const { batch } = await sandbox.batches.show(id)
+    for (const path of [
+      batch.results_url ?? '',
+      `batch-predictions/${id}/results`,
+      `/v1/batch-predictions/${id}/results`,
+      `${sandbox.baseUrl}/batch-predictions/${id}/results`,
+    ]) {
+      const response = await sandbox.fetch(path)
+      expect([response.status, (await response.text()).trim().split('\n').length]).toEqual([200, 3])
+    }
+    expect((await sandbox.fetch('/pages', { method: 'PUT', json: {} })).status).toBe(405)
+    expect((await sandbox.fetch(USERS, { headers: { authorization: 'Bearer nobody' } })).status).toBe(401)
+    expect(await refusalOf(sandbox.fetch('https://example.com/pages'))).toMatchObject({ code: 'foreign_url' })
+  },
+)
+
+test('an emulator closes twice, and its sandboxes can be left behind that', async () => {
+  const own = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
+  const remote = connect(own.url)
+  const sandboxes = [await own.sandbox(), await remote.sandbox()]
+  await own.close()
+  await own.close()
+  await own[Symbol.asyncDispose]()
+  for (const sandbox of sandboxes) await sandbox[Symbol.asyncDispose]()
+  expect(await refusalOf(own.defaultSandbox.clock.show())).toMatchObject({ status: 0, code: 'closed' })
+  expect(await refusalOf(own.ready())).toMatchObject({ code: 'closed' })
+  expect(await refusalOf(remote.defaultSandbox.clock.show())).toMatchObject({ status: 0, code: 'no_answer' })
+})
+
+test.for(ways)(
+  '%s: a sandbox is deleted once, and disposing of it behind that is fine',
+  async ([, client]) => {
+    const sandbox = await client().sandbox()
+    await sandbox.delete()
+    await expect(sandbox.delete()).rejects.toMatchObject({ status: 404 })
+    await sandbox[Symbol.asyncDispose]()
+    await client().defaultSandbox[Symbol.asyncDispose]()
+    await expect(client().defaultSandbox.delete()).rejects.toMatchObject({ status: 409, code: 'conflict' })
+  },
+)
+
+test.for(ways)('%s: a removed sandbox is not made anew by what outlives it', async ([, client]) => {
+  const sandbox = await client().sandbox()
+  const fault = await sandbox.faults.arm({ match: 'everything', do: [{ respond: { status: 500 } }] })
+  await sandbox.delete()
+  await fault.remove()
+  expect(await refusalOf(sandbox.clock.show())).toMatchObject({ status: 404, code: 'not_found' })
+  expect(await refusalOf(sandbox.fetch(USERS))).toMatchObject({ status: 404, code: 'not_found' })
+  expect(() => sandbox.events()).toThrow(/has been removed/)
+  await expect(client().sandboxes.show(sandbox.name)).rejects.toMatchObject({ status: 404 })
+})
+
+test('a start that is refused says what is wrong, and where', async () => {
+  const settings = { 'succes.create': 200 }
+  const refusal = await refusalOf(startEmulator({ port: 0, ephemeral: true, settings }))
+  expect(refusal).toMatchObject({ code: 'validation_failed', issues: [{ pointer: '/succes.create' }] })
+  expect(String(refusal)).toMatch(/startEmulator\(\): .+"success\.create"/)
+  const { port } = emulator()
+  await expect(startEmulator({ port, ephemeral: true })).rejects.toMatchObject({
+    name: 'EmulatorError',
+    code: 'cannot_listen',
+    message: `startEmulator(): Port ${port} on 127.0.0.1 is in use. Give another port or host, or port 0 for a free one.`,
+  })
+  const fixtures = { colections: {} }
+  await expect(startEmulator({ port: 0, ephemeral: true, fixtures })).rejects.toThrow(/colections/)
+})

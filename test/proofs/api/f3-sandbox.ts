@@ -1,0 +1,49 @@
+import type { JsonObject } from '../../../src/core/json.ts'
+import { Sandbox, type SandboxOptions, sandboxDefaults } from '../../../src/core/sandboxes/sandbox.ts'
+import { buildStartingState } from '../../../src/core/state/starting-state.ts'
+import type { SandboxState } from '../../../src/core/state/state.ts'
+import { assumptions, workspaceService } from '../../../src/resources/index.ts'
+import { baseCollections, START } from '../../support/base-state.ts'
+
+/** What sandboxes of one sandbox are made from. */
+export interface Origin {
+  readonly options: SandboxOptions
+  readonly start: SandboxState
+}
+
+const files = [{ id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }]
+
+/**
+ * A sandbox of its own for each call of {@link sandboxFrom}, without rate limits, its clock standing still.
+ * @param extra records beside those of the base sandbox
+ */
+export async function originOf(
+  settings: JsonObject,
+  extra: Readonly<Record<string, readonly object[]>> = {},
+): Promise<Origin> {
+  const now = Date.parse(START)
+  const collections = { ...baseCollections, files }
+  for (const [name, records] of Object.entries(extra))
+    Object.assign(collections, { [name]: [...(baseCollections[name] ?? []), ...records] })
+  const host = () => now
+  const begin = { seed: 1, now, rate: 0, skip_on_poll: false, settings, strict: false, host }
+  const built = await buildStartingState({ collections, generate: {} }, begin, workspaceService, assumptions)
+  if ('issues' in built) throw new Error(JSON.stringify(built.issues))
+  const onDefect = (error: unknown): never => {
+    throw error
+  }
+  const options = {
+    ...sandboxDefaults,
+    service: workspaceService,
+    assumptions,
+    enforceLimits: false,
+    host,
+    onDefect,
+  }
+  return { options, start: built.state }
+}
+
+/** A sandbox that starts as the sandbox stands. */
+export function sandboxFrom({ options, start }: Origin): Sandbox {
+  return new Sandbox(options, start)
+}

@@ -1,0 +1,109 @@
+import type { JsonObject } from '../../../src/core/json.ts'
+import { type InternalOptions, openEmulator, type RunningEmulator } from '../../../src/emulator.ts'
+import { baseCollections, START } from '../../support/base-state.ts'
+import { sampleRecords } from '../../support/sample-calls.ts'
+
+/** How many records there are of what can be used up once. */
+export const MANY = 40
+
+const JANUARY = '2026-01-01T00:00:00.000Z'
+const uuidOf = (n: number) => `${String(n).padStart(8, '0')}-2222-4333-8444-555555555555`
+
+/** The n-th message of the sandbox: which conversation it is in. */
+export const messageOf = (n: number) => ({ conversation_id: `conversation-${n + 10}`, message_id: uuidOf(n) })
+
+/** The n-th OAuth flow that waits for its callback. */
+export const flowOf = (n: number) => ({
+  state: `state-${n}`,
+  redirect_uri: 'https://app.example/callback',
+})
+
+/** Records of every kind, enough of each that some are left when requests have used others up. */
+export function busyCollections(): Readonly<Record<string, readonly object[]>> {
+  const numbers = Array.from({ length: MANY }, (_, n) => n)
+  const like = (name: string, change: (n: number) => object): object[] => {
+    const [first] = sampleRecords[name] ?? []
+    return numbers.map((n) => ({ ...first, ...change(n) }))
+  }
+  const more: Readonly<Record<string, readonly object[]>> = {
+    skills: like('skills', (n) => ({ id: `skill-${n + 10}` })),
+    oauth_flows: like('oauth_flows', (n) => ({ id: `flow-${n + 10}`, ...flowOf(n) })),
+    data_views: like('data_views', (n) => ({ id: `view-${n + 10}` })),
+    conversations: like('conversations', (n) => ({ id: `conversation-${n + 10}` })),
+    messages: like('messages', (n) => ({
+      id: uuidOf(n),
+      _emulator: { conversation_id: messageOf(n).conversation_id, kind: 'agent' },
+    })),
+    agent_templates: like('agent_templates', (n) => ({
+      id: `template-${n + 10}`,
+      claim_token: `claim-${n + 10}`,
+    })),
+    automations: like('automations', (n) => ({ id: `automation-${n + 10}` })),
+    event_triggers: like('event_triggers', (n) => ({ id: `trigger-${n + 10}` })),
+    consumption_rows: numbers.map((n) => ({
+      id: `row-${n}`,
+      credits: n,
+      created_at: `2026-02-${String(1 + (n % 28)).padStart(2, '0')}T00:00:00.000Z`,
+      action: 'run',
+      organization: 'Harbor Works',
+      resource: 'agent',
+      resource_type: 'agent',
+      credit_source: 'plan',
+      _emulator: { organization_id: 'org-1' },
+    })),
+    users: numbers.map((n) => ({
+      id: `user-${n}`,
+      organization_id: 'org-1',
+      email: `user.${n}@example.com`,
+      first_name: 'User',
+      last_name: `Number ${n}`,
+      created_at: JANUARY,
+    })),
+    memberships: numbers.map((n) => ({
+      id: `m-${n}`,
+      teamspace_id: 'ts-a',
+      user_id: `user-${n}`,
+      role: 'member',
+      agent_ids: [],
+      created_at: JANUARY,
+    })),
+    files: [
+      { id: 'file-sheet', teamspace_id: 'ts-a', name: 'b.xlsx', kind: 'spreadsheet', pages: null },
+      { id: 'file-archive', teamspace_id: 'ts-a', name: 'c.zip', kind: 'archive', supported: false },
+      { id: 'file-elsewhere', teamspace_id: 'ts-b', name: 'e.pdf', kind: 'pdf', pages: 10 },
+    ],
+  }
+  const names = new Set([
+    ...Object.keys(baseCollections),
+    ...Object.keys(sampleRecords),
+    ...Object.keys(more),
+  ])
+  const join = (name: string) => [
+    ...(baseCollections[name] ?? []),
+    ...(sampleRecords[name] ?? []),
+    ...(more[name] ?? []),
+  ]
+  return Object.fromEntries([...names].map((name) => [name, join(name)]))
+}
+
+/** An emulator of a busy sandbox, in memory, whose clock stands still at {@link START}. */
+export interface ProofEmulator {
+  readonly emulator: RunningEmulator
+  /** What went wrong on the emulator's side so far. */
+  readonly defects: readonly unknown[]
+}
+
+/** Starts an emulator on a free port of 127.0.0.1; the caller closes it. */
+export async function proofEmulator(options: InternalOptions = {}): Promise<ProofEmulator> {
+  const defects: unknown[] = []
+  const emulator = await openEmulator({
+    port: 0,
+    clock: START,
+    rate: 0,
+    ephemeral: true,
+    fixtures: { collections: busyCollections() } as unknown as JsonObject,
+    logger: { info: () => {}, warn: () => {}, error: (_message, fields) => defects.push(fields?.error) },
+    ...options,
+  })
+  return { emulator, defects }
+}

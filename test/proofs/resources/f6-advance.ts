@@ -1,0 +1,187 @@
+import { request } from 'node:http'
+import { atLeast, below, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
+import { comesTrue, Stage, within } from '../stage.ts'
+import { timing } from '../timing.ts'
+import { idleLoop } from './idle-loop.ts'
+import { type Probed, startProbed } from './probe.ts'
+
+/** How much is tried. */
+interface Plan {
+  /** Events of the advance that others are served during. */
+  readonly events: number
+  /** Automations that fire each minute under a clock that runs as fast as it can. */
+  readonly automations: number
+}
+
+const PLANS: Readonly<Record<Scale, Plan>> = {
+  short: { events: 5_000, automations: 28 },
+  long: { events: 100_000, automations: 28 },
+}
+
+/** F6: nothing that the clock has to do keeps the event loop. */
+export const f6: Proof = {
+  id: 'F6',
+  promise:
+    'However many events an advance runs or a running clock makes due, other requests, signals and clients that leave are attended to in between, and no piece of it takes more than 20 ms.',
+  run: (scale, say) => runClock(PLANS[scale], scale, say),
+}
+
+interface Answered {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: a proof looks into bodies of every shape.
+  readonly body: any
+}
+
+/** One request of the control interface, and a way to leave before it is answered. */
+function ask({ port }: Probed, method: string, path: string, body?: object) {
+  const text = body === undefined ? undefined : JSON.stringify(body)
+  const headers = text === undefined ? {} : { 'content-type': 'application/json' }
+  const client = request({ host: '127.0.0.1', port, method, path: `/__emulator${path}`, headers })
+  const answer = new Promise<Answered>((resolve, reject) => {
+    client.on('error', reject)
+    client.on('response', (res) => {
+      let received = ''
+      res.setEncoding('utf8').on('data', (chunk: string) => {
+        received += chunk
+      })
+      res.on('error', reject)
+      res.on('end', () => resolve({ status: res.statusCode ?? 0, body: JSON.parse(received || 'null') }))
+    })
+  })
+  client.end(text)
+  return { answer, leave: () => client.destroy() }
+}
+
+async function runClock(plan: Plan, scale: Scale, say: (line: string) => void): Promise<readonly Figure[]> {
+  await using stage = new Stage()
+  const probed = await startProbed(stage)
+  const control = (method: string, path: string, body?: object) => ask(probed, method, path, body).answer
+  const agents = [{ id: 'f6-agent', _emulator: { teamspace_id: 'ts-a' } }]
+  await control('POST', '/fixtures', { collections: { agents, automations: automations(1) } })
+  await probed.look()
+  using machine = idleLoop()
+  const figures = [...(await during(probed, plan, scale)), ...(await abandoned(probed))]
+  say('advances are over')
+  await control('POST', '/fixtures', { collections: { automations: automations(plan.automations) } })
+  figures.push(...(await running(probed, scale)), ...(await stopped(probed, scale)))
+  const idle = await machine.lateness()
+  figures.push(tried('longest stall of an idle process meanwhile', `${round1(idle.longest)} ms`))
+  const defects = probed.started.log.filter(({ level }) => level === 'error' || level === 'raw')
+  return [...figures, none(`defects logged${defects[0] ? `: ${defects[0].message}` : ''}`, defects.length)]
+}
+
+function automations(count: number) {
+  return Array.from({ length: count }, (_, n) => ({
+    id: `f6-automation-${n}`,
+    _emulator: { agent_id: 'f6-agent', schedule: '* * * * *' },
+  }))
+}
+
+// Others are served all the time, at instants that go forward; a second advance begins where the first has ended.
+async function during(probed: Probed, { events }: Plan, scale: Scale): Promise<Figure[]> {
+  const passage = ask(probed, 'POST', '/clock/advance', { by: '3650d', max_events: events })
+  const second = ask(probed, 'POST', '/clock/advance', { steps: 1 })
+  const seen = { health: 0, instants: new Set<string>(), slowest: 0 }
+  const isOver = passage.answer.then(() => true)
+  while (!(await Promise.race([isOver, Promise.resolve(false)]))) {
+    const asked = performance.now()
+    const { status } = await ask(probed, 'GET', '/health').answer
+    seen.slowest = Math.max(seen.slowest, performance.now() - asked)
+    if (status === 200) seen.health += 1
+    const clock = await ask(probed, 'GET', '/clock').answer
+    seen.instants.add(clock.body.now)
+  }
+  const { status, body } = await passage.answer
+  const { loop } = await probed.look()
+  const after = await second.answer
+  const listed = body.events.length + body.failed.length
+  const omitted = Object.values<number>(body.omitted ?? {}).reduce((sum, count) => sum + count, 0)
+  return [
+    tried('events of an advance', listed + omitted),
+    none('status of the advance beside 200', status === 200 ? 0 : status),
+    none('advances that did not stop at their limit', body.stopped === 'limit' ? 0 : 1),
+    none('events that are neither listed nor counted', Math.max(0, events - listed - omitted)),
+    below('bytes of the response', JSON.stringify(body).length, 500_000),
+    atLeast('instants at which others were served meanwhile', seen.instants.size, 2),
+    none('second advances that did not wait for the first', after.body.from === body.to ? 0 : 1),
+    tried('answers of /health meanwhile', seen.health),
+    tried('slowest of them', `${Math.round(seen.slowest)} ms`),
+    timing(scale, below('longest stall during the advance', round1(loop.longest), 20, 'ms')),
+  ]
+}
+
+// Where its client has left, an advance of ten years ends, and the clock stands where it came to.
+async function abandoned(probed: Probed): Promise<Figure[]> {
+  const passage = ask(probed, 'POST', '/clock/advance', { by: '3650d', max_events: 1_000_000 })
+  passage.answer.catch(() => {})
+  const now = async (): Promise<string> => (await ask(probed, 'GET', '/clock').answer).body.now
+  const isUnderWay = async () => {
+    const before = await now()
+    return (await now()) !== before
+  }
+  await comesTrue(isUnderWay)
+  passage.leave()
+  const ended = await comesTrue(async () => !(await isUnderWay()))
+  const [first, later] = [
+    await ask(probed, 'GET', '/clock').answer,
+    await ask(probed, 'GET', '/clock').answer,
+  ]
+  return [
+    none('advances that go on without their client', ended ? 0 : 1),
+    none('clocks that go on without one', first.body.now === later.body.now ? 0 : 1),
+  ]
+}
+
+// At the fastest rate, far more is due than can run.
+async function running(probed: Probed, scale: Scale): Promise<Figure[]> {
+  const clock = () => ask(probed, 'GET', '/clock').answer
+  await ask(probed, 'PATCH', '/clock', { rate: 100_000 }).answer
+  const isSaid = () => probed.started.log.some(({ message }) => message.includes('cannot keep up'))
+  const said = await comesTrue(async () => (await clock()).body.lag_ms > 0 && isSaid(), 60_000)
+  await probed.look()
+  let served = 0
+  const instants = new Set<string>()
+  while (served < 50) {
+    const { status, body } = await clock()
+    if (status === 200) served += 1
+    instants.add(body.now)
+  }
+  const { loop } = await probed.look()
+  const frozen = await ask(probed, 'PATCH', '/clock', { rate: 0 }).answer
+  const [one, other] = [await clock(), await clock()]
+  return [
+    none('clocks that cannot keep up and do not say so', said ? 0 : 1),
+    tried('instants at which 50 requests were served behind time', instants.size),
+    none('lag of a clock that was stopped', frozen.body.lag_ms),
+    none('clocks that run on when they are stopped', one.body.now === other.body.now ? 0 : 1),
+    timing(scale, below('longest stall behind time', round1(loop.longest), 20, 'ms')),
+    none(
+      'times that this is said beyond the first',
+      probed.started.log.filter(({ message }) => message.includes('cannot keep up')).length - 1,
+    ),
+  ]
+}
+
+// A signal in the midst of an advance of ten years.
+async function stopped(probed: Probed, scale: Scale): Promise<Figure[]> {
+  const passage = ask(probed, 'POST', '/clock/advance', { by: '3650d', max_events: 1_000_000 })
+  const answered = passage.answer.then(
+    ({ status }) => status,
+    () => 0,
+  )
+  await comesTrue(async () => (await ask(probed, 'POST', '/reset', {}).answer).status === 409)
+  const signalled = performance.now()
+  const { code, at } = await probed.started.stop()
+  return [
+    none('exit code after SIGTERM in the midst of an advance', code ?? -1),
+    none(
+      'such an advance answered with anything but 409',
+      (await within('its end', answered)) === 409 ? 0 : 1,
+    ),
+    timing(scale, below('from SIGTERM to the end', Math.round(at - signalled), 2_000, 'ms')),
+  ]
+}
+
+function round1(value: number): number {
+  return Math.round(value * 10) / 10
+}

@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { JsonObject } from '../../../src/core/json.ts'
+import { type InternalOptions, openEmulator, type RunningEmulator } from '../../../src/emulator.ts'
+import { baseCollections, START } from '../../support/base-state.ts'
+
+/** An emulator of a proof, and what went wrong inside it. */
+export interface Proving {
+  readonly emulator: RunningEmulator
+  /** Errors that nobody has foreseen. Must stay empty. */
+  readonly defects: unknown[]
+}
+
+/**
+ * Runs a part of a proof against an emulator that is gone afterwards: in memory, the base sandbox, its clock standing still,
+ * unless the options say otherwise.
+ */
+export async function against<T>(
+  options: InternalOptions,
+  part: (proving: Proving) => Promise<T>,
+): Promise<T> {
+  const defects: unknown[] = []
+  const emulator = await openEmulator({
+    port: 0,
+    clock: START,
+    rate: 0,
+    fixtures: { collections: baseCollections } as unknown as JsonObject,
+    ...(options.data === undefined ? { ephemeral: true } : {}),
+    logger: { info: () => {}, warn: () => {}, error: (_text, fields) => defects.push(fields?.error) },
+    ...options,
+  })
+  try {
+    return await part({ emulator, defects })
+  } finally {
+    await emulator.close()
+  }
+}
+
+/** Everything that a refused request must leave as it is: every sandbox, its rate windows and its log included. */
+export function digestOf({ sandboxes }: RunningEmulator): string {
+  const digests = sandboxes
+    .list()
+    .map(({ sandbox }) => [sandbox.document(), sandbox.limiter.save(), sandbox.log.requests])
+  return createHash('sha256').update(JSON.stringify(digests)).digest('hex')
+}
+
+/** Runs with a folder that is gone afterwards. */
+export async function withFolder<T>(part: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'workspace-proof-'))
+  try {
+    return await part(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Whether a request of the API is still answered. */
+export async function isAlive({ controlUrl, baseUrl }: RunningEmulator, key: string): Promise<boolean> {
+  const headers = { authorization: `Bearer ${key}` }
+  const answers = await Promise.all([
+    fetch(`${controlUrl}/health`),
+    fetch(`${baseUrl}/data-views`, { headers }),
+  ])
+  const texts = await Promise.all(answers.map((answer) => answer.text()))
+  return answers.every(({ status }) => status === 200) && texts.every((text) => text.startsWith('{'))
+}

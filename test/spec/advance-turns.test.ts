@@ -1,0 +1,180 @@
+import { request } from 'node:http'
+import { expect, test } from 'vitest'
+import { createBatch } from '../support/batches.ts'
+import type { TestAnswer, TestEmulator } from '../support/emulator.ts'
+import { armRule } from '../support/faults.ts'
+import { minutelyEmulator, turnsOf } from '../support/minutely.ts'
+import { scenarioEmulator } from '../support/scenario-emulator.ts'
+import { webhookEmulator } from '../support/webhook-emulator.ts'
+
+const START = Date.parse('2026-03-01T12:00:00.000Z')
+
+const advance = (emulator: TestEmulator, body: object) => emulator.control('POST', '/clock/advance', body)
+
+test('other requests are served between the turns of an advance, at the instant that it has reached', async () => {
+  let turns = 0
+  const emulator = await minutelyEmulator({ turn: turnsOf(10, () => turns++) })
+  const passage = advance(emulator, { by: '1d' })
+  const seen: [number, number][] = []
+  const isOver = passage.then(() => true)
+  while ((await Promise.race([isOver, emulator.control('GET', '/ready').then(() => false)])) === false) {
+    const { headers, status } = await emulator.get('/agents')
+    expect(status).toBe(200)
+    seen.push([turns, Date.parse(headers.get('date') ?? '') - START])
+  }
+  const { body } = await passage
+  // A day has 2,880 events.
+  expect(turns).toBeGreaterThanOrEqual(287)
+  const during = seen.filter(([turn]) => turn > 0 && turn < 287)
+  expect(during.length).toBeGreaterThan(3)
+  // Each turn is five minutes; no request has let more happen.
+  for (const [turn, instant] of during) expect(Math.abs(instant / 60_000 - turn * 5)).toBeLessThanOrEqual(1)
+  expect(body.to).toBe('2026-03-02T12:00:00.000Z')
+})
+
+test('an advance runs 100,000 events at most, and says how far it came; with max_events, as many as that says', async () => {
+  const emulator = await minutelyEmulator()
+  const { body, status } = await advance(emulator, { by: '365d', max_events: 2_500 })
+  expect(status).toBe(200)
+  expect(body).toMatchObject({ stopped: 'limit', from: '2026-03-01T12:00:00.000Z' })
+  expect([body.events.length, body.failed.length]).toEqual([1_000, 0])
+  expect(body.omitted).toEqual({ 'automation.fire': 750, 'agent-run.execute': 750 })
+  expect(body.to).toBe('2026-03-02T08:50:01.000Z')
+  expect((await emulator.control('GET', '/clock')).body.now).toBe(body.to)
+  const rest = await advance(emulator, { to: '2026-03-02T09:00:00Z', max_events: 1_000_000 })
+  expect(rest.body).not.toHaveProperty('stopped')
+  for (const max_events of [0, 1_000_001, 1.5, '5']) {
+    const answer = await advance(emulator, { by: '1h', max_events })
+    expect(answer.body.details.errors).toMatchObject([{ pointer: '/max_events' }])
+  }
+  const { body: openapi } = await emulator.control('GET', '/openapi.json')
+  const { schema } = openapi.paths['/clock/advance'].post.requestBody.content['application/json']
+  expect(schema.properties.max_events).toMatchObject({ minimum: 1, maximum: 1_000_000, default: 100_000 })
+})
+
+test('a client that goes away ends its advance, and the next one is not refused', async () => {
+  let client: ReturnType<typeof request> | undefined
+  let turns = 0
+  const emulator = await minutelyEmulator({
+    turn: turnsOf(10, () => {
+      turns += 1
+      if (turns === 20) client?.destroy()
+    }),
+  })
+  client = request(`${emulator.emulator.controlUrl}/clock/advance`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+  })
+  client.on('error', () => {})
+  const closed = new Promise((resolve) => client?.once('close', resolve))
+  client.end(JSON.stringify({ by: '3650d' }))
+  await closed
+  let answer: TestAnswer
+  do answer = await advance(emulator, { by: '0s' })
+  while (answer.status === 409)
+  expect(answer.status).toBe(200)
+  // It would have been a million turns.
+  expect(turns).toBeLessThan(10_000)
+  const { body } = await emulator.control('GET', '/clock')
+  expect(Date.parse(body.now) - START).toBeLessThan(10_000 * 5 * 60_000)
+})
+
+test('an emulator that is closed answers an advance that is under way, and does not wait for its target', async () => {
+  const emulator = await minutelyEmulator()
+  let began = (): void => {}
+  const isUnderWay = new Promise<void>((resolve) => {
+    began = resolve
+  })
+  emulator.sandbox.onEvent(() => began())
+  const passage = advance(emulator, { by: '3650d' })
+  await isUnderWay
+  await emulator.emulator.close()
+  const { status, body } = await passage
+  expect([status, body.error]).toEqual([409, 'conflict'])
+  expect(body.message).toContain('The advance was ended before it came to its target. The clock is at 2026-')
+})
+
+test('a receiver of a webhook is served during the advance; what cannot be done meanwhile is refused with the way out', async () => {
+  const held = { answers: [] as { path: string; status: number; mitigation: unknown }[], now: '' }
+  const { emulator } = await webhookEmulator(async () => {
+    held.now = (await emulator.control('GET', '/clock')).body.now
+    expect((await emulator.get('/agents')).status).toBe(200)
+    const document = (await emulator.control('GET', '/state')).body
+    const refused = [
+      ['POST', '/clock/advance', { by: '1h' }],
+      ['PATCH', '/clock', { now: '2027-01-01T00:00:00Z' }],
+      ['POST', '/reset', {}],
+      ['POST', '/snapshots/before/restore', undefined],
+      ['PUT', '/state', document],
+    ] as const
+    for (const [method, path, body] of refused) {
+      const answer = await emulator.control(method, path, body)
+      held.answers.push({ path, status: answer.status, mitigation: answer.body.mitigation })
+    }
+    return 204
+  })
+  await emulator.control('POST', '/snapshots', { name: 'before' })
+  await createBatch(emulator)
+  const { status, body } = await advance(emulator, { by: '1h' })
+  expect([status, body.to]).toEqual([200, '2026-03-01T13:00:00.000Z'])
+  const [attempt] = body.events.filter(({ webhook }: { webhook?: object }) => webhook !== undefined)
+  expect(held.now).toBe(attempt.at)
+  expect(held.answers.map((each) => each.status)).toEqual([409, 409, 409, 409, 409])
+  for (const { mitigation } of held.answers) expect(mitigation).toContain('Send the request again when')
+  expect((await emulator.control('POST', '/snapshots/before/restore')).status).toBe(200)
+})
+
+test('a scenario is not started on a new sandbox while the clock is being advanced', async () => {
+  let answer: TestAnswer | undefined
+  const emulator = await scenarioEmulator({
+    s: {
+      on: {
+        'batch.completed': async () => {
+          answer ??= await emulator.start('t', { reset: true })
+          return []
+        },
+      },
+    },
+    t: {},
+  })
+  await emulator.start('s')
+  await createBatch(emulator)
+  await emulator.pass('1h')
+  expect([answer?.status, answer?.body.error]).toEqual([409, 'conflict'])
+})
+
+const BEYOND = 'may run 500 events at once, and more are due up to'
+
+test('a fault, an edit of the clock and skipping on a poll refuse more than one turn, and name the way there', async () => {
+  const settings = { 'batch.pace': { validating: '10m' } }
+  const emulator = await minutelyEmulator({ settings }, { schedule: '* * * * * *' })
+  armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ clock: { advance: '1h' } }] })
+  const faulted = await emulator.get('/agents')
+  expect([faulted.status, faulted.body.error]).toEqual([409, 'conflict'])
+  expect(faulted.body.message).toContain(`The clock action of a fault ${BEYOND} 2026-03-01T13:00:00.000Z`)
+  expect(faulted.body.mitigation).toContain(
+    'POST /__emulator/clock/advance {"to": "2026-03-01T13:00:00.000Z"}',
+  )
+  expect((await advance(emulator, { to: '2026-03-01T13:00:00.000Z' })).status).toBe(200)
+
+  await emulator.control('PATCH', '/clock', { skip_on_poll: true })
+  const { id } = await createBatch(emulator)
+  const polled = await emulator.get(`/batch-predictions/${id}`)
+  expect([polled.status, polled.body.detail]).toEqual([
+    409,
+    expect.stringContaining(`Skipping on a poll ${BEYOND} 2026-03-01T13:10:00.000Z`),
+  ])
+  expect(polled.body.detail).toContain('POST /__emulator/clock/advance {"to": "2026-03-01T13:10:00.000Z"}')
+})
+
+// As many events as that take a few seconds.
+test('moving the clock by PATCH beyond the limit of an advance is refused with where it stands', {
+  timeout: 120_000,
+}, async () => {
+  const emulator = await minutelyEmulator()
+  const { status, body } = await emulator.control('PATCH', '/clock', { now: '2026-05-01T00:00:00Z', rate: 5 })
+  expect([status, body.error]).toEqual([409, 'conflict'])
+  expect(body.message).toMatch(/^More than 100000 events are due up to .* The clock is at 2026-04-05T/)
+  expect(body.mitigation).toContain('POST /__emulator/clock/advance {"to": "2026-05-01T00:00:00Z"} goes on')
+  expect((await emulator.control('GET', '/clock')).body.rate).toBe(0)
+})

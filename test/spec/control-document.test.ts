@@ -1,0 +1,207 @@
+import { expect, test } from 'vitest'
+import { controlEmulator } from '../support/control-emulator.ts'
+import { testEmulator } from '../support/emulator.ts'
+import { libraryEmulator } from '../support/library.ts'
+
+const JANUARY = '2026-01-01T00:00:00.000Z'
+
+test('R286 index and health tell the versions of the emulator and of the contract', async () => {
+  const emulator = await controlEmulator()
+  const health = await emulator.call('GET', '/health')
+  expect(health.status).toBe(200)
+  expect(health.body).toEqual({
+    status: 'ok',
+    version: '0.0.0-test',
+    contract_version: '0.1.1',
+    problem: null,
+    storage: [],
+  })
+  const index = await emulator.call('GET', '')
+  expect(index.body.contract_version).toBe('0.1.1')
+  expect(index.body.routes).toContainEqual({
+    method: 'POST',
+    path: '/__emulator/shelves/{id}/close',
+    summary: 'Close a shelf, later or at once',
+  })
+})
+
+test('reset starts the sandbox again: records, clock, settings and log', async () => {
+  const emulator = await controlEmulator()
+  const before = emulator.sandbox.document()
+  await emulator.call('PATCH', '/state/shelves/s1', { name: 'Other' })
+  await emulator.call('PATCH', '/settings', { 'shelves.name_bound': 30 })
+  await emulator.call('POST', '/shelves/s1/close', { after: '1h' })
+  await emulator.call('POST', '/clock/advance', { by: '30m' })
+  emulator.perform('books.list')
+  const answer = await emulator.call('POST', '/reset')
+  expect(answer.status).toBe(200)
+  expect(answer.body).toMatchObject({ seed: 1, now: '2026-03-01T12:00:00.000Z', records: { shelves: 2 } })
+  const after = emulator.sandbox.document()
+  expect(after).toEqual({ ...before, revision: after.revision })
+  expect((await emulator.call('GET', '/requests')).body.data).toEqual([])
+})
+
+test('reset takes other fixtures, another seed and another instant', async () => {
+  const emulator = await controlEmulator()
+  const fixtures = {
+    collections: { shelves: [{ id: 'only', name: 'Only', note: null, created_at: '-1d' }] },
+    generate: { books: 3 },
+  }
+  const body = { fixtures, seed: 42, clock: '2030-01-02T00:00:00.000Z' }
+  const answer = await emulator.call('POST', '/reset', body)
+  expect(answer.body).toMatchObject({
+    seed: 42,
+    now: '2030-01-02T00:00:00.000Z',
+    records: { shelves: 1, books: 3, api_keys: 0 },
+  })
+  const { data } = (await emulator.call('GET', '/state/shelves')).body
+  expect(data[0].created_at).toBe('2030-01-01T00:00:00.000Z')
+})
+
+test.for<[name: string, body: object, pointer: string]>([
+  ['a file', { fixtures: '/etc/passwd' }, '/fixtures'],
+  ['a file to extend', { fixtures: { extends: '../secrets.json' } }, '/fixtures/extends'],
+  ['an unknown key', { fixtures: { colections: {} } }, '/fixtures/colections'],
+  ['a seed that is no integer', { seed: 1.5 }, '/seed'],
+  ['an instant without a zone', { clock: '2030-01-02T00:00:00' }, '/clock'],
+  ['an unknown member', { sed: 1 }, '/sed'],
+])('reset with %s is refused, and nothing changes', async ([, body, pointer]) => {
+  const emulator = await controlEmulator()
+  const before = emulator.digest()
+  const answer = await emulator.call('POST', '/reset', body)
+  expect(answer.status).toBe(400)
+  expect(answer.body.details.errors[0].pointer).toBe(pointer)
+  expect(answer.text).not.toMatch(/root:|\/work\//)
+  expect(emulator.digest()).toBe(before)
+})
+
+test('R284 reset with records that break a rule is refused whole', async () => {
+  const emulator = await controlEmulator()
+  const before = emulator.digest()
+  const snapshotStore = { id: 's', name: 'x'.repeat(21), note: null, created_at: JANUARY }
+  const answer = await emulator.call('POST', '/reset', {
+    fixtures: { collections: { shelves: [snapshotStore] } },
+  })
+  expect([answer.status, answer.body.details.errors[0].pointer]).toEqual([400, '/collections/shelves/0/name'])
+  expect(emulator.digest()).toBe(before)
+})
+
+test('fixtures are merged into the sandbox: new records, replaced ones, relative timestamps', async () => {
+  const emulator = await controlEmulator()
+  await emulator.call('POST', '/clock/advance', { by: '1h' })
+  const collections = {
+    shelves: [
+      { id: 's2', name: 'Charts', note: null, created_at: JANUARY },
+      { id: 's3', name: 'Plays', note: null, created_at: '-30m' },
+    ],
+    books: [{ id: 'b2', shelf_id: 's3', title: 'Storm', lock: 'sesame', created_at: '-1d' }],
+  }
+  const answer = await emulator.call('POST', '/fixtures', { collections })
+  expect([answer.status, answer.body]).toEqual([200, { written: { shelves: 2, books: 1 } }])
+  expect(emulator.sandbox.store.rows('shelves').size).toBe(3)
+  expect((await emulator.call('GET', '/state/shelves/s2')).body.name).toBe('Charts')
+  expect((await emulator.call('GET', '/state/shelves/s3')).body.created_at).toBe('2026-03-01T12:30:00.000Z')
+  expect((await emulator.call('GET', '/state/books/b2')).body.lock).toMatch(/^sha256:/)
+  expect((await emulator.call('GET', '/clock')).body.now).toBe('2026-03-01T13:00:00.000Z')
+})
+
+test('records are generated into the sandbox, always new, and always the same for the same sandbox', async () => {
+  const make = async () => {
+    const emulator = await controlEmulator()
+    for (let n = 0; n < 3; n++) {
+      const answer = await emulator.call('POST', '/fixtures', { generate: { books: 3 } })
+      expect(answer.body).toEqual({ written: { books: 3 } })
+    }
+    return [...emulator.sandbox.store.rows('books').values()]
+  }
+  const [first, second] = [await make(), await make()]
+  expect(first.length).toBe(10)
+  expect(second).toEqual(first)
+})
+
+test('generated ids that are taken give way to others', async () => {
+  const emulator = await controlEmulator()
+  await emulator.call('POST', '/fixtures', { generate: { books: 2 } })
+  // Two records fewer elsewhere, so that the sandbox has as many as when the ids were chosen.
+  for (const id of ['k1', 'k2']) {
+    expect((await emulator.call('DELETE', `/state/api_keys/${id}`)).status).toBe(204)
+  }
+  const answer = await emulator.call('POST', '/fixtures', { generate: { books: 2 } })
+  expect(answer.body).toEqual({ written: { books: 2 } })
+  expect(emulator.sandbox.store.rows('books').size).toBe(5)
+})
+
+test.for<[name: string, body: object, pointer: string]>([
+  ['an unknown collection', { collections: { shelfs: [] } }, '/collections/shelfs'],
+  ['no array', { collections: { shelves: {} } }, '/collections/shelves'],
+  ['a wrong record', { collections: { shelves: [{ id: 's9' }] } }, '/collections/shelves/0/name'],
+  [
+    'a reference to nothing',
+    { collections: { books: [{ id: 'b9', shelf_id: 's9', title: '', created_at: JANUARY }] } },
+    '/collections/books/0/shelf_id',
+  ],
+  [
+    'the same id twice',
+    {
+      collections: {
+        books: [1, 2].map(() => ({ id: 'b9', shelf_id: 's1', title: '', created_at: JANUARY })),
+      },
+    },
+    '/collections/books/1/id',
+  ],
+  ['a collection that is not generated', { generate: { shelves: 1 } }, '/generate/shelves'],
+  ['a number that is none', { generate: { books: -1 } }, '/generate/books'],
+  ['a file to extend', { extends: './x.json' }, '/extends'],
+  ['an unknown key', { record: {} }, '/record'],
+])('R284 fixtures with %s are refused whole', async ([, body, pointer]) => {
+  const emulator = await controlEmulator()
+  const before = emulator.digest()
+  const answer = await emulator.call('POST', '/fixtures', body)
+  expect(answer.status).toBe(400)
+  expect(answer.body.details.errors[0].pointer).toBe(pointer)
+  expect(emulator.digest()).toBe(before)
+})
+
+test('a generator that lacks what it needs is a 400 with the way out', async () => {
+  const emulator = await controlEmulator({ fixtures: { collections: {} } })
+  const answer = await emulator.call('POST', '/fixtures', { generate: { books: 1 } })
+  expect(answer.status).toBe(400)
+  expect(answer.body.details.errors).toEqual([
+    {
+      pointer: '/generate',
+      detail: 'To generate books, the sandbox needs at least one shelf: give one in the fixtures.',
+    },
+  ])
+})
+
+test('so it is in a reset', async () => {
+  const emulator = await controlEmulator()
+  const before = emulator.digest()
+  const answer = await emulator.call('POST', '/reset', { fixtures: { generate: { books: 1 } } })
+  expect([answer.status, answer.body.details.errors[0].pointer]).toEqual([400, '/fixtures/generate'])
+  expect(emulator.digest()).toBe(before)
+})
+
+test('reset takes merged records away again', async () => {
+  const emulator = await controlEmulator()
+  const saved = (await emulator.call('GET', '/state')).body
+  await emulator.call('POST', '/fixtures', libraryEmulator)
+  await emulator.call('POST', '/reset', {})
+  expect((await emulator.call('GET', '/state')).body.collections).toEqual(saved.collections)
+})
+
+test('R251 the type of a problem inside a result line or a batch leads to its explanation too', async () => {
+  const emulator = await testEmulator()
+  for (const code of ['prediction_failed', 'batch_expired', 'canceled']) {
+    const answer = await fetch(`${emulator.emulator.controlUrl}/problems/${code}`)
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toMatchObject({ code, status: 422, meaning: expect.stringMatching(/\.$/) })
+  }
+})
+
+test('generated test scripts find at /_x-steady/health what ready answers', async () => {
+  const { emulator } = await testEmulator()
+  const probe = await fetch(emulator.controlUrl.replace('/__emulator', '/_x-steady/health'))
+  const ready = await fetch(`${emulator.controlUrl}/ready`)
+  expect([probe.status, await probe.json()]).toEqual([200, await ready.json()])
+})

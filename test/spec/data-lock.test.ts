@@ -1,0 +1,126 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { openEmulator } from '../../src/emulator.ts'
+import { START } from '../support/base-state.ts'
+import { aBatch, batchEmulator, createBatch, retrieve } from '../support/batches.ts'
+import { alive, dataFolder, type Life, organizations, putOrganization } from '../support/data-folder.ts'
+import { Machines } from '../support/lock-processes.ts'
+
+/** Every file below a folder with its content and the time of its last change. */
+function snapshotOf(data: string): Record<string, string> {
+  const files = readdirSync(data, { recursive: true, withFileTypes: true }).filter((each) => each.isFile())
+  return Object.fromEntries(
+    files.map(({ parentPath, name }) => {
+      const path = join(parentPath, name)
+      return [path, `${statSync(path).mtimeMs} ${readFileSync(path, 'utf8')}`]
+    }),
+  )
+}
+
+/** Resolves when the emulator on a folder has nothing left to write: each state file has what was written last. */
+async function quiet(data: string, files: readonly string[], last: string): Promise<void> {
+  await vi.waitFor(() => {
+    for (const file of files) expect(readFileSync(join(data, file), 'utf8')).toContain(last)
+    const names = readdirSync(data, { recursive: true, encoding: 'utf8' })
+    expect(names.filter((name) => name.endsWith('.tmp'))).toEqual([])
+    // The last line of the journal says that the checkpoint stands.
+    for (const file of files)
+      expect(readFileSync(join(data, `${file}.journal`), 'utf8')).toMatch(/"checkpoint":true\}\}\n$/)
+  }, 30_000)
+}
+
+/** Another process in another place takes over the folder of one whose time does not pass. */
+async function takeOver(data: string, machines: Machines): Promise<Life> {
+  const starting = alive(data, { lockPorts: machines.process('new', 8).ports })
+  await machines.pass(5_250)
+  return starting
+}
+
+/** An emulator whose heart has stopped, and one in another container that has taken over its folder. */
+async function takenOver() {
+  const [data, machines] = [dataFolder(), new Machines()]
+  const old = await alive(data, { lockPorts: machines.process('old', 7).ports })
+  await old.control('POST', '/sandboxes', { name: 'kept', persist: true })
+  for (const control of [old.control, old.in('kept')]) await putOrganization(control, 'before')
+  await quiet(data, ['default.json', 'sandboxes/kept.json'], 'before')
+  return { data, old, next: await takeOver(data, machines) }
+}
+
+test('an emulator that has lost its folder to another acknowledges nothing any more, and shows what it knows', async () => {
+  const { data, old, next } = await takenOver()
+  expect(await organizations(next.control)).toEqual(['before'])
+  await putOrganization(next.control, 'after')
+  await quiet(data, ['default.json'], 'after')
+  const before = snapshotOf(data)
+  for (const [method, path, body] of [
+    ['PUT', '/state/organizations/late', { name: 'late' }],
+    ['POST', '/snapshots', { name: 'late' }],
+    ['POST', '/sandboxes', { name: 'late', persist: true }],
+    ['POST', '/reset', {}],
+  ] as const) {
+    const response = await old.control(method, path, body)
+    expect([path, response.status]).toEqual([path, 507])
+    expect(JSON.stringify(response.body)).toContain(
+      'This emulator has lost its data folder: process 8 on host',
+    )
+  }
+  expect((await old.in('kept')('PUT', '/state/organizations/late', { name: 'late' })).status).toBe(507)
+  expect(await organizations(old.control)).toEqual(['before'])
+  expect(await organizations(old.in('kept'))).toEqual(['before'])
+  expect((await old.control('GET', '/health')).body).toMatchObject({
+    status: 'read_only',
+    problem: expect.stringContaining('has lost its data folder'),
+  })
+  expect((await next.control('GET', '/health')).body).toMatchObject({ status: 'ok', problem: null })
+  expect(old.said.filter((text) => text.includes('has lost its data folder'))).toHaveLength(1)
+  await old.emulator.close()
+  expect(snapshotOf(data)).toEqual(before)
+  expect(old.said).toHaveLength(1)
+  await putOrganization(next.control, 'last')
+  await next.emulator.close()
+  expect(await organizations((await alive(data)).control)).toEqual(['before', 'after', 'last'])
+})
+
+test('what is due in an emulator that has lost its folder waits, and keeps nobody from reading', async () => {
+  const [data, machines] = [dataFolder(), new Machines()]
+  const said: string[] = []
+  let now = Date.parse(START)
+  const emulator = await batchEmulator(
+    {},
+    {
+      ephemeral: false,
+      data,
+      rate: 1,
+      hostTime: () => now,
+      lockPorts: machines.process('old', 7).ports,
+      logger: { info: () => {}, warn: (text) => said.push(text), error: (text) => said.push(text) },
+    },
+  )
+  const { id } = await createBatch(emulator)
+  await quiet(data, ['default.json'], id)
+  await takeOver(data, machines)
+  now += 3_600_000
+  expect((await emulator.post('/batch-predictions', aBatch())).status).toBe(507)
+  expect(await retrieve(emulator, id)).toMatchObject({ id, status: 'validating' })
+  expect((await emulator.control('GET', '/state/batch_predictions')).body.data).toMatchObject([{ id }])
+  expect((await emulator.post('/pages', { name: 'late' })).status).toBe(507)
+  expect(said).toEqual([expect.stringContaining('has lost its data folder')])
+})
+
+test('a start that fails gives the folder back', async () => {
+  const data = dataFolder()
+  const options = { port: 0, data, fixtures: { collections: { nonsense: [] } } }
+  await expect(openEmulator(options)).rejects.toThrow()
+  expect(readdirSync(data)).toEqual([])
+  await alive(data)
+})
+
+test('a second emulator on a folder is refused, and the first goes on', async () => {
+  const data = dataFolder()
+  const { control, emulator } = await alive(data)
+  await expect(alive(data)).rejects.toThrow(`${data} is in use by process ${process.pid}.`)
+  await putOrganization(control, 'one')
+  await emulator.close()
+  expect(readdirSync(data)).not.toContain('lock')
+})

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { buildStartingState } from '../../src/core/state/starting-state.ts'
+import { hostTime } from '../../src/core/time/clock.ts'
+import { assumptions, workspaceService } from '../../src/resources/index.ts'
+import { baseCollections, START } from '../support/base-state.ts'
+
+const start = {
+  now: Date.parse(START),
+  rate: 0,
+  skip_on_poll: false,
+  settings: {},
+  strict: false,
+  host: hostTime,
+}
+
+async function generated(generate: Record<string, number>, seed = 1) {
+  const fixtures = { collections: baseCollections, generate }
+  const built = await buildStartingState(fixtures, { ...start, seed }, workspaceService, assumptions)
+  if ('issues' in built) throw new Error(JSON.stringify(built.issues))
+  return Object.fromEntries(
+    Object.keys(generate).map((name) => [name, [...built.state.store.rows(name).values()]]),
+  )
+}
+
+const WANTED = {
+  organizations: 3,
+  teamspaces: 6,
+  users: 40,
+  memberships: 80,
+  pages: 50,
+  conversations: 20,
+  messages: 40,
+  skills: 22,
+  data_views: 10,
+  consumption_rows: 100,
+}
+
+test('R284 generated records keep every rule of their collections, and are as many as asked for', async () => {
+  const sandbox = await generated(WANTED)
+  for (const [name, count] of Object.entries(WANTED))
+    expect([name, sandbox[name]?.length]).toEqual([name, count + (baseCollections[name]?.length ?? 0)])
+})
+
+test('R296 the same seed generates the same sandbox, another seed another', async () => {
+  const sandbox = await generated(WANTED)
+  expect(await generated(WANTED)).toEqual(sandbox)
+  expect(await generated(WANTED, 2)).not.toEqual(sandbox)
+})
+
+test('R014 generated pages belong to teamspaces that exist', async () => {
+  const { pages, teamspaces } = await generated({ teamspaces: 3, pages: 60 })
+  const known = teamspaces?.map(({ id }) => id)
+  const used = new Set(pages?.map((page) => (page as unknown as { teamspace_id: string }).teamspace_id))
+  expect(known).toEqual(expect.arrayContaining([...used]))
+  expect(used.size).toBeGreaterThan(1)
+})

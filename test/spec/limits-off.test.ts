@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { type TestAnswer, type TestEmulator, testEmulator } from '../support/emulator.ts'
+import { arm } from '../support/state-faults.ts'
+
+const settings = { 'limits.overrides': [{ operation: 'data-views.list', limit: 2, window_s: 60 }] }
+
+const quotaOf = ({ status, headers }: TestAnswer) => [
+  status,
+  headers.get('x-ratelimit-limit'),
+  headers.get('x-ratelimit-remaining'),
+  headers.get('retry-after'),
+]
+
+async function four(emulator: TestEmulator) {
+  const answers: unknown[] = []
+  for (let n = 0; n < 4; n++) answers.push(quotaOf(await emulator.get('/data-views')))
+  return answers
+}
+
+test('R262 with limits off no response says that nothing remains or that a client has to wait', async () => {
+  const emulator = await testEmulator({ settings, limits: false })
+  expect(await four(emulator)).toEqual(Array.from({ length: 4 }, () => [200, '2', '1', null]))
+})
+
+test('R262 with limits on nothing changes: the last place and a 429 carry Retry-After', async () => {
+  expect(await four(await testEmulator({ settings }))).toEqual([
+    [200, '2', '1', null],
+    [200, '2', '0', '60'],
+    [429, '2', '0', '60'],
+    [429, '2', '0', '60'],
+  ])
+})
+
+test('R268 with limits off a fault can still say that nothing remains', async () => {
+  const emulator = await testEmulator({ limits: false })
+  await arm(emulator, { match: { operation: 'data-views.list' }, do: [{ quota: { remaining: 0 } }] })
+  expect(quotaOf(await emulator.get('/data-views'))).toEqual([200, '200', '0', '60'])
+})

@@ -1,0 +1,197 @@
+import { aBatch } from '../../support/batches.ts'
+import { type Sight, USERS } from './sight.ts'
+import type { Stage } from './stage.ts'
+import { answered, parse } from './views.ts'
+
+const VIEWS = '/data-views?limit=2&offset='
+
+async function poll(stage: Stage, id: string) {
+  const view = await stage.call('GET', `/batch-predictions/${id}`)
+  return view.status === 200 ? parse(view.body)?.status : answered(view)
+}
+
+async function results(stage: Stage, id: string) {
+  const view = await stage.call('GET', `/batch-predictions/${id}/results`)
+  return view.status === 200 ? (view.body ?? '').split('\n').length - 1 : answered(view)
+}
+
+async function created(stage: Stage) {
+  const view = await stage.call('POST', '/batch-predictions', { json: aBatch() })
+  const { id, status } = parse(view.body)
+  return { id: id as string, status: status as string }
+}
+
+const NOT_FOUND = { status: 404, code: 'Not Found' }
+const GONE = { status: 410, code: 'Results Gone' }
+
+function sight(preset: string, look: (stage: Stage) => Promise<unknown>, sees: unknown): Sight {
+  return { preset, look, sees }
+}
+
+const PEOPLE = '/organization/teamspaces/ts-a/users'
+
+function isGone({ sandbox }: Stage, user: string): boolean {
+  return sandbox.store.get('users', user) === undefined
+}
+
+export const listSights: readonly Sight[] = [
+  sight(
+    'page-empty-has-more',
+    async (stage) => {
+      await stage.arm('page-empty-has-more')
+      const [first, second] = [await stage.call('GET', USERS), await stage.call('GET', USERS)]
+      const { data, has_more } = parse(first.body)
+      return { data, has_more, then: parse(second.body).data.length }
+    },
+    { data: [], has_more: true, then: 2 },
+  ),
+  sight(
+    'page-cursor-deleted',
+    async (stage) => {
+      await stage.arm('page-cursor-deleted')
+      const first = parse((await stage.call('GET', USERS)).body)
+      const last = first.data.at(-1).id
+      const second = await stage.call('GET', `${USERS}&after=${last}`)
+      const ids = parse(second.body).data.map(({ id }: { id: string }) => id)
+      // What the client still holds of the first page is not there any more.
+      const removal = await stage.call('DELETE', `${PEOPLE}/${last}`)
+      return { status: second.status, ids, removal: answered(removal), gone: isGone(stage, last) }
+    },
+    {
+      status: 200,
+      ids: ['user-member'],
+      removal: { status: 404, code: 'not_found' },
+      gone: true,
+    },
+  ),
+  sight(
+    'page-rows-shift',
+    async (stage) => {
+      await stage.arm('page-rows-shift')
+      const [first, second] = [await stage.call('GET', `${VIEWS}0`), await stage.call('GET', `${VIEWS}2`)]
+      const [one, two] = [first, second].map(({ body }) =>
+        parse(body).data.map(({ id }: { id: string }) => id),
+      )
+      return { repeated: one.at(-1) === two[0], rows: two.length }
+    },
+    { repeated: true, rows: 2 },
+  ),
+]
+
+export const batchSights: readonly Sight[] = [
+  sight(
+    'batch-instant-terminal',
+    async (stage) => {
+      await stage.arm('batch-instant-terminal')
+      const { id, status } = await created(stage)
+      return { status, polled: await poll(stage, id), lines: await results(stage, id) }
+    },
+    { status: 'validating', polled: 'completed', lines: 3 },
+  ),
+  sight(
+    'batch-stuck',
+    async (stage) => {
+      await stage.arm('batch-stuck')
+      const { id } = await created(stage)
+      await stage.control('POST', '/clock/advance', { by: '23h' })
+      const stuck = await poll(stage, id)
+      await stage.control('POST', '/clock/advance', { by: '1h' })
+      return { stuck, then: await poll(stage, id) }
+    },
+    { stuck: 'in_progress', then: 'expired' },
+  ),
+  sight(
+    'batch-404-after-create',
+    async (stage) => {
+      await stage.arm('batch-404-after-create')
+      const { id } = await created(stage)
+      return [await poll(stage, id), await poll(stage, id), await poll(stage, id)]
+    },
+    [NOT_FOUND, NOT_FOUND, 'validating'],
+  ),
+  sight(
+    'batch-poll-transient-error',
+    async (stage) => {
+      await stage.arm('batch-poll-transient-error')
+      const { id } = await created(stage)
+      return [await poll(stage, id), await poll(stage, id), await poll(stage, id)]
+    },
+    ['validating', { status: 503, code: 'Service Unavailable' }, 'validating'],
+  ),
+  sight(
+    'batch-cancel-racing-completion',
+    async (stage) => {
+      await stage.arm('batch-cancel-racing-completion')
+      const { id } = await created(stage)
+      const cancel = await stage.call('POST', `/batch-predictions/${id}/cancel`)
+      return { cancel: cancel.status, polled: await poll(stage, id), lines: await results(stage, id) }
+    },
+    { cancel: 409, polled: 'completed', lines: 3 },
+  ),
+  sight(
+    'batch-results-410',
+    async (stage) => {
+      await stage.arm('batch-results-410')
+      const id = await stage.finished()
+      const view = parse((await stage.call('GET', `/batch-predictions/${id}`)).body)
+      return { status: view.status, url: view.results_url, results: await results(stage, id) }
+    },
+    { status: 'completed', url: null, results: GONE },
+  ),
+  sight(
+    'batch-results-410-race',
+    async (stage) => {
+      await stage.arm('batch-results-410-race')
+      const id = await stage.finished()
+      const view = parse((await stage.call('GET', `/batch-predictions/${id}`)).body)
+      return { url: view.results_url !== null, results: await results(stage, id) }
+    },
+    { url: true, results: GONE },
+  ),
+  sight(
+    'batch-expired-partial',
+    async (stage) => {
+      await stage.arm('batch-expired-partial')
+      const id = await stage.batch({ items: 4 })
+      const { status, request_counts } = parse((await stage.call('GET', `/batch-predictions/${id}`)).body)
+      return { status, request_counts, lines: await results(stage, id) }
+    },
+    {
+      status: 'expired',
+      request_counts: { total: 4, processing: 0, succeeded: 2, errored: 0, canceled: 0, expired: 2 },
+      lines: 4,
+    },
+  ),
+  sight(
+    'batch-failed-validation',
+    async (stage) => {
+      await stage.arm('batch-failed-validation')
+      const { id } = await created(stage)
+      const { status, error } = parse((await stage.call('GET', `/batch-predictions/${id}`)).body)
+      return { status, detail: error.detail }
+    },
+    { status: 'failed', detail: 'Two items refer to files that cannot be read.' },
+  ),
+]
+
+export const keySights: readonly Sight[] = [
+  sight(
+    'token-expired-mid-session',
+    async (stage) => {
+      await stage.arm('token-expired-mid-session')
+      const seen = []
+      for (let n = 0; n < 4; n++) seen.push((await stage.call('GET', USERS)).status)
+      return seen
+    },
+    [200, 200, 401, 401],
+  ),
+  sight(
+    'token-revoked',
+    async (stage) => {
+      const before = (await stage.call('GET', USERS)).status
+      await stage.arm('token-revoked')
+      return [before, (await stage.call('GET', USERS)).status, (await stage.call('GET', USERS)).status]
+    },
+    [200, 401, 401],
+  ),
+]

@@ -1,0 +1,94 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { type InternalOptions, openEmulator } from '../../src/emulator.ts'
+import { START } from '../support/base-state.ts'
+import { controlOf } from '../support/control.ts'
+import { dataFolder, killedData } from '../support/data-folder.ts'
+import { folder } from '../support/disk-emulator.ts'
+import { build } from '../support/starting-states.ts'
+
+const organization = (id: string, name = id) => ({ id, name })
+
+/** A fixtures file with these organizations, and an emulator that starts from it. */
+async function startedFrom(organizations: readonly object[], options: InternalOptions = {}) {
+  const fixtures = join(folder(onTestFinished), 'fixtures.json')
+  const write = (records: readonly object[], more: object = {}): void =>
+    writeFileSync(fixtures, JSON.stringify({ collections: { organizations: records, ...more } }))
+  write(organizations)
+  const emulator = await openEmulator({ port: 0, ephemeral: true, rate: 0, fixtures, ...options })
+  onTestFinished(() => emulator.close())
+  const record = (id: string, table = 'organizations') => emulator.sandbox.store.get(table, id)
+  return { emulator, control: controlOf(emulator), write, record }
+}
+
+test('a reset to fixtures that have not changed takes the records of the start; one that follows a change reads them', async () => {
+  const { control, record, write } = await startedFrom([organization('a')], { clock: START })
+  const first = record('a')
+  await control('PUT', '/state/organizations/b', { name: 'b' })
+  expect((await control('POST', '/reset')).status).toBe(200)
+  expect([record('a') === first, record('b')]).toEqual([true, undefined])
+  // As long as before.
+  write([organization('a', 'z')])
+  await control('POST', '/reset')
+  expect(record('a')).toMatchObject({ name: 'z' })
+})
+
+test('a reset places what is relative to the start at its own instant', async () => {
+  let now = Date.parse(START)
+  const { control, write, record } = await startedFrom([organization('a')], { hostTime: () => now })
+  const user = {
+    id: 'u',
+    organization_id: 'a',
+    email: 'u@example.com',
+    first_name: 'U',
+    last_name: 'U',
+    created_at: '-1h',
+  }
+  write([organization('a')], { users: [user] })
+  for (let n = 0; n < 2; n++) {
+    now += 1_000
+    expect((await control('POST', '/reset')).status).toBe(200)
+    expect(record('u', 'users')).toMatchObject({ created_at: new Date(now - 3_600_000).toISOString() })
+  }
+})
+
+test('a reset of a large data survives a kill before anything but its journal was written', async () => {
+  const data = dataFolder()
+  const many = Array.from({ length: 3_000 }, (_, n) => organization(`o${n}`))
+  const { control, emulator } = await startedFrom(many, { data, ephemeral: false, clock: START })
+  await control('POST', '/reset', { fixtures: { collections: { organizations: [organization('last')] } } })
+  const state = (await control('GET', '/state')).body
+  const copy = killedData(data)
+  await emulator.close()
+  const again = await openEmulator({ port: 0, rate: 0, data: copy })
+  onTestFinished(() => again.close())
+  expect((await controlOf(again)('GET', '/state')).body).toEqual(state)
+})
+
+test('building a large data gives way to others every few thousand records', async () => {
+  let isBuilt = false
+  let turns = 0
+  const count = (): void => {
+    turns += 1
+    if (!isBuilt) setImmediate(count)
+  }
+  setImmediate(count)
+  const many = Array.from({ length: 20_000 }, (_, n) => organization(`o${n}`))
+  await build({ collections: { organizations: many } })
+  isBuilt = true
+  expect(turns).toBeGreaterThanOrEqual(9)
+})
+
+test('a record that stands twice in a large data is found wherever it stands', async () => {
+  const many = Array.from({ length: 5_000 }, (_, n) => organization(`o${n}`))
+  const built = await build({ collections: { organizations: [...many, organization('o3')] } })
+  expect(built).toEqual({
+    issues: [
+      {
+        pointer: '/collections/organizations/5000/id',
+        detail: 'the id "o3" is used twice; give this record another, or leave it out',
+      },
+    ],
+  })
+})

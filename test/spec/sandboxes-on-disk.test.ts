@@ -1,0 +1,145 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { RunningEmulator } from '../../src/emulator.ts'
+import { alive, dataFolder, killedData, organizations, putOrganization } from '../support/data-folder.ts'
+
+/** A folder with these persisted sandboxes, each with an organization of its name. */
+async function folderWith(names: readonly string[], rate = 0): Promise<string> {
+  const data = dataFolder()
+  const { control, in: sandbox, emulator } = await alive(data)
+  for (const name of names) {
+    await control('POST', '/sandboxes', { name, persist: true, fixtures: 'demo' })
+    await putOrganization(sandbox(name), name)
+    if (rate > 0) await sandbox(name)('PATCH', '/clock', { rate })
+  }
+  await emulator.close()
+  return data
+}
+
+const openIn = ({ sandboxes }: RunningEmulator) => sandboxes.list().map(({ sandbox }) => sandbox.name)
+
+/** Resolves with the name of the next sandbox that is opened. */
+function nextOpened({ sandboxes }: RunningEmulator): Promise<string> {
+  return new Promise((resolve) => {
+    const stop = sandboxes.onMade(({ name }) => {
+      stop()
+      resolve(name)
+    })
+  })
+}
+
+/** When the sandbox in a state file wakes, as the file says. */
+function wakesAt(data: string, name: string): number {
+  const { wakes_at } = JSON.parse(readFileSync(join(data, 'sandboxes', `${name}.json`), 'utf8'))
+  return Date.parse(wakes_at)
+}
+
+test('a start opens the default sandbox alone; the others are listed, and opened by the first request', async () => {
+  const data = await folderWith(['a', 'b'])
+  const { emulator, control, in: sandbox } = await alive(data)
+  expect(openIn(emulator)).toEqual(['default'])
+  expect((await control('GET', '/sandboxes')).body.data).toMatchObject([
+    { name: 'default', state: 'open' },
+    { name: 'a', state: 'on_disk', persist: true, problem: null, base_url_path: '/@a/v1' },
+    { name: 'b', state: 'on_disk', persist: true, problem: null, base_url_path: '/@b/v1' },
+  ])
+  const [first, second] = await Promise.all([organizations(sandbox('b')), organizations(sandbox('b'))])
+  expect([first, second]).toEqual([expect.arrayContaining(['b']), expect.arrayContaining(['b'])])
+  expect(openIn(emulator)).toEqual(['default', 'b'])
+  expect((await control('GET', '/sandboxes/a')).body).toMatchObject({ name: 'a', state: 'open', rate: 0 })
+  expect(openIn(emulator)).toEqual(['default', 'b', 'a'])
+})
+
+test('a name that is on the disk is taken, and can be deleted without having been used', async () => {
+  const data = await folderWith(['a'])
+  const { emulator, control, in: sandbox } = await alive(data)
+  expect((await control('POST', '/sandboxes', { name: 'a' })).status).toBe(409)
+  expect((await control('DELETE', '/sandboxes/a')).status).toBe(204)
+  expect((await control('DELETE', '/sandboxes/a')).status).toBe(404)
+  expect(await organizations(sandbox('a'))).toEqual([])
+  await emulator.close()
+  expect(openIn((await alive(data)).emulator)).toEqual(['default'])
+})
+
+test('a sandbox can start from a snapshot of one that nobody has used since the start', async () => {
+  const data = await folderWith(['a'])
+  const before = await alive(data)
+  await before.in('a')('POST', '/snapshots', { name: 'base' })
+  await before.emulator.close()
+  const { in: sandbox } = await alive(data)
+  const made = await sandbox('a')('POST', '/sandboxes', { name: 'copy', from_snapshot: 'base' })
+  expect(made.status).toBe(201)
+  expect(await organizations(sandbox('copy'))).toContain('a')
+})
+
+test('what is looked up by the name of a sandbox is found on the disk', async () => {
+  const data = await folderWith(['a'])
+  const { control, emulator } = await alive(data)
+  expect((await control('GET', '/requests?sandbox=a')).status).toBe(200)
+  expect(openIn(emulator)).toEqual(['default', 'a'])
+  const { status, body } = await control('GET', '/explain/aa-000001')
+  expect([status, body.message]).toEqual([404, 'There is no sandbox "aa". Did you mean "a"?'])
+})
+
+test('a sandbox whose clock runs is opened before its next event is due, one that stands still is not', async () => {
+  const data = await folderWith(['running'], 1)
+  const still = await alive(data)
+  await still.control('POST', '/sandboxes', { name: 'still', persist: true, fixtures: 'demo' })
+  await still.emulator.close()
+  const due = wakesAt(data, 'running')
+  expect(wakesAt(data, 'still')).toBeNaN()
+  const { emulator } = await alive(data, { hostTime: () => due - 30_000 })
+  expect(await nextOpened(emulator)).toBe('running')
+  expect(emulator.sandboxes.saved()).toEqual([{ name: 'still', problem: null }])
+})
+
+test('a sandbox that was left by a kill is opened: its file may say wrongly that it waits for requests', async () => {
+  const data = dataFolder()
+  const { control, in: sandbox } = await alive(data)
+  await control('POST', '/sandboxes', { name: 'a', persist: true })
+  await putOrganization(sandbox('a'), 'late')
+  const { emulator } = await alive(killedData(data))
+  expect(await nextOpened(emulator)).toBe('a')
+})
+
+test('what stands in place of a sandbox file keeps the start from nothing but that sandbox', async () => {
+  const data = await folderWith(['fine'])
+  const places = ['directory', 'fifo'].map((name) => join(data, 'sandboxes', `${name}.json`))
+  const [directory = '', fifo = ''] = places
+  mkdirSync(directory)
+  execFileSync('mkfifo', [fifo])
+  const { control, in: sandbox, emulator, said } = await alive(data)
+  expect(await organizations(sandbox('fine'))).toContain('fine')
+  for (const [name, kind] of [
+    ['directory', 'a directory'],
+    ['fifo', 'a FIFO'],
+  ] as const) {
+    const path = join(data, 'sandboxes', `${name}.json`)
+    const refused = await sandbox(name)('GET', '/state')
+    expect([refused.status, refused.body.error]).toEqual([507, 'storage_unavailable'])
+    expect(refused.body.message).toContain(
+      `The sandbox "${name}" cannot be opened: ${path} is ${kind}, and the emulator needs a file there. Move it away`,
+    )
+    expect(refused.body.mitigation).toMatch(/^Mend it or move it away/)
+    const api = await fetch(`${emulator.url}/@${name}/v1/pages`, { headers: { authorization: 'Bearer x' } })
+    expect([api.status, await api.text()]).toEqual([507, expect.stringContaining(path)])
+    expect((await control('POST', '/sandboxes', { name })).status).toBe(409)
+    expect((await control('DELETE', `/sandboxes/${name}`)).status).toBe(507)
+  }
+  const { storage } = (await control('GET', '/health')).body
+  expect(storage.map(({ sandbox: name }: { sandbox: string }) => name)).toEqual(['directory', 'fifo'])
+  expect(storage[0].problem).toContain(directory)
+  expect((await control('GET', '/sandboxes')).body.data).toMatchObject([
+    { name: 'default' },
+    { name: 'fine' },
+    { name: 'directory', state: 'broken', problem: storage[0].problem },
+    { name: 'fifo', state: 'broken' },
+  ])
+  expect(said.filter((line) => line.includes(fifo))).toHaveLength(1)
+  // Anyone who has mended it need not start again.
+  rmSync(fifo)
+  expect((await sandbox('fifo')('GET', '/state')).status).toBe(200)
+  expect((await control('GET', '/health')).body.storage).toHaveLength(1)
+})

@@ -1,0 +1,204 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { arm, checkDraft } from '../../src/core/faults/arm.ts'
+import type { Json, JsonObject } from '../../src/core/json.ts'
+import { perform } from '../../src/core/request/perform.ts'
+import { change } from '../../src/core/sandboxes/change.ts'
+import { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
+import { checkDocument, issuesByRecord } from '../../src/core/state/document.ts'
+import { advanceTo } from '../../src/core/time/run-events.ts'
+import { assumptions, workspaceService } from '../../src/resources/index.ts'
+import { originOf } from '../proofs/api/f3-sandbox.ts'
+import { KEYS, START } from '../support/base-state.ts'
+import { batchBody, sampleRecords } from '../support/sample-calls.ts'
+
+const DAY = 86_400_000
+const origin = await originOf({}, sampleRecords)
+const check = (document: unknown) => checkDocument(document, workspaceService, assumptions, false)
+const copy = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T
+
+type Params = Readonly<Record<string, string>>
+
+function callOperation(sandbox: Sandbox, name: string, body?: object, params: Params = {}): void {
+  const operation = workspaceService.operations.get(name)
+  if (operation === undefined) throw new Error(`there is no operation ${name}`)
+  perform(sandbox, {
+    operation,
+    method: operation.method,
+    path: `/v1${operation.path}`,
+    pathPrefix: '',
+    chosenBy: 'default',
+    params,
+    query: {},
+    headers: { authorization: `Bearer ${KEYS.KU}`, 'idempotency-key': name },
+    body: body === undefined ? { kind: 'none' } : { kind: 'json', value: body as JsonObject },
+  })
+}
+
+/** Makes records of many kinds, and lets everything happen that is due within so many days. */
+function live(sandbox: Sandbox, days: number): void {
+  callOperation(sandbox, 'pages.create', { name: 'Plan' })
+  callOperation(sandbox, 'teamspaces.create', { name: 'New' })
+  callOperation(sandbox, 'batch-predictions.create', batchBody())
+  callOperation(sandbox, 'agents.generate', {})
+  callOperation(sandbox, 'automations.create', { name: 'Nightly' }, { agent_id: 'agent-1' })
+  callOperation(sandbox, 'conversations.list')
+  const target = sandbox.clock.now + days * DAY
+  if (target < Date.UTC(9998, 0)) advanceTo(sandbox, target)
+}
+
+/** A document that has something in every list. */
+function fullDocument(): JsonObject {
+  const sandbox = new Sandbox(origin.options, origin.start)
+  live(sandbox, 0)
+  const draft = checkDraft(
+    { match: { operation: 'pages.create' }, when: { nth: 2 }, do: [{ head: { status: 503 } }] },
+    workspaceService,
+    sandbox.settings,
+  )
+  if ('draft' in draft)
+    change(sandbox, (scope) => arm(scope, workspaceService, draft.draft, 'control', START))
+  callOperation(sandbox, 'pages.create', { name: 'Counted' })
+  const document = copy(sandbox.document()) as unknown as Record<string, unknown[]>
+  const step = (n: number) => `scenario/story/${n}`
+  const event = {
+    due_at: '2026-03-01T13:00:00.000Z',
+    kind: 'scenario.step',
+    urgency: 'work',
+    description: 'A step.',
+  }
+  document.schedule?.push({ id: `scenario.step:${step(0)}`, ref: step(0), seq: 90, ...event, caused_by: 'x' })
+  document.failed?.push({ id: `scenario.call:${step(1)}`, ref: step(1), seq: 9, ...event, error: 'no' })
+  const stub = {
+    id: 'stub',
+    source: 'control',
+    method: 'GET',
+    path: '/search',
+    status: 200,
+    headers: {},
+    body: {},
+  }
+  const call = { scenario: 'story', ref: { timeline: 1 }, at: START, event: null, depth: 0 }
+  const record = { name: 'Step', teamspace_id: 'ts-a', scope: 'teamspace' }
+  const rows = { insert_rows: { collection: 'pages', records: [record] } }
+  const scenario = {
+    name: 'story',
+    generation: 1,
+    started_at: START,
+    settings: [],
+    faults: [],
+    stubs: [],
+    timeline: [
+      { at: '1h', do: [{ state: rows }, { clear: 'fault' }] },
+      { at: '2h', do: 'function' },
+    ],
+    on: ['batch.completed'],
+  }
+  return {
+    ...document,
+    stubs: [stub],
+    scenario_calls: [{ id: `${step(1)}#1`, ...call, caused_by: 'x' }],
+    scenario,
+  } as never
+}
+
+const document = fullDocument()
+
+/** The paths to the members, and to the first two elements of each array. */
+function pathsOf(value: Json, path: readonly string[] = []): (readonly string[])[] {
+  if (typeof value !== 'object' || value === null) return [path]
+  const entries = Object.entries(value).slice(0, Array.isArray(value) ? 2 : undefined)
+  return [path, ...entries.flatMap(([key, each]) => pathsOf(each as Json, [...path, key]))]
+}
+
+const paths = pathsOf(document).filter((path) => path.length > 0)
+const kernelPaths = paths.filter(([top]) => top !== 'collections')
+
+type Change = { readonly path: readonly string[]; readonly to: Json | undefined }
+
+const values: readonly Json[] = [
+  ...[null, true, -1, 0, 1, 1.5, 2 ** 40, 2 ** 48, 2 ** 53 - 1, 1e308],
+  ...['', 'x', '__proto__', 'ts-a', '2026-03-02T00:00:00.000Z', '9999-12-31T23:59:59.999Z', 'page'],
+  ...[[], {}, [null], { id: 'x' }, ['x']],
+]
+const changes: fc.Arbitrary<readonly Change[]> = fc.array(
+  fc.record({
+    path: fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...kernelPaths) }, fc.constantFrom(...paths)),
+    to: fc.constantFrom(undefined, ...values),
+  }),
+  { minLength: 1, maxLength: 2 },
+)
+
+// biome-ignore lint/suspicious/noExplicitAny: documents are changed at every depth.
+type Any = any
+
+function changed(all: readonly Change[]): Any {
+  const result: Any = copy(document)
+  for (const { path, to } of all) {
+    const last = path.at(-1) as string
+    let place: Any = result
+    for (const key of path.slice(0, -1)) place = Object(place)[key]
+    if (typeof place !== 'object' || place === null) continue
+    if (to !== undefined) Object.defineProperty(place, last, { value: to, ...PLAIN })
+    else if (Array.isArray(place)) place.splice(Number(last), 1)
+    else delete place[last]
+  }
+  return result
+}
+
+const PLAIN = { enumerable: true, configurable: true, writable: true }
+
+test('the document from which the others are made is right', () => {
+  expect(check(document)).toHaveProperty('state')
+})
+
+// The sandbox throws where a handler has failed by a defect.
+test('whatever document is accepted makes a sandbox that works, and whose own document is accepted', {
+  timeout: 300_000,
+}, () => {
+  let accepted = 0
+  const property = fc.property(changes, (all) => {
+    const checked = check(changed(all))
+    if ('issues' in checked) return void expect(checked.issues.length).toBeGreaterThan(0)
+    accepted += 1
+    const sandbox = new Sandbox(origin.options, checked.state)
+    live(sandbox, 3)
+    const again = check(copy(sandbox.document()))
+    expect('issues' in again ? again.issues : []).toEqual([])
+  })
+  fc.assert(property, { numRuns: 100 })
+  expect(accepted).toBeGreaterThan(0)
+})
+
+test('a document without the records that cannot be used is accepted: every record issue names its record', {
+  timeout: 300_000,
+}, () => {
+  let mended = 0
+  const property = fc.property(changes, (all) => {
+    const left: Any = changed(all)
+    // Records that refer to those that are left out go with them, so that it takes a few rounds.
+    for (let round = 0; round < 6; round++) {
+      const checked = check(left)
+      if ('state' in checked) {
+        if (round > 0) mended += 1
+        return
+      }
+      const { records, others } = issuesByRecord(left, checked.issues)
+      if (others.length > 0) return
+      for (const { list, index, id } of [...records].reverse()) {
+        const rows = list.split('/').reduce((place: Any, key) => (key === '' ? place : place[key]), left)
+        expect(rows[index]?.id === id || typeof rows[index]?.id !== 'string').toBe(true)
+        rows[index] = undefined
+      }
+      for (const { list } of records) {
+        const keys = list.split('/').slice(1)
+        const last = keys.pop() as string
+        const place = keys.reduce((found: Any, key) => found[key], left)
+        place[last] = place[last].filter((row: unknown) => row !== undefined)
+      }
+    }
+    throw new Error('records are still wrong')
+  })
+  fc.assert(property, { numRuns: 40 })
+  expect(mended).toBeGreaterThan(0)
+})

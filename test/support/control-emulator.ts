@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
+import express from 'express'
+import { onTestFinished } from 'vitest'
+import type { ControlHost } from '../../src/adapters/control/host.ts'
+import { controlRouter } from '../../src/adapters/control/router.ts'
+import { readFixtures } from '../../src/adapters/fixtures.ts'
+import { mayEnd } from '../../src/adapters/http/connections.ts'
+import { allowHosts, refusePage } from '../../src/adapters/http/guard.ts'
+import { parseJsonBody, readJsonBody } from '../../src/adapters/http/json-body.ts'
+import { close, createHttpServer } from '../../src/adapters/http/server.ts'
+import { ScenarioRunner } from '../../src/adapters/scenarios/runner.ts'
+import { AssumptionCatalog } from '../../src/core/assumptions.ts'
+import { coreAssumptions } from '../../src/core/core-assumptions.ts'
+import { Refusal } from '../../src/core/errors.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import { type Resource, service } from '../../src/core/operation.ts'
+import { perform } from '../../src/core/request/perform.ts'
+import { Sandbox, sandboxDefaults } from '../../src/core/sandboxes/sandbox.ts'
+import { type RunningSandbox, Sandboxes } from '../../src/core/sandboxes/sandboxes.ts'
+import type { ScenarioSource } from '../../src/core/scenarios/source.ts'
+import { buildStartingState } from '../../src/core/state/starting-state.ts'
+import type { SandboxState } from '../../src/core/state/state.ts'
+import { library, libraryEmulator } from './library.ts'
+import { MemoryScenarios } from './memory-scenarios.ts'
+import { type Said, type Sent, send } from './send.ts'
+
+/** The instant at which these sandboxes start, and where their clocks stand still. */
+export const START = Date.parse('2026-03-01T12:00:00.000Z')
+
+export type ControlRequestOptions = Pick<Said, 'headers' | 'raw'>
+
+/** The control interface over a small service of its own, behind a real server that is gone at the end of the test. */
+export interface ControlEmulator {
+  readonly sandbox: Sandbox
+  readonly port: number
+  /** What went wrong on the emulator's side. */
+  readonly defects: readonly unknown[]
+  call(method: string, path: string, json?: unknown, options?: ControlRequestOptions): Promise<Sent>
+  /** Makes an API request without HTTP. */
+  perform(operation: string, params?: Record<string, string>, body?: JsonObject, token?: string): number
+  /** A digest of the whole state but its rate windows and the count of requests. */
+  digest(): string
+}
+
+export interface ControlEmulatorOptions {
+  readonly resources?: readonly Resource[]
+  readonly fixtures?: JsonObject
+  readonly token?: string
+  readonly settings?: JsonObject
+  /** Default: none. */
+  readonly scenarios?: ScenarioSource
+  /** How many connections are held. */
+  readonly maxConnections?: number
+  /** Expected defects do not fail the test. */
+  readonly forgiving?: boolean
+}
+
+/** Starts a control interface for one test. */
+export async function controlEmulator(options: ControlEmulatorOptions = {}): Promise<ControlEmulator> {
+  const { resources = [library], fixtures = libraryEmulator, settings = {} } = options
+  const joined = service(resources)
+  const assumptions = new AssumptionCatalog([
+    coreAssumptions,
+    ...resources.flatMap((resource) => resource.assumptions ?? []),
+  ])
+  const defects: unknown[] = []
+  const onDefect = (error: unknown) => void defects.push(error)
+  const build = async (from: JsonObject | string, seed: number, now: number) => {
+    const start = { seed, now, rate: 0, skip_on_poll: false, settings, strict: false, host: () => START }
+    const built = await buildStartingState(await readFixtures(from), start, joined, assumptions)
+    if ('state' in built) return built.state
+    throw new Refusal('validation_failed', { detail: 'fixtures', issues: built.issues })
+  }
+  const sandboxOptions = { ...sandboxDefaults, service: joined, assumptions, host: () => START, onDefect }
+  const house = (name: string, state: SandboxState): RunningSandbox => {
+    const sandbox = new Sandbox({ ...sandboxOptions, name }, state)
+    return { sandbox, close: async () => {}, remove: async () => {} }
+  }
+  const sandboxes = new Sandboxes({
+    start: async ({ state, fixtures: from = fixtures, seed = 1, clock }) =>
+      state ?? build(from, seed, clock === undefined ? START : Date.parse(clock)),
+    make: async (name, state) => house(name, state),
+    open: async (name) => house(name, await build(fixtures, 1, START)),
+  })
+  sandboxes.add(house('default', await build(fixtures, 1, START)), false)
+  const sandbox = sandboxes.default
+  const hosts = allowHosts('127.0.0.1')
+  const host: ControlHost = {
+    service: joined,
+    version: '0.0.0-test',
+    contract: { title: 'Library', version: '0.1.1' },
+    token: options.token,
+    sandboxes,
+    scenarios: new ScenarioRunner({ source: options.scenarios ?? new MemoryScenarios() }),
+    lockLost: () => undefined,
+    closing: new AbortController().signal,
+    guard: (req) => refusePage(req, hosts),
+    readJson: readJsonBody,
+    parseJson: parseJsonBody,
+    mayEnd,
+    onDefect,
+  }
+  const app = express().use('/__emulator', controlRouter(host))
+  const server = createHttpServer(app, {
+    renderParserError: () => ({ headers: [], body: '' }),
+    refuse: (_req, res) => void res.writeHead(417).end(),
+    limits: options.maxConnections === undefined ? {} : { maxConnections: options.maxConnections },
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  onTestFinished(async () => {
+    await close(server, { graceful: true })
+    if (defects.length > 0 && options.forgiving !== true) throw defects[0]
+  })
+  return {
+    sandbox,
+    port,
+    defects,
+    call: (method, path, json, how) => callControl(port, method, path, json, how),
+    perform: (name, params = {}, body, token = 'live_a') => callOperation(sandbox, name, params, body, token),
+    digest: () => digestOf(sandbox),
+  }
+}
+
+/** Calls a control interface with Node's own client: unlike fetch it sends any Host, any Origin and any path. */
+export function callControl(
+  port: number,
+  method: string,
+  path: string,
+  json?: unknown,
+  how: ControlRequestOptions = {},
+): Promise<Sent> {
+  return send({ emulator: { port } }, method, `/__emulator${path}`, {
+    ...how,
+    json,
+    authorization: undefined,
+  })
+}
+
+function callOperation(
+  sandbox: Sandbox,
+  name: string,
+  params: Record<string, string>,
+  body: JsonObject | undefined,
+  token: string,
+): number {
+  const operation = sandbox.service.operations.get(name)
+  if (operation === undefined) throw new Error(`there is no operation ${name}`)
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, param: string) => params[param] ?? '')
+  return perform(sandbox, {
+    operation,
+    method: operation.method,
+    path: `/v1${path}`,
+    pathPrefix: '',
+    chosenBy: 'default',
+    params,
+    query: {},
+    headers: { authorization: `Bearer ${token}` },
+    body: body === undefined ? { kind: 'none' } : { kind: 'json', value: body },
+  }).status
+}
+
+function digestOf(sandbox: Sandbox): string {
+  const { limits: _, counters, ...rest } = sandbox.document()
+  const content = { ...rest, counters: { ...counters, requests: 0 } }
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex')
+}

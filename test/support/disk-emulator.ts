@@ -1,0 +1,163 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Later } from '../../src/adapters/realtime.ts'
+import type { Files } from '../../src/adapters/storage/files.ts'
+import type { Durability } from '../../src/adapters/storage/journal.ts'
+import type { Notice } from '../../src/adapters/storage/notice.ts'
+import { Persistence } from '../../src/adapters/storage/persistence.ts'
+import { AssumptionCatalog } from '../../src/core/assumptions.ts'
+import { coreAssumptions } from '../../src/core/core-assumptions.ts'
+import { anyObject, fieldKit, text } from '../../src/core/fields.ts'
+import { pointer } from '../../src/core/json.ts'
+import { type EventHandler, type Resource, type Service, service } from '../../src/core/operation.ts'
+import { change } from '../../src/core/sandboxes/change.ts'
+import { Sandbox, sandboxDefaults } from '../../src/core/sandboxes/sandbox.ts'
+import { collection } from '../../src/core/state/collection.ts'
+import type { Row } from '../../src/core/state/commit.ts'
+import { buildStartingState } from '../../src/core/state/starting-state.ts'
+
+/** What the tests of storage need: a small service, a sandbox of it, timers that run when told to, a folder. */
+
+export const START = Date.parse('2026-03-01T12:00:00.000Z')
+
+export interface Note extends Row {
+  readonly text: string
+  readonly parent_id?: string
+  readonly meta?: Readonly<Record<string, unknown>>
+}
+
+const notes = collection<Note>({
+  name: 'notes',
+  label: 'note',
+  schema: () => {
+    const { object } = fieldKit('reject')
+    const optional = { parent_id: text(1000).optional(), meta: anyObject().optional() }
+    return object({ id: text(1000), text: text(200_000_000), ...optional }) as never
+  },
+  check: ({ parent_id }, tx) =>
+    parent_id === undefined || tx.get('notes', parent_id) !== undefined
+      ? []
+      : [{ pointer: pointer('parent_id'), detail: `There is no note "${parent_id}".` }],
+})
+
+const shout: EventHandler = {
+  kind: 'shout',
+  description: 'Puts a note into capitals.',
+  handle: ({ tx }, { ref }) => {
+    const note = tx.in(notes).require(ref.slice('notes/'.length))
+    tx.in(notes).put({ ...note, text: note.text.toUpperCase() })
+  },
+}
+
+const resource: Resource = { name: 'resource', operations: [], collections: [notes], events: [shout] }
+export const testService: Service = service([resource])
+export const testAssumptions = new AssumptionCatalog([coreAssumptions])
+
+export function sandboxOptions(host: () => number = () => START) {
+  return { ...sandboxDefaults, service: testService, assumptions: testAssumptions, host }
+}
+
+/** A sandbox that stands still, with these notes. */
+export async function startingState(texts: Readonly<Record<string, string>> = {}, rate = 0) {
+  const given = Object.entries(texts).map(([id, each]) => ({ id, text: each }))
+  const start = {
+    seed: 1,
+    now: START,
+    rate,
+    skip_on_poll: false,
+    settings: {},
+    strict: false,
+    host: () => START,
+  }
+  const built = await buildStartingState(
+    { collections: { notes: given }, generate: {} },
+    start,
+    testService,
+    testAssumptions,
+  )
+  if ('issues' in built) throw new Error(JSON.stringify(built.issues))
+  return built.state
+}
+
+/** Writes or removes one note in a commit of its own. */
+export function put(sandbox: Sandbox, id: string, value: string | undefined, more: Partial<Note> = {}): void {
+  change(sandbox, ({ tx }) => {
+    if (value === undefined) tx.delete('notes', id)
+    else tx.put('notes', { id, text: value, ...more } as Note)
+  })
+}
+
+/** The texts of all notes by id, in order. */
+export function texts(sandbox: Sandbox): Record<string, string> {
+  return Object.fromEntries(
+    [...sandbox.store.rows('notes').values()].map((row) => [row.id, (row as Note).text]),
+  )
+}
+
+/** Timers that only run when the test says so. */
+export class HandTimers {
+  readonly waiting: { readonly ms: number; readonly run: () => void }[] = []
+
+  readonly later: Later = (ms, run) => {
+    const timer = { ms, run }
+    this.waiting.push(timer)
+    return () => {
+      const at = this.waiting.indexOf(timer)
+      if (at !== -1) this.waiting.splice(at, 1)
+    }
+  }
+
+  /** Runs what waits now. */
+  fire(): void {
+    for (const { run } of this.waiting.splice(0)) run()
+  }
+}
+
+/** A new folder, removed by `cleanUp`. */
+export function folder(cleanUp: (remove: () => void) => void): string {
+  const path = mkdtempSync(join(tmpdir(), 'state-files-'))
+  cleanUp(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+export interface Opened {
+  readonly persistence: Persistence
+  readonly sandbox: Sandbox
+  readonly notices: Notice[]
+  readonly timers: HandTimers
+  /** Whether the sandbox came from the disk. */
+  readonly found: boolean
+}
+
+export interface OpenOptions {
+  readonly files?: Files
+  readonly durability?: Durability
+  readonly later?: Later
+  readonly start?: Readonly<Record<string, string>>
+  readonly rate?: number
+}
+
+/** Opens a state file as the composition root does. */
+export async function open(file: string, options: OpenOptions = {}): Promise<Opened> {
+  const { files, durability = 'process', start = {}, rate = 0 } = options
+  const timers = new HandTimers()
+  const notices: Notice[] = []
+  const persistence = new Persistence({
+    file,
+    durability,
+    later: options.later ?? timers.later,
+    onNotice: (notice) => notices.push(notice),
+    ...(files === undefined ? {} : { files }),
+  })
+  try {
+    const loaded = await persistence.load(testService, testAssumptions, false)
+    const state = loaded?.state ?? (await startingState(start, rate))
+    const sandbox = new Sandbox(sandboxOptions(), state, loaded?.floor)
+    await persistence.attach(sandbox)
+    return { persistence, sandbox, notices, timers, found: loaded !== undefined }
+  } catch (error) {
+    await persistence.close()
+    throw error
+  }
+}

@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto'
+import { expect, onTestFinished } from 'vitest'
+import type { JsonObject } from '../../src/core/json.ts'
+import { loadDocument } from '../../src/core/sandboxes/change.ts'
+import { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
+import { checkDocument } from '../../src/core/state/document.ts'
+import { formatInstant, parseDuration } from '../../src/core/time/instant.ts'
+import { runEvents } from '../../src/core/time/run-events.ts'
+import type { AdvanceResult, RanEvent } from '../../src/core/time/scheduler.ts'
+import { type InternalOptions, openEmulator, type RunningEmulator } from '../../src/emulator.ts'
+import { assumptions, workspaceService } from '../../src/resources/index.ts'
+import { baseCollections, KEYS, type KeyName, START } from './base-state.ts'
+import { type CallControl, controlOf } from './control.ts'
+import { NO_SCENARIOS } from './no-scenarios.ts'
+
+/** An answer of the API, read to its end. */
+export interface TestAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape; the assertions are the types.
+  readonly body: any
+  /** The assumptions that the response names. */
+  readonly assumed: readonly string[]
+}
+
+export interface RequestOptions {
+  /** Whose key is sent; `none` sends no Authorization header. Default KU. */
+  readonly key?: KeyName | 'none'
+  /** A literal token instead of a key. */
+  readonly token?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** A body to send as JSON. */
+  readonly json?: unknown
+  /** A body to send as it is. */
+  readonly raw?: string | Uint8Array
+  /** Content-Type of a raw body; default application/json. */
+  readonly type?: string
+}
+
+/** A fresh sandbox behind a real server, gone at the end of the test. */
+export interface TestEmulator {
+  readonly emulator: RunningEmulator
+  readonly sandbox: Sandbox
+  readonly baseUrl: string
+  request(method: string, path: string, options?: RequestOptions): Promise<TestAnswer>
+  get(path: string, options?: RequestOptions): Promise<TestAnswer>
+  post(path: string, json?: unknown, options?: RequestOptions): Promise<TestAnswer>
+  patch(path: string, json?: unknown, options?: RequestOptions): Promise<TestAnswer>
+  delete(path: string, options?: RequestOptions): Promise<TestAnswer>
+  /** Calls the control interface; the path is below `/__emulator`. */
+  control(method: string, path: string, json?: unknown): Promise<TestAnswer>
+  /** The control interface of another sandbox of the same emulator. */
+  in(sandbox: string): CallControl
+  /** Moves the virtual clock by a duration such as `24h`. */
+  advance(by: string): AdvanceResult
+  /** The virtual instant in milliseconds. */
+  now(): number
+  /** The records of a collection, as they are stored. */
+  // biome-ignore lint/suspicious/noExplicitAny: as in TestAnswer.
+  state(collection: string): any[]
+  /** A digest of everything that a refused request must not change: all but rate windows and the count of requests. */
+  digest(): string
+  /** The same sandbox in a new sandbox behind a new server, made from its document alone, as after a restart. */
+  restart(): Promise<TestEmulator>
+}
+
+export interface TestEmulatorOptions extends Omit<InternalOptions, 'fixtures'> {
+  /** Records beside those of the base sandbox, by collection. */
+  readonly collections?: Readonly<Record<string, readonly object[]>>
+}
+
+/** Starts a sandbox for one test: clock at {@link START} and standing still, seed 1, base records plus the given ones. */
+export async function testEmulator({
+  collections = {},
+  ...options
+}: TestEmulatorOptions = {}): Promise<TestEmulator> {
+  const { strict = false } = options
+  const defects: unknown[] = []
+  const emulator = await openEmulator({
+    port: 0,
+    clock: START,
+    rate: 0,
+    fixtures: { collections: join(collections) } as unknown as JsonObject,
+    ephemeral: true,
+    logger: { info: () => {}, warn: () => {}, error: (_message, fields) => defects.push(fields?.error) },
+    ...(options.scenarios === undefined ? { scenarioSource: NO_SCENARIOS } : {}),
+    ...options,
+  })
+  onTestFinished(async () => {
+    const real = emulator.sandboxes.list().filter(({ sandbox }) => sandbox instanceof Sandbox)
+    const documents = real.map(({ sandbox }) => JSON.stringify(sandbox.document()))
+    await emulator.close()
+    // What a test has left in a sandbox must be a state that a start accepts: catches a field that one schema lacks.
+    for (const document of documents)
+      expect(checkDocument(JSON.parse(document), workspaceService, assumptions, strict)).not.toHaveProperty(
+        'issues',
+      )
+    if (defects.length > 0 && options.logger === undefined) throw defects[0]
+  })
+  return around(emulator, options)
+}
+
+function join(extra: Readonly<Record<string, readonly object[]>>) {
+  const joined: Record<string, readonly object[]> = { ...baseCollections }
+  for (const [name, records] of Object.entries(extra)) joined[name] = [...(joined[name] ?? []), ...records]
+  return joined
+}
+
+function around(emulator: RunningEmulator, options: TestEmulatorOptions): TestEmulator {
+  const { sandbox, baseUrl } = emulator
+  const request: TestEmulator['request'] = async (method, path, how = {}) => {
+    const response = await fetch(baseUrl + path, { method, redirect: 'manual', ...toFetch(how) })
+    return read(response)
+  }
+  return {
+    emulator,
+    sandbox,
+    baseUrl,
+    request,
+    get: (path, how) => request('GET', path, how),
+    post: (path, json, how) => request('POST', path, { ...(json === undefined ? {} : { json }), ...how }),
+    patch: (path, json, how) => request('PATCH', path, { ...(json === undefined ? {} : { json }), ...how }),
+    delete: (path, how) => request('DELETE', path, how),
+    control: async (method, path, json) => {
+      const how = { key: 'none', ...(json === undefined ? {} : { json }) } as const
+      return read(await fetch(emulator.controlUrl + path, { method, ...toFetch(how) }))
+    },
+    in: (name) => controlOf(emulator, name),
+    advance: (by) => passTime(sandbox, sandbox.clock.now + (parseDuration(by) ?? Number.NaN)),
+    now: () => sandbox.clock.now,
+    state: (collection) => [...sandbox.store.rows(collection).values()],
+    digest: () => digestOf(sandbox),
+    restart: async () => {
+      const document = JSON.parse(JSON.stringify(sandbox.document())) as JsonObject
+      const next = await testEmulator(options)
+      loadDocument(next.sandbox, document)
+      return next
+    },
+  }
+}
+
+// Without the limit that one request has, and without giving the thread back.
+function passTime(sandbox: Sandbox, target: number): AdvanceResult {
+  const from = formatInstant(sandbox.clock.now)
+  const events: RanEvent[] = []
+  const failed: RanEvent[] = []
+  for (let reached = false; !reached; ) {
+    const settled = runEvents(sandbox, target)
+    reached = settled.reached
+    events.push(...settled.events)
+    failed.push(...settled.failed)
+  }
+  sandbox.setClock()
+  return { from, to: formatInstant(sandbox.clock.now), events, failed }
+}
+
+function toFetch({ key = 'KU', token, headers, json, raw, type }: RequestOptions): RequestInit {
+  const sent: Record<string, string> = {}
+  const bearer = token ?? (key === 'none' ? undefined : KEYS[key])
+  if (bearer !== undefined) sent.authorization = `Bearer ${bearer}`
+  if (json !== undefined || raw !== undefined) sent['content-type'] = type ?? 'application/json'
+  const body = raw ?? (json === undefined ? undefined : JSON.stringify(json))
+  return { headers: { ...sent, ...headers }, ...(body === undefined ? {} : { body: body as string }) }
+}
+
+async function read(response: Response): Promise<TestAnswer> {
+  const text = await response.text()
+  const isJson = /^application\/(problem\+)?json/.test(response.headers.get('content-type') ?? '')
+  const assumed = response.headers.get('x-emulator-assumed')?.split(',') ?? []
+  const body = isJson && text !== '' ? JSON.parse(text) : undefined
+  return { status: response.status, headers: response.headers, text, body, assumed }
+}
+
+function digestOf(sandbox: Sandbox): string {
+  const { limits: _, revision: __, counters, ...rest } = sandbox.document()
+  const content = { ...rest, counters: { ...counters, requests: 0 } }
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex')
+}

@@ -1,0 +1,28 @@
+import { TURN } from '../../src/core/time/turn.ts'
+import { batchEmulator } from './batches.ts'
+import type { TestEmulator, TestEmulatorOptions } from './emulator.ts'
+
+/** A sandbox in which something is due all the time: automations that fire every minute, each of whose runs is an event, too. */
+export function minutelyEmulator(
+  options: TestEmulatorOptions = {},
+  { automations: count = 1, schedule = '* * * * *' } = {},
+): Promise<TestEmulator> {
+  const agents = [{ id: 'a1', _emulator: { teamspace_id: 'ts-a' } }]
+  const automations = Array.from({ length: count }, (_, n) => ({
+    id: `u${n}`,
+    _emulator: { agent_id: 'a1', schedule },
+  }))
+  return batchEmulator(options.settings, {
+    ...options,
+    collections: { agents, automations, ...options.collections },
+  })
+}
+
+/** Turns of so many events, however long they take; `between` is called after each. */
+export function turnsOf(events: number, between: () => void = () => {}) {
+  const next = async () => {
+    await TURN.next()
+    between()
+  }
+  return { events, ms: Number.POSITIVE_INFINITY, next }
+}

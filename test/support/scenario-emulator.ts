@@ -1,0 +1,42 @@
+import type { ScenarioCommand } from '../../src/core/scenarios/source.ts'
+import { type TestAnswer, type TestEmulator, type TestEmulatorOptions, testEmulator } from './emulator.ts'
+import { MemoryScenarios, type TestScenario } from './memory-scenarios.ts'
+
+/** A sandbox with scenarios that stand in no file. */
+export interface ScenarioEmulator extends TestEmulator {
+  readonly scenarios: MemoryScenarios
+  start(name: string, body?: object): Promise<TestAnswer>
+  stop(): Promise<TestAnswer>
+  /** What GET /scenarios says of the one that is active. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape; the assertions are the types.
+  active(): Promise<any>
+  /** Lets time pass by the control interface, which waits for functions. */
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  pass(by: string): Promise<any>
+  /** The collections alone: what functions that fail must not change. */
+  records(): string
+}
+
+export async function scenarioEmulator(
+  scenarios: Readonly<Record<string, TestScenario>>,
+  options: TestEmulatorOptions = {},
+): Promise<ScenarioEmulator> {
+  const source = new MemoryScenarios(scenarios)
+  const files = [{ id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }]
+  const collections = { files, ...options.collections }
+  const emulator = await testEmulator({ ...options, collections, scenarioSource: source })
+  return {
+    ...emulator,
+    scenarios: source,
+    start: (name, body) => emulator.control('POST', `/scenarios/${name}/start`, body),
+    stop: () => emulator.control('POST', '/scenarios/stop'),
+    active: async () => (await emulator.control('GET', '/scenarios')).body.active,
+    pass: async (by) => (await emulator.control('POST', '/clock/advance', { by })).body,
+    records: () => JSON.stringify(emulator.sandbox.document().collections),
+  }
+}
+
+/** A function that asks for the same whatever it sees. */
+export function asking(...commands: readonly ScenarioCommand[]) {
+  return () => commands
+}

@@ -1,0 +1,41 @@
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import type { Files } from '../../src/adapters/storage/files.ts'
+import type { Notice } from '../../src/adapters/storage/notice.ts'
+import { SnapshotFiles } from '../../src/adapters/storage/snapshots.ts'
+import { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
+import { Snapshots } from '../../src/core/sandboxes/snapshots.ts'
+import { folder, sandboxOptions, startingState, testAssumptions, testService } from './disk-emulator.ts'
+
+/** A sandbox whose snapshots are files; the sandbox itself is in memory. */
+export interface SnapshotEmulator {
+  readonly sandbox: Sandbox
+  readonly snapshots: Snapshots
+  readonly snapshotStore: SnapshotFiles
+  readonly directory: string
+  readonly notices: Notice[]
+}
+
+/** The path of a directory for snapshots that is not there yet, gone at the end of the test. */
+export function snapshotDirectory(): string {
+  return join(folder(onTestFinished), 'data', 'snapshots', 'w1')
+}
+
+/** A new sandbox and the snapshots that a directory holds, as another process would find them. */
+export async function shelved(
+  directory: string,
+  notes: Readonly<Record<string, string>> = {},
+  files?: Files,
+): Promise<SnapshotEmulator> {
+  const sandbox = new Sandbox({ ...sandboxOptions(), name: 'w1' }, await startingState(notes))
+  const notices: Notice[] = []
+  const snapshotStore = new SnapshotFiles({
+    directory,
+    sandbox: 'w1',
+    context: { service: testService, assumptions: testAssumptions, strict: false },
+    onNotice: (notice) => notices.push(notice),
+    ...(files === undefined ? {} : { files }),
+  })
+  snapshotStore.sweep()
+  return { sandbox, snapshots: new Snapshots(sandbox, snapshotStore), snapshotStore, directory, notices }
+}

@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs'
+import { onTestFinished } from 'vitest'
+import { readFixtures } from '../../src/adapters/fixtures.ts'
+import { shippedFile } from '../../src/adapters/package.ts'
+import type { Issue, JsonObject } from '../../src/core/json.ts'
+import { type Built, buildStartingState } from '../../src/core/state/starting-state.ts'
+import { CLOCK, type Document, SANDBOX_TABLE, toDocument } from '../../src/core/state/state.ts'
+import type { ClockRow } from '../../src/core/time/clock.ts'
+import { type InternalOptions, openEmulator } from '../../src/emulator.ts'
+import { assumptions, workspaceService } from '../../src/resources/index.ts'
+import { START } from './base-state.ts'
+
+/** A record of any collection, as far as a test looks into it. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into records of every shape; the assertions are the types.
+export type AnyRecord = any
+
+export interface BuildOptions {
+  readonly seed?: number
+  /** ISO 8601. */
+  readonly clock?: string
+  readonly settings?: JsonObject
+}
+
+/** Builds a starting state in process: a shipped one by its name, or a document. */
+export async function build(source: string | JsonObject, options: BuildOptions = {}): Promise<Built> {
+  const { seed = 1, clock = START, settings = {} } = options
+  const now = Date.parse(clock)
+  const start = { seed, now, rate: 0, skip_on_poll: false, settings, strict: false, host: () => now }
+  return buildStartingState(await readFixtures(source), start, workspaceService, assumptions)
+}
+
+/** The issues for which a starting state is refused; none when it is built. */
+export async function issuesOf(source: JsonObject, settings: JsonObject = {}): Promise<readonly Issue[]> {
+  const built = await build(source, { settings })
+  return 'issues' in built ? built.issues : []
+}
+
+/** A starting state that must build, as the document that is saved. */
+export async function documentOf(source: string | JsonObject, options: BuildOptions = {}): Promise<Document> {
+  const built = await build(source, options)
+  if ('issues' in built) throw new Error(JSON.stringify(built.issues, null, 2))
+  const { store, limits } = built.state
+  const clock = store.get(SANDBOX_TABLE, CLOCK) as ClockRow
+  return toDocument(store, workspaceService.collections.keys(), {
+    sandbox: 'default',
+    clock,
+    limits,
+    requests: 0,
+  })
+}
+
+const built = new Map<string, Promise<Document>>()
+
+/** As {@link documentOf} for a shipped data; the tests of one file share it, since records never change. */
+export function shippedEmulator(
+  name: string,
+  { seed = 1, clock = START }: BuildOptions = {},
+): Promise<Document> {
+  const key = `${name} ${seed} ${clock}`
+  const document = built.get(key) ?? documentOf(name, { seed, clock })
+  built.set(key, document)
+  return document
+}
+
+/** The records of one collection of a document. */
+export function records(document: Document, collection: string): readonly AnyRecord[] {
+  return document.collections[collection] ?? []
+}
+
+/** A shipped fixtures document as it is written. */
+export function shipped(name: string): AnyRecord {
+  return JSON.parse(readFileSync(shippedFile('fixtures', `${name}.json`), 'utf8'))
+}
+
+/** The demo data with one of its records changed and none generated. */
+export function demoWith(collection: string, id: string, change: (record: AnyRecord) => object): AnyRecord {
+  const document = shipped('demo')
+  const rows: AnyRecord[] = document.collections[collection]
+  const changed = rows.map((row) => (row.id === id ? { ...row, ...change(row) } : row))
+  return { ...document, generate: {}, collections: { ...document.collections, [collection]: changed } }
+}
+
+/** An answer of a sandbox behind a real server. */
+export interface Reply {
+  readonly status: number
+  readonly body: AnyRecord
+}
+
+/** Asks a sandbox that {@link serve} started. */
+export type Ask = (token: string, method: string, path: string, json?: unknown) => Promise<Reply>
+
+/** Starts a sandbox behind a real server until the end of the test. */
+export async function serve(fixtures: string, options: InternalOptions = {}): Promise<Ask> {
+  const emulator = await openEmulator({
+    port: 0,
+    ephemeral: true,
+    clock: START,
+    rate: 0,
+    fixtures,
+    ...options,
+  })
+  onTestFinished(() => emulator.close())
+  return async (token, method, path, json) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const sent = json === undefined ? {} : { body: JSON.stringify(json) }
+    const response = await fetch(emulator.baseUrl + path, { method, headers, ...sent })
+    const text = await response.text()
+    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
+  }
+}

@@ -1,0 +1,163 @@
+import { onTestFinished } from 'vitest'
+import type { WebhookRequest } from '../../src/adapters/webhooks/message.ts'
+import type { Send } from '../../src/adapters/webhooks/send.ts'
+import { Slots, WebhookSender, type WebhookSenderOptions } from '../../src/adapters/webhooks/sender.ts'
+
+import { AssumptionCatalog } from '../../src/core/assumptions.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import { type Notice, service } from '../../src/core/operation.ts'
+import { change } from '../../src/core/sandboxes/change.ts'
+import { Sandbox, sandboxDefaults } from '../../src/core/sandboxes/sandbox.ts'
+import { buildStartingState } from '../../src/core/state/starting-state.ts'
+import type { SandboxState } from '../../src/core/state/state.ts'
+import { advance } from '../../src/core/time/advance.ts'
+import type { RanEvent } from '../../src/core/time/scheduler.ts'
+import { type AttemptResult, publish } from '../../src/core/webhooks/delivery.ts'
+import type { Delivery } from '../../src/core/webhooks/records.ts'
+import { webhooksResource } from '../../src/core/webhooks/resource.ts'
+
+/** The instant at which these sandboxes start, and where their clocks stand still. */
+export const START = Date.parse('2026-03-01T12:00:00.000Z')
+
+export const HOOK = 'http://127.0.0.1:9000/hook'
+
+export const notices: readonly Notice[] = [
+  { type: 'thing.made', description: 'A thing was made.' },
+  { type: 'thing.broken', description: 'A thing has broken.' },
+]
+
+const resource = webhooksResource(notices)
+const joined = service([resource])
+const assumptions = new AssumptionCatalog(resource.assumptions === undefined ? [] : [resource.assumptions])
+
+export interface OutboxEmulatorOptions {
+  readonly settings?: JsonObject
+  /** Subscriptions; one for everything at {@link HOOK} when left out. */
+  readonly webhooks?: readonly object[]
+  readonly deliveries?: readonly object[]
+  /** The host's time; stands still when left out. */
+  readonly host?: () => number
+}
+
+/** A sandbox with nothing but an outbox. */
+export interface OutboxEmulator {
+  readonly sandbox: Sandbox
+  /** What happened while time passed, in order. */
+  readonly happened: readonly RanEvent[]
+  /** What went wrong on the emulator's side. */
+  readonly defects: unknown[]
+  /** Publishes one notice and returns its deliveries. */
+  tell(body?: object, type?: string): readonly Delivery[]
+  deliveries(): readonly Delivery[]
+  delivery(id: string): Delivery
+  /** Moves the virtual clock by so many milliseconds, waiting for what is sent meanwhile. */
+  advance(ms: number): Promise<void>
+  /** The starting state again. */
+  reset(): void
+  /** A sender that is stopped at the end of the test. */
+  sender(options: Pick<WebhookSenderOptions, 'send'> & Partial<WebhookSenderOptions>): WebhookSender
+}
+
+export const subscription = { id: 'hook-1', url: HOOK, created_at: '2026-01-01T00:00:00.000Z' }
+
+export async function outboxEmulator(options: OutboxEmulatorOptions = {}): Promise<OutboxEmulator> {
+  const defects: unknown[] = []
+  const start = await startingState(options)
+  const sandbox = new Sandbox(
+    {
+      ...sandboxDefaults,
+      service: joined,
+      assumptions,
+      host: options.host ?? (() => START),
+      onDefect: (error) => void defects.push(error),
+    },
+    start,
+  )
+  const happened: RanEvent[] = []
+  sandbox.onEvent((event) => happened.push(event))
+  const all = () => [...sandbox.store.rows('webhook_deliveries').values()] as Delivery[]
+  return {
+    sandbox,
+    happened,
+    defects,
+    tell: (body = { description: 'hello' }, type = 'thing.made') => {
+      const before = all().length
+      change(sandbox, (scope) => publish(scope, { type, ref: 'things/1', body: () => body }))
+      return all().slice(before)
+    },
+    deliveries: all,
+    delivery: (id) => sandbox.store.get('webhook_deliveries', id) as Delivery,
+    advance: async (ms) => void (await advance(sandbox, { to: (now) => now + ms })),
+    reset: () => sandbox.replaceWith(start),
+    sender: ({ slots = new Slots(), ...others }) => {
+      const sender = new WebhookSender({ sandbox, slots, ...others })
+      onTestFinished(() => sender.stop())
+      sandbox.pendingWork = sender
+      sender.start()
+      return sender
+    },
+  }
+}
+
+/** A sandbox at rest, or the issues of what it was to be made of. */
+export async function startingState({
+  settings = {},
+  webhooks = [subscription],
+  deliveries = [],
+}: OutboxEmulatorOptions): Promise<SandboxState> {
+  const collections = { webhooks, webhook_deliveries: deliveries }
+  const start = {
+    seed: 1,
+    now: START,
+    rate: 0,
+    skip_on_poll: false,
+    settings,
+    strict: false,
+    host: () => START,
+  }
+  const built = await buildStartingState({ collections, generate: {} }, start, joined, assumptions)
+  if ('state' in built) return built.state
+  throw new Error(built.issues.map(({ pointer, detail }) => `${pointer} ${detail}`).join('\n'))
+}
+
+/** One request that a fake receiver holds in its hands. */
+export interface HeldRequest {
+  readonly message: WebhookRequest
+  readonly signal: AbortSignal
+  answer(status: number): void
+  end(outcome: AttemptResult): void
+}
+
+/** A way to send that answers when the test says so. */
+export function heldSend(): { readonly send: Send; readonly held: HeldRequest[] } {
+  const held: HeldRequest[] = []
+  const send: Send = (message, { signal }) =>
+    new Promise((resolve) => {
+      held.push({ message, signal, end: resolve, answer: (status) => resolve(outcomeOf(status)) })
+    })
+  return { send, held }
+}
+
+/** A way to send that answers at once: with these statuses in turn, the last of them for good. */
+export function promptSend(...statuses: readonly number[]): {
+  readonly send: Send
+  readonly sent: WebhookRequest[]
+} {
+  const sent: WebhookRequest[] = []
+  const send: Send = async (message) => {
+    sent.push(message)
+    return outcomeOf(statuses[Math.min(sent.length, statuses.length) - 1] ?? 200)
+  }
+  return { send, sent }
+}
+
+export function outcomeOf(status: number): AttemptResult {
+  return status < 300
+    ? { outcome: 'delivered', status, error: null }
+    : { outcome: 'failed', status, error: `answered ${status}` }
+}
+
+/** Lets everything that is ready to run do so. */
+export function ticks(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
