@@ -19,7 +19,7 @@ const MODULE_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   agents: ['croner', 'node:module'],
 }
 const ADAPTER_PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  http: ['express', 'fastest-levenshtein', 'structured-headers'],
+  http: ['express', 'fastest-levenshtein', 'structured-headers', 'zod'],
   scenarios: ['chokidar', 'jiti', 'zod'],
   control: ['express', 'zod'],
   storage: ['lowdb', 'chokidar'],
@@ -124,6 +124,7 @@ test('src holds the layers, the entry points and the composition root, and nothi
     'resources',
     'sandbox-maker.ts',
     'scenario-checks.ts',
+    'service.ts',
   ])
 })
 

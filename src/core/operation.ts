@@ -2,9 +2,9 @@ import type * as z from 'zod'
 import type { Assumptions, Setting, Settings } from './assumptions.ts'
 import { unknownFields } from './core-assumptions.ts'
 import type { ErrorFormat, Refusal } from './errors.ts'
-import type { Decision } from './faults/decision.ts'
 import { byFamily, type MagicValue, type Preset } from './faults/preset.ts'
 import { generalPresets } from './faults/presets/index.ts'
+import type { AnyPrimitive, PrimitiveMap } from './faults/primitive.ts'
 import { type FieldKit, fieldKit } from './fields.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { Chance, Label } from './random.ts'
@@ -13,6 +13,7 @@ import type { AnyCollection } from './state/collection.ts'
 import type { Row } from './state/commit.ts'
 import type { Transaction } from './state/transaction.ts'
 import type { NewEvent, ScheduledEvent } from './time/scheduler.ts'
+import type { Treatment } from './webhooks/records.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'PUT'
 
@@ -58,10 +59,10 @@ export interface Scope {
   /** Takes the events of these kinds about a record out of the schedule. */
   unschedule(ref: string, kinds: readonly string[]): void
   /**
-   * What the fault rules decide about a new webhook for a receiver; undefined where there are none.
-   * It counts as a match of theirs. `resource`: id of the record that it is about.
+   * What happens to a new webhook for a receiver; undefined: it is delivered as usual.
+   * @param resource id of the record that it is about
    */
-  webhookFaults(type: string, url: string, resource: string): Decision | undefined
+  treatmentOf(type: string, url: string, resource: string): Treatment | undefined
 }
 
 /** What a request's handler has beyond the scope. */
@@ -306,6 +307,8 @@ export interface Service {
   /** Every type of webhook. */
   readonly notices: readonly Notice[]
   readonly moves: ReadonlyMap<string, AnyMove>
+  /** What fault rules can do. */
+  readonly primitives: PrimitiveMap
   readonly magic: readonly MagicValue[]
   /** The presets of core and of every resource. */
   readonly presets: ReadonlyMap<string, Preset>
@@ -314,8 +317,12 @@ export interface Service {
   readonly script: Script | undefined
 }
 
-/** Joins resources into a service; the keys, which core itself needs, are always there. Throws when two resources declare the same name. */
-export function service(resources: readonly Resource[]): Service {
+/**
+ * Joins resources into a service; the keys, which core itself needs, are always there. Throws when two resources declare the
+ * same name.
+ * @param primitives what fault rules can do to it
+ */
+export function service(resources: readonly Resource[], primitives: readonly AnyPrimitive[] = []): Service {
   const named = <T>(list: readonly T[], key: (each: T) => string): ReadonlyMap<string, T> => {
     const map = new Map(list.map((each) => [key(each), each]))
     if (map.size !== list.length) throw new Error(`declared twice: ${list.map(key).join(', ')}`)
@@ -341,6 +348,7 @@ export function service(resources: readonly Resource[]): Service {
       resources.flatMap((resource) => resource.moves ?? []),
       (each) => each.name,
     ),
+    primitives: named(primitives, (each) => each.name),
     magic: resources.flatMap((resource) => resource.magic ?? []),
     presets: named(
       byFamily([...generalPresets, ...resources.flatMap((resource) => resource.presets ?? [])]),

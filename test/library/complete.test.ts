@@ -4,7 +4,7 @@ import type { Interventions } from '../../src/adapters/control/client/interventi
 import type { Transport } from '../../src/adapters/control/client/transport.ts'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { interventionRoutes } from '../../src/adapters/control/routes/interventions.ts'
-import { workspaceService } from '../../src/resources/index.ts'
+import { workspaceService } from '../../src/service.ts'
 
 const nameOf = ({ method, path }: { readonly method: string; readonly path: string }) => `${method} ${path}`
 

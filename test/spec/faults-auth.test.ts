@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { AuthFault } from '../../src/core/faults/actions.ts'
+import type { AuthFault } from '../../src/core/faults/auth.ts'
 import { change } from '../../src/core/sandboxes/change.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'

@@ -1,6 +1,6 @@
 import { cpSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { DeliverFault } from '../../src/core/faults/actions.ts'
+import type { DeliverFault } from '../../src/core/faults/deliver.ts'
 import { temporaryDirectory } from '../cli/in-process.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { armed, completedBatch } from '../support/webhook-faults.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { FaultDraft } from '../../src/core/faults/draft.ts'
+import type { FaultDraft } from '../../src/core/faults/rule.ts'
 import { aBatch } from '../support/batches.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { armed } from '../support/webhook-faults.ts'

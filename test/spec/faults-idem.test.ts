@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { IdemFault } from '../../src/core/faults/actions.ts'
+import type { IdemFault } from '../../src/core/faults/idem.ts'
 import type { When } from '../../src/core/faults/rule.ts'
 import { aBatch, batchEmulator, expectProblem } from '../support/batches.ts'
 import type { RequestOptions, TestEmulator } from '../support/emulator.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { QuotaFault } from '../../src/core/faults/actions.ts'
+import type { QuotaFault } from '../../src/core/faults/quota.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
 import { type TestAnswer, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Action, Respond } from '../../src/core/faults/actions.ts'
+import type { Action } from '../../src/core/faults/primitive.ts'
+import type { Respond } from '../../src/core/faults/respond.ts'
 import { aBatch, batchEmulator, createBatch } from '../support/batches.ts'
 import { type TestAnswer, type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'

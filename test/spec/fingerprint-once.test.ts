@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { AnyOperation } from '../../src/core/operation.ts'
 import { fingerprint } from '../../src/core/request/idempotency.ts'
-import { perform } from '../../src/core/request/perform.ts'
+import { perform } from '../../src/core/request/pipeline.ts'
 import { KEYS } from '../support/base-state.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { buildStartingState } from '../../src/core/state/starting-state.ts'
 import { hostTime } from '../../src/core/time/clock.ts'
-import { assumptions, workspaceService } from '../../src/resources/index.ts'
+import { assumptions } from '../../src/resources/index.ts'
+import { workspaceService } from '../../src/service.ts'
 import { baseCollections, START } from '../support/base-state.ts'
 
 const start = {

@@ -1,5 +1,4 @@
 import { refuse } from '../../core/errors.ts'
-import { firedOn } from '../../core/explain/faults.ts'
 import type { LogEntry } from '../../core/log/request-log.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { parseInstant } from '../../core/time/instant.ts'
@@ -36,7 +35,7 @@ export function entryOf(sandbox: Sandbox, entry: LogEntry) {
     idempotency_key: headers['idempotency-key'] ?? null,
     error: entry.error === undefined ? null : { code: entry.error.code, detail: entry.error.detail },
     assumed: entry.assumed,
-    faults: firedOn(entry),
+    faults: (entry.faults?.fired ?? []).map(({ rule }) => rule.id),
     changed: changes.map(({ table, id }) => `${table}/${id}`),
     explain: explainPath(entry.id),
   }

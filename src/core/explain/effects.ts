@@ -1,4 +1,3 @@
-import { movedBy } from '../faults/acts/moved.ts'
 import { type Json, type JsonObject, pointer } from '../json.ts'
 import type { LogEntry } from '../log/request-log.ts'
 import type { Step } from '../request/steps.ts'
@@ -69,7 +68,7 @@ interface Stepped {
 
 // In the order in which they were made.
 function commitsOf({ poll, commit, faults, decided }: LogEntry): Stepped[] {
-  const moved = faults === undefined ? [] : movedBy(faults)
+  const moved = faults?.moved ?? []
   return [
     ...moved.filter(({ step }) => step === 'faultsBefore'),
     { step: 'poll', commit: poll?.commit },

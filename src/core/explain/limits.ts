@@ -1,4 +1,3 @@
-import { allOf } from '../faults/actions.ts'
 import type { KeptWindow, LogEntry } from '../log/request-log.ts'
 import type { AnyOperation } from '../operation.ts'
 import { idempotencyId } from '../request/idempotency.ts'
@@ -40,7 +39,7 @@ export interface LimiterTrace {
 /** What the limiter saw and said. Specification: Limits / Rate limits. */
 export function limiterOf(sandbox: Sandbox, { window, admission, error, faults }: LogEntry): LimiterTrace {
   const { limit, ...after } = quotaOf(window?.admission ?? admission)
-  const isFaulted = allOf(faults?.actions ?? [], 'quota').length > 0
+  const isFaulted = faults?.tellsQuota === true
   return {
     key: window?.key ?? null,
     limit,

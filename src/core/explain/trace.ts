@@ -1,4 +1,5 @@
 import { catalog, type ErrorCode, type ErrorKind } from '../errors.ts'
+import { type FaultTrace, faultsOf } from '../faults/trace.ts'
 import type { Issue, Json } from '../json.ts'
 import type { ChosenBy, LogEntry } from '../log/request-log.ts'
 import type { Caller } from '../request/auth.ts'
@@ -6,7 +7,6 @@ import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { withoutSecret } from '../secrets.ts'
 import { counted } from '../words.ts'
 import { effectsOf, inShort, type RequestEffects } from './effects.ts'
-import { type FaultTrace, faultsOf, firedOn, isCutOff, wayOf } from './faults.ts'
 import {
   type IdempotencyTrace,
   idempotencyOf,
@@ -14,7 +14,7 @@ import {
   limiterOf,
   loggedOperation,
 } from './limits.ts'
-import { type StepTrace, stepsOf } from './steps.ts'
+import { isCutOff, type StepTrace, stepsOf } from './steps.ts'
 
 /** Everything that is known about one request, in reading order. */
 export interface Trace extends RequestEffects {
@@ -101,7 +101,7 @@ export function traceOf(sandbox: Sandbox, entry: LogEntry): Trace {
     caller: entry.caller ?? null,
     limiter: limiterOf(sandbox, entry),
     idempotency: idempotencyOf(sandbox, entry),
-    faults: faultsOf(entry),
+    faults: faultsOf(entry.faults),
     error: errorOf(entry),
     ...effects,
     assumptions: assumptionsOf(sandbox, entry),
@@ -110,10 +110,10 @@ export function traceOf(sandbox: Sandbox, entry: LogEntry): Trace {
 }
 
 function summaryOf(sandbox: Sandbox, entry: LogEntry, effects: RequestEffects): string {
-  const fired = firedOn(entry)
+  const fired = (entry.faults?.fired ?? []).map(({ rule }) => rule.id)
   if (fired.length === 0) return plainSummary(sandbox, entry, effects)
   const rules = fired.length === 1 ? `rule ${fired[0]}` : `rules ${fired.join(', ')}`
-  const way = entry.faults?.sent?.end === 'whole' ? '' : wayOf(entry)
+  const way = entry.faults?.sent?.end === 'whole' ? '' : (entry.faults?.wayOf() ?? '')
   return `${plainSummary(sandbox, entry, effects)} Fired: the fault ${rules}. ${way}`.trimEnd()
 }
 

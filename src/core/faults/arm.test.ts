@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { START } from '../../../test/support/base-state.ts'
 import { bookOf, firedNumbers, subject } from '../../../test/support/fault-book.ts'
+import { faultPrimitives } from '../../service.ts'
 import { Refusal } from '../errors.ts'
 import { type Resource, type Scope, service } from '../operation.ts'
 import { arm, disarm, MAX_RULES, rearm, rewrite } from './arm.ts'
-import type { FaultDraft } from './draft.ts'
 import type { Preset } from './preset.ts'
-import type { FaultRule } from './rule.ts'
+import type { FaultDraft, FaultRule } from './rule.ts'
 import { standingOf } from './standing.ts'
 
 const resource: Resource = {
@@ -27,7 +27,7 @@ const resource: Resource = {
   ],
 }
 
-const all = service([resource])
+const all = service([resource], faultPrimitives)
 const fail: FaultDraft = { match: 'everything', do: [{ respond: { status: 500 } }] }
 
 /** A book into which drafts are armed. */

@@ -5,10 +5,9 @@ import type { Issue } from '../json.ts'
 import type { Scope, Service } from '../operation.ts'
 import type { Transaction } from '../state/transaction.ts'
 import { zodIssues } from '../zod-issues.ts'
-import type { FaultDraft } from './draft.ts'
 import { expand } from './expand.ts'
-import { type FaultRule, type FaultSource, faultCounters, faultRules } from './rule.ts'
-import { ruleSchemas } from './schema/rule.ts'
+import { type FaultDraft, type FaultRule, type FaultSource, faultCounters, faultRules } from './rule.ts'
+import { ruleSchemas } from './rule-schema.ts'
 import { countersByRule } from './standing.ts'
 
 /** Rules that one sandbox can have. */

@@ -1,8 +1,7 @@
 import type { Service } from '../operation.ts'
-import type { FaultDraft } from './draft.ts'
 import type { Preset } from './preset.ts'
 import { retimed } from './retime.ts'
-import type { FaultMatch, FaultRule } from './rule.ts'
+import type { FaultDraft, FaultMatch, FaultRule } from './rule.ts'
 
 /** What a rule does, without its name and where it came from. */
 export type Behaviour = Pick<

@@ -4,7 +4,7 @@ import type { Service } from '../operation.ts'
 import { acceptRows, isAccepted } from '../state/intake.ts'
 import { MAX_RULES } from './arm.ts'
 import type { FaultCounter, FaultRule } from './rule.ts'
-import { ruleSchemas } from './schema/rule.ts'
+import { ruleSchemas } from './rule-schema.ts'
 
 /** The members of a state document that are about faults, as they come. */
 export interface RawFaults {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { ruleOf } from '../../../test/support/fault-book.ts'
-import type { Action } from './actions.ts'
-import type { Phase } from './decision.ts'
+import { workspaceService } from '../../service.ts'
 import { phaseOf } from './phase.ts'
+import type { Action, Phase } from './primitive.ts'
 import type { FaultRule } from './rule.ts'
 
 test.for<[does: Action[], phase: Phase]>([
@@ -19,7 +19,7 @@ test.for<[does: Action[], phase: Phase]>([
   [[{ pace: { stall_at: 'before-read' } }], 'head'],
   [[{ cut: { at: 'end', how: 'rst' } }, { cut: { at: 'accept', how: 'rst' } }], 'accept'],
 ])('a rule that does %j is decided in the phase %s', ([does, phase]) => {
-  expect(phaseOf(ruleOf('r', { do: does }))).toBe(phase)
+  expect(phaseOf(ruleOf('r', { do: does }), workspaceService.primitives)).toBe(phase)
 })
 
 test.for<[rule: Partial<FaultRule>, phase: Phase]>([
@@ -28,5 +28,5 @@ test.for<[rule: Partial<FaultRule>, phase: Phase]>([
   [{ match: { webhook: '*' }, do: [{ cut: { at: 'accept', how: 'rst' } }] }, 'webhook'],
   [{ do: [], actions: { late: [], early: [{ cut: { at: 'before-read', how: 'rst' } }] } }, 'head'],
 ])('what is matched comes first, and the actions of a sequence count: %j', ([rule, phase]) => {
-  expect(phaseOf(ruleOf('r', rule))).toBe(phase)
+  expect(phaseOf(ruleOf('r', rule), workspaceService.primitives)).toBe(phase)
 })

@@ -1,5 +1,5 @@
 import type { Json } from '../json.ts'
-import type { Action } from './actions.ts'
+import type { Action } from './primitive.ts'
 import type { FaultMatch, When } from './rule.ts'
 
 /** A value with a reserved prefix that a client can put where it sets nothing else. */

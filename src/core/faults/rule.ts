@@ -1,7 +1,7 @@
 import type { BodyRule } from '../log/request-criteria.ts'
 import type { Row } from '../state/commit.ts'
 import type { TableOf } from '../state/transaction.ts'
-import type { Action } from './actions.ts'
+import type { Action } from './primitive.ts'
 
 /** The tables of rules and of what they have counted. */
 export const faultRules: TableOf<FaultRule> = { name: '$faults', label: 'fault rule' }
@@ -108,4 +108,21 @@ export interface FaultCounter extends Row {
   readonly fired: number
   /** Virtual instant of the last match. */
   readonly last_at: string
+}
+
+/** A rule as users write it: a composition of their own, or a preset and what is to be different about it. */
+export interface FaultDraft {
+  /** Default: the name of the preset, or `fault`, with a number where that is taken. */
+  readonly id?: string | undefined
+  readonly preset?: string | undefined
+  readonly description?: string | undefined
+  readonly match?: FaultMatch | 'everything' | undefined
+  readonly when?: When | undefined
+  readonly do?: readonly Action[] | undefined
+  readonly actions?: Readonly<Record<string, readonly Action[]>> | undefined
+  readonly priority?: number | undefined
+  readonly then?: 'stop' | 'continue' | undefined
+  readonly times?: number | undefined
+  /** Virtual duration, such as `10m`. */
+  readonly ttl?: string | undefined
 }

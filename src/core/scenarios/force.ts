@@ -1,7 +1,7 @@
 import { type AssumptionCatalog, Settings } from '../assumptions.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
 import { checkDraft, disarm } from '../faults/arm.ts'
-import type { FaultDraft } from '../faults/draft.ts'
+import type { FaultDraft } from '../faults/rule.ts'
 import { faultRules } from '../faults/rule.ts'
 import { type Issue, isObject, type Json, type JsonObject, pointer, same } from '../json.ts'
 import type { Scope, Service } from '../operation.ts'
@@ -66,8 +66,8 @@ export function checkScenario(sandbox: Sandbox, scenario: ScenarioDefinition, st
 
 /** A transaction under the settings that are to be in force when it is over. */
 export function scopeUnder(sandbox: Sandbox, settings: Settings, cause: string): HandlerScope {
-  const { seed, name, faults, store, clock } = sandbox
-  return new HandlerScope(store.begin(), clock.now, { seed, name, settings, faults }, cause)
+  const { seed, name, hooks, store, clock } = sandbox
+  return new HandlerScope(store.begin(), clock.now, { seed, name, settings, hooks }, cause)
 }
 
 /** Puts a scenario into force that has been checked, in the transaction of the scope. @returns its row */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { FaultDraft } from '../faults/draft.ts'
+import type { FaultDraft } from '../faults/rule.ts'
 import { anyObject, duration, timestamp } from '../fields.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { TableOf } from '../state/transaction.ts'

@@ -1,4 +1,4 @@
-import type { FaultDraft } from '../faults/draft.ts'
+import type { FaultDraft } from '../faults/rule.ts'
 import type { JsonObject } from '../json.ts'
 import type { FunctionRef, ScenarioEvent, ScenarioStep } from './row.ts'
 

@@ -1,10 +1,10 @@
-import type { StateFault } from '../faults/actions.ts'
-import { deleteRow, insertRows } from '../faults/acts/rows.ts'
 import { arm, disarm, ruleNamed } from '../faults/arm.ts'
-import type { FaultDraft } from '../faults/draft.ts'
+import type { Primitives } from '../faults/primitive.ts'
+import type { FaultDraft } from '../faults/rule.ts'
 import { type FaultRule, type FaultSource, faultRules } from '../faults/rule.ts'
 import { idOf, type Scope } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { deleteRow, insertRows } from '../state/rows.ts'
 import { SANDBOX_TABLE } from '../state/state.ts'
 import type { Transaction } from '../state/transaction.ts'
 import { clockRow, END_OF_TIME } from '../time/clock.ts'
@@ -89,7 +89,7 @@ function act(
   if (clear !== undefined) clearRule(scope, clear)
 }
 
-function changeState({ service }: Sandbox, scope: Scope, fault: StateFault): void {
+function changeState({ service }: Sandbox, scope: Scope, fault: Primitives['state']): void {
   const { delete: gone, insert_rows: rows } = fault
   // Those that a request would have named were refused when the step was written.
   const id = typeof fault.id === 'string' ? fault.id : undefined

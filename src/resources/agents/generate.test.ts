@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { seal } from '../../core/secrets.ts'
 import { buildStartingState } from '../../core/state/starting-state.ts'
-import { assumptions, workspaceService } from '../index.ts'
+import { workspaceService } from '../../service.ts'
+import { assumptions } from '../index.ts'
 import { eventTriggers } from './schema.ts'
 
 const start = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { workspaceService } from '../../../src/resources/index.ts'
+import { workspaceService } from '../../../src/service.ts'
 import { viaFetch, viaHttp } from '../../support/wire-client.ts'
 import { bodySights } from './body-sights.ts'
 import { connectionSights } from './connection-sights.ts'

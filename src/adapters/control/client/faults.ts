@@ -1,4 +1,4 @@
-import type { FaultDraft } from '../../../core/faults/draft.ts'
+import type { FaultDraft } from '../../../core/faults/rule.ts'
 import { type ArmedFault, armedFault } from './armed-fault.ts'
 import type { Ask } from './ask.ts'
 import type { FaultList, FaultView, PresetList, PresetView, RemovedFaults } from './views/faults.ts'

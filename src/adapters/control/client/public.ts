@@ -1,12 +1,18 @@
 /** What users of the library can name. */
 export type { Assumption } from '../../../core/assumptions.ts'
-export type { FaultTrace } from '../../../core/explain/faults.ts'
 export type { StepTrace } from '../../../core/explain/steps.ts'
-export type { Action } from '../../../core/faults/actions.ts'
-export type { FaultDraft } from '../../../core/faults/draft.ts'
 export type { MagicValue, Preset } from '../../../core/faults/preset.ts'
-export type { CountedBy, FaultMatch, FaultRule, FaultSource, When } from '../../../core/faults/rule.ts'
+export type { Action } from '../../../core/faults/primitive.ts'
+export type {
+  CountedBy,
+  FaultDraft,
+  FaultMatch,
+  FaultRule,
+  FaultSource,
+  When,
+} from '../../../core/faults/rule.ts'
 export type { Standing } from '../../../core/faults/standing.ts'
+export type { FaultTrace } from '../../../core/faults/trace.ts'
 export type { Issue, Json, JsonObject } from '../../../core/json.ts'
 export type { BodyRule, PathMatch } from '../../../core/log/request-criteria.ts'
 export type { CallerMatch, Missed, RequestMatch } from '../../../core/log/request-match.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Action } from '../actions.ts'
 import type { Preset } from '../preset.ts'
+import type { Action } from '../primitive.ts'
 import { changeActions, parameterHelp, parametersOf, whenOf } from './parameters.ts'
 
 function preset(...actions: readonly Action[]): Preset {

@@ -1,6 +1,6 @@
 import type { Json } from '../../json.ts'
-import type { Action, PrimitiveName } from '../actions.ts'
 import type { Preset } from '../preset.ts'
+import type { Action, PrimitiveName } from '../primitive.ts'
 import { isTimed, retimed, TIMINGS } from '../retime.ts'
 import type { CountedBy, When } from '../rule.ts'
 

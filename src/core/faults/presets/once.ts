@@ -1,5 +1,5 @@
-import type { Action } from '../actions.ts'
 import type { Preset } from '../preset.ts'
+import type { Action } from '../primitive.ts'
 
 /** Makes presets of one family that meet the next request, whatever it is about. */
 export function onceIn(family: Preset['family']) {

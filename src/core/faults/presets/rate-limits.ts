@@ -1,11 +1,11 @@
-import type { QuotaFault } from '../actions.ts'
 import type { Preset } from '../preset.ts'
+import type { Primitives } from '../primitive.ts'
 import { onceIn } from './once.ts'
 
 const once = onceIn('rate limit')
 
 /** A 429 on the next request; `quota` says what is odd about it. */
-function rejection(name: string, description: string, quota: QuotaFault): Preset {
+function rejection(name: string, description: string, quota: Primitives['quota']): Preset {
   return once(name, description, [{ quota: { reject: true, remaining: 0, reset_in_s: 2, ...quota } }])
 }
 

@@ -1,7 +1,7 @@
-import type { QuotaFault } from '../../../core/faults/actions.ts'
 import type { Preset } from '../../../core/faults/preset.ts'
+import type { Primitives } from '../../../core/faults/primitive.ts'
 
-function refusal(kind: string, description: string, quota: QuotaFault): Preset {
+function refusal(kind: string, description: string, quota: Primitives['quota']): Preset {
   return {
     name: `batch-admission-${kind}`,
     family: 'rate limit',

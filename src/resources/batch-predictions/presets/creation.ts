@@ -1,5 +1,5 @@
-import type { Action } from '../../../core/faults/actions.ts'
 import type { Preset } from '../../../core/faults/preset.ts'
+import type { Action } from '../../../core/faults/primitive.ts'
 
 function withKey(name: string, description: string, actions: readonly Action[]): Preset {
   return {

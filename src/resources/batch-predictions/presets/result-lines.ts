@@ -1,5 +1,5 @@
-import type { Action, BodyPlace } from '../../../core/faults/actions.ts'
 import type { Preset } from '../../../core/faults/preset.ts'
+import type { Action } from '../../../core/faults/primitive.ts'
 import type { When } from '../../../core/faults/rule.ts'
 
 function results(name: string, description: string, actions: readonly Action[], when: When = {}): Preset {
@@ -10,7 +10,7 @@ function results(name: string, description: string, actions: readonly Action[], 
 // Anyone who reads again gets all of it.
 const FIRST_READ = { nth: 1, by: 'resource_id' } as const
 
-const IN_SECOND_LINE: BodyPlace = { line: 1, plus_bytes: 10 }
+const IN_SECOND_LINE = { line: 1, plus_bytes: 10 }
 
 /** Everything that can go wrong with a stream of results. Specification: Download batch prediction results. */
 export const resultLinePresets: readonly Preset[] = [

@@ -1,6 +1,5 @@
-import type { FaultDraft } from '../../../../core/faults/draft.ts'
 import type { MagicValue, Preset } from '../../../../core/faults/preset.ts'
-import type { FaultRule } from '../../../../core/faults/rule.ts'
+import type { FaultDraft, FaultRule } from '../../../../core/faults/rule.ts'
 import type { Standing } from '../../../../core/faults/standing.ts'
 import type { List } from './list.ts'
 

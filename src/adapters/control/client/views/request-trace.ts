@@ -1,6 +1,6 @@
 import type { RequestEffects } from '../../../../core/explain/effects.ts'
-import type { FaultTrace } from '../../../../core/explain/faults.ts'
 import type { StepTrace } from '../../../../core/explain/steps.ts'
+import type { FaultTrace } from '../../../../core/faults/trace.ts'
 import type { Issue, Json } from '../../../../core/json.ts'
 import type { RequestCaller, RequestEntry } from './requests.ts'
 
