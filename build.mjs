@@ -28,7 +28,7 @@ const INSIDE_JITI = {
 const loadCompiler = () => createRequire(require.resolve('@microsoft/api-extractor'))('typescript')
 let ts
 const SRC = `${resolve('src')}/`
-const INFERRED = /\bz\.(output|input|infer)<|\btypeof\b|\bRoutes\[|\bBodyOf</
+const INFERRED = /\bz\.(output|input|infer)<|\btypeof\b|\bPrimitives\b|\bRoutes\[|\bBodyOf</
 /** Tables of routes: no declaration that is published names them. */
 const TABLES = /\b(TableOf|Ask|BodyOf|ControlRoute)<|ReturnType<typeof ownRoutes>/
 /** Deeper types are circular: only types that nothing published names. */

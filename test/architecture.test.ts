@@ -19,7 +19,7 @@ const MODULE_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   agents: ['croner', 'node:module'],
 }
 const ADAPTER_PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  http: ['express', 'fastest-levenshtein', 'structured-headers', 'zod'],
+  http: ['express', 'fastest-levenshtein', 'zod'],
   scenarios: ['chokidar', 'jiti', 'zod'],
   control: ['express', 'zod'],
   storage: ['lowdb', 'chokidar'],

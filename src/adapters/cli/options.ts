@@ -32,12 +32,6 @@ export class UsageError extends Error {
 const PREFIX = 'WORKSPACE_EMULATOR_'
 
 const count = kind('number', z.int().min(1), 'is not a count. Give a whole number from 1.', decimal)
-const share = kind(
-  'share',
-  z.number().min(0).max(1),
-  'is not a share. Give a number from 0 to 1, such as 0.25.',
-  decimal,
-)
 const duration = kind(
   'duration',
   z.number(),
@@ -96,17 +90,11 @@ const optionTable = {
     'only requests from this virtual instant on, or after the request with this id',
   ),
   limit: optional(count, '100', 'how many requests to list, the newest ones'),
-  id: optional(text('id'), 'the name of the preset', 'name of the rule'),
-  nth: optional(count, 'none', 'fire on exactly this match'),
   first: optional(count, 'none', 'fire on this many matches from the first on'),
-  after: optional(count, 'none', 'fire on all matches after this many'),
-  every: optional(count, 'none', 'fire on each n-th match'),
-  probability: optional(share, 'none', 'fire on this share of the matches, drawn by the seed: 0 to 1'),
-  by: list(text('what'), {
-    description: 'what matches are counted by, such as operation or idempotency_key; may be repeated',
+  match: list(text('field=value'), {
+    description: 'only what matches, such as path=/v1/pages or headers.user-agent=curl/*; may be repeated',
   }),
-  times: optional(count, 'none', 'how often the rule may fire in all'),
-  ttl: optional(text('duration'), 'none', 'virtual time for which the rule is armed: 10m'),
+  always: toggle('fire on every match'),
   reset: toggle('put the starting state back first'),
   persist: toggle('keep the sandbox on disk, so that it outlives the process'),
   fromSnapshot: optional(sandboxName, 'none', 'snapshot to start from, of the sandbox that --sandbox names'),
