@@ -2,8 +2,7 @@ import type * as z from 'zod'
 import type { Assumptions, Setting, Settings } from './assumptions.ts'
 import { unknownFields } from './core-assumptions.ts'
 import type { ErrorFormat, Refusal } from './errors.ts'
-import { byFamily, type MagicValue, type Preset } from './faults/preset.ts'
-import { generalPresets } from './faults/presets/index.ts'
+import type { MagicValue, Preset } from './faults/preset.ts'
 import type { AnyPrimitive, PrimitiveMap } from './faults/primitive.ts'
 import { type FieldKit, fieldKit } from './fields.ts'
 import type { Json, JsonObject } from './json.ts'
@@ -206,8 +205,6 @@ export interface Resource {
   readonly moves?: readonly AnyMove[]
   /** Values of requests that trigger a fault, as test cards do with a payment provider; not under `--strict`. */
   readonly magic?: readonly MagicValue[]
-  /** Ready-made faults about this resource. */
-  readonly presets?: readonly Preset[]
   /** What scenarios can have a hook on. */
   readonly happenings?: readonly Happening[]
   /** What scenarios can do with records of this resource. */
@@ -310,7 +307,7 @@ export interface Service {
   /** What fault rules can do. */
   readonly primitives: PrimitiveMap
   readonly magic: readonly MagicValue[]
-  /** The presets of core and of every resource. */
+  /** Rules with a name, in the order in which they are listed. */
   readonly presets: ReadonlyMap<string, Preset>
   readonly happenings: ReadonlyMap<string, Happening>
   /** What scenarios can do with records; at most one resource declares it. */
@@ -320,9 +317,12 @@ export interface Service {
 /**
  * Joins resources into a service; the keys, which core itself needs, are always there. Throws when two resources declare the
  * same name.
- * @param primitives what fault rules can do to it
+ * @param faults what fault rules can do to it, and the rules that have a name
  */
-export function service(resources: readonly Resource[], primitives: readonly AnyPrimitive[] = []): Service {
+export function service(
+  resources: readonly Resource[],
+  faults: { readonly primitives?: readonly AnyPrimitive[]; readonly presets?: readonly Preset[] } = {},
+): Service {
   const named = <T>(list: readonly T[], key: (each: T) => string): ReadonlyMap<string, T> => {
     const map = new Map(list.map((each) => [key(each), each]))
     if (map.size !== list.length) throw new Error(`declared twice: ${list.map(key).join(', ')}`)
@@ -348,12 +348,9 @@ export function service(resources: readonly Resource[], primitives: readonly Any
       resources.flatMap((resource) => resource.moves ?? []),
       (each) => each.name,
     ),
-    primitives: named(primitives, (each) => each.name),
+    primitives: named(faults.primitives ?? [], (each) => each.name),
     magic: resources.flatMap((resource) => resource.magic ?? []),
-    presets: named(
-      byFamily([...generalPresets, ...resources.flatMap((resource) => resource.presets ?? [])]),
-      (each) => each.name,
-    ),
+    presets: named(faults.presets ?? [], (each) => each.name),
     happenings: named(
       resources.flatMap((resource) => resource.happenings ?? []),
       (each) => each.name,

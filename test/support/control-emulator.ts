@@ -22,7 +22,7 @@ import { type RunningSandbox, Sandboxes } from '../../src/core/sandboxes/sandbox
 import type { ScenarioSource } from '../../src/core/scenarios/source.ts'
 import { buildStartingState } from '../../src/core/state/starting-state.ts'
 import type { SandboxState } from '../../src/core/state/state.ts'
-import { faultPrimitives } from '../../src/service.ts'
+import { serviceFaults } from '../../src/service.ts'
 import { library, libraryEmulator } from './library.ts'
 import { MemoryScenarios } from './memory-scenarios.ts'
 import { type Said, type Sent, send } from './send.ts'
@@ -61,7 +61,7 @@ export interface ControlEmulatorOptions {
 /** Starts a control interface for one test. */
 export async function controlEmulator(options: ControlEmulatorOptions = {}): Promise<ControlEmulator> {
   const { resources = [library], fixtures = libraryEmulator, settings = {} } = options
-  const joined = service(resources, faultPrimitives)
+  const joined = service(resources, serviceFaults)
   const assumptions = new AssumptionCatalog([
     coreAssumptions,
     ...resources.flatMap((resource) => resource.assumptions ?? []),

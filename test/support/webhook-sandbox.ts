@@ -15,7 +15,7 @@ import type { RanEvent } from '../../src/core/time/scheduler.ts'
 import { type AttemptResult, publish } from '../../src/core/webhooks/delivery.ts'
 import type { Delivery } from '../../src/core/webhooks/records.ts'
 import { webhooksResource } from '../../src/core/webhooks/resource.ts'
-import { faultPrimitives } from '../../src/service.ts'
+import { serviceFaults } from '../../src/service.ts'
 
 /** The instant at which these sandboxes start, and where their clocks stand still. */
 export const START = Date.parse('2026-03-01T12:00:00.000Z')
@@ -28,7 +28,7 @@ export const notices: readonly Notice[] = [
 ]
 
 const resource = webhooksResource(notices)
-const joined = service([resource], faultPrimitives)
+const joined = service([resource], serviceFaults)
 const assumptions = new AssumptionCatalog(resource.assumptions === undefined ? [] : [resource.assumptions])
 
 export interface OutboxEmulatorOptions {

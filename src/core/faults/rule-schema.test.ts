@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { faultPrimitives } from '../../service.ts'
+import { serviceFaults } from '../../service.ts'
 import { Settings } from '../assumptions.ts'
 import { operation, type Resource, service } from '../operation.ts'
 import { collection } from '../state/collection.ts'
 import { checkDraft } from './arm.ts'
+import type { Preset } from './preset.ts'
 import { ruleSchemas } from './rule-schema.ts'
 
 const list = operation({
@@ -25,6 +26,31 @@ const things = collection({
   schema: () => z.strictObject({ id: z.string() }),
 })
 
+const presets: Preset[] = [
+  {
+    name: 'early-cut',
+    family: 'connection',
+    description: 'The connection ends before the body is read.',
+    match: { operation: 'things.list' },
+    do: [{ cut: { at: 'before-read', how: 'rst' } }],
+  },
+  {
+    name: 'in-steps',
+    family: 'retry',
+    description: 'One failure, then none.',
+    match: 'everything',
+    when: { sequence: ['fail', 'pass'] },
+    actions: { fail: [{ respond: { status: 500 } }] },
+  },
+  {
+    name: 'late-webhook',
+    family: 'webhook',
+    description: 'A webhook comes late.',
+    match: { webhook: '*' },
+    do: [{ deliver: { delay: '1m' } }],
+  },
+]
+
 const resource: Resource = {
   name: 'things',
   operations: [list],
@@ -38,33 +64,9 @@ const resource: Resource = {
       apply: () => {},
     },
   ],
-  presets: [
-    {
-      name: 'early-cut',
-      family: 'connection',
-      description: 'The connection ends before the body is read.',
-      match: { operation: 'things.list' },
-      do: [{ cut: { at: 'before-read', how: 'rst' } }],
-    },
-    {
-      name: 'in-steps',
-      family: 'retry',
-      description: 'One failure, then none.',
-      match: 'everything',
-      when: { sequence: ['fail', 'pass'] },
-      actions: { fail: [{ respond: { status: 500 } }] },
-    },
-    {
-      name: 'late-webhook',
-      family: 'webhook',
-      description: 'A webhook comes late.',
-      match: { webhook: '*' },
-      do: [{ deliver: { delay: '1m' } }],
-    },
-  ],
 }
 
-const all = service([resource], faultPrimitives)
+const all = service([resource], { ...serviceFaults, presets })
 const settings = new Settings()
 
 function problems(raw: unknown): [string, string][] {

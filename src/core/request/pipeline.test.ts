@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { faultPrimitives } from '../../service.ts'
+import { serviceFaults } from '../../service.ts'
 import { AssumptionCatalog } from '../assumptions.ts'
 import { coreAssumptions } from '../core-assumptions.ts'
 import { refuse } from '../errors.ts'
@@ -48,7 +48,7 @@ async function makeSandbox(
   defects: unknown[] = [],
   options: Partial<SandboxOptions> = {},
 ): Promise<Sandbox> {
-  const [all, assumptions] = [service([resource], faultPrimitives), new AssumptionCatalog([coreAssumptions])]
+  const [all, assumptions] = [service([resource], serviceFaults), new AssumptionCatalog([coreAssumptions])]
   const start = { seed: 1, now: START, rate, skip_on_poll: false, settings: {}, strict: false, host }
   const key = { id: 'k', kind: 'user', token: 't', user_id: 'u', organization_id: 'o', teamspace_id: 'ts' }
   const built = await buildStartingState(

@@ -9,7 +9,6 @@ import { batchMagic } from './magic.ts'
 import { batchMilestone } from './milestone.ts'
 import { batchMoves } from './moves.ts'
 import { cancelBatch, retrieveBatch, retrieveResults } from './operations.ts'
-import { batchPresets } from './presets/index.ts'
 import { batchProblems, shownBatch } from './responses.ts'
 import { arm } from './schedule.ts'
 import type { Batch } from './schema.ts'
@@ -29,7 +28,6 @@ export const batchPredictionsResource: Resource = {
   notices: batchNotices,
   moves: batchMoves,
   magic: batchMagic,
-  presets: batchPresets,
   happenings: [
     {
       name: 'batch.created',

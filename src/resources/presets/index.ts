@@ -1,4 +1,6 @@
-import type { Preset } from '../../../core/faults/preset.ts'
+import type { Preset } from '../../core/faults/preset.ts'
+import { bodies, lists, streams } from './content.ts'
+import { connections, rateLimits, retries } from './traffic.ts'
 
 const CREATE = { operation: 'batch-predictions.create' }
 const RETRIEVE = { operation: 'batch-predictions.retrieve' }
@@ -7,7 +9,7 @@ const RESULTS = { operation: 'batch-predictions.results' }
 const EACH_BATCH = { nth: 1, by: 'resource_id' } as const
 
 /** Turns that the life of a batch can take. */
-export const lifecyclePresets: readonly Preset[] = [
+const batches: readonly Preset[] = [
   {
     name: 'batch-instant-terminal',
     family: 'batch',
@@ -87,28 +89,8 @@ export const lifecyclePresets: readonly Preset[] = [
   },
 ]
 
-/** Answers about batches that are shaped otherwise than a client expects. */
-export const shapePresets: readonly Preset[] = [
-  {
-    name: 'unknown-enum',
-    family: 'body',
-    description: 'A batch has a status that the client does not know.',
-    match: RETRIEVE,
-    when: EACH_BATCH,
-    do: [{ body: { patch: { status: 'reconciling' } } }],
-  },
-  {
-    name: 'missing-optional',
-    family: 'body',
-    description: 'A batch comes without its members metadata, error and results_url.',
-    match: RETRIEVE,
-    when: EACH_BATCH,
-    do: [{ body: { patch: { metadata: null, error: null, results_url: null } } }],
-  },
-]
-
 /** Webhooks that arrive otherwise than once, in time and in order. */
-export const webhookPresets: readonly Preset[] = [
+const webhooks: readonly Preset[] = [
   {
     name: 'webhook-duplicate',
     family: 'webhook',
@@ -145,4 +127,37 @@ export const webhookPresets: readonly Preset[] = [
     match: { webhook: 'batch_prediction.*' },
     do: [{ deliver: { drop: true } }],
   },
+]
+
+/** What happens to API keys. */
+const keys: readonly Preset[] = [
+  {
+    name: 'token-expired-mid-session',
+    family: 'auth',
+    description: 'Each key works for two calls, then answers 401: it has expired.',
+    match: 'everything',
+    when: { by: 'api_key' },
+    do: [{ auth: { expire_after_calls: 2 } }],
+  },
+  {
+    name: 'token-revoked',
+    family: 'auth',
+    description: 'The key of the next request is revoked: that request and all later ones answer 401.',
+    match: 'everything',
+    when: { nth: 1 },
+    do: [{ auth: { revoke: true } }],
+  },
+]
+
+/** Every preset, in the order in which presets are listed: reference, control interface, command line and header read it here. */
+export const presets: readonly Preset[] = [
+  ...rateLimits,
+  ...retries,
+  ...connections,
+  ...bodies,
+  ...streams,
+  ...lists,
+  ...batches,
+  ...webhooks,
+  ...keys,
 ]
