@@ -98,6 +98,17 @@ test('core knows no resource: the word batch is in no code of it', () => {
   ).toEqual([])
 })
 
+test('faults are outside the pipeline: three files of core know them', () => {
+  const found = sources.filter(({ path, imports }) => {
+    const isOutside = path.startsWith('core/') && !path.startsWith('core/faults/')
+    return isOutside && imports.some((target) => target.startsWith('core/faults/'))
+  })
+  expect(
+    found.map(({ path }) => path).sort(),
+    'act through the hooks of an exchange (core/faults/hooks.ts) instead',
+  ).toEqual(['core/explain/trace.ts', 'core/operation.ts', 'core/sandboxes/sandbox.ts'])
+})
+
 test('there is no circle of imports, types included', () => {
   const graph = new Map(sources.map(({ path, imports }) => [path, imports]))
   const done = new Set<string>()

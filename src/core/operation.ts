@@ -3,9 +3,10 @@ import type { Assumptions, Setting, Settings } from './assumptions.ts'
 import { unknownFields } from './core-assumptions.ts'
 import type { ErrorFormat, Refusal } from './errors.ts'
 import type { MagicValue, Preset } from './faults/preset.ts'
-import type { AnyPrimitive, PrimitiveMap } from './faults/primitive.ts'
+import type { AnyPrimitive, PrimitiveMap, Primitives } from './faults/primitive.ts'
+import type { FaultDraft, FaultRule, FaultSource, StoredFaults } from './faults/rule.ts'
 import { type FieldKit, fieldKit } from './fields.ts'
-import type { Json, JsonObject } from './json.ts'
+import type { Issue, Json, JsonObject } from './json.ts'
 import type { Chance, Label } from './random.ts'
 import { apiKeys, type Caller, type PrincipalKind } from './request/auth.ts'
 import type { AnyCollection } from './state/collection.ts'
@@ -294,6 +295,41 @@ export interface Control {
 // biome-ignore lint/suspicious/noExplicitAny: a list of milestones forgets each one's goal; its own functions keep it.
 export type AnyMilestone = Milestone<any>
 
+/** The parameters of each fault primitive. */
+export type FaultParameters = Primitives
+
+/** What state documents and scenarios do with fault rules. */
+export interface FaultRules {
+  /** What users write. */
+  draft(service: Service, settings: Settings): z.ZodType<FaultDraft>
+  /** Compares a rule as it is written with everything that a rule may be. Issues have pointers into it. */
+  check(
+    raw: unknown,
+    service: Service,
+    settings: Settings,
+  ): { readonly draft: FaultDraft } | { readonly issues: Issue[] }
+  /** Arms a rule whose draft has been checked. @param wall the real instant, as a timestamp */
+  arm(scope: Scope, service: Service, draft: FaultDraft, source: FaultSource, wall: string): FaultRule
+  /** Removes a rule; refuses an unknown id. */
+  remove(scope: Pick<Scope, 'tx'>, id: string): void
+  /** Removes the rules of a source; with ids, only those of them. */
+  removeOf(scope: Pick<Scope, 'tx'>, source: FaultSource, ids?: readonly string[]): void
+  /** The rules and counters of a state document; what is wrong with them is added to the issues. */
+  accept(
+    raw: { readonly faults: readonly unknown[]; readonly fault_counters: readonly unknown[] },
+    service: Service,
+    settings: Settings,
+    issues: Issue[],
+  ): StoredFaults
+}
+
+/** What is known of faults, for {@link service}. */
+export interface ServiceFaults {
+  readonly primitives: readonly AnyPrimitive[]
+  readonly presets: readonly Preset[]
+  readonly rules: FaultRules
+}
+
 /** Everything that makes one service: the resources joined. Built once, shared by all sandboxes. */
 export interface Service {
   readonly resources: readonly Resource[]
@@ -306,6 +342,7 @@ export interface Service {
   readonly moves: ReadonlyMap<string, AnyMove>
   /** What fault rules can do. */
   readonly primitives: PrimitiveMap
+  readonly rules: FaultRules
   readonly magic: readonly MagicValue[]
   /** Rules with a name, in the order in which they are listed. */
   readonly presets: ReadonlyMap<string, Preset>
@@ -319,10 +356,7 @@ export interface Service {
  * same name.
  * @param faults what fault rules can do to it, and the rules that have a name
  */
-export function service(
-  resources: readonly Resource[],
-  faults: { readonly primitives?: readonly AnyPrimitive[]; readonly presets?: readonly Preset[] } = {},
-): Service {
+export function service(resources: readonly Resource[], faults: ServiceFaults): Service {
   const named = <T>(list: readonly T[], key: (each: T) => string): ReadonlyMap<string, T> => {
     const map = new Map(list.map((each) => [key(each), each]))
     if (map.size !== list.length) throw new Error(`declared twice: ${list.map(key).join(', ')}`)
@@ -348,9 +382,10 @@ export function service(
       resources.flatMap((resource) => resource.moves ?? []),
       (each) => each.name,
     ),
-    primitives: named(faults.primitives ?? [], (each) => each.name),
+    primitives: named(faults.primitives, (each) => each.name),
     magic: resources.flatMap((resource) => resource.magic ?? []),
-    presets: named(faults.presets ?? [], (each) => each.name),
+    rules: faults.rules,
+    presets: named(faults.presets, (each) => each.name),
     happenings: named(
       resources.flatMap((resource) => resource.happenings ?? []),
       (each) => each.name,

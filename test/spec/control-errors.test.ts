@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { service } from '../../src/core/operation.ts'
+import { serviceFaults } from '../../src/service.ts'
 import { controlEmulator } from '../support/control-emulator.ts'
 import { library } from '../support/library.ts'
 
@@ -135,7 +136,7 @@ test('it is never rate limited, and never in the log of requests', async () => {
 
 test('R254 no request, however odd, causes a 5xx, HTML or a surprise', async () => {
   const emulator = await controlEmulator()
-  const paths = controlRoutes(service([library]))
+  const paths = controlRoutes(service([library], serviceFaults))
     .map(({ method, path }) => [method, String(path)] as const)
     .filter(([, path]) => path !== '/break')
   const segment = fc.oneof(

@@ -3,6 +3,7 @@ import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { service } from '../../src/core/operation.ts'
 import { mcpServersResource } from '../../src/resources/mcp-servers/index.ts'
 import { pagesResource } from '../../src/resources/pages.ts'
+import { serviceFaults } from '../../src/service.ts'
 import { controlEmulator } from '../support/control-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { library } from '../support/library.ts'
@@ -166,7 +167,9 @@ test('the document of the control interface has every route, and every route is 
   expect(body.servers[1].variables.sandbox.default).toBe('default')
   expect(body.security).toBeUndefined()
   const described = operationsIn(body).map(({ path, method }) => `${method} ${path}`)
-  const declared = controlRoutes(service([library])).map(({ path, method }) => `${method} ${path}`)
+  const declared = controlRoutes(service([library], serviceFaults)).map(
+    ({ path, method }) => `${method} ${path}`,
+  )
   expect(described.sort()).toEqual(declared.sort())
   const index = (await emulator.call('GET', '/')).body.routes
   expect(

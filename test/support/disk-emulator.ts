@@ -16,6 +16,7 @@ import { Sandbox, sandboxDefaults } from '../../src/core/sandboxes/sandbox.ts'
 import { collection } from '../../src/core/state/collection.ts'
 import type { Row } from '../../src/core/state/commit.ts'
 import { buildStartingState } from '../../src/core/state/starting-state.ts'
+import { serviceFaults } from '../../src/service.ts'
 
 /** What the tests of storage need: a small service, a sandbox of it, timers that run when told to, a folder. */
 
@@ -51,7 +52,7 @@ const shout: EventHandler = {
 }
 
 const resource: Resource = { name: 'resource', operations: [], collections: [notes], events: [shout] }
-export const testService: Service = service([resource])
+export const testService: Service = service([resource], serviceFaults)
 export const testAssumptions = new AssumptionCatalog([coreAssumptions])
 
 export function sandboxOptions(host: () => number = () => START) {

@@ -3,9 +3,8 @@ import { formatInstant } from '../time/instant.ts'
 import { CountedKeys } from './counted-keys.ts'
 import { Decision, type Fired, type Verdict } from './decision.ts'
 import { counterKey, mismatch, type Subject } from './match.ts'
-import { phaseOf } from './phase.ts'
 import type { Action, Phase, PrimitiveMap } from './primitive.ts'
-import { type FaultCounter, type FaultRule, faultCounters, faultRules } from './rule.ts'
+import { type FaultCounter, type FaultRule, faultCounters, faultRules, phaseOf } from './rule.ts'
 import { countedBy, retired, timing } from './when.ts'
 
 /** What decisions rest on besides rules and counters. */

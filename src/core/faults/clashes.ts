@@ -1,9 +1,8 @@
 import { didYouMean } from '../assumptions.ts'
 import { type Clash, membersOf } from '../strict-input.ts'
 import type { Expanded } from './expand.ts'
-import { phaseOf } from './phase.ts'
 import { type Action, type PrimitiveMap, type Use, usesOf } from './primitive.ts'
-import type { CountedBy, FaultDraft } from './rule.ts'
+import { type CountedBy, type FaultDraft, phaseOf } from './rule.ts'
 import { countedBy } from './when.ts'
 
 /**

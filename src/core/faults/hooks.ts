@@ -14,11 +14,21 @@ import { quotaHeaders } from '../request/response.ts'
 import type { Step } from '../request/steps.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { formatInstant } from '../time/instant.ts'
+import { auth } from './auth.ts'
+import { clock } from './clock.ts'
 import { Decision } from './decision.ts'
+import { deliver } from './deliver.ts'
+import { idem } from './idem.ts'
 import type { RequestSubject } from './match.ts'
-import type { Action, Primitives } from './primitive.ts'
+import type { Action, AnyPrimitive, Primitives } from './primitive.ts'
+import { quota } from './quota.ts'
+import { respond } from './respond.ts'
 import type { FaultRule } from './rule.ts'
+import { state } from './state.ts'
 import type { Fault, StateHooks } from './state-primitive.ts'
+
+/** The primitives that act on the sandbox. */
+export const statePrimitives: readonly AnyPrimitive[] = [respond, quota, idem, state, auth, clock, deliver]
 
 /** Lets the fault rules of a sandbox act on its requests and webhooks. */
 export function faultHooks(sandbox: Sandbox): Hooks {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { serviceFaults } from '../../service.ts'
 import { AssumptionCatalog } from '../assumptions.ts'
 import { coreAssumptions } from '../core-assumptions.ts'
 import type { JsonObject } from '../json.ts'
@@ -32,7 +33,7 @@ const ring = operation({ ...note, name: 'bells.ring', idempotent: false })
 
 async function makeSandbox(settings: JsonObject = {}): Promise<Sandbox> {
   const resource: Resource = { name: 'notes', operations: [note, ring], collections: [] }
-  const [all, assumptions] = [service([resource]), new AssumptionCatalog([coreAssumptions])]
+  const [all, assumptions] = [service([resource], serviceFaults), new AssumptionCatalog([coreAssumptions])]
   const host = () => START
   const start = { seed: 1, now: START, rate: 0, skip_on_poll: false, settings, strict: false, host }
   const key = (id: string) => ({

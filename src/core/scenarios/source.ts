@@ -1,4 +1,3 @@
-import type { FaultDraft } from '../faults/rule.ts'
 import type { JsonObject } from '../json.ts'
 import type { FunctionRef, ScenarioEvent, ScenarioStep } from './row.ts'
 
@@ -17,7 +16,8 @@ export interface ScenarioDefinition {
   readonly clock?: ScenarioClock | undefined
   /** By dotted key. */
   readonly settings?: JsonObject | undefined
-  readonly faults: readonly FaultDraft[]
+  /** As `POST /__emulator/faults` takes them. */
+  readonly faults: readonly object[]
   /** As `POST /__emulator/stubs` takes them. */
   readonly stubs: readonly object[]
   readonly timeline: readonly ScenarioStep[]

@@ -1,10 +1,8 @@
 import * as z from 'zod'
 import type { Settings } from '../assumptions.ts'
-import type { Primitives } from '../faults/primitive.ts'
-import { ruleSchemas } from '../faults/rule-schema.ts'
 import { nonEmptyText } from '../fields.ts'
 import { type Issue, isObject } from '../json.ts'
-import type { Service } from '../operation.ts'
+import type { FaultParameters, Service } from '../operation.ts'
 import { checkInsertRows } from '../state/rows.ts'
 import { membersOf, strictObject } from '../strict-input.ts'
 import { zodIssues } from '../zod-issues.ts'
@@ -27,14 +25,14 @@ function stepFields(service: Service, settings: Settings) {
     /** The clock stands still from here on. */
     clock: strictObject({ freeze: z.literal(true) }).optional(),
     /** Arms a fault rule, which is removed with the scenario. */
-    arm: ruleSchemas(service, settings).draft.optional(),
+    arm: service.rules.draft(service, settings).optional(),
     /** Removes a fault rule. */
     clear: nonEmptyText().optional(),
   }
 }
 
-// The service of a test may have no fault primitives.
-function stateSchema(service: Service, settings: Settings): z.ZodType<Primitives['state']> {
+// The service of a test may lack the primitive.
+function stateSchema(service: Service, settings: Settings): z.ZodType<FaultParameters['state']> {
   return service.primitives.get('state')?.schema(service, settings) ?? z.never()
 }
 
@@ -48,7 +46,7 @@ function stepAction(service: Service, settings: Settings) {
 }
 
 // A step belongs to no request, so that nothing can be named by one.
-function requestIssues(state: Primitives['state']): Issue[] {
+function requestIssues(state: FaultParameters['state']): Issue[] {
   const places: readonly (readonly [string, unknown])[] = [
     ['/id', state.id],
     ['/delete/id', state.delete?.id],

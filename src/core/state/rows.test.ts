@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
+import { serviceFaults } from '../../service.ts'
 import { Settings } from '../assumptions.ts'
 import { type Resource, service } from '../operation.ts'
 import { collection } from './collection.ts'
@@ -20,7 +21,7 @@ const locks = collection({
 })
 
 const resource: Resource = { name: 'boxes', operations: [], collections: [boxes, locks] }
-const shop = service([resource])
+const shop = service([resource], serviceFaults)
 
 function check(insert_rows: unknown) {
   return checkInsertRows({ insert_rows }, shop, new Settings()).map(({ pointer }) => pointer)

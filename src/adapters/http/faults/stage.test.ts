@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { BodyPlace } from './stage.ts'
-import { offsetOf } from './stage.ts'
+import { type BodyPlace, offsetOf } from './stage.ts'
 
 const THREE = 'ab\ncde\nf\n'
 

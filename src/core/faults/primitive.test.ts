@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { ruleOf } from '../../../test/support/fault-book.ts'
-import { workspaceService } from '../../service.ts'
-import { phaseOf } from './phase.ts'
+import { serviceFaults, workspaceService } from '../../service.ts'
+import { auth } from './auth.ts'
 import type { Action, Phase } from './primitive.ts'
-import type { FaultRule } from './rule.ts'
+import { type FaultRule, phaseOf } from './rule.ts'
+import type { StatePrimitive } from './state-primitive.ts'
 
 test.for<[does: Action[], phase: Phase]>([
   [[], 'call'],
@@ -29,4 +30,21 @@ test.for<[rule: Partial<FaultRule>, phase: Phase]>([
   [{ do: [], actions: { late: [], early: [{ cut: { at: 'before-read', how: 'rst' } }] } }, 'head'],
 ])('what is matched comes first, and the actions of a sequence count: %j', ([rule, phase]) => {
   expect(phaseOf(ruleOf('r', rule), workspaceService.primitives)).toBe(phase)
+})
+
+test('a primitive that does nothing does not compile', () => {
+  const { effect: _, ...parts } = auth
+  // @ts-expect-error: it has no effect
+  const silent: StatePrimitive<'auth'> = parts
+  // @ts-expect-error: its effect has no hook
+  const idle: StatePrimitive<'auth'> = { ...parts, effect: {} }
+  const { schema: __, ...unchecked } = auth
+  // @ts-expect-error: it has no schema, so that no rule could name it
+  const unnamed: StatePrimitive<'auth'> = unchecked
+  expect([silent.name, idle.name, unnamed.name]).toEqual(['auth', 'auth', 'auth'])
+})
+
+test('every primitive has one name, and one place in the list', () => {
+  const names = serviceFaults.primitives.map(({ name }) => name)
+  expect(names).toEqual([...new Set(names)])
 })
