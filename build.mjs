@@ -461,7 +461,8 @@ function print(type, context, indent) {
   if (checker.isArrayType(type)) {
     const [item] = checker.getTypeArguments(type)
     const inner = print(item, context, indent)
-    const list = item.isUnion() && inner.includes('|') ? `(${inner})[]` : `${inner}[]`
+    const isOpen = (item.isUnion() && inner.includes('|')) || inner.startsWith('readonly ')
+    const list = isOpen ? `(${inner})[]` : `${inner}[]`
     return type.symbol.name === 'ReadonlyArray' ? `readonly ${list}` : list
   }
   const isObject = (type.flags & (ts.TypeFlags.Object | ts.TypeFlags.Intersection)) !== 0
