@@ -50,6 +50,7 @@ import type {
   WebhookDelivery,
   WebhookDraft,
 } from '../../src/adapters/control/client/public.ts'
+import type { Immutable } from '../../src/core/json.ts'
 import type { Delivery } from '../../src/core/webhooks/records.ts'
 import type { AgentRun as AgentRunRecord } from '../../src/resources/agents/schema.ts'
 import type { PlanChange } from '../../src/resources/batch-predictions/controls.ts'
@@ -72,7 +73,7 @@ declare const client: EmulatorClient
 /** Whether each of two types can stand for the other. */
 type Same<A, B> = [A, B] extends [B, A] ? true : false
 
-type Answer<K extends RouteName> = Routes[K]['answer']
+type Answer<K extends RouteName> = Immutable<Routes[K]['answer']>
 
 test('bodies of the interface are those that the routes take, no more and no less', () => {
   expectTypeOf<Same<ClockChange, Routes['PATCH /clock']['body']>>().toEqualTypeOf<true>()

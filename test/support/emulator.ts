@@ -11,6 +11,7 @@ import { type InternalOptions, openEmulator, type RunningEmulator } from '../../
 import { assumptions, workspaceService } from '../../src/resources/index.ts'
 import { baseCollections, KEYS, type KeyName, START } from './base-state.ts'
 import { type CallControl, controlOf } from './control.ts'
+import { checkOutput } from './control-output.ts'
 import { NO_SCENARIOS } from './no-scenarios.ts'
 
 /** An answer of the API, read to its end. */
@@ -124,7 +125,8 @@ function around(emulator: RunningEmulator, options: TestEmulatorOptions): TestEm
     delete: (path, how) => request('DELETE', path, how),
     control: async (method, path, json) => {
       const how = { key: 'none', ...(json === undefined ? {} : { json }) } as const
-      return read(await fetch(emulator.controlUrl + path, { method, ...toFetch(how) }))
+      const answer = await read(await fetch(emulator.controlUrl + path, { method, ...toFetch(how) }))
+      return checkOutput(method, path, answer)
     },
     in: (name) => controlOf(emulator, name),
     advance: (by) => passTime(sandbox, sandbox.clock.now + (parseDuration(by) ?? Number.NaN)),

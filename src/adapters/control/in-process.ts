@@ -7,7 +7,7 @@ import { serveCall, statusOf } from './call.ts'
 import { jsonText } from './client/json-text.ts'
 import type { ControlAnswer, ControlCall, Transport } from './client/transport.ts'
 import type { ControlHost } from './host.ts'
-import { type AnyRoute, SMALL_BODY } from './route.ts'
+import { type AnyControlRoute, SMALL_BODY } from './route.ts'
 import { controlRoutes } from './routes/index.ts'
 
 /**
@@ -32,8 +32,8 @@ export function inProcess(host: ControlHost): Transport {
 }
 
 async function serve(
-  context: { readonly host: ControlHost; readonly routes: readonly AnyRoute[] },
-  route: AnyRoute,
+  context: { readonly host: ControlHost; readonly routes: readonly AnyControlRoute[] },
+  route: AnyControlRoute,
   {
     params = {},
     query = {},
@@ -48,12 +48,16 @@ async function serve(
   return { status: statusOf(reply), body: copied(reply.body) }
 }
 
-function chosen({ sandboxes }: ControlHost, route: AnyRoute, name: string): Sandbox | Promise<Sandbox> {
+function chosen(
+  { sandboxes }: ControlHost,
+  route: AnyControlRoute,
+  name: string,
+): Sandbox | Promise<Sandbox> {
   if (route.withoutSandbox === true) return sandboxes.get(name) ?? sandboxes.default
   return openSandbox(sandboxes, name)
 }
 
-function bodyOf(host: ControlHost, route: AnyRoute, text: string | undefined): Json | undefined {
+function bodyOf(host: ControlHost, route: AnyControlRoute, text: string | undefined): Json | undefined {
   if (text === undefined) return undefined
   const body = host.parseJson(Buffer.from(text), route.bounds ?? SMALL_BODY)
   if (body.kind === 'refused') throw body.refusal

@@ -4,9 +4,9 @@ import { refuse } from '../../core/errors.ts'
 import {
   documentOf,
   factsOf,
-  type SnapshotEntry,
   type SnapshotFacts,
   type SnapshotStorage,
+  type SnapshotView,
 } from '../../core/sandboxes/snapshots.ts'
 import { checkDocument } from '../../core/state/document.ts'
 import type { SandboxState } from '../../core/state/state.ts'
@@ -87,7 +87,7 @@ export class SnapshotFiles implements SnapshotStorage {
     return savedSandboxNames(this.#files, this.#directory)
   }
 
-  async describe(name: string): Promise<SnapshotEntry | undefined> {
+  async describe(name: string): Promise<SnapshotView | undefined> {
     // Reading many files takes a while, during which requests are served.
     if (this.#unchanged(this.#path(name)) === undefined) await nextTurn()
     const known = this.#look(name)

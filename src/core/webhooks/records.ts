@@ -152,7 +152,7 @@ const faultsRecord = () =>
   })
 
 /** One webhook for one receiver. */
-const deliveryFields = (notices: readonly Notice[]) =>
+export const deliveryFields = (notices: readonly Notice[]) =>
   z.strictObject({
     id: headerText(),
     /** Null where the subscription is in the settings. */

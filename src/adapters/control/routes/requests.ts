@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { didYouMean } from '../../../core/assumptions.ts'
 import { refuseInvalid } from '../../../core/errors.ts'
-import { queryInt, queryText } from '../../../core/fields.ts'
+import { list, listOf, queryInt, queryText, type ShapeOf } from '../../../core/fields.ts'
 import { matches, STATUS_PATTERN } from '../../../core/log/request-match.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
-import { entriesSince, entryOf } from '../request-entry.ts'
-import { route } from '../route.ts'
+import { entriesSince, entryOf, requestEntry } from '../request-entry.ts'
+import { noBody, route } from '../route.ts'
 
 /** How many entries a list holds when nobody asks for another number. */
 const USUAL = 100
@@ -29,6 +29,19 @@ const filter = () =>
     })
     .prefault({})
 
+/** The log of API requests, as far as it was asked for. */
+const requestList = () =>
+  listOf(requestEntry()).extend({
+    /** How many fit, also those that were left out. */
+    matched: z.int(),
+    /** How many the log can hold. */
+    capacity: z.int(),
+    /** How many it has dropped. */
+    dropped: z.int(),
+  })
+
+export type RequestList = ShapeOf<typeof requestList>
+
 /** The log of API requests. */
 export const requestRoutes = [
   route({
@@ -37,7 +50,8 @@ export const requestRoutes = [
     path: '/requests',
     summary: `List the newest API requests (${USUAL} unless limit says otherwise), in order of arrival`,
     answers: 'The entries, how many the log can hold, and how many it has dropped.',
-    query: filter,
+    input: () => ({ query: filter() }),
+    output: requestList,
     handle: async ({ host, sandbox: chosen, query: { sandbox: name, since, limit = USUAL, ...match } }) => {
       // Looking must not make a sandbox that nobody has used.
       const sandbox = name === undefined ? chosen : (await host.sandboxes.find(name)).sandbox
@@ -45,8 +59,7 @@ export const requestRoutes = [
       const found = entriesSince(sandbox, since, '/query/since').filter((entry) => matches(match, entry))
       return {
         body: {
-          object: 'list',
-          data: found.slice(-limit).map((entry) => entryOf(sandbox, entry)),
+          ...list(found.slice(-limit).map((entry) => entryOf(sandbox, entry))),
           matched: found.length,
           capacity: sandbox.log.capacity,
           dropped: sandbox.log.dropped,
@@ -61,6 +74,7 @@ export const requestRoutes = [
     summary: 'Empty the log of API requests',
     answers: 'Nothing.',
     success: [204],
+    output: noBody,
     handle: ({ sandbox }) => {
       sandbox.log.clear()
       return { status: 204 }
