@@ -4,8 +4,7 @@ import { DEFAULT_SANDBOX } from '../../core/sandboxes/sandboxes.ts'
 import { openSandbox, wellFormed } from '../selection.ts'
 import { asRefusal, refused } from './answer.ts'
 import { serveCall, statusOf } from './call.ts'
-import { jsonText } from './client/json-text.ts'
-import type { ControlAnswer, ControlCall, Transport } from './client/transport.ts'
+import { type ControlCall, type ControlResponse, jsonText, type Transport } from './client/transport.ts'
 import type { ControlHost } from './host.ts'
 import { type AnyControlRoute, SMALL_BODY } from './route.ts'
 import { controlRoutes } from './routes/index.ts'
@@ -41,7 +40,7 @@ async function serve(
     signal = new AbortController().signal,
   }: ControlCall,
   body: Json | undefined,
-): Promise<ControlAnswer> {
+): Promise<ControlResponse> {
   if (route.opens === true) await context.host.sandboxes.openSaved(name)
   const sandbox = await chosen(context.host, route, wellFormed(name, 'path'))
   const reply = await serveCall(context, { route, sandbox }, { params, query, body, gone: signal })

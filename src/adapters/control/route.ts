@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import * as z from 'zod'
 import type { Settings } from '../../core/assumptions.ts'
+import type { ShapeOf } from '../../core/fields.ts'
 import type { Immutable } from '../../core/json.ts'
 import type { Input, Method, ParamsOf, Parsed } from '../../core/operation.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
@@ -89,12 +90,20 @@ export interface ControlRoute<
 // biome-ignore lint/suspicious/noExplicitAny: a list of routes forgets each one's types; its own handler keeps them.
 export type AnyControlRoute = ControlRoute<any, any, any, any>
 
+/** Several things, as the control interface lists them. */
+export interface List<T> {
+  readonly object: string
+  readonly data: readonly T[]
+}
+
 /** The output of a route that removes all of something. */
 export const removedIds = () =>
   z.strictObject({
     /** Ids. */
     removed: z.array(z.string()),
   })
+
+export type Removed = ShapeOf<typeof removedIds>
 
 /** The output of a route whose response has no body. */
 export const noBody = () => z.undefined()

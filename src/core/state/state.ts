@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { faultCounters, faultRules } from '../faults/rule.ts'
-import { counter, objectAs, type ShapeOf } from '../fields.ts'
+import { counter, objectAs } from '../fields.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { SavedLog } from '../log/request-log.ts'
 import { IDEMPOTENCY } from '../request/idempotency.ts'
@@ -72,7 +72,7 @@ export const documentFacts = z.object({
 /** A row, with any further fields. */
 export const anyRow = (): z.ZodType<Row> => z.looseObject({ id: z.string() })
 
-const rows = () => z.array(anyRow())
+const rows = () => z.array(anyRow()).readonly()
 
 /** The whole state of one sandbox, as the JSON file and `GET /__emulator/state` show it. */
 export const stateDocument = () =>
@@ -88,10 +88,10 @@ export const stateDocument = () =>
     scenario_calls: rows(),
     stubs: rows(),
     places: rows(),
-    limits: z.array(z.strictObject({ id: z.string(), hits: z.array(z.number()) })),
+    limits: z.array(z.strictObject({ id: z.string(), hits: z.array(z.number()).readonly() })).readonly(),
   })
 
-export type Document = ShapeOf<typeof stateDocument>
+export type Document = Readonly<z.output<ReturnType<typeof stateDocument>>>
 
 type Facts = Readonly<z.output<typeof documentFacts>>
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { didYouMean } from '../assumptions.ts'
-import { duration, nonEmptyText, text, timestamp } from '../fields.ts'
+import { duration, type InputOf, nonEmptyText, text, timestamp } from '../fields.ts'
 import { isObject, type JsonObject } from '../json.ts'
 import { lifecycle } from '../lifecycle.ts'
 import type { Notice } from '../operation.ts'
@@ -94,6 +94,8 @@ export const subscriptionFields = (notices: readonly Notice[]) =>
     events: wantedEvents(notices).optional(),
     secret: signingSecret().optional(),
   })
+
+export type WebhookDraft = InputOf<typeof subscriptionFields>
 
 /** A receiver of webhooks, as a record. */
 const webhookRecord = (notices: readonly Notice[]) =>

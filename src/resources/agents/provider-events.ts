@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Settings } from '../../core/assumptions.ts'
-import type { ShapeOf } from '../../core/fields.ts'
+import type { InputOf, ShapeOf } from '../../core/fields.ts'
 import { control, type Scope } from '../../core/operation.ts'
 import { givenSource, nameOfProvider } from './providers.ts'
 import { queueRun } from './runs.ts'
@@ -12,6 +12,8 @@ const emission = (settings: Settings) =>
     event: triggerEvent(),
     payload: eventPayload().default({}),
   })
+
+export type ProviderEventDraft = InputOf<typeof emission>
 
 /** An event of a provider; its source under the name that records use. */
 export type Emission = z.output<ReturnType<typeof emission>>

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { refuse } from '../../core/errors.ts'
-import { issue, type ShapeOf, timestamp } from '../../core/fields.ts'
+import { type InputOf, issue, type ShapeOf, timestamp } from '../../core/fields.ts'
 import { control, refOf, type Scope } from '../../core/operation.ts'
 import { formatInstant } from '../../core/time/instant.ts'
 import { byDue, eventId, futureEvent, SCHEDULE, type ScheduledEvent } from '../../core/time/scheduler.ts'
@@ -26,6 +26,8 @@ import { finishedAt, finishedItems } from './work.ts'
 const planChange = () => z.strictObject({ ...planFields(), hold: z.boolean().optional() })
 
 export type PlanChange = z.output<ReturnType<typeof planChange>>
+
+export type BatchPlanChange = InputOf<typeof planChange>
 
 /** Fails a batch that is validating or in progress. */
 export function failNow(
@@ -71,6 +73,8 @@ function stagesWith(outcomes: OutcomeRule[], { stages }: Plan, from: number): Pl
 }
 
 const failure = () => z.strictObject(failureFields()).prefault({})
+
+export type BatchFailure = NonNullable<InputOf<typeof failure>>
 
 const facts = () => batchRecord().shape._emulator.shape
 

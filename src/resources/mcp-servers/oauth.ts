@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { setting } from '../../core/assumptions.ts'
 import { successCreate } from '../../core/core-assumptions.ts'
 import { refuseInvalid } from '../../core/errors.ts'
-import { nonEmptyText, type ShapeOf, text, timestamp } from '../../core/fields.ts'
+import { type InputOf, nonEmptyText, type ShapeOf, text, timestamp } from '../../core/fields.ts'
 import type { Issue } from '../../core/json.ts'
 import { control, operation, type Request } from '../../core/operation.ts'
 import type { Caller } from '../../core/request/auth.ts'
@@ -220,6 +220,8 @@ function afterExchange(server: McpServer, sync: Sync, configured: boolean, at: s
 const startBody = () => z.strictObject({ server_id: z.string(), redirect_uri: redirectUri() })
 
 /** Replaces start-oauth and the provider, which have no contract (U032). Only this response shows state and code. */
+export type OauthFlowDraft = InputOf<typeof startBody>
+
 /** A started flow, with the secrets that are shown this once. */
 const startedFlow = () => startBody().extend({ state: z.string(), code: z.string() })
 

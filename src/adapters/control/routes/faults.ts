@@ -7,7 +7,7 @@ import type { FaultDraft } from '../../../core/faults/draft.ts'
 import { ALL_PRESETS, type Preset } from '../../../core/faults/preset.ts'
 import type { FaultMatch, FaultRule, FaultSource, When } from '../../../core/faults/rule.ts'
 import { ruleSchemas } from '../../../core/faults/schema/rule.ts'
-import { standing, standingOf } from '../../../core/faults/standing.ts'
+import { type Standing, standing, standingOf } from '../../../core/faults/standing.ts'
 import { anyObject, list, listOf, objectAs, type ShapeOf, textAs, timestamp } from '../../../core/fields.ts'
 import type { Json, JsonObject } from '../../../core/json.ts'
 import { mergePatch } from '../../../core/json.ts'
@@ -27,34 +27,26 @@ const parts = {
 }
 
 /** A fault rule, and what it has counted so far. */
-const faultView = () =>
+const faultView = (): z.ZodType<FaultView> =>
   z.strictObject({
     id: z.string(),
     source: textAs<FaultSource>(),
-    /** The preset that it was made of. */
     preset: z.string().nullable(),
     description: z.string().nullable(),
     match: parts.match(),
     when: parts.when(),
-    /** What is done when it fires without a sequence. */
     do: parts.do(),
-    /** What the names of `when.sequence` mean. */
     actions: parts.actions(),
-    /** Higher goes first; equals in the order in which they were armed. Default 0. */
     priority: z.int(),
-    /** Whether further rules may fire on the same request. Default `stop`. */
     then: z.enum(['stop', 'continue']),
-    /** Fires at most so often; null for any number. */
     times: z.int().nullable(),
-    /** Virtual duration after which it is no longer looked at; null for ever. */
     ttl: z.string().nullable(),
     armed_at: timestamp(),
-    /** Real instant; what `until.wall_ms` goes by. */
     armed_wall: timestamp(),
     ...standing().shape,
   })
 
-export type FaultView = ShapeOf<typeof faultView>
+export type FaultView = FaultRule & Standing
 
 /** Fault rules in the order in which they are asked. */
 const faultList = () =>
@@ -63,7 +55,7 @@ const faultList = () =>
     never_fired: z.array(z.string()),
   })
 
-export type FaultList = ShapeOf<typeof faultList>
+export type FaultList = z.output<ReturnType<typeof faultList>>
 
 /** What was removed. */
 const removedFaults = () =>
@@ -75,12 +67,10 @@ const removedFaults = () =>
 export type RemovedFaults = ShapeOf<typeof removedFaults>
 
 /** A preset: what it is made of, and what arms it. */
-const presetView = () =>
+const presetView = (): z.ZodType<PresetView> =>
   z.strictObject({
     name: z.string(),
-    /** The heading under which it is listed. */
     family: z.string(),
-    /** One sentence: what the client sees. */
     description: z.string(),
     match: parts.match(),
     when: parts.when().exactOptional(),
@@ -91,7 +81,7 @@ const presetView = () =>
     example: z.strictObject({ preset: z.string() }),
   })
 
-export type PresetView = ShapeOf<typeof presetView>
+export type PresetView = Preset & { readonly example: { readonly preset: string } }
 
 /** Presets, and the values that requests can carry instead of a rule. */
 const presetList = () =>
@@ -108,7 +98,7 @@ const presetList = () =>
     ),
   })
 
-export type PresetList = ShapeOf<typeof presetList>
+export type PresetList = z.output<ReturnType<typeof presetList>>
 
 /** Fault rules, their counters, and the presets that they can be made of. */
 export const faultRoutes = (service: Service) =>

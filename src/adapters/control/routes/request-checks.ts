@@ -112,11 +112,12 @@ export const requestCheckRoutes = (service: Service) => {
   ] as const
 }
 
-type Match = RequestMatch & { readonly since?: string | undefined }
+/** Which requests are looked for, and from where on: a virtual instant, or the id of a request. */
+export type RequestSearch = RequestMatch & { readonly since?: string | undefined }
 
 function verify(
   sandbox: Sandbox,
-  { since, ...match }: Match,
+  { since, ...match }: RequestSearch,
   expected: RequestCount,
 ): ControlReply<RequestCheck> {
   const entries = entriesSince(sandbox, since, '/match/since')
@@ -134,7 +135,7 @@ function fits(actual: number, { exactly, at_least = 0, at_most = Infinity }: Req
 
 interface Wait {
   readonly sandbox: Sandbox
-  readonly match: Match
+  readonly match: RequestSearch
   readonly at_least: number
   readonly ms: number
   readonly gone: AbortSignal

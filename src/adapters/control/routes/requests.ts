@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { didYouMean } from '../../../core/assumptions.ts'
 import { refuseInvalid } from '../../../core/errors.ts'
-import { list, listOf, queryInt, queryText, type ShapeOf } from '../../../core/fields.ts'
+import { type InputOf, list, listOf, queryInt, queryText, type ShapeOf } from '../../../core/fields.ts'
 import { matches, STATUS_PATTERN } from '../../../core/log/request-match.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { entriesSince, entryOf, requestEntry } from '../request-entry.ts'
@@ -10,7 +10,7 @@ import { noBody, route } from '../route.ts'
 /** How many entries a list holds when nobody asks for another number. */
 const USUAL = 100
 
-const filter = () =>
+const loggedRequests = () =>
   z
     .strictObject({
       operation: queryText().optional(),
@@ -28,6 +28,9 @@ const filter = () =>
       limit: queryInt(1, 100_000).optional(),
     })
     .prefault({})
+
+/** Which requests of the log are asked for, as a query. */
+export type LoggedRequests = NonNullable<InputOf<typeof loggedRequests>>
 
 /** The log of API requests, as far as it was asked for. */
 const requestList = () =>
@@ -50,7 +53,7 @@ export const requestRoutes = [
     path: '/requests',
     summary: `List the newest API requests (${USUAL} unless limit says otherwise), in order of arrival`,
     answers: 'The entries, how many the log can hold, and how many it has dropped.',
-    input: () => ({ query: filter() }),
+    input: () => ({ query: loggedRequests() }),
     output: requestList,
     handle: async ({ host, sandbox: chosen, query: { sandbox: name, since, limit = USUAL, ...match } }) => {
       // Looking must not make a sandbox that nobody has used.

@@ -21,7 +21,7 @@ import { foreignExtends, originOf, startingPoint } from '../starting-point.ts'
 const newSandbox = () =>
   z.strictObject({
     name: nameField(),
-    ...startingPoint(),
+    ...startingPoint().shape,
     settings: anyObject().optional(),
     persist: z.boolean().default(false),
     from_snapshot: z.string().optional(),

@@ -12,7 +12,7 @@ import { route, SANDBOX_BODY, withSecretsOrNot } from '../route.ts'
 import { sandboxSummary, summaryOf } from '../sandbox-summary.ts'
 import { foreignExtends, originOf, startingPoint } from '../starting-point.ts'
 
-const start = () => z.strictObject(startingPoint()).prefault({})
+const start = () => startingPoint().prefault({})
 
 /** The sandbox as a whole. */
 export const stateRoutes = [
