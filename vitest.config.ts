@@ -20,7 +20,7 @@ export default defineConfig({
     expect: { poll: { timeout: 120_000 } },
     // Each test starts what it needs and ends it, so that files can share modules: half the time goes into loading them.
     isolate: false,
-    // Left alone, two processors get one worker, although most tests wait for a socket or a disk half of the time.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // One more than there are processors: many tests wait for a socket, a disk or another process.
+    maxWorkers: availableParallelism() + 1,
   },
 })

@@ -188,7 +188,7 @@ test('R083 R114 R115 R295 no sequence of requests, interventions, time and resta
         }
       }
     }),
-    { numRuns: 300, seed: 7 },
+    { numRuns: 150, seed: 7 },
   )
   // The scripts are worth nothing unless they go every way that the table has, and they go no other.
   const loops = ['cancelling cancelling', 'cancelled cancelled']

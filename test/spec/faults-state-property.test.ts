@@ -133,6 +133,6 @@ test('R295 whatever moves and time do to a batch: counts add up, it ends once, a
       take(life, { move: 'release' })
       take(life, { by: '30d' })
     }),
-    { numRuns: 100 },
+    { numRuns: 50 },
   )
 })

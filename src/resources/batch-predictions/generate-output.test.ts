@@ -36,8 +36,8 @@ test('R100 every generated output validates against its schema', () => {
       expect(validateOutput(whole, output)).toEqual([])
     }
   })
-  fc.assert(property, { numRuns: 200 })
-  expect(accepted).toBeGreaterThan(60)
+  fc.assert(property, { numRuns: 100 })
+  expect(accepted).toBeGreaterThan(25)
 })
 
 test('R100 a schema that makes sense is accepted, and every output validates', () => {
@@ -52,7 +52,7 @@ test('R100 a schema that makes sense is accepted, and every output validates', (
       expect(valid(output), text(whole, output)).toBe(true)
     }
   })
-  fc.assert(property, { numRuns: 150 })
+  fc.assert(property, { numRuns: 75 })
 })
 
 test('R100 the same chance gives the same outputs', () => {
@@ -64,7 +64,7 @@ test('R100 the same chance gives the same outputs', () => {
     }
     expect(make(structuredClone(schema))).toEqual(make(schema))
   })
-  fc.assert(property, { numRuns: 100 })
+  fc.assert(property, { numRuns: 50 })
 })
 
 test('R100 different chances give different outputs', () => {
