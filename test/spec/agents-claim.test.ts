@@ -25,7 +25,9 @@ function claim(emulator: TestEmulator, claim_token: unknown, options?: RequestOp
   return emulator.post('/agents/claim', { claim_token }, options)
 }
 
-test('R062 R063 R064 R065 R066 R136 a claim answers with the template, member for member', async () => {
+test('a claim answers with the template, member for member', {
+  tags: ['R062', 'R063', 'R064', 'R065', 'R066', 'R136'],
+}, async () => {
   const { status, body, assumed } = await claim(await claimEmulator(), 'token-t1')
   const { _emulator: _, claim_token: __, ...template } = aTemplate('t1')
   expect(status).toBe(200)
@@ -33,7 +35,7 @@ test('R062 R063 R064 R065 R066 R136 a claim answers with the template, member fo
   expect(assumed).toContain('U007')
 })
 
-test('R063 R066 a template may have no connectors and no tools', async () => {
+test('a template may have no connectors and no tools', { tags: ['R063', 'R066'] }, async () => {
   const bare = { connectors: undefined, config: { prompt: '', custom_prompt: '', tools: [] } }
   const emulator = await testEmulator({ collections: { agent_templates: [aTemplate('t1', bare)] } })
   const { body } = await claim(emulator, 'token-t1')
@@ -41,23 +43,27 @@ test('R063 R066 a template may have no connectors and no tools', async () => {
 })
 
 test.for<[title: string, change: object, pointer: string]>([
-  ['R062 a title that is no string', { title: null }, '/title'],
-  ['R062 an emoji that is missing', { emoji: undefined }, '/emoji'],
-  ['R063 a connector that is no object', { connectors: ['drive'] }, '/connectors/0'],
-  ['R064 a prompt example that is no string', { prompt_examples: [1] }, '/prompt_examples/0'],
-  ['R065 is_curated_template as a string', { is_curated_template: 'yes' }, '/is_curated_template'],
+  ['a title that is no string', { title: null }, '/title'],
+  ['an emoji that is missing', { emoji: undefined }, '/emoji'],
+  ['a connector that is no object', { connectors: ['drive'] }, '/connectors/0'],
+  ['a prompt example that is no string', { prompt_examples: [1] }, '/prompt_examples/0'],
+  ['is_curated_template as a string', { is_curated_template: 'yes' }, '/is_curated_template'],
   [
-    'R066 a tool that is a string',
+    'a tool that is a string',
     { config: { prompt: '', custom_prompt: '', tools: ['ocr'] } },
     '/config/tools/0',
   ],
-  ['R066 a config without custom_prompt', { config: { prompt: '', tools: [] } }, '/config/custom_prompt'],
-])('%s is refused in a fixture', async ([, change, pointer]) => {
-  const collections = { agent_templates: [aTemplate('t1', change as Readonly<Record<string, unknown>>)] }
-  await expect(testEmulator({ collections })).rejects.toThrow(`/collections/agent_templates/0${pointer}`)
-})
+  ['a config without custom_prompt', { config: { prompt: '', tools: [] } }, '/config/custom_prompt'],
+])(
+  '%s is refused in a fixture',
+  { tags: ['R062', 'R063', 'R064', 'R065', 'R066'] },
+  async ([, change, pointer]) => {
+    const collections = { agent_templates: [aTemplate('t1', change as Readonly<Record<string, unknown>>)] }
+    await expect(testEmulator({ collections })).rejects.toThrow(`/collections/agent_templates/0${pointer}`)
+  },
+)
 
-test('R119 R135 a token works once', async () => {
+test('a token works once', { tags: ['R119', 'R135'] }, async () => {
   const emulator = await claimEmulator()
   expect((await claim(emulator, 'token-t1')).status).toBe(200)
   const before = emulator.digest()
@@ -67,13 +73,13 @@ test('R119 R135 a token works once', async () => {
   expect((await claim(emulator, 'token-t2')).status).toBe(200)
 })
 
-test('R119 of 50 concurrent claims of one token exactly one succeeds', async () => {
+test('of 50 concurrent claims of one token exactly one succeeds', { tags: ['R119'] }, async () => {
   const emulator = await claimEmulator()
   const answers = await Promise.all(Array.from({ length: 50 }, () => claim(emulator, 'token-t1')))
   expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(49).fill(404)])
 })
 
-test('R119 a claimed token stays consumed after a restart', async () => {
+test('a claimed token stays consumed after a restart', { tags: ['R119'] }, async () => {
   const emulator = await claimEmulator()
   expect((await claim(emulator, 'token-t1')).status).toBe(200)
   const again = await emulator.restart()
@@ -82,12 +88,12 @@ test('R119 a claimed token stays consumed after a restart', async () => {
 })
 
 test.for([
-  ['R134 a number', 1],
-  ['R134 null', null],
-  ['R134 an absent member', undefined],
-  ['R134 an empty string', ''],
-  ['R134 an array with the token', ['token-t1']],
-] as const)('%s is no claim token', async ([, token]) => {
+  ['a number', 1],
+  ['null', null],
+  ['an absent member', undefined],
+  ['an empty string', ''],
+  ['an array with the token', ['token-t1']],
+] as const)('%s is no claim token', { tags: ['R134'] }, async ([, token]) => {
   const emulator = await claimEmulator()
   const before = emulator.digest()
   const { status, body } = await claim(emulator, token)
@@ -96,7 +102,9 @@ test.for([
   expect(emulator.digest()).toBe(before)
 })
 
-test('R134 a token is compared as it is: neither trimmed, nor case-folded, nor taken from the state file', async () => {
+test('a token is compared as it is: neither trimmed, nor case-folded, nor taken from the state file', {
+  tags: ['R134'],
+}, async () => {
   const emulator = await claimEmulator()
   const digest = emulator.state('agent_templates')[0].claim_token
   expect(digest).toMatch(/^sha256:/)
@@ -105,7 +113,9 @@ test('R134 a token is compared as it is: neither trimmed, nor case-folded, nor t
   }
 })
 
-test('R136 the token of a template of another teamspace is spoken of like one that does not exist', async () => {
+test('the token of a template of another teamspace is spoken of like one that does not exist', {
+  tags: ['R136'],
+}, async () => {
   const agent_templates = [
     aTemplate('t1', {}, { teamspace_id: 'ts-b' }),
     aTemplate('t2', {}, { teamspace_id: null }),
@@ -118,7 +128,7 @@ test('R136 the token of a template of another teamspace is spoken of like one th
   expect((await claim(emulator, 'token-t2')).status).toBe(200)
 })
 
-test('R137 neither a 401 nor a 429 consumes a token', async () => {
+test('neither a 401 nor a 429 consumes a token', { tags: ['R137'] }, async () => {
   const overrides = [{ operation: 'agents.claim', limit: 1, window_s: 60 }]
   const emulator = await testEmulator({
     settings: { 'limits.overrides': overrides },
@@ -133,7 +143,9 @@ test('R137 neither a 401 nor a 429 consumes a token', async () => {
   expect((await claim(emulator, 'token-t1')).status).toBe(200)
 })
 
-test('R134 R223 generate answers with nothing but a claim token, which redeems a template', async () => {
+test('generate answers with nothing but a claim token, which redeems a template', {
+  tags: ['R134', 'R223'],
+}, async () => {
   const emulator = await testEmulator()
   const made = await emulator.post('/agents/generate', { title: 'Mine', emoji: 1, config: null, prompt: 'x' })
   expect([made.status, Object.keys(made.body), made.assumed]).toEqual([200, ['claim_token'], ['U043']])
@@ -152,7 +164,9 @@ test('R134 R223 generate answers with nothing but a claim token, which redeems a
   })
 })
 
-test('R135 each generated token is another one, and the document holds none of them', async () => {
+test('each generated token is another one, and the document holds none of them', {
+  tags: ['R135'],
+}, async () => {
   const emulator = await testEmulator()
   const tokens = []
   for (let n = 0; n < 3; n++) tokens.push((await emulator.post('/agents/generate', {})).body.claim_token)
@@ -161,7 +175,9 @@ test('R135 each generated token is another one, and the document holds none of t
   expect(tokens.filter((token) => document.includes(token))).toEqual([])
 })
 
-test('R223 under --strict generate is a 501 that makes nothing, while claim works', async () => {
+test('under --strict generate is a 501 that makes nothing, while claim works', {
+  tags: ['R223'],
+}, async () => {
   const emulator = await testEmulator({ strict: true, collections: { agent_templates: [aTemplate('t1')] } })
   const before = emulator.digest()
   const { status, body } = await emulator.post('/agents/generate', {})

@@ -43,7 +43,9 @@ async function listed(emulator: TestEmulator, path = at): Promise<string[]> {
   return (await emulator.get(path)).body.data.map(({ id }: { id: string }) => id).sort()
 }
 
-test('R120 R184 a deleted automation disappears from list and retrieve, and its record and its runs stay', async () => {
+test('a deleted automation disappears from list and retrieve, and its record and its runs stay', {
+  tags: ['R120', 'R184'],
+}, async () => {
   const runs = [aRun('r1', 'u1', 'executed'), aRun('r2', 'u1')]
   const emulator = await automationEmulator({ collections: { agent_runs: runs } })
   const history = emulator.state('agent_runs')
@@ -58,7 +60,7 @@ test('R120 R184 a deleted automation disappears from list and retrieve, and its 
   expect(emulator.state('agent_runs')).toEqual(history)
 })
 
-test('R120 a deleted automation can neither be updated nor deleted again (T35)', async () => {
+test('a deleted automation can neither be updated nor deleted again (T35)', { tags: ['R120'] }, async () => {
   const emulator = await automationEmulator()
   await emulator.delete(`${at}/u1`)
   const before = emulator.digest()
@@ -69,7 +71,7 @@ test('R120 a deleted automation can neither be updated nor deleted again (T35)',
   expect(emulator.digest()).toBe(before)
 })
 
-test('R120 an automation stays deleted over time and after a restart', async () => {
+test('an automation stays deleted over time and after a restart', { tags: ['R120'] }, async () => {
   const emulator = await automationEmulator()
   await emulator.delete(`${at}/u1`)
   emulator.advance('30d')
@@ -78,7 +80,7 @@ test('R120 an automation stays deleted over time and after a restart', async () 
   expect(await listed(await emulator.restart())).toEqual(['u2'])
 })
 
-test('R185 the agent and its other automations are as before', async () => {
+test('the agent and its other automations are as before', { tags: ['R185'] }, async () => {
   const emulator = await automationEmulator()
   const agents = emulator.state('agents')
   const [, ...others] = emulator.state('automations')
@@ -87,7 +89,7 @@ test('R185 the agent and its other automations are as before', async () => {
   expect(emulator.state('automations').slice(1)).toEqual(others)
 })
 
-test('R186 runs that are already queued stay queued', async () => {
+test('runs that are already queued stay queued', { tags: ['R186'] }, async () => {
   const emulator = await automationEmulator({
     collections: { agent_runs: [aRun('r1', 'u1'), aRun('r2', 'u2')] },
   })
@@ -95,7 +97,9 @@ test('R186 runs that are already queued stay queued', async () => {
   expect(emulator.state('agent_runs').map(({ status }) => status)).toEqual(['queued', 'queued'])
 })
 
-test('R186 a setting drops the queued runs of the deleted automation, and no others', async () => {
+test('a setting drops the queued runs of the deleted automation, and no others', {
+  tags: ['R186'],
+}, async () => {
   const emulator = await automationEmulator({
     settings: { 'automations.queued_runs': 'drop' },
     collections: { agent_runs: [aRun('r1', 'u1'), aRun('r2', 'u2'), aRun('r3', 'u1', 'executed')] },
@@ -108,7 +112,9 @@ test('R186 a setting drops the queued runs of the deleted automation, and no oth
   ])
 })
 
-test('R184 an automation is only found below its own agent, and an agent in its own teamspace', async () => {
+test('an automation is only found below its own agent, and an agent in its own teamspace', {
+  tags: ['R184'],
+}, async () => {
   const emulator = await automationEmulator()
   const before = emulator.digest()
   for (const path of [
@@ -124,13 +130,13 @@ test('R184 an automation is only found below its own agent, and an agent in its 
   expect(emulator.digest()).toBe(before)
 })
 
-test('R184 the success of a deletion is a setting', async () => {
+test('the success of a deletion is a setting', { tags: ['R184'] }, async () => {
   const emulator = await automationEmulator({ settings: { 'success.delete': 200 } })
   const { status, body } = await emulator.delete(`${at}/u1`)
   expect([status, body]).toEqual([200, {}])
 })
 
-test('R187 deletions are rate limited, and a 429 deletes nothing', async () => {
+test('deletions are rate limited, and a 429 deletes nothing', { tags: ['R187'] }, async () => {
   const overrides = [{ operation: 'automations.delete', limit: 1, window_s: 60 }]
   const emulator = await automationEmulator({ settings: { 'limits.overrides': overrides } })
   expect((await emulator.delete(`${at}/u1`)).status).toBe(204)
@@ -139,7 +145,7 @@ test('R187 deletions are rate limited, and a 429 deletes nothing', async () => {
   expect(await listed(emulator)).toEqual(['u2'])
 })
 
-test('R223 automations are passed through as they were given, beside an id', async () => {
+test('automations are passed through as they were given, beside an id', { tags: ['R223'] }, async () => {
   const emulator = await automationEmulator()
   const odd = JSON.parse('{"id":"mine","_emulator":{"agent_id":"a2"},"__proto__":{"x":1},"":[null],"n":1e3}')
   const made = await emulator.post(at, odd)
@@ -156,7 +162,9 @@ test('R223 automations are passed through as they were given, beside an id', asy
   })
 })
 
-test('R223 an update replaces the members that it gives, but neither the id nor the facts', async () => {
+test('an update replaces the members that it gives, but neither the id nor the facts', {
+  tags: ['R223'],
+}, async () => {
   const emulator = await automationEmulator()
   const { body } = await emulator.patch(`${at}/u1`, {
     id: 'x',
@@ -169,7 +177,9 @@ test('R223 an update replaces the members that it gives, but neither the id nor 
   expect(await listed(emulator)).toEqual(['u1', 'u2'])
 })
 
-test('R223 lists hold the records of the teamspace alone, newest first where they tell', async () => {
+test('lists hold the records of the teamspace alone, newest first where they tell', {
+  tags: ['R223'],
+}, async () => {
   const dated = (id: string, created_at: unknown) => ({ ...anAgent(id), created_at })
   const agents = [
     dated('b', '2026-01-01T00:00:00.000Z'),
@@ -185,24 +195,28 @@ test('R223 lists hold the records of the teamspace alone, newest first where the
 })
 
 test.for<[title: string, method: string, path: string]>([
-  ['R223 agents.list', 'GET', '/agents'],
-  ['R223 automations.list', 'GET', at],
-  ['R223 automations.create', 'POST', at],
-  ['R223 automations.retrieve', 'GET', `${at}/u1`],
-  ['R223 automations.update', 'PATCH', `${at}/u1`],
-])('%s is a 501 under --strict, before anything is looked up', async ([, method, path]) => {
-  const emulator = await automationEmulator({ strict: true })
-  const before = emulator.digest()
-  const hasBody = method === 'POST' || method === 'PATCH'
-  for (const target of [path, path.replace('a1', 'a0')]) {
-    const { status, body, headers } = await emulator.request(method, target, hasBody ? { json: {} } : {})
-    expect([status, body.error, body.details]).toEqual([501, 'emulator_contract_unspecified', {}])
-    expect(headers.get('x-ratelimit-limit')).toBe('200')
-  }
-  expect(emulator.digest()).toBe(before)
-})
+  ['agents.list', 'GET', '/agents'],
+  ['automations.list', 'GET', at],
+  ['automations.create', 'POST', at],
+  ['automations.retrieve', 'GET', `${at}/u1`],
+  ['automations.update', 'PATCH', `${at}/u1`],
+])(
+  '%s is a 501 under --strict, before anything is looked up',
+  { tags: ['R223'] },
+  async ([, method, path]) => {
+    const emulator = await automationEmulator({ strict: true })
+    const before = emulator.digest()
+    const hasBody = method === 'POST' || method === 'PATCH'
+    for (const target of [path, path.replace('a1', 'a0')]) {
+      const { status, body, headers } = await emulator.request(method, target, hasBody ? { json: {} } : {})
+      expect([status, body.error, body.details]).toEqual([501, 'emulator_contract_unspecified', {}])
+      expect(headers.get('x-ratelimit-limit')).toBe('200')
+    }
+    expect(emulator.digest()).toBe(before)
+  },
+)
 
-test('R184 a deletion has a contract, so --strict does not stop it', async () => {
+test('a deletion has a contract, so --strict does not stop it', { tags: ['R184'] }, async () => {
   const emulator = await automationEmulator({ strict: true })
   expect((await emulator.delete(`${at}/u1`)).status).toBe(204)
 })

@@ -75,7 +75,8 @@ const policies: readonly [string, JsonObject, string, string, number, number, nu
 ]
 
 test.for(policies)(
-  'R265 R266 R252 U064 the policy %s refuses a creation, its headers describe it, and nothing is consumed',
+  'the policy %s refuses a creation, its headers describe it, and nothing is consumed',
+  { tags: ['R265', 'R266', 'R252', 'U064'] },
   async ([, settings, policy, state, limit, remaining, wait]) => {
     const emulator = await batchEmulator({ ...settings, 'batch.pace': { in_progress: 'hold' } })
     const { id } = await createBatch(emulator, { items: 8 })
@@ -96,7 +97,7 @@ test.for(policies)(
   },
 )
 
-test('R266 a batch frees its place when it ends', async () => {
+test('a batch frees its place when it ends', { tags: ['R266'] }, async () => {
   const emulator = await batchEmulator({
     'limits.admission.concurrency': 1,
     'limits.admission.enqueued_items': 4,
@@ -107,7 +108,7 @@ test('R266 a batch frees its place when it ends', async () => {
   expect((await post(emulator)).status).toBe(200)
 })
 
-test('R266 enqueued items are those that are not finished yet', async () => {
+test('enqueued items are those that are not finished yet', { tags: ['R266'] }, async () => {
   const emulator = await batchEmulator({
     'limits.admission.enqueued_items': 10,
     'batch.pace': { validating: 'immediate', in_progress: { per_item: '1s', concurrency: 2 } },
@@ -118,13 +119,15 @@ test('R266 enqueued items are those that are not finished yet', async () => {
   expect((await post(emulator, 4)).status).toBe(200)
 })
 
-test('R266 a batch that is larger than the bound is told that waiting does not help', async () => {
+test('a batch that is larger than the bound is told that waiting does not help', {
+  tags: ['R266'],
+}, async () => {
   const emulator = await batchEmulator({ 'limits.admission.enqueued_items': 10 })
   const answer = await refusedProblem(emulator, () => post(emulator, 11), 429)
   expect(answer.body.detail).toContain('Waiting does not help')
 })
 
-test('R266 three policies count an organization, the fourth counts everybody', async () => {
+test('three policies count an organization, the fourth counts everybody', { tags: ['R266'] }, async () => {
   for (const [, settings] of policies.slice(0, 3)) {
     const emulator = await batchEmulator({ ...settings, 'batch.pace': { validating: 'hold' } })
     await createBatch(emulator, { items: 8 })
@@ -136,7 +139,7 @@ test('R266 three policies count an organization, the fourth counts everybody', a
   expectProblem(await post(emulator, 3, 'KO'), 429)
 })
 
-test('R266 a temporary shortage of capacity ends at its instant', async () => {
+test('a temporary shortage of capacity ends at its instant', { tags: ['R266'] }, async () => {
   const until = '2026-03-01T12:10:00.000Z'
   const emulator = await batchEmulator({ 'limits.admission.global_capacity': { limit: 0, until } })
   const answer = await refusedProblem(emulator, () => post(emulator), 429)
@@ -147,7 +150,7 @@ test('R266 a temporary shortage of capacity ends at its instant', async () => {
   expect((await post(emulator)).status).toBe(200)
 })
 
-test('R266 replays and refused creations take no place of the create rate', async () => {
+test('replays and refused creations take no place of the create rate', { tags: ['R266'] }, async () => {
   const emulator = await batchEmulator({ 'limits.admission.create_rate': 2 })
   await post(emulator)
   await post(emulator)
@@ -158,7 +161,7 @@ test('R266 replays and refused creations take no place of the create rate', asyn
   await createBatch(emulator)
 })
 
-test('U064 without settings no policy is in force', async () => {
+test('without settings no policy is in force', { tags: ['U064'] }, async () => {
   const emulator = await batchEmulator({ 'batch.pace': { validating: 'hold' } })
   for (let n = 0; n < 50; n++) await createBatch(emulator)
   intervene(emulator, 'complete', emulator.state('batch_predictions')[0].id)

@@ -12,7 +12,8 @@ import {
 } from '../support/batches.ts'
 
 test.for(['validating', 'in_progress'])(
-  'R104 R109 R218 T15 a batch that is %s becomes cancelling and a second later cancelled, and its work stops',
+  'a batch that is %s becomes cancelling and a second later cancelled, and its work stops',
+  { tags: ['R104', 'R109', 'R218', 'T15'] },
   async (from) => {
     const emulator = await batchEmulator({ 'batch.pace': { in_progress: { per_item: '100ms' } } })
     const { id } = await createBatch(emulator, { items: 10 })
@@ -38,7 +39,9 @@ test.for(['validating', 'in_progress'])(
   },
 )
 
-test('R112 three of ten are finished at the cancel: three succeeded and seven canceled lines', async () => {
+test('three of ten are finished at the cancel: three succeeded and seven canceled lines', {
+  tags: ['R112'],
+}, async () => {
   const emulator = await batchEmulator({ 'batch.pace': { in_progress: { per_item: '1s', concurrency: 1 } } })
   const { id } = await createBatch(emulator, { items: 10 })
   emulator.advance('5s')
@@ -48,7 +51,9 @@ test('R112 three of ten are finished at the cancel: three succeeded and seven ca
   expect(words).toEqual([...Array(3).fill('succeeded'), ...Array(7).fill('canceled')])
 })
 
-test('R105 R219 a repeated cancel answers with the batch as it is, and changes nothing', async () => {
+test('a repeated cancel answers with the batch as it is, and changes nothing', {
+  tags: ['R105', 'R219'],
+}, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   for (const status of ['cancelling', 'cancelled']) {
@@ -65,7 +70,8 @@ test('R105 R219 a repeated cancel answers with the batch as it is, and changes n
 })
 
 test.for(['finalizing', 'completed', 'failed', 'expired'])(
-  'R220 U041 a cancel of a batch that is %s is refused, and the batch unchanged',
+  'a cancel of a batch that is %s is refused, and the batch unchanged',
+  { tags: ['R220', 'U041'] },
   async (status) => {
     const emulator = await batchEmulator()
     const { id } = await createBatch(emulator)
@@ -78,7 +84,8 @@ test.for(['finalizing', 'completed', 'failed', 'expired'])(
 )
 
 test.for(['finalizing', 'completed', 'failed', 'expired'])(
-  'R220 U041 by a setting a cancel of a batch that is %s answers with it, unchanged',
+  'by a setting a cancel of a batch that is %s answers with it, unchanged',
+  { tags: ['R220', 'U041'] },
   async (status) => {
     const emulator = await batchEmulator({ 'batch.cancel_terminal': 'unchanged' })
     const { id } = await createBatch(emulator)
@@ -91,14 +98,16 @@ test.for(['finalizing', 'completed', 'failed', 'expired'])(
   },
 )
 
-test('T15 the answer to a cancel shows cancelling even when cancelling takes no time', async () => {
+test('the answer to a cancel shows cancelling even when cancelling takes no time', {
+  tags: ['T15'],
+}, async () => {
   const emulator = await batchEmulator({ 'batch.cancel_delay': '0s' })
   const { id } = await createBatch(emulator)
   expect((await cancel(emulator, id)).body.status).toBe('cancelling')
   expect((await retrieve(emulator, id)).status).toBe('cancelled')
 })
 
-test('R104 nothing is finished after a cancel, whatever the pace was', async () => {
+test('nothing is finished after a cancel, whatever the pace was', { tags: ['R104'] }, async () => {
   for (const in_progress of ['10s', { polls: 4 }, { per_item: '1s', concurrency: 2 }, 'hold', 'immediate']) {
     const emulator = await batchEmulator({ 'batch.pace': { in_progress }, 'batch.cancel_delay': '1h' })
     const { id } = await createBatch(emulator, { items: 8 })
@@ -113,7 +122,7 @@ test('R104 nothing is finished after a cancel, whatever the pace was', async () 
   }
 })
 
-test('R104 a batch that is held can be cancelled', async () => {
+test('a batch that is held can be cancelled', { tags: ['R104'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   intervene(emulator, 'change', id, { hold: true })

@@ -14,7 +14,23 @@ const CREATE = '/batch-predictions'
 const _ASTRAL = '\u{1F600}'
 const _COMBINING = 'e\u0301'
 
-test('R076 R077 R078 R079 R080 R081 R082 R085 R087 R091 R092 R102 R207 a new batch is validating, and whole', async () => {
+test('a new batch is validating, and whole', {
+  tags: [
+    'R076',
+    'R077',
+    'R078',
+    'R079',
+    'R080',
+    'R081',
+    'R082',
+    'R085',
+    'R087',
+    'R091',
+    'R092',
+    'R102',
+    'R207',
+  ],
+}, async () => {
   const emulator = await batchEmulator()
   const { status, body } = await emulator.post(CREATE, aBatch({ items: 2, metadata: { team: 'north' } }))
   expect(status).toBe(200)
@@ -41,20 +57,20 @@ test('R076 R077 R078 R079 R080 R081 R082 R085 R087 R091 R092 R102 R207 a new bat
   expect(await retrieve(emulator, body.id)).toEqual(body)
 })
 
-test('R081 the window is 24 hours, also across a change to summer time', async () => {
+test('the window is 24 hours, also across a change to summer time', { tags: ['R081'] }, async () => {
   const emulator = await batchEmulator({}, { clock: '2026-03-29T00:30:00.000Z' })
   const { created_at, expires_at } = await createBatch(emulator)
   expect(Date.parse(expires_at) - Date.parse(created_at)).toBe(86_400_000)
 })
 
-test('R198 two equal creations without an Idempotency-Key make two batches', async () => {
+test('two equal creations without an Idempotency-Key make two batches', { tags: ['R198'] }, async () => {
   const emulator = await batchEmulator()
   const [one, two] = [await createBatch(emulator), await createBatch(emulator)]
   expect(one.id).not.toBe(two.id)
   expect(emulator.state('batch_predictions')).toHaveLength(2)
 })
 
-test('U015 what is missing is said to be required, and the answer is marked', async () => {
+test('what is missing is said to be required, and the answer is marked', { tags: ['U015'] }, async () => {
   const emulator = await batchEmulator({ 'required.batch-predictions.create.completion_window': true })
   const answer = await refusedProblem(emulator, () => emulator.post(CREATE, {}), 400)
   expect(pointersOf(answer)).toEqual(['/prompt', '/output_schema', '/model', '/completion_window', '/items'])
@@ -62,27 +78,31 @@ test('U015 what is missing is said to be required, and the answer is marked', as
   expect(answer.assumed).toContain('U015')
 })
 
-test('R202 R275 the window may be left out or said, and is 24h in either case', async () => {
+test('the window may be left out or said, and is 24h in either case', {
+  tags: ['R202', 'R275'],
+}, async () => {
   const emulator = await batchEmulator()
   expect((await createBatch(emulator)).completion_window).toBe('24h')
   expect((await createBatch(emulator, { completion_window: '24h' })).completion_window).toBe('24h')
 })
 
-test('R202 a setting makes the window a required member', async () => {
+test('a setting makes the window a required member', { tags: ['R202'] }, async () => {
   const emulator = await batchEmulator({ 'required.batch-predictions.create.completion_window': true })
   const answer = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch()), 400)
   expect(pointersOf(answer)).toEqual(['/completion_window'])
   await createBatch(emulator, { completion_window: '24h' })
 })
 
-test('R270 the body may have 100 MiB after decoding', async () => {
+test('the body may have 100 MiB after decoding', { tags: ['R270'] }, async () => {
   const emulator = await batchEmulator()
   expect(BODY_LIMIT).toBe(100 * 1024 * 1024)
   expect(emulator.sandbox.service.operations.get('batch-predictions.create')?.bodyLimit).toBe(BODY_LIMIT)
   await createBatch(emulator, { prompt: 'x'.repeat(2 * 1024 * 1024) })
 })
 
-test('U035 the two names are settings, every answer is marked, and --strict does not make them up', async () => {
+test('the two names are settings, every answer is marked, and --strict does not make them up', {
+  tags: ['U035'],
+}, async () => {
   const named = await batchEmulator({ 'batch.names.items': 'requests', 'batch.names.file_ref': 'document' })
   const requests = [{ custom_id: 'a', document: 'file-pdf', page: 2 }]
   const { items: _, ...rest } = aBatch()
@@ -103,7 +123,7 @@ test('U035 the two names are settings, every answer is marked, and --strict does
   expect(strict.digest()).toBe(before)
 })
 
-test('R245 R246 every error of the four batch endpoints is problem details', async () => {
+test('every error of the four batch endpoints is problem details', { tags: ['R245', 'R246'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   const paths: readonly [string, string][] = [
@@ -123,7 +143,9 @@ test('R245 R246 every error of the four batch endpoints is problem details', asy
   expectProblem(await emulator.get(`${CREATE}/${id}/results`), 409, 'results_not_ready')
 })
 
-test('R246 a batch of another teamspace is spoken of like one that does not exist', async () => {
+test('a batch of another teamspace is spoken of like one that does not exist', {
+  tags: ['R246'],
+}, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   for (const key of ['K2', 'KO'] as const) {

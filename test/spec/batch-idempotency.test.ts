@@ -9,7 +9,9 @@ function post(emulator: TestEmulator, key: string, body: object = aBatch()) {
   return emulator.post(CREATE, body, { headers: { 'idempotency-key': key } })
 }
 
-test('R276 R198 the same key and body replay the first answer, even after the batch has moved on', async () => {
+test('the same key and body replay the first answer, even after the batch has moved on', {
+  tags: ['R276', 'R198'],
+}, async () => {
   const emulator = await batchEmulator()
   const first = await post(emulator, 'key-1')
   await bring(emulator, first.body.id, 'completed')
@@ -21,7 +23,9 @@ test('R276 R198 the same key and body replay the first answer, even after the ba
   expect(remaining).toEqual([199, 198])
 })
 
-test('R276 a body that differs in white space and in the order of members is the same', async () => {
+test('a body that differs in white space and in the order of members is the same', {
+  tags: ['R276'],
+}, async () => {
   const emulator = await batchEmulator()
   const first = await post(emulator, 'key-1')
   const { items, ...rest } = aBatch()
@@ -34,15 +38,21 @@ test.for([
   ['one character in the prompt', { ...aBatch(), prompt: 'Read the total!' }],
   ['one item more', aBatch({ items: 4 })],
   ['another order of items', aBatch({ items: someItems(3).reverse() })],
-] as const)('R277 R249 the same key with another body is refused with 409: %s', async ([, changed]) => {
-  const emulator = await batchEmulator()
-  const first = await post(emulator, 'key-1')
-  await refusedProblem(emulator, () => post(emulator, 'key-1', changed), 409, 'idempotency_key_reused')
-  expect((await post(emulator, 'key-1')).text).toBe(first.text)
-  expect(emulator.state('batch_predictions')).toHaveLength(1)
-})
+] as const)(
+  'the same key with another body is refused with 409: %s',
+  { tags: ['R277', 'R249'] },
+  async ([, changed]) => {
+    const emulator = await batchEmulator()
+    const first = await post(emulator, 'key-1')
+    await refusedProblem(emulator, () => post(emulator, 'key-1', changed), 409, 'idempotency_key_reused')
+    expect((await post(emulator, 'key-1')).text).toBe(first.text)
+    expect(emulator.state('batch_predictions')).toHaveLength(1)
+  },
+)
 
-test('R278 a key is free again exactly 24 hours after its first use, also across a restart', async () => {
+test('a key is free again exactly 24 hours after its first use, also across a restart', {
+  tags: ['R278'],
+}, async () => {
   const emulator = await batchEmulator()
   const first = await post(emulator, 'key-1')
   emulator.advance('12h')
@@ -58,14 +68,18 @@ test('R278 a key is free again exactly 24 hours after its first use, also across
   expect(fresh.body.id).not.toBe(first.body.id)
 })
 
-test('R279 fifty simultaneous first uses of a key make one batch and fifty equal answers', async () => {
+test('fifty simultaneous first uses of a key make one batch and fifty equal answers', {
+  tags: ['R279'],
+}, async () => {
   const emulator = await batchEmulator()
   const answers = await Promise.all(Array.from({ length: 50 }, () => post(emulator, 'key-1')))
   expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
   expect(emulator.state('batch_predictions')).toHaveLength(1)
 })
 
-test('R280 the batch and the record of its key are one transaction, so both survive', async () => {
+test('the batch and the record of its key are one transaction, so both survive', {
+  tags: ['R280'],
+}, async () => {
   const emulator = await batchEmulator()
   const commits: string[][] = []
   emulator.sandbox.store.onCommit(({ changes }) => commits.push(changes.map(({ table }) => table)))
@@ -78,13 +92,13 @@ test('R280 the batch and the record of its key are one transaction, so both surv
   expect(next.state('batch_predictions')).toHaveLength(1)
 })
 
-test('R276 a refused creation consumes no key', async () => {
+test('a refused creation consumes no key', { tags: ['R276'] }, async () => {
   const emulator = await batchEmulator()
   await refusedProblem(emulator, () => post(emulator, 'key-1', aBatch({ items: 0 })), 400)
   expect((await post(emulator, 'key-1')).status).toBe(200)
 })
 
-test('R276 keys of two teamspaces are two keys', async () => {
+test('keys of two teamspaces are two keys', { tags: ['R276'] }, async () => {
   const emulator = await batchEmulator()
   const first = await post(emulator, 'key-1')
   const other = await emulator.post(CREATE, aBatch({ prompt: 'Another.' }), {
@@ -96,7 +110,9 @@ test('R276 keys of two teamspaces are two keys', async () => {
   expect((await retrieve(emulator, first.body.id)).id).toBe(first.body.id)
 })
 
-test('R276 the first answer is replayed even when the settings would refuse the request by now', async () => {
+test('the first answer is replayed even when the settings would refuse the request by now', {
+  tags: ['R276'],
+}, async () => {
   const emulator = await batchEmulator()
   const first = await post(emulator, 'key-1')
   setSettings(emulator.sandbox, { models: [{ id: 'another', clouds: ['cloud_a', 'cloud_b'] }] })
@@ -104,7 +120,9 @@ test('R276 the first answer is replayed even when the settings would refuse the 
   expect([again.status, again.text]).toEqual([first.status, first.text])
 })
 
-test('R277 R249 the same key with a body that is not even valid is refused with 409', async () => {
+test('the same key with a body that is not even valid is refused with 409', {
+  tags: ['R277', 'R249'],
+}, async () => {
   const emulator = await batchEmulator()
   await post(emulator, 'key-1')
   const invalid = { ...aBatch(), prompt: 5 }

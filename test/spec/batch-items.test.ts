@@ -13,47 +13,59 @@ const ASTRAL = '\u{1F600}'
 const COMBINING = 'e\u0301'
 
 test.for<[string, object, string]>([
-  ['R199 a prompt that is no string', { prompt: 7 }, '/prompt'],
-  ['R199 no prompt', { prompt: undefined }, '/prompt'],
-  ['R200 an output schema that is no object', { output_schema: [] }, '/output_schema'],
-  ['R200 no output schema', { output_schema: undefined }, '/output_schema'],
-  ['R200 a root of another type', { output_schema: { type: 'array' } }, '/output_schema/type'],
-  ['R201 a model that is no string', { model: 1 }, '/model'],
-  ['R201 an empty model', { model: '' }, '/model'],
-  ['R202 R275 a longer window', { completion_window: '48h' }, '/completion_window'],
-  ['R202 R275 a window in capitals', { completion_window: '24H' }, '/completion_window'],
-  ['R202 R275 a window in numbers', { completion_window: 24 }, '/completion_window'],
-  ['R202 R275 no window by null', { completion_window: null }, '/completion_window'],
-  ['R203 R273 metadata that is a list', { metadata: [] }, '/metadata'],
-  ['R203 R273 metadata that is null', { metadata: null }, '/metadata'],
-  ['R203 R273 a metadata value that is no string', { metadata: { a: 1 } }, '/metadata/a'],
-  ['R203 R273 a metadata value that is null', { metadata: { a: null } }, '/metadata/a'],
-  ['R204 an item that is no object', { items: ['x'] }, '/items/0'],
-  ['R204 an item without a file', { items: [{ custom_id: 'a' }] }, '/items/0/file_id'],
-  ['R204 a file that is no string', { items: [{ custom_id: 'a', file_id: 1 }] }, '/items/0/file_id'],
-  ['R204 an item without a custom_id', { items: [{ file_id: 'file-pdf' }] }, '/items/0/custom_id'],
-  ['R204 a custom_id that is no string', { items: [{ custom_id: 1, file_id: 'f' }] }, '/items/0/custom_id'],
-  ['R269 no items', { items: [] }, '/items'],
-  ['R269 no item list', { items: undefined }, '/items'],
-  ['R269 a list that is null', { items: null }, '/items'],
-  ['R269 a list that is an object', { items: { 0: {} } }, '/items'],
-  ['R271 an empty custom_id', { items: [{ custom_id: '', file_id: 'file-pdf' }] }, '/items/0/custom_id'],
-])('%s is refused, and nothing changes', async ([, changes, pointer]) => {
-  const emulator = await batchEmulator()
-  const answer = await refusedProblem(emulator, () => emulator.post(CREATE, { ...aBatch(), ...changes }), 400)
-  expect(pointersOf(answer)).toEqual([pointer])
-})
+  ['a prompt that is no string', { prompt: 7 }, '/prompt'],
+  ['no prompt', { prompt: undefined }, '/prompt'],
+  ['an output schema that is no object', { output_schema: [] }, '/output_schema'],
+  ['no output schema', { output_schema: undefined }, '/output_schema'],
+  ['a root of another type', { output_schema: { type: 'array' } }, '/output_schema/type'],
+  ['a model that is no string', { model: 1 }, '/model'],
+  ['an empty model', { model: '' }, '/model'],
+  ['a longer window', { completion_window: '48h' }, '/completion_window'],
+  ['a window in capitals', { completion_window: '24H' }, '/completion_window'],
+  ['a window in numbers', { completion_window: 24 }, '/completion_window'],
+  ['no window by null', { completion_window: null }, '/completion_window'],
+  ['metadata that is a list', { metadata: [] }, '/metadata'],
+  ['metadata that is null', { metadata: null }, '/metadata'],
+  ['a metadata value that is no string', { metadata: { a: 1 } }, '/metadata/a'],
+  ['a metadata value that is null', { metadata: { a: null } }, '/metadata/a'],
+  ['an item that is no object', { items: ['x'] }, '/items/0'],
+  ['an item without a file', { items: [{ custom_id: 'a' }] }, '/items/0/file_id'],
+  ['a file that is no string', { items: [{ custom_id: 'a', file_id: 1 }] }, '/items/0/file_id'],
+  ['an item without a custom_id', { items: [{ file_id: 'file-pdf' }] }, '/items/0/custom_id'],
+  ['a custom_id that is no string', { items: [{ custom_id: 1, file_id: 'f' }] }, '/items/0/custom_id'],
+  ['no items', { items: [] }, '/items'],
+  ['no item list', { items: undefined }, '/items'],
+  ['a list that is null', { items: null }, '/items'],
+  ['a list that is an object', { items: { 0: {} } }, '/items'],
+  ['an empty custom_id', { items: [{ custom_id: '', file_id: 'file-pdf' }] }, '/items/0/custom_id'],
+])(
+  '%s is refused, and nothing changes',
+  { tags: ['R199', 'R200', 'R201', 'R202', 'R275', 'R203', 'R273', 'R204', 'R269', 'R271'] },
+  async ([, changes, pointer]) => {
+    const emulator = await batchEmulator()
+    const answer = await refusedProblem(
+      emulator,
+      () => emulator.post(CREATE, { ...aBatch(), ...changes }),
+      400,
+    )
+    expect(pointersOf(answer)).toEqual([pointer])
+  },
+)
 
-test.for([0, -1, 1.5, '1', null, true, 1e300])('R204 R272 the page %j is refused', async (page) => {
-  const emulator = await batchEmulator()
-  const items = [...someItems(1), { custom_id: 'bad', file_id: 'file-pdf', page }]
-  const answer = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch({ items })), 400)
-  expect(answer.body.errors).toEqual([
-    { pointer: '/items/1/page', detail: expect.stringContaining('integer from 1'), custom_id: 'bad' },
-  ])
-})
+test.for([0, -1, 1.5, '1', null, true, 1e300])(
+  'the page %j is refused',
+  { tags: ['R204', 'R272'] },
+  async (page) => {
+    const emulator = await batchEmulator()
+    const items = [...someItems(1), { custom_id: 'bad', file_id: 'file-pdf', page }]
+    const answer = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch({ items })), 400)
+    expect(answer.body.errors).toEqual([
+      { pointer: '/items/1/page', detail: expect.stringContaining('integer from 1'), custom_id: 'bad' },
+    ])
+  },
+)
 
-test('R204 R272 page 1 and a left out page are accepted', async () => {
+test('page 1 and a left out page are accepted', { tags: ['R204', 'R272'] }, async () => {
   const emulator = await batchEmulator()
   await createBatch(emulator, { items: [{ custom_id: 'a', file_id: 'file-pdf', page: 1 }, ...someItems(1)] })
 })
@@ -74,7 +86,7 @@ test('every fault of a request is named at once, with the item that it lies in',
   ])
 })
 
-test('R269 R087 one item and 5,000 items are accepted, 5,001 are not', async () => {
+test('one item and 5,000 items are accepted, 5,001 are not', { tags: ['R269', 'R087'] }, async () => {
   const emulator = await batchEmulator()
   expect((await createBatch(emulator, { items: 1 })).request_counts.total).toBe(1)
   expect((await createBatch(emulator, { items: 5_000 })).request_counts.total).toBe(5_000)
@@ -87,7 +99,8 @@ test.for([
   ['astral', ASTRAL],
   ['combining', COMBINING],
 ])(
-  'R271 a custom_id of 128 code points of %s characters is accepted, one more is not',
+  'a custom_id of 128 code points of %s characters is accepted, one more is not',
+  { tags: ['R271'] },
   async ([, unit = '']) => {
     const emulator = await batchEmulator()
     const id = unit.repeat(128 / [...unit].length)
@@ -98,7 +111,9 @@ test.for([
   },
 )
 
-test('R271 a repeated custom_id is refused, one that differs in case or normalisation is not', async () => {
+test('a repeated custom_id is refused, one that differs in case or normalisation is not', {
+  tags: ['R271'],
+}, async () => {
   const emulator = await batchEmulator()
   const named = (...ids: string[]) => ids.map((custom_id) => ({ custom_id, file_id: 'file-pdf' }))
   await createBatch(emulator, {
@@ -113,12 +128,12 @@ test('R271 a repeated custom_id is refused, one that differs in case or normalis
   expect(pointersOf(answer)).toEqual(['/items/3/custom_id', '/items/4/custom_id'])
 })
 
-test('U050 a setting accepts an empty custom_id', async () => {
+test('a setting accepts an empty custom_id', { tags: ['U050'] }, async () => {
   const emulator = await batchEmulator({ 'batch.empty_custom_id': 'accept' })
   await createBatch(emulator, { items: [{ custom_id: '', file_id: 'file-pdf' }] })
 })
 
-test('T12 a page and a file are not looked at before validation', async () => {
+test('a page and a file are not looked at before validation', { tags: ['T12'] }, async () => {
   const emulator = await batchEmulator()
   await createBatch(emulator, { items: [{ custom_id: 'a', file_id: 'nowhere', page: 99 }] })
 })

@@ -23,27 +23,29 @@ async function countsWhile(emulator: TestEmulator, id: string, steps: number) {
 }
 
 test.for<[string, string, string, Record<string, number>]>([
-  ['R084 failed while validating', 'validating', 'failed', { failed_at: 0 }],
-  ['R084 failed in progress', 'in_progress', 'failed', { in_progress_at: 2, failed_at: 2 }],
-  ['R084 expired while validating', 'validating', 'expired', { expired_at: 0 }],
-  ['R084 expired in progress', 'in_progress', 'expired', { in_progress_at: 2, expired_at: 2 }],
-  ['R084 cancelling while validating', 'validating', 'cancelling', { cancelling_at: 0 }],
-  ['R084 cancelling in progress', 'in_progress', 'cancelling', { in_progress_at: 2, cancelling_at: 2 }],
-  ['R084 cancelled while validating', 'validating', 'cancelled', { cancelling_at: 0, cancelled_at: 1 }],
+  ['failed while validating', 'validating', 'failed', { failed_at: 0 }],
+  ['failed in progress', 'in_progress', 'failed', { in_progress_at: 2, failed_at: 2 }],
+  ['expired while validating', 'validating', 'expired', { expired_at: 0 }],
+  ['expired in progress', 'in_progress', 'expired', { in_progress_at: 2, expired_at: 2 }],
+  ['cancelling while validating', 'validating', 'cancelling', { cancelling_at: 0 }],
+  ['cancelling in progress', 'in_progress', 'cancelling', { in_progress_at: 2, cancelling_at: 2 }],
+  ['cancelled while validating', 'validating', 'cancelled', { cancelling_at: 0, cancelled_at: 1 }],
   [
-    'R084 cancelled in progress',
+    'cancelled in progress',
     'in_progress',
     'cancelled',
     { in_progress_at: 2, cancelling_at: 2, cancelled_at: 3 },
   ],
-])('%s sets exactly these timestamps', async ([, from, to, expected]) => {
+])('%s sets exactly these timestamps', { tags: ['R084'] }, async ([, from, to, expected]) => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   await bring(emulator, id, from)
   expect(stamps(await bring(emulator, id, to))).toEqual(expected)
 })
 
-test('R077 R079 R080 R085 R086 R087 R091 R092 every state shows a whole and consistent batch', async () => {
+test('every state shows a whole and consistent batch', {
+  tags: ['R077', 'R079', 'R080', 'R085', 'R086', 'R087', 'R091', 'R092'],
+}, async () => {
   for (const status of batchStatuses) {
     const emulator = await batchEmulator()
     const { id } = await createBatch(emulator, { items: 4 })
@@ -64,7 +66,7 @@ test('R077 R079 R080 R085 R086 R087 R091 R092 every state shows a whole and cons
   }
 })
 
-test('R077 R085 T18 two l for the batch, one l for its items', async () => {
+test('two l for the batch, one l for its items', { tags: ['R077', 'R085', 'T18'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   const batch = await bring(emulator, id, 'cancelled')
@@ -79,7 +81,9 @@ test('R077 R085 T18 two l for the batch, one l for its items', async () => {
   expect(JSON.stringify(batch)).not.toMatch(/"(canceling|canceled_at|status":"canceled|cancelled":)/)
 })
 
-test('R091 U010 the error is a problem that names the cause, and empty under --strict', async () => {
+test('the error is a problem that names the cause, and empty under --strict', {
+  tags: ['R091', 'U010'],
+}, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   const failed = await bring(emulator, id, 'failed')
@@ -98,14 +102,16 @@ test('R091 U010 the error is a problem that names the cause, and empty under --s
   expect((await bring(strict, other, 'expired')).error).toEqual({})
 })
 
-test('R106 U010 the control API fails a batch with an error of its own', async () => {
+test('the control API fails a batch with an error of its own', { tags: ['R106', 'U010'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   intervene(emulator, 'fail', id, { error: { code: 'quota', left: 0 } })
   expect((await retrieve(emulator, id)).error).toEqual({ code: 'quota', left: 0 })
 })
 
-test('R111 a batch whose items all errored is completed, without an error of its own', async () => {
+test('a batch whose items all errored is completed, without an error of its own', {
+  tags: ['R111'],
+}, async () => {
   const emulator = await batchEmulator({ 'batch.outcomes': [{ status: 'errored' }] })
   const { id } = await createBatch(emulator, { items: 10 })
   const batch = await bring(emulator, id, 'completed')
@@ -113,7 +119,9 @@ test('R111 a batch whose items all errored is completed, without an error of its
   expect(batch.error).toBeNull()
 })
 
-test('R086 R088 R109 counts add up and only ever move towards the end, and only in progress', async () => {
+test('counts add up and only ever move towards the end, and only in progress', {
+  tags: ['R086', 'R088', 'R109'],
+}, async () => {
   const emulator = await batchEmulator({
     'batch.pace': { in_progress: { per_item: '100ms', concurrency: 3 } },
     'batch.outcomes': [{ every: 4, status: 'errored' }],

@@ -38,7 +38,8 @@ test.for([
   ['expired', { succeeded: 3, errored: 1, expired: 6 }],
   ['cancelled', { succeeded: 3, errored: 1, canceled: 6 }],
 ] as const)(
-  'R094 R095 R097 R098 R099 R112 R213 T16 T17 a %s batch has one line for each item, as its counts say',
+  'a %s batch has one line for each item, as its counts say',
+  { tags: ['R094', 'R095', 'R097', 'R098', 'R099', 'R112', 'R213', 'T16', 'T17'] },
   async ([status, expected]) => {
     const emulator = await halfway()
     const batch = await endedHalfway(emulator, status)
@@ -65,7 +66,9 @@ test.for([
   },
 )
 
-test('R251 T19 an errored line is a prediction that failed, with a status of 422 that no answer has', async () => {
+test('an errored line is a prediction that failed, with a status of 422 that no answer has', {
+  tags: ['R251', 'T19'],
+}, async () => {
   const emulator = await batchEmulator({
     'batch.outcomes': [{ status: 'errored', detail: 'unreadable scan' }],
   })
@@ -82,7 +85,9 @@ test('R251 T19 an errored line is a prediction that failed, with a status of 422
   })
 })
 
-test('U049 lines of canceled and expired items have a problem that settings name', async () => {
+test('lines of canceled and expired items have a problem that settings name', {
+  tags: ['U049'],
+}, async () => {
   const emulator = await halfway()
   const cancelled = await endedHalfway(emulator, 'cancelled')
   const [line] = (await linesOf(emulator, cancelled.id)).slice(-1)
@@ -103,14 +108,14 @@ test('U049 lines of canceled and expired items have a problem that settings name
   })
 })
 
-test('T17 a setting makes the unfinished items of a failed batch canceled', async () => {
+test('a setting makes the unfinished items of a failed batch canceled', { tags: ['T17'] }, async () => {
   const emulator = await batchEmulator({ ...ITEM_PACE, 'batch.failed_items': 'canceled' })
   const batch = await endedHalfway(emulator, 'failed')
   expect(counts(batch)).toEqual({ total: 10, succeeded: 4, canceled: 6 })
   expect((await linesOf(emulator, batch.id)).at(-1)).toMatchObject({ status: 'canceled', output: null })
 })
 
-test('R100 every generated output satisfies the schema of its batch', async () => {
+test('every generated output satisfies the schema of its batch', { tags: ['R100'] }, async () => {
   const emulator = await batchEmulator()
   const output_schema = {
     type: 'object',
@@ -136,7 +141,9 @@ test('R100 every generated output satisfies the schema of its batch', async () =
   expect(new Set(outputs.map((output) => JSON.stringify(output))).size).toBeGreaterThan(150)
 })
 
-test('R100 an output of a rule is sent as given, and one that does not satisfy the schema is flagged instead', async () => {
+test('an output of a rule is sent as given, and one that does not satisfy the schema is flagged instead', {
+  tags: ['R100'],
+}, async () => {
   const outcomes = [
     { match: { custom_id: 'item-0' }, output: { total: 12.5 } },
     { match: { custom_id: 'item-1' }, output: { total: 'much' } },
@@ -155,7 +162,9 @@ test('R100 an output of a rule is sent as given, and one that does not satisfy t
   ])
 })
 
-test('R096 R212 every custom_id comes back as it was, once, and no line has a break inside', async () => {
+test('every custom_id comes back as it was, once, and no line has a break inside', {
+  tags: ['R096', 'R212'],
+}, async () => {
   const emulator = await batchEmulator()
   const items = ODD_IDS.map((custom_id) => ({ custom_id, file_id: 'file-pdf' }))
   const { id } = await createBatch(emulator, { items })
@@ -168,7 +177,7 @@ test('R096 R212 every custom_id comes back as it was, once, and no line has a br
   expect(text).not.toContain('\r')
 })
 
-test('R212 read in pieces of one byte the lines are the same', async () => {
+test('read in pieces of one byte the lines are the same', { tags: ['R212'] }, async () => {
   const emulator = await batchEmulator()
   const items = [{ custom_id: '\u{1F600}\n\u00e9', file_id: 'file-pdf' }]
   const { id } = await createBatch(emulator, { items })

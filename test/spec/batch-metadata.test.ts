@@ -6,7 +6,7 @@ const CREATE = '/batch-predictions'
 const ASTRAL = '\u{1F600}'
 const COMBINING = 'e\u0301'
 
-test('R273 sixteen metadata entries are accepted, seventeen are not', async () => {
+test('sixteen metadata entries are accepted, seventeen are not', { tags: ['R273'] }, async () => {
   const emulator = await batchEmulator()
   const entries = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`k${i}`, '']))
   expect((await createBatch(emulator, { metadata: entries(16) })).metadata).toEqual(entries(16))
@@ -20,7 +20,8 @@ test('R273 sixteen metadata entries are accepted, seventeen are not', async () =
 })
 
 test.for([['x'], [ASTRAL], [COMBINING]])(
-  'R273 metadata keys of 64 and values of 512 code points (%s) are accepted, one more is not',
+  'metadata keys of 64 and values of 512 code points (%s) are accepted, one more is not',
+  { tags: ['R273'] },
   async ([unit = '']) => {
     const emulator = await batchEmulator()
     const long = (n: number) => unit.repeat(n / [...unit].length)
@@ -37,7 +38,9 @@ test.for([['x'], [ASTRAL], [COMBINING]])(
   },
 )
 
-test('R090 metadata comes back as it was sent, also under names that objects have by nature', async () => {
+test('metadata comes back as it was sent, also under names that objects have by nature', {
+  tags: ['R090'],
+}, async () => {
   const emulator = await batchEmulator()
   const text =
     '{"__proto__":"p","constructor":"c","toString":"t","hasOwnProperty":"h","":"empty","\u{1F600}":"x"}'
@@ -51,7 +54,7 @@ test('R090 metadata comes back as it was sent, also under names that objects hav
   expect(({} as Record<string, unknown>).p).toBeUndefined()
 })
 
-test('R090 a record keeps its metadata object, whatever its keys', () => {
+test('a record keeps its metadata object, whatever its keys', { tags: ['R090'] }, () => {
   const metadata = JSON.parse('{"__proto__":"p"}')
   expect(Object.keys(metadataSchema().parse(metadata))).toEqual(['__proto__'])
 })

@@ -11,14 +11,14 @@ const models = [
 
 // ts-a of KU is on cloud_b, ts-b of K2 on cloud_a.
 test.for<[string, 'KU' | 'K2', string, boolean]>([
-  ['R205 R022 cloud_a accepts a natively served model', 'K2', 'native-only', true],
-  ['R205 R022 cloud_a refuses a model of the other cloud', 'K2', 'other-only', false],
-  ['R205 R022 cloud_a accepts a model of both', 'K2', 'everywhere', true],
-  ['R205 R022 cloud_b refuses an id exclusive to the first', 'KU', 'native-only', false],
-  ['R205 R022 cloud_b accepts other batch-capable models', 'KU', 'other-only', true],
-  ['R205 R022 cloud_b accepts a model of both', 'KU', 'everywhere', true],
-  ['R201 U036 an unknown id is refused', 'KU', 'other-onyl', false],
-])('%s', async ([, key, model, accepted]) => {
+  ['cloud_a accepts a natively served model', 'K2', 'native-only', true],
+  ['cloud_a refuses a model of the other cloud', 'K2', 'other-only', false],
+  ['cloud_a accepts a model of both', 'K2', 'everywhere', true],
+  ['cloud_b refuses an id exclusive to the first', 'KU', 'native-only', false],
+  ['cloud_b accepts other batch-capable models', 'KU', 'other-only', true],
+  ['cloud_b accepts a model of both', 'KU', 'everywhere', true],
+  ['an unknown id is refused', 'KU', 'other-onyl', false],
+])('%s', { tags: ['R205', 'R022', 'R201', 'U036'] }, async ([, key, model, accepted]) => {
   const emulator = await batchEmulator({ models })
   const create = () => emulator.post('/batch-predictions', aBatch({ model }), { key })
   if (!accepted) {
@@ -30,13 +30,15 @@ test.for<[string, 'KU' | 'K2', string, boolean]>([
   expect([answer.status, answer.body.model]).toEqual([200, model])
 })
 
-test('R201 an unknown id is told the nearest known one', async () => {
+test('an unknown id is told the nearest known one', { tags: ['R201'] }, async () => {
   const emulator = await batchEmulator({ models })
   const answer = await emulator.post('/batch-predictions', aBatch({ model: 'other-onyl' }))
   expect(answer.body.errors[0].detail).toContain('Did you mean "other-only"?')
 })
 
-test('R206 R289 R078 U037 a deprecated id is accepted and runs as another, and the batch shows what was asked for', async () => {
+test('a deprecated id is accepted and runs as another, and the batch shows what was asked for', {
+  tags: ['R206', 'R289', 'R078', 'U037'],
+}, async () => {
   const emulator = await batchEmulator({ models })
   const answer = await emulator.post('/batch-predictions', aBatch({ model: 'fast-old' }))
   expect([answer.status, answer.body.model]).toEqual([200, 'fast-old'])
@@ -44,13 +46,15 @@ test('R206 R289 R078 U037 a deprecated id is accepted and runs as another, and t
   expect(answer.assumed).toContain('U037')
 })
 
-test('U037 a setting makes the batch show the model that runs', async () => {
+test('a setting makes the batch show the model that runs', { tags: ['U037'] }, async () => {
   const emulator = await batchEmulator({ models, 'batch.model.echo': 'effective' })
   const answer = await emulator.post('/batch-predictions', aBatch({ model: 'fast-old' }))
   expect(answer.body.model).toBe('other-only')
 })
 
-test('R078 U036 without a list any model id is accepted and echoed, and the answer is marked', async () => {
+test('without a list any model id is accepted and echoed, and the answer is marked', {
+  tags: ['R078', 'U036'],
+}, async () => {
   const emulator = await batchEmulator()
   const answer = await emulator.post('/batch-predictions', aBatch({ model: 'made up / 7' }))
   expect([answer.status, answer.body.model]).toEqual([200, 'made up / 7'])

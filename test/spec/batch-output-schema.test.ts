@@ -21,17 +21,25 @@ const POSITIONS: readonly [string, (schema: object) => object, string][] = [
   ],
 ]
 
-test.for(KEYWORDS)('R274 R200 the keyword %s is refused wherever a schema may stand', async (keyword) => {
-  const emulator = await batchEmulator()
-  for (const [, around, place] of POSITIONS) {
-    const value = ['allOf', 'anyOf', 'oneOf'].includes(keyword) ? [{}] : keyword === '$ref' ? '#' : {}
-    const output_schema = around({ [keyword]: value })
-    const answer = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch({ output_schema })), 400)
-    expect(pointersOf(answer)).toContain(`/output_schema${place}/${keyword}`)
-  }
-})
+test.for(KEYWORDS)(
+  'the keyword %s is refused wherever a schema may stand',
+  { tags: ['R274', 'R200'] },
+  async (keyword) => {
+    const emulator = await batchEmulator()
+    for (const [, around, place] of POSITIONS) {
+      const value = ['allOf', 'anyOf', 'oneOf'].includes(keyword) ? [{}] : keyword === '$ref' ? '#' : {}
+      const output_schema = around({ [keyword]: value })
+      const answer = await refusedProblem(
+        emulator,
+        () => emulator.post(CREATE, aBatch({ output_schema })),
+        400,
+      )
+      expect(pointersOf(answer)).toContain(`/output_schema${place}/${keyword}`)
+    }
+  },
+)
 
-test('R274 the seven words are fine as names of properties and inside values', async () => {
+test('the seven words are fine as names of properties and inside values', { tags: ['R274'] }, async () => {
   const emulator = await batchEmulator()
   const properties = Object.fromEntries(KEYWORDS.map((name) => [name, { type: 'string', default: '$ref' }]))
   const word = { enum: KEYWORDS, default: { not: { $ref: 'x' } } }
@@ -39,7 +47,8 @@ test('R274 the seven words are fine as names of properties and inside values', a
 })
 
 test.for([[['object']], [true], ['array'], ['objekt'], [undefined], [null]])(
-  'R274 the root type %j is refused',
+  'the root type %j is refused',
+  { tags: ['R274'] },
   async ([type]) => {
     const emulator = await batchEmulator()
     const answer = await refusedProblem(

@@ -30,7 +30,8 @@ async function completed(emulator: TestEmulator, way: Way): Promise<string> {
 }
 
 test.for(WAYS.flatMap((created) => WAYS.map((read) => [created, read] as const)))(
-  'T29 of a batch created by %s and read by %s, results_url leads to its results',
+  'of a batch created by %s and read by %s, results_url leads to its results',
+  { tags: ['T29'] },
   async ([created, read]) => {
     const emulator = await batchEmulator()
     const id = await completed(emulator, created)
@@ -47,7 +48,8 @@ test.for(WAYS.flatMap((created) => WAYS.map((read) => [created, read] as const))
 )
 
 test.for(['path', 'header'] as const)(
-  'T29 in a fork, results_url of a batch that was created by %s leads into the fork, in its webhook too',
+  'in a fork, results_url of a batch that was created by %s leads into the fork, in its webhook too',
+  { tags: ['T29'] },
   async (way) => {
     const emulator = await batchEmulator()
     const receiver = await webhookReceiver()

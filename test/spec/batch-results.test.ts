@@ -57,7 +57,7 @@ function slowReader(port: number, request: string): Promise<ReturnType<typeof co
   })
 }
 
-test('R211 results are NDJSON, not an array', async () => {
+test('results are NDJSON, not an array', { tags: ['R211'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   await bring(emulator, id, 'completed')
@@ -67,7 +67,8 @@ test('R211 results are NDJSON, not an array', async () => {
 })
 
 test.for(batchStatuses.filter((status) => !(TERMINAL as readonly string[]).includes(status)))(
-  'R214 U042 results of a batch that is %s are refused whole',
+  'results of a batch that is %s are refused whole',
+  { tags: ['R214', 'U042'] },
   async (status) => {
     const emulator = await batchEmulator()
     const { id } = await createBatch(emulator)
@@ -83,13 +84,13 @@ test.for(batchStatuses.filter((status) => !(TERMINAL as readonly string[]).inclu
   },
 )
 
-test('U042 a setting chooses the status of results that are not ready', async () => {
+test('a setting chooses the status of results that are not ready', { tags: ['U042'] }, async () => {
   const emulator = await batchEmulator({ 'status.results_not_ready': 404 })
   const { id } = await createBatch(emulator)
   expectProblem(await emulator.get(`/batch-predictions/${id}/results`), 404, 'results_not_ready')
 })
 
-test('R215 R250 results are there up to cleanup and 410 after it', async () => {
+test('results are there up to cleanup and 410 after it', { tags: ['R215', 'R250'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   emulator.advance(`${29 * 86_400_000 - 1}ms`)
@@ -105,7 +106,8 @@ test('R215 R250 results are there up to cleanup and 410 after it', async () => {
 })
 
 test.for(['submission', 'shuffled'])(
-  'R216 U048 results in the order "%s" are the same bytes when read again, also after a restart',
+  'results in the order "%s" are the same bytes when read again, also after a restart',
+  { tags: ['R216', 'U048'] },
   async (order) => {
     const emulator = await batchEmulator({ 'batch.results.order': order })
     const { id } = await createBatch(emulator, { items: 300 })
@@ -118,7 +120,9 @@ test.for(['submission', 'shuffled'])(
   },
 )
 
-test('U048 shuffled lines are every line once, in another order than that of submission', async () => {
+test('shuffled lines are every line once, in another order than that of submission', {
+  tags: ['U048'],
+}, async () => {
   const emulator = await batchEmulator({ 'batch.results.order': 'shuffled' })
   const { id } = await createBatch(emulator, { items: 500 })
   await bring(emulator, id, 'completed')
@@ -128,7 +132,9 @@ test('U048 shuffled lines are every line once, in another order than that of sub
   expect(new Set(ids)).toEqual(new Set(sorted))
 })
 
-test('R092 T29 U047 results_url leads to the results from the address of any request', async () => {
+test('results_url leads to the results from the address of any request', {
+  tags: ['R092', 'T29', 'U047'],
+}, async () => {
   for (const status of TERMINAL) {
     const emulator = await batchEmulator()
     const { id } = await createBatch(emulator)
@@ -140,14 +146,14 @@ test('R092 T29 U047 results_url leads to the results from the address of any req
   }
 })
 
-test('T29 where the path selects the sandbox, results_url stays in it', async () => {
+test('where the path selects the sandbox, results_url stays in it', { tags: ['T29'] }, async () => {
   const emulator = await batchEmulator()
   const created = callBatches(emulator.sandbox, 'create', { body: aBatch(), pathPrefix: '/@default' })
   const { results_url } = await bring(emulator, created.body.id, 'completed')
   expect(results_url).toBe(`/@default/v1/batch-predictions/${created.body.id}/results`)
 })
 
-test('U047 a setting makes results_url relative to the base URL', async () => {
+test('a setting makes results_url relative to the base URL', { tags: ['U047'] }, async () => {
   const emulator = await batchEmulator({ 'batch.results_url': 'base_relative' })
   const { id } = await createBatch(emulator)
   const { results_url } = await bring(emulator, id, 'completed')
@@ -155,7 +161,9 @@ test('U047 a setting makes results_url relative to the base URL', async () => {
   expect((await emulator.get(results_url)).status).toBe(200)
 })
 
-test('R217 5,000 lines are made as they are read: slow readers hold little, and those that leave hold nothing', async () => {
+test('5,000 lines are made as they are read: slow readers hold little, and those that leave hold nothing', {
+  tags: ['R217'],
+}, async () => {
   const outcomes = [{ output: { total: 1, text: BIG } }]
   const emulator = await batchEmulator({ 'batch.outcomes': outcomes })
   const { id } = await createBatch(emulator, { items: 5_000 })
@@ -183,7 +191,9 @@ test('R217 5,000 lines are made as they are read: slow readers hold little, and 
   expect(counts(await retrieve(emulator, id))).toEqual({ total: 5_000, succeeded: 5_000 })
 })
 
-test('R109 R112 T15 work in flight at a cancel is finished while cancelling, where a setting says so', async () => {
+test('work in flight at a cancel is finished while cancelling, where a setting says so', {
+  tags: ['R109', 'R112', 'T15'],
+}, async () => {
   const pace = { in_progress: { per_item: '400ms', concurrency: 3 } }
   const emulator = await batchEmulator({ 'batch.cancel_in_flight': 'finish', 'batch.pace': pace })
   const { id } = await createBatch(emulator, { items: 10 })

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { batchEmulator, bring, cancel, createBatch, intervene, retrieve } from '../support/batches.ts'
 
-test('R113 R210 a terminal batch changes no more, but for results_url at cleanup', async () => {
+test('a terminal batch changes no more, but for results_url at cleanup', {
+  tags: ['R113', 'R210'],
+}, async () => {
   for (const status of ['completed', 'failed', 'expired', 'cancelled']) {
     const emulator = await batchEmulator()
     const { id } = await createBatch(emulator)
@@ -15,7 +17,9 @@ test('R113 R210 a terminal batch changes no more, but for results_url at cleanup
   }
 })
 
-test('R281 R282 R283 R093 R210 results go 29 days after creation, whenever the batch ended, and metadata stays', async () => {
+test('results go 29 days after creation, whenever the batch ended, and metadata stays', {
+  tags: ['R281', 'R282', 'R283', 'R093', 'R210'],
+}, async () => {
   const emulator = await batchEmulator({ 'batch.pace': { in_progress: '23h' } })
   const late = await createBatch(emulator, { metadata: { a: 'b' } })
   const early = await createBatch(emulator)
@@ -35,7 +39,7 @@ test('R281 R282 R283 R093 R210 results go 29 days after creation, whenever the b
   expect([batch.status, batch.metadata, batch.results_url]).toEqual(['completed', { a: 'b' }, null])
 })
 
-test('U056 cleanup can be delayed, or left to the control API', async () => {
+test('cleanup can be delayed, or left to the control API', { tags: ['U056'] }, async () => {
   const delayed = await batchEmulator({ 'batch.cleanup': '6h' })
   const one = await createBatch(delayed)
   delayed.advance('29d')

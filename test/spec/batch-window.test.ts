@@ -10,7 +10,9 @@ import {
   retrieve,
 } from '../support/batches.ts'
 
-test('R107 T16 in progress at the end of the window expires to the millisecond, and finished items stay', async () => {
+test('in progress at the end of the window expires to the millisecond, and finished items stay', {
+  tags: ['R107', 'T16'],
+}, async () => {
   const emulator = await batchEmulator({ 'batch.pace': { in_progress: { per_item: '10h', concurrency: 2 } } })
   const { id } = await createBatch(emulator, { items: 5 })
   emulator.advance('86399999ms')
@@ -28,7 +30,9 @@ test('R107 T16 in progress at the end of the window expires to the millisecond, 
   ])
 })
 
-test('R108 T13 all items finished in time completes, though finalizing reaches past the window', async () => {
+test('all items finished in time completes, though finalizing reaches past the window', {
+  tags: ['R108', 'T13'],
+}, async () => {
   const pace = { validating: 'immediate', in_progress: '86399s', finalizing: '2s' }
   const emulator = await batchEmulator({ 'batch.pace': pace })
   const { id } = await createBatch(emulator)
@@ -39,7 +43,7 @@ test('R108 T13 all items finished in time completes, though finalizing reaches p
   expect([batch.status, batch.expired_at]).toEqual(['completed', null])
 })
 
-test('T14 items that finish at the very end of the window are finished', async () => {
+test('items that finish at the very end of the window are finished', { tags: ['T14'] }, async () => {
   const pace = { validating: 'immediate', in_progress: '24h', finalizing: '1s' }
   const emulator = await batchEmulator({ 'batch.pace': pace })
   const { id } = await createBatch(emulator)
@@ -49,7 +53,9 @@ test('T14 items that finish at the very end of the window are finished', async (
   expect((await retrieve(emulator, id)).status).toBe('completed')
 })
 
-test('T14 validation that ends with the window starts the items first, whatever the order of scheduling', async () => {
+test('validation that ends with the window starts the items first, whatever the order of scheduling', {
+  tags: ['T14'],
+}, async () => {
   const emulator = await batchEmulator({ 'batch.pace': { validating: '24h', in_progress: 'immediate' } })
   const { id } = await createBatch(emulator)
   const { id: moved } = await createBatch(emulator, { items: 2 })
@@ -59,7 +65,7 @@ test('T14 validation that ends with the window starts the items first, whatever 
   for (const each of [id, moved]) expect((await retrieve(emulator, each)).status).toBe('finalizing')
 })
 
-test('T14 a window that ends at the instant of a cancel has ended', async () => {
+test('a window that ends at the instant of a cancel has ended', { tags: ['T14'] }, async () => {
   const emulator = await batchEmulator({ 'batch.pace': { in_progress: 'hold' } })
   const { id } = await createBatch(emulator)
   emulator.advance('24h')
@@ -71,7 +77,7 @@ test.for([
   ['expire', 'expired', { expired: 3 }],
   ['fail', 'failed', { errored: 3 }],
   ['wait', 'validating', { processing: 3 }],
-] as const)('T13 the window ends while validating: %s', async ([decision, status, rest]) => {
+] as const)('the window ends while validating: %s', { tags: ['T13'] }, async ([decision, status, rest]) => {
   const emulator = await batchEmulator({
     'batch.expire_in_validating': decision,
     'batch.pace': { validating: '25h', in_progress: '1h' },
@@ -86,7 +92,7 @@ test.for([
   else expect(await retrieve(emulator, id)).toEqual(batch)
 })
 
-test('T13 the window ends while cancelling: the batch is cancelled', async () => {
+test('the window ends while cancelling: the batch is cancelled', { tags: ['T13'] }, async () => {
   const emulator = await batchEmulator({ 'batch.cancel_delay': '2h', 'batch.pace': { in_progress: 'hold' } })
   const { id } = await createBatch(emulator)
   emulator.advance('23h')
@@ -97,7 +103,9 @@ test('T13 the window ends while cancelling: the batch is cancelled', async () =>
   expect((await retrieve(emulator, id)).status).toBe('cancelled')
 })
 
-test('R114 the table of moves is that of the specification, and the other moves name what they rest on', () => {
+test('the table of moves is that of the specification, and the other moves name what they rest on', {
+  tags: ['R114'],
+}, () => {
   const rows = batchLifecycle.arrows.map(({ from, on, to, because }) => `${from} ${on} ${to} ${because}`)
   expect(rows.sort()).toEqual([
     'cancelled cancel cancelled spec',

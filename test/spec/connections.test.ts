@@ -6,7 +6,9 @@ import { pointersOf, refused } from '../support/refusal.ts'
 
 const BOTH = { connector_id: 'files', connection_provider_id: 'provider' }
 
-test('R061 R176 R177 the answer is a redirect URL resource and nothing else', async () => {
+test('the answer is a redirect URL resource and nothing else', {
+  tags: ['R061', 'R176', 'R177'],
+}, async () => {
   const emulator = await testEmulator()
   const { status, body, assumed } = await emulator.post('/connections', BOTH)
   expect(status).toBe(200)
@@ -26,7 +28,7 @@ test('R061 R176 R177 the answer is a redirect URL resource and nothing else', as
   })
 })
 
-test('R061 U030 the setting leads elsewhere, the id in its place', async () => {
+test('the setting leads elsewhere, the id in its place', { tags: ['R061', 'U030'] }, async () => {
   const settings = { 'connections.redirect_url': 'https://login.example/{id}?c={id}' }
   const emulator = await testEmulator({ settings })
   const { body } = await emulator.post('/connections', BOTH)
@@ -34,13 +36,19 @@ test('R061 U030 the setting leads elsewhere, the id in its place', async () => {
   expect(body.redirect_url).toBe(`https://login.example/${id}?c=${id}`)
 })
 
-test.for(['login', '/login/{id}', ''])('R061 U030 the template "%s" is no absolute URL', async (template) => {
-  await expect(testEmulator({ settings: { 'connections.redirect_url': template } })).rejects.toThrow(
-    /connections.redirect_url.*absolute URL/,
-  )
-})
+test.for(['login', '/login/{id}', ''])(
+  'the template "%s" is no absolute URL',
+  { tags: ['R061', 'U030'] },
+  async (template) => {
+    await expect(testEmulator({ settings: { 'connections.redirect_url': template } })).rejects.toThrow(
+      /connections.redirect_url.*absolute URL/,
+    )
+  },
+)
 
-test('U030 the page behind the default address says that the contract ends there', async () => {
+test('the page behind the default address says that the contract ends there', {
+  tags: ['U030'],
+}, async () => {
   const emulator = await testEmulator()
   await emulator.post('/connections', BOTH)
   const [control] = connectionsResource.controls ?? []
@@ -56,13 +64,15 @@ test.for([
   ['connector_id', null],
   ['connection_provider_id', true],
   ['connection_provider_id', ['x']],
-] as const)('R176 %s as %j is refused', async ([member, value]) => {
+] as const)('%s as %j is refused', { tags: ['R176'] }, async ([member, value]) => {
   const emulator = await testEmulator()
   const answer = await refused(emulator, () => emulator.post('/connections', { ...BOTH, [member]: value }))
   expect(pointersOf(answer)).toEqual([`/${member}`])
 })
 
-test('R176 U015 both members are optional by default, and required by their flags', async () => {
+test('both members are optional by default, and required by their flags', {
+  tags: ['R176', 'U015'],
+}, async () => {
   const emulator = await testEmulator()
   expect((await emulator.post('/connections', {})).status).toBe(200)
   const settings = {
@@ -74,7 +84,7 @@ test('R176 U015 both members are optional by default, and required by their flag
   expect(pointersOf(answer)).toEqual(['/connector_id', '/connection_provider_id'])
 })
 
-test.for([undefined, [], 'x', null])('R176 the body %j is refused', async (body) => {
+test.for([undefined, [], 'x', null])('the body %j is refused', { tags: ['R176'] }, async (body) => {
   const emulator = await testEmulator()
   await refused(emulator, () => emulator.post('/connections', body))
 })

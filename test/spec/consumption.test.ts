@@ -31,7 +31,9 @@ const resourcesOf = ({ body }: TestAnswer): string[] =>
 const list = (emulator: TestEmulator, query: Record<string, string> = {}) =>
   emulator.get(`${PATH}?${new URLSearchParams(query)}`)
 
-test('R006 R054 R055 R056 R171 rows have exactly the eight members of the table, the envelope five', async () => {
+test('rows have exactly the eight members of the table, the envelope five', {
+  tags: ['R006', 'R054', 'R055', 'R056', 'R171'],
+}, async () => {
   const emulator = await withRows([row('row-0', '-1h', { credits: 0.1 })])
   const { status, body } = await emulator.get(PATH)
   expect(status).toBe(200)
@@ -55,7 +57,7 @@ test('R006 R054 R055 R056 R171 rows have exactly the eight members of the table,
   })
 })
 
-test('R054 fractional, zero and negative credits come back equal', async () => {
+test('fractional, zero and negative credits come back equal', { tags: ['R054'] }, async () => {
   const credits = [0.1, 0, -3.75, 1e-9, 123456789.125]
   const emulator = await withRows(credits.map((each, n) => row(`row-${n}`, `-${n + 1}m`, { credits: each })))
   const { body } = await list(emulator)
@@ -63,27 +65,29 @@ test('R054 fractional, zero and negative credits come back equal', async () => {
 })
 
 test.for([
-  ['R054 credits as a string', { credits: '1' }, 'credits'],
-  ['R054 no action', { action: undefined }, 'action'],
-  ['R055 a dollar amount', { amount: 3 }, 'amount'],
+  ['credits as a string', { credits: '1' }, 'credits'],
+  ['no action', { action: undefined }, 'action'],
+  ['a dollar amount', { amount: 3 }, 'amount'],
   [
-    'R054 an organization that does not exist',
+    'an organization that does not exist',
     { _emulator: { organization_id: 'x' } },
     '_emulator/organization_id',
   ],
-] as const)('%s is refused in fixtures', async ([, change, member]) => {
+] as const)('%s is refused in fixtures', { tags: ['R054', 'R055'] }, async ([, change, member]) => {
   await expect(withRows([row('row-0', '-1h', change)])).rejects.toThrow(
     new RegExp(`consumption_rows/0/${member}: `),
   )
 })
 
-test('R007 R056 R057 a window without rows has an empty page, null cursors and nothing more', async () => {
+test('a window without rows has an empty page, null cursors and nothing more', {
+  tags: ['R007', 'R056', 'R057'],
+}, async () => {
   const emulator = await withRows(rows(3))
   const { body } = await list(emulator, { start_date: '2020-01-01', end_date: '2020-01-31' })
   expect(body).toEqual({ object: 'list', data: [], has_more: false, first_id: null, last_id: null })
 })
 
-test('R058 cursors are opaque: neither an id nor a timestamp of a row is one', async () => {
+test('cursors are opaque: neither an id nor a timestamp of a row is one', { tags: ['R058'] }, async () => {
   const emulator = await withRows(rows(5))
   const { body } = await list(emulator, { limit: '2' })
   const facts = emulator.state('consumption_rows').flatMap(({ id, created_at }) => [id, created_at])
@@ -92,7 +96,7 @@ test('R058 cursors are opaque: neither an id nor a timestamp of a row is one', a
   for (const fact of facts) await refused(emulator, () => list(emulator, { after: fact }), 400)
 })
 
-test('R058 U022 a made-up cursor is refused, or an empty page by the setting', async () => {
+test('a made-up cursor is refused, or an empty page by the setting', { tags: ['R058', 'U022'] }, async () => {
   const emulator = await withRows(rows(3))
   const answer = await refused(emulator, () => list(emulator, { before: 'row-1' }), 400)
   expect([pointersOf(answer), answer.assumed.includes('U022')]).toEqual([['/query/before'], true])
@@ -100,7 +104,9 @@ test('R058 U022 a made-up cursor is refused, or an empty page by the setting', a
   expect((await list(lenient, { before: 'row-1' })).body).toMatchObject({ data: [], first_id: null })
 })
 
-test('R162 rows of all teamspaces and of the organization itself are listed, of no other organization', async () => {
+test('rows of all teamspaces and of the organization itself are listed, of no other organization', {
+  tags: ['R162'],
+}, async () => {
   const facts = (organization_id: string, teamspace_id: string | null) => ({
     _emulator: { organization_id, teamspace_id },
   })
@@ -126,27 +132,31 @@ const edges = [
 ]
 
 test.for([
-  ['R163 a date as start is UTC midnight', '2026-02-01', '2026-02-01T00:00:00Z', ['midnight']],
-  ['R163 a date-time as start is used exactly', '2026-02-01T00:00:00.001Z', '2026-02-01T12:00:00Z', ['noon']],
-  ['R163 a date-time as start is inclusive', '2026-02-01T12:00:00Z', '2026-02-01T13:00:00Z', ['noon']],
-  ['R164 T23 a date as end covers its whole day', '2026-02-01T23:00:00Z', '2026-02-01', ['last', 'fraction']],
-  ['R164 one date is one day', '2026-02-01', '2026-02-01', ['last', 'fraction', 'noon', 'midnight']],
-  ['R165 a date-time as end is inclusive', '2026-02-01T01:00:00Z', '2026-02-01T12:00:00.000Z', ['noon']],
-  ['R165 a date-time as end is exact', '2026-02-01T01:00:00Z', '2026-02-01T11:59:59.999Z', []],
+  ['a date as start is UTC midnight', '2026-02-01', '2026-02-01T00:00:00Z', ['midnight']],
+  ['a date-time as start is used exactly', '2026-02-01T00:00:00.001Z', '2026-02-01T12:00:00Z', ['noon']],
+  ['a date-time as start is inclusive', '2026-02-01T12:00:00Z', '2026-02-01T13:00:00Z', ['noon']],
+  ['a date as end covers its whole day', '2026-02-01T23:00:00Z', '2026-02-01', ['last', 'fraction']],
+  ['one date is one day', '2026-02-01', '2026-02-01', ['last', 'fraction', 'noon', 'midnight']],
+  ['a date-time as end is inclusive', '2026-02-01T01:00:00Z', '2026-02-01T12:00:00.000Z', ['noon']],
+  ['a date-time as end is exact', '2026-02-01T01:00:00Z', '2026-02-01T11:59:59.999Z', []],
   [
-    'R165 midnight as end is the next day',
+    'midnight as end is the next day',
     '2026-02-01T23:59:59.999Z',
     '2026-02-02T00:00:00Z',
     ['next', 'last', 'fraction'],
   ],
-  ['R166 offsets count', '2026-02-01T02:00:00+02:00', '2026-02-01T01:00:00+01:00', ['midnight']],
-  ['R166 T24 without an offset it is UTC', '2026-02-01T12:00:00', '2026-02-01T12:00:00', ['noon']],
-] as const)('%s', async ([, start_date, end_date, expected]) => {
-  const emulator = await withRows(edges)
-  expect(resourcesOf(await list(emulator, { start_date, end_date }))).toEqual(expected)
-})
+  ['offsets count', '2026-02-01T02:00:00+02:00', '2026-02-01T01:00:00+01:00', ['midnight']],
+  ['without an offset it is UTC', '2026-02-01T12:00:00', '2026-02-01T12:00:00', ['noon']],
+] as const)(
+  '%s',
+  { tags: ['R163', 'R164', 'T23', 'R165', 'R166', 'T24'] },
+  async ([, start_date, end_date, expected]) => {
+    const emulator = await withRows(edges)
+    expect(resourcesOf(await list(emulator, { start_date, end_date }))).toEqual(expected)
+  },
+)
 
-test('R166 T24 only a date-time without an offset is marked', async () => {
+test('only a date-time without an offset is marked', { tags: ['R166', 'T24'] }, async () => {
   const emulator = await withRows(edges)
   const ask = async (start_date: string) =>
     (await list(emulator, { start_date, end_date: '2026-02-01' })).assumed.includes('T24')
@@ -170,7 +180,7 @@ const badDates = [
   '2024-03-01T00:00:00Z&end_date=2024-03-02',
 ]
 
-test.for(badDates)('R166 the date %s, as it stands in the URL, is refused', async (date) => {
+test.for(badDates)('the date %s, as it stands in the URL, is refused', { tags: ['R166'] }, async (date) => {
   const emulator = await withRows(rows(1))
   for (const member of ['start_date', 'end_date']) {
     const answer = await refused(
@@ -182,7 +192,7 @@ test.for(badDates)('R166 the date %s, as it stands in the URL, is refused', asyn
   }
 })
 
-test('R167 R171 a page is full while more rows exist', async () => {
+test('a page is full while more rows exist', { tags: ['R167', 'R171'] }, async () => {
   const emulator = await withRows(rows(150))
   for (const limit of [1, 99, 100]) {
     const { body } = await list(emulator, { limit: String(limit) })
@@ -191,7 +201,9 @@ test('R167 R171 a page is full while more rows exist', async () => {
   expect((await list(emulator)).body.data).toHaveLength(20)
 })
 
-test('R168 after last_id walks through all rows once, before first_id goes a page back', async () => {
+test('after last_id walks through all rows once, before first_id goes a page back', {
+  tags: ['R168'],
+}, async () => {
   const emulator = await withRows(rows(23))
   const pages: TestAnswer[] = [await list(emulator, { limit: '5' })]
   for (let page = pages.at(-1); page?.body.has_more; page = pages.at(-1))
@@ -208,7 +220,9 @@ test('R168 after last_id walks through all rows once, before first_id goes a pag
   expect(empty.body).toMatchObject({ data: [], has_more: false })
 })
 
-test('R168 R058 a cursor works after a restart, and beyond the end it finds an empty page', async () => {
+test('a cursor works after a restart, and beyond the end it finds an empty page', {
+  tags: ['R168', 'R058'],
+}, async () => {
   const emulator = await withRows(rows(8))
   const { last_id } = (await list(emulator, { limit: '5' })).body
   const again = await emulator.restart()
@@ -224,7 +238,8 @@ test.for([
   ['the end of a year', '2024-12-01', '2025-02-28', '2025-03-01'],
   ['date-times', '2024-01-01T23:59:59.999Z', '2024-03-30T23:59:59.999Z', '2024-03-31T00:00:00Z'],
 ] as const)(
-  'R169 R284 U027 across %s 90 dates pass, 91 are refused and marked',
+  'across %s 90 dates pass, 91 are refused and marked',
+  { tags: ['R169', 'R284', 'U027'] },
   async ([, start_date, last, over]) => {
     const emulator = await withRows([])
     expect((await list(emulator, { start_date, end_date: last })).status).toBe(200)
@@ -236,14 +251,20 @@ test.for([
 test.for([
   ['clamp', ['new']],
   ['empty', []],
-] as const)('R169 U027 consumption.over_90 at %s answers an overlong window', async ([choice, expected]) => {
-  const consumption_rows = [row('old', '2025-10-01T00:00:00Z'), row('new', '2026-02-01T00:00:00Z')]
-  const emulator = await withRows(consumption_rows, { 'consumption.over_90': choice })
-  const answer = await list(emulator, { start_date: '2025-09-01', end_date: '2026-02-28' })
-  expect([resourcesOf(answer), answer.assumed.includes('U027')]).toEqual([expected, true])
-})
+] as const)(
+  'consumption.over_90 at %s answers an overlong window',
+  { tags: ['R169', 'U027'] },
+  async ([choice, expected]) => {
+    const consumption_rows = [row('old', '2025-10-01T00:00:00Z'), row('new', '2026-02-01T00:00:00Z')]
+    const emulator = await withRows(consumption_rows, { 'consumption.over_90': choice })
+    const answer = await list(emulator, { start_date: '2025-09-01', end_date: '2026-02-28' })
+    expect([resourcesOf(answer), answer.assumed.includes('U027')]).toEqual([expected, true])
+  },
+)
 
-test('R170 a row written between two pages shifts the window: the last row comes again', async () => {
+test('a row written between two pages shifts the window: the last row comes again', {
+  tags: ['R170'],
+}, async () => {
   const emulator = await withRows(rows(25))
   const first = await list(emulator, { limit: '10' })
   emulator.advance('1m')
@@ -254,7 +275,9 @@ test('R170 a row written between two pages shifts the window: the last row comes
   expect(resourcesOf(second)[1]).toBe('row-14')
 })
 
-test('U028 without dates the report covers the last 90 dates up to now, and says that this is assumed', async () => {
+test('without dates the report covers the last 90 dates up to now, and says that this is assumed', {
+  tags: ['U028'],
+}, async () => {
   const emulator = await withRows([
     row('too-old', '2025-12-01T23:59:59.999Z'),
     row('oldest', '2025-12-02T00:00:00.000Z'),
@@ -267,7 +290,7 @@ test('U028 without dates the report covers the last 90 dates up to now, and says
   expect([resourcesOf(dated), dated.assumed.includes('U028')]).toEqual([['too-old'], false])
 })
 
-test('U028 a start after the end is empty and marked, or refused by the setting', async () => {
+test('a start after the end is empty and marked, or refused by the setting', { tags: ['U028'] }, async () => {
   const dates = { start_date: '2026-02-02', end_date: '2026-02-01' }
   const emulator = await withRows(edges)
   const answer = await list(emulator, dates)
@@ -276,7 +299,7 @@ test('U028 a start after the end is empty and marked, or refused by the setting'
   await refused(strict, () => list(strict, dates), 400)
 })
 
-test('T25 after together with before is refused', async () => {
+test('after together with before is refused', { tags: ['T25'] }, async () => {
   const emulator = await withRows(rows(3))
   const { first_id, last_id } = (await emulator.get(PATH)).body
   await refused(emulator, () => list(emulator, { after: first_id, before: last_id }), 400)

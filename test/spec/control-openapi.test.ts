@@ -53,7 +53,9 @@ function expectSound(document: Any): void {
   expect(new Set(shapes).size).toBe(shapes.length)
 }
 
-test('R286 the document of the emulated API carries the version 0.1.1 and every operation', async () => {
+test('the document of the emulated API carries the version 0.1.1 and every operation', {
+  tags: ['R286'],
+}, async () => {
   const emulator = await controlEmulator()
   const { body, headers } = await emulator.call('GET', '/openapi.json?api=workspace')
   expect(headers['content-type']).toBe('application/json; charset=utf-8')
@@ -70,7 +72,9 @@ test('R286 the document of the emulated API carries the version 0.1.1 and every 
   expect(described.sort()).toEqual(declared.sort())
 })
 
-test('R286 R287 the documents of the running emulator are sound, complete, and mark what is beta or has no contract', async () => {
+test('the documents of the running emulator are sound, complete, and mark what is beta or has no contract', {
+  tags: ['R286', 'R287'],
+}, async () => {
   const emulator = await testEmulator()
   const fetched = async (path: string): Promise<Any> =>
     (await fetch(emulator.emulator.controlUrl + path)).json()
@@ -91,7 +95,7 @@ test('R286 R287 the documents of the running emulator are sound, complete, and m
   expectSound(await fetched('/openapi.json'))
 })
 
-test('R287 the document marks the MCP server endpoints as beta, and no others', async () => {
+test('the document marks the MCP server endpoints as beta, and no others', { tags: ['R287'] }, async () => {
   const emulator = await controlEmulator({
     resources: [pagesResource, mcpServersResource],
     fixtures: { collections: {} },
@@ -113,7 +117,7 @@ test('R287 the document marks the MCP server endpoints as beta, and no others', 
   ])
 })
 
-test('R288 the standard error of the document marks statusCode as deprecated', async () => {
+test('the standard error of the document marks statusCode as deprecated', { tags: ['R288'] }, async () => {
   const emulator = await controlEmulator()
   const { components } = (await emulator.call('GET', '/openapi.json?api=workspace')).body
   expect(components.schemas.StandardError.properties.statusCode.deprecated).toBe(true)

@@ -62,18 +62,20 @@ test.for([
   ['list', 'GET', `${TEAMSPACES}/ts-a/users`, undefined],
   ['list', 'GET', CONSUMPTION, undefined],
   ['list', 'GET', '/data-views', undefined],
-] as const)('R006 object is the constant %s: %s %s', async ([object, method, path, json]) => {
+] as const)('object is the constant %s: %s %s', { tags: ['R006'] }, async ([object, method, path, json]) => {
   const emulator = await testEmulator({ collections })
   expect((await emulator.request(method, path, { json })).body.object).toBe(object)
 })
 
-test('R006 list items carry their constants: consumption_breakdown and data_view', async () => {
+test('list items carry their constants: consumption_breakdown and data_view', {
+  tags: ['R006'],
+}, async () => {
   const emulator = await testEmulator({ collections })
   expect((await emulator.get(CONSUMPTION)).body.data[0].object).toBe('consumption_breakdown')
   expect((await emulator.get('/data-views')).body.data[0].object).toBe('data_view')
 })
 
-test('R006 T01 teamspaces and teamspace users have no object', async () => {
+test('teamspaces and teamspace users have no object', { tags: ['R006', 'T01'] }, async () => {
   const emulator = await testEmulator({ collections })
   expect((await emulator.post(TEAMSPACES, { name: 'x' })).body).not.toHaveProperty('object')
   expect((await emulator.patch(`${TEAMSPACES}/ts-a`, { name: 'x' })).body).not.toHaveProperty('object')
@@ -90,7 +92,7 @@ test.for([
     ['data', 'first_id', 'has_more', 'last_id', 'object'],
   ],
   ['data views', '/data-views?knowledge_id=none', ['data', 'object']],
-] as const)('R007 an empty list of %s is an array in its envelope', async ([, path, keys]) => {
+] as const)('an empty list of %s is an array in its envelope', { tags: ['R007'] }, async ([, path, keys]) => {
   const emulator = await testEmulator({ collections })
   const { body } = await emulator.get(path)
   expect(Object.keys(body).sort()).toEqual(keys)
@@ -99,26 +101,30 @@ test.for([
 })
 
 test.for([
-  ['R133', 'messages.feedback', 'POST', `/conversations/c-1/messages/${MESSAGE}`, { like: 1 }],
-  ['R140', 'pages.create', 'POST', '/pages', { name: 'x' }],
-  ['R151', 'teamspaces.update', 'PATCH', `${TEAMSPACES}/ts-a`, { name: 'x' }],
-  ['R154', 'teamspaces.create', 'POST', TEAMSPACES, { name: 'x' }],
-  ['R159', 'teamspace-users.list', 'GET', `${TEAMSPACES}/ts-a/users`, undefined],
-  ['R161', 'teamspace-users.delete', 'DELETE', `${TEAMSPACES}/ts-a/users/user-outsider`, undefined],
-  ['R171', 'consumption.list', 'GET', CONSUMPTION, undefined],
-  ['R122', 'skills.promote', 'POST', '/skills/s-1/promote', undefined],
-  ['R177', 'connections.create', 'POST', '/connections', {}],
-  ['R181', 'data-views.list', 'GET', '/data-views', undefined],
-] as const)('%s %s answers a request over its limit with a 429 in the standard body', async (each) => {
-  const [, operation, method, path, json] = each
-  const settings = { 'limits.overrides': [{ operation, limit: 1, window_s: 60 }] }
-  const emulator = await testEmulator({ collections, settings })
-  const first = await emulator.request(method, path, { json })
-  expect(first.status).toBeLessThan(300)
-  const before = emulator.digest()
-  const second = await emulator.request(method, path, { json })
-  expectStandardError(second, 429, 'rate_limit_exceeded')
-  expect(second.body.details).toEqual({ reason: expect.any(String) })
-  expect(Number(second.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
-  expect(emulator.digest()).toBe(before)
-})
+  ['', 'messages.feedback', 'POST', `/conversations/c-1/messages/${MESSAGE}`, { like: 1 }],
+  ['', 'pages.create', 'POST', '/pages', { name: 'x' }],
+  ['', 'teamspaces.update', 'PATCH', `${TEAMSPACES}/ts-a`, { name: 'x' }],
+  ['', 'teamspaces.create', 'POST', TEAMSPACES, { name: 'x' }],
+  ['', 'teamspace-users.list', 'GET', `${TEAMSPACES}/ts-a/users`, undefined],
+  ['', 'teamspace-users.delete', 'DELETE', `${TEAMSPACES}/ts-a/users/user-outsider`, undefined],
+  ['', 'consumption.list', 'GET', CONSUMPTION, undefined],
+  ['', 'skills.promote', 'POST', '/skills/s-1/promote', undefined],
+  ['', 'connections.create', 'POST', '/connections', {}],
+  ['', 'data-views.list', 'GET', '/data-views', undefined],
+] as const)(
+  '%s %s answers a request over its limit with a 429 in the standard body',
+  { tags: ['R133', 'R140', 'R151', 'R154', 'R159', 'R161', 'R171', 'R122', 'R177', 'R181'] },
+  async (each) => {
+    const [, operation, method, path, json] = each
+    const settings = { 'limits.overrides': [{ operation, limit: 1, window_s: 60 }] }
+    const emulator = await testEmulator({ collections, settings })
+    const first = await emulator.request(method, path, { json })
+    expect(first.status).toBeLessThan(300)
+    const before = emulator.digest()
+    const second = await emulator.request(method, path, { json })
+    expectStandardError(second, 429, 'rate_limit_exceeded')
+    expect(second.body.details).toEqual({ reason: expect.any(String) })
+    expect(Number(second.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    expect(emulator.digest()).toBe(before)
+  },
+)

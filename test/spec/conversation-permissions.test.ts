@@ -48,7 +48,8 @@ const remove = (emulator: TestEmulator, token: string, id = 'c-1') =>
   emulator.delete(`/conversations/${id}`, { token })
 
 test.for(callers)(
-  'R132 R230 R248 feedback of %s: 404, as if nothing were there',
+  'feedback of %s: 404, as if nothing were there',
+  { tags: ['R132', 'R230', 'R248'] },
   async ([, token, assumed]) => {
     const emulator = await testEmulator({
       collections,
@@ -65,7 +66,8 @@ test.for(callers)(
 )
 
 test.for(callers)(
-  'R225 R230 R248 deleting a conversation by %s: 404, as if it did not exist',
+  'deleting a conversation by %s: 404, as if it did not exist',
+  { tags: ['R225', 'R230', 'R248'] },
   async ([, token]) => {
     const emulator = await testEmulator({ collections })
     const answer = await refused(emulator, () => remove(emulator, token), 404, 'not_found')
@@ -75,19 +77,22 @@ test.for(callers)(
 )
 
 test.for(callers)(
-  'T34 a malformed message id of %s is a 400: the id comes before permissions',
+  'a malformed message id of %s is a 400: the id comes before permissions',
+  { tags: ['T34'] },
   async ([, token]) => {
     const emulator = await testEmulator({ collections })
     await refused(emulator, () => like(emulator, token, 'abc'), 400, 'malformed_message_id')
   },
 )
 
-test('T34 a key that is not known comes before a malformed message id', async () => {
+test('a key that is not known comes before a malformed message id', { tags: ['T34'] }, async () => {
   const emulator = await testEmulator({ collections })
   await refused(emulator, () => like(emulator, 'live_nobody', 'abc'), 401)
 })
 
-test('U071 where the specification says nothing of a missing permission, it stays a 403', async () => {
+test('where the specification says nothing of a missing permission, it stays a 403', {
+  tags: ['U071'],
+}, async () => {
   const emulator = await testEmulator({ collections })
   for (const [, token] of callers) {
     await refused(emulator, () => emulator.get('/conversations', { token }), 403, 'forbidden')

@@ -42,7 +42,9 @@ const like = (emulator: TestEmulator, id: string | undefined, how?: RequestOptio
 const feedbackOf = (emulator: TestEmulator, id: string | undefined) =>
   emulator.state('messages').find((each) => each.id === id)._emulator.feedback
 
-test('R129 success is a 204 without body and content type, with the rate-limit headers', async () => {
+test('success is a 204 without body and content type, with the rate-limit headers', {
+  tags: ['R129'],
+}, async () => {
   const emulator = await testEmulator({ collections })
   const { status, text, headers } = await like(emulator, AGENT)
   expect([status, text, headers.get('content-type')]).toEqual([204, '', null])
@@ -50,12 +52,12 @@ test('R129 success is a 204 without body and content type, with the rate-limit h
 })
 
 test.for([
-  ['R124 a raw UUID', AGENT],
-  ['R124 a public id of an agent', `${AGENT}-agent`],
-  ['R124 upper-case hexadecimal digits', AGENT?.toUpperCase()],
-  ['R131 a voice message', VOICE],
-  ['R131 a voice message under its public id', `${VOICE}-agent`],
-] as const)('%s takes feedback', async ([, id]) => {
+  ['a raw UUID', AGENT],
+  ['a public id of an agent', `${AGENT}-agent`],
+  ['upper-case hexadecimal digits', AGENT?.toUpperCase()],
+  ['a voice message', VOICE],
+  ['a voice message under its public id', `${VOICE}-agent`],
+] as const)('%s takes feedback', { tags: ['R124', 'R131'] }, async ([, id]) => {
   const emulator = await testEmulator({ collections })
   expect((await like(emulator, id)).status).toBe(204)
   expect(feedbackOf(emulator, id?.slice(0, 36).toLowerCase())).toHaveLength(1)
@@ -72,17 +74,17 @@ test.for([
   ['a letter beyond f', AGENT?.replace('a', 'g')],
   ['a line break at the end', `${AGENT}%0A`],
   ['a dangling dash', `${AGENT}-`],
-])('R124 R131 R247 the message id with %s is malformed: 400', async ([, id]) => {
+])('the message id with %s is malformed: 400', { tags: ['R124', 'R131', 'R247'] }, async ([, id]) => {
   const emulator = await testEmulator({ collections })
   await refused(emulator, () => like(emulator, id), 400, 'malformed_message_id')
 })
 
 test.for([
-  ['R131 R247 a user message', USER],
-  ['R131 a message of another kind', SYSTEM],
-  ['R131 T33 the user side of an id', `${AGENT}-user`],
-  ['R131 a user message called an agent one', `${USER}-agent`],
-] as const)('%s takes no feedback: 400', async ([, id]) => {
+  ['a user message', USER],
+  ['a message of another kind', SYSTEM],
+  ['the user side of an id', `${AGENT}-user`],
+  ['a user message called an agent one', `${USER}-agent`],
+] as const)('%s takes no feedback: 400', { tags: ['R131', 'R247', 'T33'] }, async ([, id]) => {
   const emulator = await testEmulator({ collections })
   await refused(emulator, () => like(emulator, id), 400, 'not_an_agent_message')
 })
@@ -96,14 +98,20 @@ test.for([
   ['a conversation of another teamspace', 'c-1', AGENT, 'K2'],
   ['a conversation of another organization', 'c-1', AGENT, 'KO'],
   ['a conversation named like a property of every object', '__proto__', AGENT, 'KU'],
-] as const)('R132 R230 R248 %s: 404, in words that differ by the ids alone', async ([, where, id, key]) => {
-  const emulator = await testEmulator({ collections, settings: { 'status.not_found': 410 } })
-  const request = () => emulator.post(path(id, where), { like: 1 }, { key })
-  const answer = await refused(emulator, request, 404, 'not_found')
-  expect(answer.body.message).toBe(`There is no message "${id}" in a conversation "${where}".`)
-})
+] as const)(
+  '%s: 404, in words that differ by the ids alone',
+  { tags: ['R132', 'R230', 'R248'] },
+  async ([, where, id, key]) => {
+    const emulator = await testEmulator({ collections, settings: { 'status.not_found': 410 } })
+    const request = () => emulator.post(path(id, where), { like: 1 }, { key })
+    const answer = await refused(emulator, request, 404, 'not_found')
+    expect(answer.body.message).toBe(`There is no message "${id}" in a conversation "${where}".`)
+  },
+)
 
-test('R230 a conversation without a list of users is open to the whole teamspace', async () => {
+test('a conversation without a list of users is open to the whole teamspace', {
+  tags: ['R230'],
+}, async () => {
   const emulator = await testEmulator({ collections })
   for (const key of ['KU', 'KX', 'KS'] as const)
     expect((await emulator.post(path(uuid('6'), 'c-all'), { like: 1 }, { key })).status).toBe(204)
@@ -111,17 +119,17 @@ test('R230 a conversation without a list of users is open to the whole teamspace
 })
 
 test.for([
-  ['T34 a malformed id comes before access', 'abc', 'KX', { like: 9 }, 'malformed_message_id'],
-  ['T34 access comes before the kind', USER, 'KX', { like: 9 }, 'not_found'],
-  ['T34 access comes before the kind in the suffix', `${AGENT}-user`, 'KX', { like: 1 }, 'not_found'],
-  ['T34 the kind comes before the body', USER, 'KU', { like: 9 }, 'not_an_agent_message'],
-  ['T34 the body comes last', AGENT, 'KU', { like: 9 }, 'validation_failed'],
-] as const)('%s', async ([, id, key, body, code]) => {
+  ['a malformed id comes before access', 'abc', 'KX', { like: 9 }, 'malformed_message_id'],
+  ['access comes before the kind', USER, 'KX', { like: 9 }, 'not_found'],
+  ['access comes before the kind in the suffix', `${AGENT}-user`, 'KX', { like: 1 }, 'not_found'],
+  ['the kind comes before the body', USER, 'KU', { like: 9 }, 'not_an_agent_message'],
+  ['the body comes last', AGENT, 'KU', { like: 9 }, 'validation_failed'],
+] as const)('%s', { tags: ['T34'] }, async ([, id, key, body, code]) => {
   const emulator = await testEmulator({ collections })
   await refused(emulator, () => emulator.post(path(id), body, { key }), undefined, code)
 })
 
-test('T34 even a body that is not JSON comes after id, access and kind', async () => {
+test('even a body that is not JSON comes after id, access and kind', { tags: ['T34'] }, async () => {
   const emulator = await testEmulator({ collections })
   const send = (id: string | undefined, key: 'KU' | 'KX') =>
     emulator.request('POST', path(id), { raw: '{', key })
@@ -137,12 +145,12 @@ test.for([
   ['an array', '[]'],
   ['a string', '"x"'],
   ['null', 'null'],
-] as const)('R125 %s is refused', async ([, raw]) => {
+] as const)('%s is refused', { tags: ['R125'] }, async ([, raw]) => {
   const emulator = await testEmulator({ collections })
   await refused(emulator, () => emulator.request('POST', path(AGENT), raw === undefined ? {} : { raw }))
 })
 
-test.for(['1', '-1', '1.0', '-1e0', '10e-1'])('R126 like as %s passes', async (number) => {
+test.for(['1', '-1', '1.0', '-1e0', '10e-1'])('like as %s passes', { tags: ['R126'] }, async (number) => {
   const emulator = await testEmulator({ collections })
   const answer = await emulator.request('POST', path(AGENT), { raw: `{"like":${number}}` })
   expect(answer.status).toBe(204)
@@ -150,7 +158,8 @@ test.for(['1', '-1', '1.0', '-1e0', '10e-1'])('R126 like as %s passes', async (n
 })
 
 test.for(['0', '2', '-2', '"1"', 'true', 'null', '1.5', '[1]', '-0', '1e400'])(
-  'R126 like as %s is refused',
+  'like as %s is refused',
+  { tags: ['R126'] },
   async (number) => {
     const emulator = await testEmulator({ collections })
     const raw = `{"like":${number}}`
@@ -159,7 +168,9 @@ test.for(['0', '2', '-2', '"1"', 'true', 'null', '1.5', '[1]', '-0', '1e400'])(
   },
 )
 
-test('R126 a missing like is refused, together with every other fault of the body', async () => {
+test('a missing like is refused, together with every other fault of the body', {
+  tags: ['R126'],
+}, async () => {
   const emulator = await testEmulator({ collections })
   const body = { feedback: 5, ui_surface: 'fridge' }
   const answer = await refused(emulator, () => emulator.post(path(AGENT), body))
@@ -171,20 +182,25 @@ test.for([
   ['null', null],
   ['empty', ''],
   ['a megabyte', 'x'.repeat(1_000_000)],
-] as const)('R127 feedback that is %s passes and is kept', async ([, feedback]) => {
+] as const)('feedback that is %s passes and is kept', { tags: ['R127'] }, async ([, feedback]) => {
   const emulator = await testEmulator({ collections })
   const body = feedback === undefined ? { like: -1 } : { like: -1, feedback }
   expect((await emulator.post(path(AGENT), body)).status).toBe(204)
   expect(feedbackOf(emulator, AGENT)[0]).toMatchObject({ like: -1, feedback: feedback ?? null })
 })
 
-test.for([[5], [true], [['x']], [{}]])('R127 feedback as %j is refused', async ([feedback]) => {
-  const emulator = await testEmulator({ collections })
-  await refused(emulator, () => emulator.post(path(AGENT), { like: 1, feedback }))
-})
+test.for([[5], [true], [['x']], [{}]])(
+  'feedback as %j is refused',
+  { tags: ['R127'] },
+  async ([feedback]) => {
+    const emulator = await testEmulator({ collections })
+    await refused(emulator, () => emulator.post(path(AGENT), { like: 1, feedback }))
+  },
+)
 
 test.for(['service_web', 'construction_platform_embed', 'field_app_mobile'])(
-  'R128 U009 the surface %s passes and is marked as a placeholder',
+  'the surface %s passes and is marked as a placeholder',
+  { tags: ['R128', 'U009'] },
   async (ui_surface) => {
     const emulator = await testEmulator({ collections })
     const answer = await emulator.post(path(AGENT), { like: 1, ui_surface })
@@ -193,7 +209,7 @@ test.for(['service_web', 'construction_platform_embed', 'field_app_mobile'])(
   },
 )
 
-test('R128 a surface of null or none passes unmarked', async () => {
+test('a surface of null or none passes unmarked', { tags: ['R128'] }, async () => {
   const emulator = await testEmulator({ collections })
   for (const body of [{ like: 1 }, { like: 1, ui_surface: null }]) {
     const answer = await emulator.post(path(AGENT), body)
@@ -201,19 +217,25 @@ test('R128 a surface of null or none passes unmarked', async () => {
   }
 })
 
-test.for([['fridge'], ['SERVICE_WEB'], [''], [1]])('R128 the surface %j is refused', async ([ui_surface]) => {
-  const emulator = await testEmulator({ collections })
-  const answer = await refused(emulator, () => emulator.post(path(AGENT), { like: 1, ui_surface }))
-  if (typeof ui_surface === 'string') expect(answer.body.message).toContain('names.ui_surfaces')
-})
+test.for([['fridge'], ['SERVICE_WEB'], [''], [1]])(
+  'the surface %j is refused',
+  { tags: ['R128'] },
+  async ([ui_surface]) => {
+    const emulator = await testEmulator({ collections })
+    const answer = await refused(emulator, () => emulator.post(path(AGENT), { like: 1, ui_surface }))
+    if (typeof ui_surface === 'string') expect(answer.body.message).toContain('names.ui_surfaces')
+  },
+)
 
-test('R128 U009 configured surfaces replace the placeholders', async () => {
+test('configured surfaces replace the placeholders', { tags: ['R128', 'U009'] }, async () => {
   const emulator = await testEmulator({ collections, settings: { 'names.ui_surfaces': ['fridge'] } })
   expect((await emulator.post(path(AGENT), { like: 1, ui_surface: 'fridge' })).status).toBe(204)
   await refused(emulator, () => emulator.post(path(AGENT), { like: 1, ui_surface: 'service_web' }))
 })
 
-test('R130 U034 feedback is kept with who, when and whether the trace was donated, which no answer tells', async () => {
+test('feedback is kept with who, when and whether the trace was donated, which no answer tells', {
+  tags: ['R130', 'U034'],
+}, async () => {
   const emulator = await testEmulator({ collections })
   await emulator.post(path(AGENT), { like: 1, feedback: 'good' })
   emulator.advance('10s')
@@ -242,7 +264,9 @@ test('R130 U034 feedback is kept with who, when and whether the trace was donate
   expect(feedbackOf(again, ELSEWHERE)[0].donated).toBe(false)
 })
 
-test('R290 content blocks of the type json and of unknown types stay as the fixture gave them', async () => {
+test('content blocks of the type json and of unknown types stay as the fixture gave them', {
+  tags: ['R290'],
+}, async () => {
   const emulator = await testEmulator({ collections })
   await like(emulator, AGENT)
   const again = await emulator.restart()
@@ -267,7 +291,9 @@ test.for([
   await expect(testEmulator({ collections: { [name]: [record] } })).rejects.toThrow(message)
 })
 
-test('R224 U043 the list passes on what the fixture gave, to those who may see it, with or without has_messages', async () => {
+test('the list passes on what the fixture gave, to those who may see it, with or without has_messages', {
+  tags: ['R224', 'U043'],
+}, async () => {
   const rich = { ...conversation('c-rich', { user_ids: null }), title: 'Roof', __v: null, tags: [{ a: [] }] }
   const emulator = await testEmulator({
     collections: { conversations: [...collections.conversations, rich] },
@@ -287,12 +313,12 @@ test('R224 U043 the list passes on what the fixture gave, to those who may see i
     expect((await emulator.get(`/conversations${query}`, { key: 'KX' })).body).toEqual(body)
 })
 
-test('R224 has_messages is no unknown parameter even where those are refused', async () => {
+test('has_messages is no unknown parameter even where those are refused', { tags: ['R224'] }, async () => {
   const emulator = await testEmulator({ collections, settings: { unknown_fields: 'reject' } })
   expect((await emulator.get('/conversations?has_messages=true')).status).toBe(200)
 })
 
-test('R224 a record with a member named __proto__ comes back whole', async () => {
+test('a record with a member named __proto__ comes back whole', { tags: ['R224'] }, async () => {
   const odd = JSON.parse('{"__proto__": {"x": 1}, "constructor": 2}')
   const conversations = [{ ...odd, ...conversation('c-odd') }]
   const emulator = await testEmulator({ collections: { conversations } })
@@ -300,7 +326,8 @@ test('R224 a record with a member named __proto__ comes back whole', async () =>
 })
 
 test.for(['direct message', 'standard channel', 'chats'])(
-  'R225 R247 R294 T40 the root conversation of a channel (%s) cannot be deleted: 400',
+  'the root conversation of a channel (%s) cannot be deleted: 400',
+  { tags: ['R225', 'R247', 'R294', 'T40'] },
   async (channel) => {
     for (const strict of [false, true]) {
       const conversations = [{ ...conversation('c-root', { root: true }), channel }]
@@ -311,7 +338,9 @@ test.for(['direct message', 'standard channel', 'chats'])(
   },
 )
 
-test('R225 U044 another conversation is deleted with its messages, and the answer is marked', async () => {
+test('another conversation is deleted with its messages, and the answer is marked', {
+  tags: ['R225', 'U044'],
+}, async () => {
   const emulator = await testEmulator({ collections })
   const answer = await emulator.delete('/conversations/c-1')
   expect([answer.status, answer.text]).toEqual([204, ''])
@@ -327,12 +356,14 @@ test.for([
   ['an unknown conversation', 'c-none', 'KU'],
   ['one without the caller', 'c-1', 'KX'],
   ['one of another teamspace', 'c-b', 'KU'],
-] as const)('R230 R248 deleting %s is a 404', async ([, id, key]) => {
+] as const)('deleting %s is a 404', { tags: ['R230', 'R248'] }, async ([, id, key]) => {
   const emulator = await testEmulator({ collections })
   await refused(emulator, () => emulator.delete(`/conversations/${id}`, { key }), 404, 'not_found')
 })
 
-test('R223 U043 under --strict list and delete answer 501, name a way out and change nothing', async () => {
+test('under --strict list and delete answer 501, name a way out and change nothing', {
+  tags: ['R223', 'U043'],
+}, async () => {
   const emulator = await testEmulator({ collections, strict: true })
   const before = emulator.digest()
   for (const answer of [await emulator.get('/conversations'), await emulator.delete('/conversations/c-1')]) {

@@ -18,7 +18,9 @@ const views = (count: number) => Array.from({ length: count }, (_, n) => view(n)
 const idsOf = ({ body }: TestAnswer): string[] => body.data.map(({ id }: { id: string }) => id)
 const newest = (...numbers: number[]) => numbers.map((n) => `view-${n}`)
 
-test('R059 R060 R181 the envelope has object and data only, items the members of the table', async () => {
+test('the envelope has object and data only, items the members of the table', {
+  tags: ['R059', 'R060', 'R181'],
+}, async () => {
   const emulator = await testEmulator({ collections: { data_views: views(1) } })
   const answer = await emulator.get('/data-views')
   expect(answer.body).toEqual({
@@ -37,7 +39,9 @@ test('R059 R060 R181 the envelope has object and data only, items the members of
   expect(answer.assumed).toEqual(['U006', 'U019', 'U020'])
 })
 
-test('R059 U006 the configured word names the member, in answers and in fixtures', async () => {
+test('the configured word names the member, in answers and in fixtures', {
+  tags: ['R059', 'U006'],
+}, async () => {
   const { dataset_name: _, ...rest } = view(1)
   const data_views = [view(0), { ...rest, lake_dataset_name: 'dataset_1' }]
   const emulator = await testEmulator({
@@ -60,37 +64,43 @@ test.for([
   ['a knowledge_id that is no string', { knowledge_id: 1 }, 'knowledge_id'],
   ['a created_at that is no timestamp', { created_at: 'yesterday' }, 'created_at'],
   ['a teamspace that does not exist', { _emulator: { teamspace_id: 'x' } }, '_emulator/teamspace_id'],
-] as const)('R059 a fixture with %s is refused', async ([, change, member]) => {
+] as const)('a fixture with %s is refused', { tags: ['R059'] }, async ([, change, member]) => {
   await expect(testEmulator({ collections: { data_views: [view(0, change)] } })).rejects.toThrow(
     new RegExp(`data_views/0/${member}: `),
   )
 })
 
 test.for([
-  ['R178 knowledge_id alone', 'knowledge_id=k-1', newest(5, 3, 1)],
-  ['R178 service_account_id alone', 'service_account_id=s-0', newest(3, 0)],
-  ['R178 both together', 'knowledge_id=k-1&service_account_id=s-0', newest(3)],
-  ['R178 no match', 'knowledge_id=k-9', []],
-  ['R178 an empty filter is compared like any other', 'knowledge_id=', []],
-  ['R178 no filter', '', newest(5, 4, 3, 2, 1, 0)],
-] as const)('%s', async ([, query, expected]) => {
+  ['knowledge_id alone', 'knowledge_id=k-1', newest(5, 3, 1)],
+  ['service_account_id alone', 'service_account_id=s-0', newest(3, 0)],
+  ['both together', 'knowledge_id=k-1&service_account_id=s-0', newest(3)],
+  ['no match', 'knowledge_id=k-9', []],
+  ['an empty filter is compared like any other', 'knowledge_id=', []],
+  ['no filter', '', newest(5, 4, 3, 2, 1, 0)],
+] as const)('%s', { tags: ['R178'] }, async ([, query, expected]) => {
   const emulator = await testEmulator({ collections: { data_views: views(6) } })
   expect(idsOf(await emulator.get(`/data-views?${query}`))).toEqual(expected)
 })
 
-test.for(['knowledge_id', 'service_account_id'])('R178 a filter given twice is refused: %s', async (name) => {
-  const emulator = await testEmulator()
-  await refused(emulator, () => emulator.get(`/data-views?${name}=a&${name}=b`))
-})
+test.for(['knowledge_id', 'service_account_id'])(
+  'a filter given twice is refused: %s',
+  { tags: ['R178'] },
+  async (name) => {
+    const emulator = await testEmulator()
+    await refused(emulator, () => emulator.get(`/data-views?${name}=a&${name}=b`))
+  },
+)
 
-test('R007 R178 R182 views of other teamspaces are not listed, and an empty list is an array', async () => {
+test('views of other teamspaces are not listed, and an empty list is an array', {
+  tags: ['R007', 'R178', 'R182'],
+}, async () => {
   const other = view(1, { _emulator: { teamspace_id: 'ts-b' } })
   const emulator = await testEmulator({ collections: { data_views: [view(0), other] } })
   expect(idsOf(await emulator.get('/data-views', { key: 'K2' }))).toEqual(['view-1'])
   expect((await emulator.get('/data-views', { key: 'KO' })).body).toEqual({ object: 'list', data: [] })
 })
 
-test('R180 R181 offset k and limit n are the slice from k to k + n', async () => {
+test('offset k and limit n are the slice from k to k + n', { tags: ['R180', 'R181'] }, async () => {
   const emulator = await testEmulator({ collections: { data_views: views(30) }, limits: false })
   const all = idsOf(await emulator.get('/data-views?limit=100'))
   await fc.assert(
@@ -102,20 +112,21 @@ test('R180 R181 offset k and limit n are the slice from k to k + n', async () =>
   )
 })
 
-test('R180 an offset applies to what the filters leave', async () => {
+test('an offset applies to what the filters leave', { tags: ['R180'] }, async () => {
   const emulator = await testEmulator({ collections: { data_views: views(10) } })
   const query = 'knowledge_id=k-1&offset=1&limit=2'
   expect(idsOf(await emulator.get(`/data-views?${query}`))).toEqual(newest(7, 5))
 })
 
-test.for(['0', '100000'])('R180 offset=%s is accepted', async (offset) => {
+test.for(['0', '100000'])('offset=%s is accepted', { tags: ['R180'] }, async (offset) => {
   const emulator = await testEmulator({ collections: { data_views: views(2) } })
   const answer = await emulator.get(`/data-views?offset=${offset}`)
   expect([answer.status, answer.body.data.length]).toEqual([200, offset === '0' ? 2 : 0])
 })
 
 test.for(['-1', '100001', '1.5', 'abc', '', '1e2', '0x1', '%201', '00', '1&offset=2'])(
-  'R180 R284 offset=%s is refused',
+  'offset=%s is refused',
+  { tags: ['R180', 'R284'] },
   async (offset) => {
     const emulator = await testEmulator()
     await refused(emulator, () => emulator.get(`/data-views?offset=${offset}`))

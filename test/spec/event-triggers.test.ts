@@ -47,7 +47,9 @@ async function refused(emulator: TestEmulator, body: unknown, pointer: string) {
   return answer
 }
 
-test('R067 R071 R074 R196 an update answers with the whole trigger, and nothing of its facts', async () => {
+test('an update answers with the whole trigger, and nothing of its facts', {
+  tags: ['R067', 'R071', 'R074', 'R196'],
+}, async () => {
   const emulator = await triggerEmulator()
   const { status, body } = await emulator.patch(t1, { name: 'Renamed' })
   const { _emulator: _, ...shown } = aTrigger('t1')
@@ -55,14 +57,14 @@ test('R067 R071 R074 R196 an update answers with the whole trigger, and nothing 
   expect(body).toEqual({ ...shown, name: 'Renamed', updated_at: NOW })
 })
 
-test('R074 updated_at is the virtual instant of the change', async () => {
+test('updated_at is the virtual instant of the change', { tags: ['R074'] }, async () => {
   const emulator = await triggerEmulator()
   emulator.advance('90s')
   const { body } = await emulator.patch(t1, { enabled: false })
   expect([body.created_at, body.updated_at]).toEqual([CREATED, '2026-03-01T12:01:30.000Z'])
 })
 
-test('R068 enabled pauses and resumes, and a restart remembers it', async () => {
+test('enabled pauses and resumes, and a restart remembers it', { tags: ['R068'] }, async () => {
   const emulator = await triggerEmulator()
   expect((await emulator.patch(t1, { enabled: false })).body.enabled).toBe(false)
   const again = await emulator.restart()
@@ -79,7 +81,9 @@ const values: Readonly<Record<string, unknown>> = {
   response_thread: 'create_new_thread_each_time',
 }
 
-test('R188 of the six members exactly those that are supplied change, and updated_at with them', async () => {
+test('of the six members exactly those that are supplied change, and updated_at with them', {
+  tags: ['R188'],
+}, async () => {
   const emulator = await triggerEmulator()
   const original = emulator.state('event_triggers')[0]
   await fc.assert(
@@ -94,7 +98,7 @@ test('R188 of the six members exactly those that are supplied change, and update
   )
 })
 
-test('R188 two updates one after the other keep the members of both', async () => {
+test('two updates one after the other keep the members of both', { tags: ['R188'] }, async () => {
   const emulator = await triggerEmulator()
   await Promise.all([emulator.patch(t1, { name: 'A' }), emulator.patch(t1, { description: 'B' })])
   expect(emulator.state('event_triggers')[0]).toMatchObject({
@@ -105,7 +109,8 @@ test('R188 two updates one after the other keep the members of both', async () =
 })
 
 test.for([{}, { unknown: 1 }, { id: 'x', object: 'y', warnings: [{}], created_at: 'z' }])(
-  'R188 %j names nothing that can change: the trigger comes back as it is (U016)',
+  '%j names nothing that can change: the trigger comes back as it is (U016)',
+  { tags: ['R188'] },
   async (body) => {
     const emulator = await triggerEmulator()
     const before = emulator.digest()
@@ -116,17 +121,18 @@ test.for([{}, { unknown: 1 }, { id: 'x', object: 'y', warnings: [{}], created_at
   },
 )
 
-test('R188 a setting refuses an update that names nothing', async () => {
+test('a setting refuses an update that names nothing', { tags: ['R188'] }, async () => {
   const emulator = await triggerEmulator({}, { settings: { 'patch.empty': 'reject' } })
   await refused(emulator, {}, '')
 })
 
-test.for(['true', 1, null, []])('R189 %j is not a value of enabled', async (enabled) => {
+test.for(['true', 1, null, []])('%j is not a value of enabled', { tags: ['R189'] }, async (enabled) => {
   await refused(await triggerEmulator(), { enabled }, '/enabled')
 })
 
 test.for(['File:created', 'a:b', 'Übung:geändert', 'x:'.padEnd(255, 'y'), `x:${'\u{1F600}'.repeat(253)}`])(
-  'R070 R190 R284 the event %j is accepted and comes back as given',
+  'the event %j is accepted and comes back as given',
+  { tags: ['R070', 'R190', 'R284'] },
   async (trigger_event) => {
     const { status, body } = await (await triggerEmulator()).patch(t1, { trigger_event })
     expect([status, body.trigger_event]).toEqual([200, trigger_event])
@@ -134,17 +140,18 @@ test.for(['File:created', 'a:b', 'Übung:geändert', 'x:'.padEnd(255, 'y'), `x:$
 )
 
 test.for(['abc', ':x', 'x:', ':', '', 'a:b:c', 'a::b', null, 1])(
-  'R190 %j is not an event',
+  '%j is not an event',
+  { tags: ['R190'] },
   async (trigger_event) => {
     await refused(await triggerEmulator(), { trigger_event }, '/trigger_event')
   },
 )
 
-test('R190 R284 an event has at most 255 characters', async () => {
+test('an event has at most 255 characters', { tags: ['R190', 'R284'] }, async () => {
   await refused(await triggerEmulator(), { trigger_event: 'x:'.padEnd(256, 'y') }, '/trigger_event')
 })
 
-test('R190 U061 a setting lists the events that there are', async () => {
+test('a setting lists the events that there are', { tags: ['R190', 'U061'] }, async () => {
   const emulator = await triggerEmulator(
     {},
     { settings: { 'names.trigger_events': ['File:created', 'File:moved'] } },
@@ -155,26 +162,32 @@ test('R190 U061 a setting lists the events that there are', async () => {
 })
 
 test.for<[title: string, member: string, bound: number]>([
-  ['R191 R284 name', 'name', 255],
-  ['R192 R284 description', 'description', 1000],
-  ['R193 R284 run_conditions', 'run_conditions', 3000],
-])('%s: the bound counts characters, null clears and the empty string stays', async ([, member, bound]) => {
-  const emulator = await triggerEmulator()
-  for (const value of ['\u{1F600}'.repeat(bound), '', null]) {
-    const { status, body } = await emulator.patch(t1, { [member]: value })
-    expect([status, body[member]]).toEqual([200, value])
-  }
-  await refused(emulator, { [member]: 'x'.repeat(bound + 1) }, `/${member}`)
-  await refused(emulator, { [member]: 1 }, `/${member}`)
-})
+  ['name', 'name', 255],
+  ['description', 'description', 1000],
+  ['run_conditions', 'run_conditions', 3000],
+])(
+  '%s: the bound counts characters, null clears and the empty string stays',
+  { tags: ['R191', 'R284', 'R192', 'R193'] },
+  async ([, member, bound]) => {
+    const emulator = await triggerEmulator()
+    for (const value of ['\u{1F600}'.repeat(bound), '', null]) {
+      const { status, body } = await emulator.patch(t1, { [member]: value })
+      expect([status, body[member]]).toEqual([200, value])
+    }
+    await refused(emulator, { [member]: 'x'.repeat(bound + 1) }, `/${member}`)
+    await refused(emulator, { [member]: 1 }, `/${member}`)
+  },
+)
 
-test('R071 after clearing, the members are there and null', async () => {
+test('after clearing, the members are there and null', { tags: ['R071'] }, async () => {
   const emulator = await triggerEmulator()
   const { body } = await emulator.patch(t1, { name: null, description: null, run_conditions: null })
   expect(body).toMatchObject({ name: null, description: null, run_conditions: null })
 })
 
-test('R194 response_thread takes its one value, and no PATCH takes it back (T31)', async () => {
+test('response_thread takes its one value, and no PATCH takes it back (T31)', {
+  tags: ['R194'],
+}, async () => {
   const emulator = await triggerEmulator()
   for (const response_thread of [null, 'reuse', '', true])
     await refused(emulator, { response_thread }, '/response_thread')
@@ -186,7 +199,8 @@ test('R194 response_thread takes its one value, and no PATCH takes it back (T31)
 })
 
 test.for(['construction_management', 'elsewhere', '', null, 1])(
-  'R069 R195 the source cannot become %j, and the refusal says what to do instead',
+  'the source cannot become %j, and the refusal says what to do instead',
+  { tags: ['R069', 'R195'] },
   async (trigger_source) => {
     const emulator = await triggerEmulator()
     const { body, assumed } = await refused(emulator, { name: 'x', trigger_source }, '/trigger_source')
@@ -195,7 +209,7 @@ test.for(['construction_management', 'elsewhere', '', null, 1])(
   },
 )
 
-test('R069 R195 the present source is accepted', async () => {
+test('the present source is accepted', { tags: ['R069', 'R195'] }, async () => {
   const { status, body } = await (await triggerEmulator()).patch(t1, {
     trigger_source: 'file_sharing',
     name: 'x',
@@ -203,13 +217,15 @@ test('R069 R195 the present source is accepted', async () => {
   expect([status, body.name, body.trigger_source]).toEqual([200, 'x', 'file_sharing'])
 })
 
-test('R069 R195 a setting ignores another source and changes the rest', async () => {
+test('a setting ignores another source and changes the rest', { tags: ['R069', 'R195'] }, async () => {
   const emulator = await triggerEmulator({}, { settings: { 'patch.immutable': 'ignore' } })
   const { status, body } = await emulator.patch(t1, { trigger_source: 'construction_management', name: 'x' })
   expect([status, body.name, body.trigger_source]).toEqual([200, 'x', 'file_sharing'])
 })
 
-test('R075 R196 a warning does not fail the update, and goes when its gap is closed', async () => {
+test('a warning does not fail the update, and goes when its gap is closed', {
+  tags: ['R075', 'R196'],
+}, async () => {
   const gap = { code: 'connection_missing', message: 'Connect the provider first.' }
   const emulator = await triggerEmulator({ warnings: [gap] })
   const { status, body } = await emulator.patch(t1, { enabled: true })
@@ -220,7 +236,7 @@ test('R075 R196 a warning does not fail the update, and goes when its gap is clo
   expect((await emulator.patch(t1, { enabled: true })).body.warnings).toEqual([])
 })
 
-test('R196 updates are rate limited', async () => {
+test('updates are rate limited', { tags: ['R196'] }, async () => {
   const overrides = [{ operation: 'event-triggers.update', limit: 1, window_s: 60 }]
   const emulator = await triggerEmulator({}, { settings: { 'limits.overrides': overrides } })
   expect((await emulator.patch(t1, { name: 'A' })).status).toBe(200)
@@ -232,7 +248,9 @@ test('R196 updates are rate limited', async () => {
   ])
 })
 
-test('R197 one bad member refuses the whole update, and every bad member is named', async () => {
+test('one bad member refuses the whole update, and every bad member is named', {
+  tags: ['R197'],
+}, async () => {
   const emulator = await triggerEmulator()
   const before = emulator.digest()
   const bad = { name: 'good', run_conditions: 'x'.repeat(3001), enabled: 'yes' }
@@ -242,7 +260,9 @@ test('R197 one bad member refuses the whole update, and every bad member is name
   expect(emulator.digest()).toBe(before)
 })
 
-test('R188 a trigger is only found below its own agent, and an agent in its own teamspace', async () => {
+test('a trigger is only found below its own agent, and an agent in its own teamspace', {
+  tags: ['R188'],
+}, async () => {
   const emulator = await triggerEmulator()
   const before = emulator.digest()
   const paths = [
@@ -259,20 +279,26 @@ test('R188 a trigger is only found below its own agent, and an agent in its own 
 })
 
 test.for<[title: string, change: object, pointer: string]>([
-  ['R067 another object', { object: 'trigger' }, '/object'],
-  ['R069 a source outside the three', { trigger_source: 'carrier_pigeon' }, '/trigger_source'],
-  ['R070 an event without a colon', { trigger_event: 'abc' }, '/trigger_event'],
-  ['R194 another response_thread', { response_thread: 'one' }, '/response_thread'],
-  ['R075 a warning without its code', { warnings: [{ message: 'x' }] }, '/warnings/0/code'],
-  ['R284 an event of 256 characters', { trigger_event: 'x:'.padEnd(256, 'y') }, '/trigger_event'],
-  ['R284 a name of 256 characters', { name: 'x'.repeat(256) }, '/name'],
-  ['R284 a description of 1001 characters', { description: 'x'.repeat(1001) }, '/description'],
-  ['R284 conditions of 3001 characters', { run_conditions: 'x'.repeat(3001) }, '/run_conditions'],
-])('%s is refused in a fixture', async ([, change, pointer]) => {
-  await expect(triggerEmulator(change)).rejects.toThrow(`/collections/event_triggers/0${pointer}`)
-})
+  ['another object', { object: 'trigger' }, '/object'],
+  ['a source outside the three', { trigger_source: 'carrier_pigeon' }, '/trigger_source'],
+  ['an event without a colon', { trigger_event: 'abc' }, '/trigger_event'],
+  ['another response_thread', { response_thread: 'one' }, '/response_thread'],
+  ['a warning without its code', { warnings: [{ message: 'x' }] }, '/warnings/0/code'],
+  ['an event of 256 characters', { trigger_event: 'x:'.padEnd(256, 'y') }, '/trigger_event'],
+  ['a name of 256 characters', { name: 'x'.repeat(256) }, '/name'],
+  ['a description of 1001 characters', { description: 'x'.repeat(1001) }, '/description'],
+  ['conditions of 3001 characters', { run_conditions: 'x'.repeat(3001) }, '/run_conditions'],
+])(
+  '%s is refused in a fixture',
+  { tags: ['R067', 'R069', 'R070', 'R194', 'R075', 'R284'] },
+  async ([, change, pointer]) => {
+    await expect(triggerEmulator(change)).rejects.toThrow(`/collections/event_triggers/0${pointer}`)
+  },
+)
 
-test('R069 U008 the three sources have the names that a setting gives, in records written either way', async () => {
+test('the three sources have the names that a setting gives, in records written either way', {
+  tags: ['R069', 'U008'],
+}, async () => {
   const settings = { 'names.trigger_sources': ['builder', 'papers', 'drive'] }
   const emulator = await triggerEmulator({ trigger_source: 'drive' }, { settings })
   expect((await emulator.patch(t1, { trigger_source: 'drive' })).body.trigger_source).toBe('drive')
@@ -287,7 +313,7 @@ test('R069 U008 the three sources have the names that a setting gives, in record
   expect(sources.sort()).toEqual(['document_collaboration', 'file_sharing'])
 })
 
-test('R223 a trigger that is created has the members given and neutral others', async () => {
+test('a trigger that is created has the members given and neutral others', { tags: ['R223'] }, async () => {
   const emulator = await triggerEmulator()
   const { status, body, assumed } = await emulator.post(at, {
     trigger_source: 'construction_management',
@@ -319,16 +345,12 @@ test('R223 a trigger that is created has the members given and neutral others', 
 })
 
 test.for<[title: string, body: object, pointer: string]>([
-  ['R069 no source', { trigger_event: 'a:b' }, '/trigger_source'],
-  ['R069 a source outside the three', { trigger_source: 'x', trigger_event: 'a:b' }, '/trigger_source'],
-  ['R070 no event', { trigger_source: 'file_sharing' }, '/trigger_event'],
-  ['R190 an event of one part', { trigger_source: 'file_sharing', trigger_event: 'a' }, '/trigger_event'],
-  [
-    'R284 a long name',
-    { trigger_source: 'file_sharing', trigger_event: 'a:b', name: 'x'.repeat(256) },
-    '/name',
-  ],
-])('%s is refused at creation', async ([, body, pointer]) => {
+  ['no source', { trigger_event: 'a:b' }, '/trigger_source'],
+  ['a source outside the three', { trigger_source: 'x', trigger_event: 'a:b' }, '/trigger_source'],
+  ['no event', { trigger_source: 'file_sharing' }, '/trigger_event'],
+  ['an event of one part', { trigger_source: 'file_sharing', trigger_event: 'a' }, '/trigger_event'],
+  ['a long name', { trigger_source: 'file_sharing', trigger_event: 'a:b', name: 'x'.repeat(256) }, '/name'],
+])('%s is refused at creation', { tags: ['R069', 'R070', 'R190', 'R284'] }, async ([, body, pointer]) => {
   const emulator = await triggerEmulator()
   const before = emulator.digest()
   const answer = await emulator.post(at, body)
@@ -336,7 +358,7 @@ test.for<[title: string, body: object, pointer: string]>([
   expect(emulator.digest()).toBe(before)
 })
 
-test('R223 a deleted trigger is gone, which is how providers are switched', async () => {
+test('a deleted trigger is gone, which is how providers are switched', { tags: ['R223'] }, async () => {
   const emulator = await triggerEmulator()
   const { status, text, assumed } = await emulator.delete(t1)
   expect([status, text, assumed.includes('U043')]).toEqual([204, '', true])
@@ -346,10 +368,10 @@ test('R223 a deleted trigger is gone, which is how providers are switched', asyn
 })
 
 test.for<[title: string, method: string, path: string]>([
-  ['R223 event-triggers.list', 'GET', at],
-  ['R223 event-triggers.create', 'POST', at],
-  ['R223 event-triggers.delete', 'DELETE', t1],
-])('%s is a 501 under --strict', async ([, method, path]) => {
+  ['event-triggers.list', 'GET', at],
+  ['event-triggers.create', 'POST', at],
+  ['event-triggers.delete', 'DELETE', t1],
+])('%s is a 501 under --strict', { tags: ['R223'] }, async ([, method, path]) => {
   const emulator = await triggerEmulator({}, { strict: true })
   const before = emulator.digest()
   const answer = await emulator.request(method, path, method === 'POST' ? { json: {} } : {})

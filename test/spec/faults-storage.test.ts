@@ -22,14 +22,16 @@ async function statusOf({ emulator: { port } }: TestEmulator): Promise<string> {
 test.for<CutFault>([
   { at: 'before-read', how: 'rst' },
   { at: 'end', how: 'fin' },
-])('R123 a match that no disk takes is a 507, at $at too', async (cut) => {
+])('a match that no disk takes is a 507, at $at too', { tags: ['R123'] }, async (cut) => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [{ cut }] })
   fillDisk(emulator)
   expect(await statusOf(emulator)).toBe('507')
 })
 
-test('R123 a connection that cannot be counted is left alone, and the emulator goes on', async () => {
+test('a connection that cannot be counted is left alone, and the emulator goes on', {
+  tags: ['R123'],
+}, async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { times: 1_000, do: [{ cut: { at: 'accept', how: 'rst' } }] })
   fillDisk(emulator)

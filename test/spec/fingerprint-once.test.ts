@@ -18,7 +18,9 @@ function countingBody() {
   return { reads, body: Object.defineProperty(body, 'prompt', { get, enumerable: true }) }
 }
 
-test('R276 a first use of a key takes the digest of its body once, however large', async () => {
+test('a first use of a key takes the digest of its body once, however large', {
+  tags: ['R276'],
+}, async () => {
   const { sandbox } = await batchEmulator()
   const operation = sandbox.service.operations.get('batch-predictions.create') as AnyOperation
   const readsOfCreation = (key: Readonly<Record<string, string>>): number => {

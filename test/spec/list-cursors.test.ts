@@ -86,7 +86,8 @@ const orders = fc.constantFrom('newest', 'oldest', 'shuffled')
 const limits = fc.integer({ min: 1, max: 12 })
 
 test.for(['users', 'consumption'] as const)(
-  'R008 T26 paging the list of %s back from its end visits every row once, and ends',
+  'paging the list of %s back from its end visits every row once, and ends',
+  { tags: ['R008', 'T26'] },
   async (name) => {
     await fc.assert(
       fc.asyncProperty(
@@ -166,7 +167,8 @@ const ways: Readonly<Record<string, Delete>> = {
 }
 
 test.for(Object.keys(ways))(
-  'T28 R157 a cursor outlives its user, who is deleted by %s, and a restart',
+  'a cursor outlives its user, who is deleted by %s, and a restart',
+  { tags: ['T28', 'R157'] },
   async (way) => {
     const emulator = await testEmulator({ collections: many(6) })
     await ways[way]?.(emulator, 'u-3')
@@ -182,7 +184,9 @@ test.for(Object.keys(ways))(
   },
 )
 
-test('T28 R008 R010 when a record is deleted between two pages, in whatever way, the others are visited once', async () => {
+test('when a record is deleted between two pages, in whatever way, the others are visited once', {
+  tags: ['T28', 'R008', 'R010'],
+}, async () => {
   const deletion = fc.record({ user: fc.nat(14), way: fc.constantFrom(...Object.keys(ways)) })
   const plan = fc.array(fc.array(deletion, { maxLength: 3 }), { minLength: 10, maxLength: 10 })
   await fc.assert(
@@ -208,7 +212,7 @@ test('T28 R008 R010 when a record is deleted between two pages, in whatever way,
   )
 })
 
-test('T28 a setting refuses the cursor of a user who is gone', async () => {
+test('a setting refuses the cursor of a user who is gone', { tags: ['T28'] }, async () => {
   const settings = { 'lists.deleted_cursor': 'reject' } as const
   const emulator = await testEmulator({ collections: many(3), settings })
   await ways['the API']?.(emulator, 'u-1')
@@ -221,7 +225,7 @@ test('T28 a setting refuses the cursor of a user who is gone', async () => {
   expect(namesOf(await read(emulator, USERS, 'after=u-0'))).toEqual(['user-second'])
 })
 
-test('T28 a user who was never in the list is no cursor of it, deleted or not', async () => {
+test('a user who was never in the list is no cursor of it, deleted or not', { tags: ['T28'] }, async () => {
   const emulator = await testEmulator({ collections: many(2) })
   await arm(emulator, {
     match: { operation: 'data-views.list' },
@@ -233,7 +237,9 @@ test('T28 a user who was never in the list is no cursor of it, deleted or not', 
     expect((await read(emulator, USERS, `after=${id}`)).status).toBe(400)
 })
 
-test('T28 a user who comes back is listed, and the cursor is again that of the user', async () => {
+test('a user who comes back is listed, and the cursor is again that of the user', {
+  tags: ['T28'],
+}, async () => {
   const emulator = await testEmulator({ collections: many(3) })
   await ways['DELETE /state of the membership']?.(emulator, 'u-1')
   const again = {

@@ -76,7 +76,9 @@ async function refused(emulator: TestEmulator, body: object, pointer: string, se
   return answer
 }
 
-test('R044 R045 R046 R047 R048 R183 a list shows every member of a server as the sandbox has it', async () => {
+test('a list shows every member of a server as the sandbox has it', {
+  tags: ['R044', 'R045', 'R046', 'R047', 'R048', 'R183'],
+}, async () => {
   const emulator = await mcpEmulator()
   const { status, body } = await emulator.get('/organization/mcp-servers')
   const { _emulator: _, ...shown } = aServer('s1')
@@ -88,7 +90,7 @@ test('R044 R045 R046 R047 R048 R183 a list shows every member of a server as the
   })
 })
 
-test('R045 U005 the control API may set any status and transport', async () => {
+test('the control API may set any status and transport', { tags: ['R045', 'U005'] }, async () => {
   const emulator = await mcpEmulator()
   const server = { ...emulator.state('mcp_servers')[0], status: 'ablaze', transport: '' }
   change(emulator.sandbox, ({ tx }) => tx.put('mcp_servers', server))
@@ -97,39 +99,41 @@ test('R045 U005 the control API may set any status and transport', async () => {
 })
 
 test.for<[title: string, change: object, pointer: string]>([
-  ['R044 another object', { object: 'server' }, '/object'],
-  ['R045 a status that is no string', { status: 1 }, '/status'],
-  ['R045 a transport that is missing', { transport: undefined }, '/transport'],
+  ['another object', { object: 'server' }, '/object'],
+  ['a status that is no string', { status: 1 }, '/status'],
+  ['a transport that is missing', { transport: undefined }, '/transport'],
   [
-    'R046 a negative tool_count',
+    'a negative tool_count',
     { metadata: { ...aServer('').metadata, tool_count: -1 } },
     '/metadata/tool_count',
   ],
   [
-    'R046 a fractional tool_count',
+    'a fractional tool_count',
     { metadata: { ...aServer('').metadata, tool_count: 0.5 } },
     '/metadata/tool_count',
   ],
   [
-    'R046 a last_synced_at that is null',
+    'a last_synced_at that is null',
     { metadata: { ...aServer('').metadata, last_synced_at: null } },
     '/metadata/last_synced_at',
   ],
-  ['R047 an update before the creation', { updated_at: '2026-01-31T23:59:59.999Z' }, '/updated_at'],
-  ['R047 a created_at that is no instant', { created_at: 'yesterday' }, '/created_at'],
-  ['R048 a managed_by_app that is null', { managed_by_app: null }, '/managed_by_app'],
-  [
-    'R048 a managed_by_app without its name',
-    { managed_by_app: { app_uuid: 'a' } },
-    '/managed_by_app/app_name',
-  ],
-  ['R049 a secret beside its id', { authorization_secret: 'hush' }, '/authorization_secret'],
-])('%s is refused in a fixture', async ([, change, pointer]) => {
-  const collections = { mcp_servers: [aServer('s1', change as Readonly<Record<string, unknown>>)] }
-  await expect(testEmulator({ collections })).rejects.toThrow(`/collections/mcp_servers/0${pointer}`)
-})
+  ['an update before the creation', { updated_at: '2026-01-31T23:59:59.999Z' }, '/updated_at'],
+  ['a created_at that is no instant', { created_at: 'yesterday' }, '/created_at'],
+  ['a managed_by_app that is null', { managed_by_app: null }, '/managed_by_app'],
+  ['a managed_by_app without its name', { managed_by_app: { app_uuid: 'a' } }, '/managed_by_app/app_name'],
+  ['a secret beside its id', { authorization_secret: 'hush' }, '/authorization_secret'],
+])(
+  '%s is refused in a fixture',
+  { tags: ['R044', 'R045', 'R046', 'R047', 'R048', 'R049'] },
+  async ([, change, pointer]) => {
+    const collections = { mcp_servers: [aServer('s1', change as Readonly<Record<string, unknown>>)] }
+    await expect(testEmulator({ collections })).rejects.toThrow(`/collections/mcp_servers/0${pointer}`)
+  },
+)
 
-test('R046 R048 a setting lets the two members be null, and the answer says that it rests on it', async () => {
+test('a setting lets the two members be null, and the answer says that it rests on it', {
+  tags: ['R046', 'R048'],
+}, async () => {
   const nulls = { metadata: { ...aServer('').metadata, last_synced_at: null }, managed_by_app: null }
   const emulator = await testEmulator({
     settings: { 'mcp.null_values': true },
@@ -140,7 +144,9 @@ test('R046 R048 a setting lets the two members be null, and the answer says that
   expect(assumed).toContain('T32')
 })
 
-test('R049 neither answers nor the document hold the state or the code of a flow', async () => {
+test('neither answers nor the document hold the state or the code of a flow', {
+  tags: ['R049'],
+}, async () => {
   const emulator = await mcpEmulator({ collections: { oauth_flows: [aFlow('f1', { code: 'code-1' })] } })
   const list = await emulator.get('/organization/mcp-servers')
   const wrong = await callback(emulator, { ...proof, code: 'code-2' })
@@ -151,7 +157,9 @@ test('R049 neither answers nor the document hold the state or the code of a flow
   expect(everything).not.toMatch(/state-f1|code-1|code-2/)
 })
 
-test('R050 R051 R146 a completed flow is answered with the callback result and nothing else', async () => {
+test('a completed flow is answered with the callback result and nothing else', {
+  tags: ['R050', 'R051', 'R146'],
+}, async () => {
   const emulator = await mcpEmulator()
   const { status, body, assumed } = await callback(emulator, proof)
   expect(status).toBe(200)
@@ -164,13 +172,15 @@ test('R050 R051 R146 a completed flow is answered with the callback result and n
   expect(assumed).toContain('T37')
 })
 
-test('R052 tools are not synced for a caller without the permission to edit the organization', async () => {
+test('tools are not synced for a caller without the permission to edit the organization', {
+  tags: ['R052'],
+}, async () => {
   const emulator = await mcpEmulator()
   const { status, body } = await callback(emulator, proof, { key: 'KM' })
   expect([status, body.oauth_configured, body.tools_synced]).toEqual([200, true, false])
 })
 
-test('R051 R052 a sync that fails leaves the flow completed', async () => {
+test('a sync that fails leaves the flow completed', { tags: ['R051', 'R052'] }, async () => {
   const emulator = await mcpEmulator({
     collections: { mcp_servers: [aServer('s1', {}, { sync: 'fails', tools: ['a'] })] },
   })
@@ -179,14 +189,18 @@ test('R051 R052 a sync that fails leaves the flow completed', async () => {
   expect(emulator.state('mcp_servers')[0].metadata).toMatchObject({ oauth_configured: true, tool_count: 3 })
 })
 
-test('R053 the message is a setting, and nothing else in the result changes with it', async () => {
+test('the message is a setting, and nothing else in the result changes with it', {
+  tags: ['R053'],
+}, async () => {
   const plain = await callback(await mcpEmulator(), proof)
   const told = await callback(await mcpEmulator({ settings: { 'mcp.oauth.message': 'All set.' } }), proof)
   expect(plain.body.message).not.toBe('')
   expect(told.body).toEqual({ ...plain.body, message: 'All set.' })
 })
 
-test('R047 R051 a completed flow sets oauth_configured of its server alone (T37)', async () => {
+test('a completed flow sets oauth_configured of its server alone (T37)', {
+  tags: ['R047', 'R051'],
+}, async () => {
   const emulator = await mcpEmulator()
   const [first, second] = emulator.state('mcp_servers')
   emulator.advance('1h')
@@ -201,7 +215,7 @@ test('R047 R051 a completed flow sets oauth_configured of its server alone (T37)
   ])
 })
 
-test('R047 a server that will only be created is not updated before that', async () => {
+test('a server that will only be created is not updated before that', { tags: ['R047'] }, async () => {
   const later = '2026-06-01T00:00:00.000Z'
   const emulator = await mcpEmulator({
     collections: { mcp_servers: [aServer('s1', { created_at: later, updated_at: later })] },
@@ -210,7 +224,7 @@ test('R047 a server that will only be created is not updated before that', async
   expect((await emulator.get('/organization/mcp-servers')).body.data[0].updated_at).toBe(later)
 })
 
-test('R052 a sync that finds tools counts them and notes when', async () => {
+test('a sync that finds tools counts them and notes when', { tags: ['R052'] }, async () => {
   const emulator = await mcpEmulator({
     collections: { mcp_servers: [aServer('s1', {}, { tools: ['read', 'write'] })] },
   })
@@ -221,7 +235,9 @@ test('R052 a sync that finds tools counts them and notes when', async () => {
   })
 })
 
-test('R051 the setting that keeps the server as it was does not change the result (T37)', async () => {
+test('the setting that keeps the server as it was does not change the result (T37)', {
+  tags: ['R051'],
+}, async () => {
   const emulator = await mcpEmulator({ settings: { 'mcp.oauth_configured': 'keep' } })
   const before = emulator.state('mcp_servers')
   const { body } = await callback(emulator, proof)
@@ -229,7 +245,7 @@ test('R051 the setting that keeps the server as it was does not change the resul
   expect(emulator.state('mcp_servers')).toEqual(before)
 })
 
-test('R141 an unknown server and one of another teamspace are spoken of alike', async () => {
+test('an unknown server and one of another teamspace are spoken of alike', { tags: ['R141'] }, async () => {
   const other = aServer('s9', {}, { teamspace_id: 'ts-b' })
   const flow = aFlow('f9', { server_id: 's9' })
   const emulator = await mcpEmulator({
@@ -243,32 +259,34 @@ test('R141 an unknown server and one of another teamspace are spoken of alike', 
   expect(emulator.digest()).toBe(before)
 })
 
-test('R142 R284 a code has at most 4096 characters', async () => {
+test('a code has at most 4096 characters', { tags: ['R142', 'R284'] }, async () => {
   const emulator = await mcpEmulator()
   await refused(emulator, { ...proof, code: 'c'.repeat(4097) }, '/code')
   expect((await callback(emulator, { ...proof, code: '\u{1F600}'.repeat(4096) })).status).toBe(200)
 })
 
-test('R142 a code is a string', async () => {
+test('a code is a string', { tags: ['R142'] }, async () => {
   const emulator = await mcpEmulator()
   for (const code of [1, null, ['c'], undefined]) await refused(emulator, { ...proof, code }, '/code')
 })
 
-test('R142 U032 where the flow names its code, only that one fits', async () => {
+test('where the flow names its code, only that one fits', { tags: ['R142', 'U032'] }, async () => {
   const emulator = await mcpEmulator({ collections: { oauth_flows: [aFlow('f1', { code: 'right' })] } })
   const { assumed } = await refused(emulator, { ...proof, code: 'wrong' }, '/code')
   expect(assumed).toContain('U033')
   expect((await callback(emulator, { ...proof, code: 'right' })).status).toBe(200)
 })
 
-test('R143 R284 a state has at most 512 characters', async () => {
+test('a state has at most 512 characters', { tags: ['R143', 'R284'] }, async () => {
   const long = 's'.repeat(512)
   const emulator = await mcpEmulator({ collections: { oauth_flows: [aFlow('f1', { state: long })] } })
   await refused(emulator, { ...proof, state: `${long}s` }, '/state')
   expect((await callback(emulator, { ...proof, state: long })).status).toBe(200)
 })
 
-test('R143 a state that differs, is missing or belongs to another server is refused', async () => {
+test('a state that differs, is missing or belongs to another server is refused', {
+  tags: ['R143'],
+}, async () => {
   const emulator = await mcpEmulator()
   for (const state of ['state-f2', 'State-f1', 'state-f1 ', '', null, 1, undefined]) {
     await refused(emulator, { ...proof, state }, '/state')
@@ -277,31 +295,31 @@ test('R143 a state that differs, is missing or belongs to another server is refu
   expect(assumed).toContain('U033')
 })
 
-test('R143 the digest that the state file holds is no state', async () => {
+test('the digest that the state file holds is no state', { tags: ['R143'] }, async () => {
   const emulator = await mcpEmulator()
   await refused(emulator, { ...proof, state: emulator.state('oauth_flows')[0].state }, '/state')
 })
 
-test('R143 a state works once', async () => {
+test('a state works once', { tags: ['R143'] }, async () => {
   const emulator = await mcpEmulator()
   expect((await callback(emulator, proof)).status).toBe(200)
   const { assumed } = await refused(emulator, proof, '/state')
   expect(assumed).toContain('U032')
 })
 
-test('R143 a setting lets a state work again', async () => {
+test('a setting lets a state work again', { tags: ['R143'] }, async () => {
   const emulator = await mcpEmulator({ settings: { 'mcp.oauth.state_reuse': 'accept' } })
   expect((await callback(emulator, proof)).status).toBe(200)
   expect((await callback(emulator, proof)).status).toBe(200)
 })
 
-test('R143 a state that completed its flow stays used after a restart', async () => {
+test('a state that completed its flow stays used after a restart', { tags: ['R143'] }, async () => {
   const emulator = await mcpEmulator()
   expect((await callback(emulator, proof)).status).toBe(200)
   await refused(await emulator.restart(), proof, '/state')
 })
 
-test('R144 R284 a redirect_uri has at most 2048 characters', async () => {
+test('a redirect_uri has at most 2048 characters', { tags: ['R144', 'R284'] }, async () => {
   const longest = CALLBACK.padEnd(2048, 'x')
   const emulator = await mcpEmulator({
     collections: { oauth_flows: [aFlow('f1', { redirect_uri: longest })] },
@@ -310,7 +328,9 @@ test('R144 R284 a redirect_uri has at most 2048 characters', async () => {
   expect((await callback(emulator, { ...proof, redirect_uri: longest })).status).toBe(200)
 })
 
-test('R144 a redirect_uri other than the one at the start is refused, however alike', async () => {
+test('a redirect_uri other than the one at the start is refused, however alike', {
+  tags: ['R144'],
+}, async () => {
   const emulator = await mcpEmulator()
   for (const redirect_uri of [
     `${CALLBACK}/`,
@@ -323,7 +343,7 @@ test('R144 a redirect_uri other than the one at the start is refused, however al
   }
 })
 
-test('R145 https and the three loopback hosts are accepted', async () => {
+test('https and the three loopback hosts are accepted', { tags: ['R145'] }, async () => {
   const uris = [
     'https://x.example/cb',
     'http://localhost:3000/cb',
@@ -347,34 +367,37 @@ test.for([
   'http://2130706433',
   'http://127.1',
   'http://0x7f000001',
-])('R145 %s does not count as loopback (T30)', async (redirect_uri) => {
+])('%s does not count as loopback (T30)', { tags: ['R145'] }, async (redirect_uri) => {
   const emulator = await mcpEmulator()
   const { assumed } = await refused(emulator, { ...proof, redirect_uri }, '/redirect_uri')
   expect(assumed).toContain('T30')
 })
 
 test.for(['ftp://localhost', 'javascript:alert(1)', '//localhost', 'localhost', ''])(
-  'R145 %j is refused',
+  '%j is refused',
+  { tags: ['R145'] },
   async (redirect_uri) => {
     await refused(await mcpEmulator(), { ...proof, redirect_uri }, '/redirect_uri')
   },
 )
 
 test.for<[title: string, change: object, pointer: string]>([
-  ['R142 R284 a code of 4097 characters', { code: 'c'.repeat(4097) }, '/code'],
-  ['R143 R284 a state of 513 characters', { state: 's'.repeat(513) }, '/state'],
-  [
-    'R144 R284 a redirect_uri of 2049 characters',
-    { redirect_uri: CALLBACK.padEnd(2049, 'x') },
-    '/redirect_uri',
-  ],
-  ['R145 a redirect_uri over http', { redirect_uri: 'http://x.example' }, '/redirect_uri'],
-])('%s is refused in a fixture', async ([, change, pointer]) => {
-  const collections = { oauth_flows: [aFlow('f1', change as Readonly<Record<string, unknown>>)] }
-  await expect(testEmulator({ collections })).rejects.toThrow(`/collections/oauth_flows/0${pointer}`)
-})
+  ['a code of 4097 characters', { code: 'c'.repeat(4097) }, '/code'],
+  ['a state of 513 characters', { state: 's'.repeat(513) }, '/state'],
+  ['a redirect_uri of 2049 characters', { redirect_uri: CALLBACK.padEnd(2049, 'x') }, '/redirect_uri'],
+  ['a redirect_uri over http', { redirect_uri: 'http://x.example' }, '/redirect_uri'],
+])(
+  '%s is refused in a fixture',
+  { tags: ['R142', 'R284', 'R143', 'R144', 'R145'] },
+  async ([, change, pointer]) => {
+    const collections = { oauth_flows: [aFlow('f1', change as Readonly<Record<string, unknown>>)] }
+    await expect(testEmulator({ collections })).rejects.toThrow(`/collections/oauth_flows/0${pointer}`)
+  },
+)
 
-test('R147 R228 a service key is refused in the standard body, and the state is not consumed', async () => {
+test('a service key is refused in the standard body, and the state is not consumed', {
+  tags: ['R147', 'R228'],
+}, async () => {
   const emulator = await mcpEmulator()
   const before = emulator.digest()
   const { status, body, assumed } = await callback(emulator, proof, { key: 'KS' })
@@ -390,13 +413,15 @@ test('R147 R228 a service key is refused in the standard body, and the state is 
   expect((await callback(emulator, proof)).status).toBe(200)
 })
 
-test('R147 a service key is refused before anybody looks at the path or the body', async () => {
+test('a service key is refused before anybody looks at the path or the body', {
+  tags: ['R147'],
+}, async () => {
   const emulator = await mcpEmulator()
   const { body } = await callback(emulator, { code: 1 }, { key: 'KS' }, 'nobody')
   expect(body.error).toBe('mcp_oauth_requires_user_principal')
 })
 
-test('R228 a service key is refused whatever its permissions', async () => {
+test('a service key is refused whatever its permissions', { tags: ['R228'] }, async () => {
   const facts = { kind: 'service', organization_id: 'org-1', teamspace_id: 'ts-a', account_admin: true }
   const strong = { ...facts, id: 'key-strong', token: 'service_strong', permissions: ['organization:edit'] }
   const emulator = await mcpEmulator({ collections: { api_keys: [strong] } })
@@ -405,7 +430,7 @@ test('R228 a service key is refused whatever its permissions', async () => {
   expect((await emulator.get('/organization/mcp-servers', { token: 'service_strong' })).status).toBe(200)
 })
 
-test('R147 the status for a service key is a setting', async () => {
+test('the status for a service key is a setting', { tags: ['R147'] }, async () => {
   const emulator = await mcpEmulator({ settings: { 'status.oauth_principal': 401 } })
   const { status, body } = await callback(emulator, proof, { key: 'KS' })
   expect([status, body.status_code]).toEqual([401, 401])
@@ -414,22 +439,26 @@ test('R147 the status for a service key is a setting', async () => {
 test.for<
   [title: string, call: (emulator: TestEmulator) => ReturnType<TestEmulator['get']>, operation: string]
 >([
-  ['R148 the callback', (emulator) => callback(emulator, proof), 'mcp-servers.oauth-callback'],
-  ['R183 the list', (emulator) => emulator.get('/organization/mcp-servers'), 'mcp-servers.list'],
-])('%s is rate limited, and a 429 consumes nothing', async ([, call, operation]) => {
-  const settings = {
-    'limits.overrides': [{ operation, limit: 1, window_s: 60 }],
-    'mcp.oauth.state_reuse': 'accept',
-  }
-  const emulator = await mcpEmulator({ settings })
-  expect((await call(emulator)).status).toBe(200)
-  const before = emulator.digest()
-  const { status, body, headers } = await call(emulator)
-  expect([status, body.error, headers.get('retry-after')]).toEqual([429, 'rate_limit_exceeded', '60'])
-  expect(emulator.digest()).toBe(before)
-})
+  ['the callback', (emulator) => callback(emulator, proof), 'mcp-servers.oauth-callback'],
+  ['the list', (emulator) => emulator.get('/organization/mcp-servers'), 'mcp-servers.list'],
+])(
+  '%s is rate limited, and a 429 consumes nothing',
+  { tags: ['R148', 'R183'] },
+  async ([, call, operation]) => {
+    const settings = {
+      'limits.overrides': [{ operation, limit: 1, window_s: 60 }],
+      'mcp.oauth.state_reuse': 'accept',
+    }
+    const emulator = await mcpEmulator({ settings })
+    expect((await call(emulator)).status).toBe(200)
+    const before = emulator.digest()
+    const { status, body, headers } = await call(emulator)
+    expect([status, body.error, headers.get('retry-after')]).toEqual([429, 'rate_limit_exceeded', '60'])
+    expect(emulator.digest()).toBe(before)
+  },
+)
 
-test('R182 the list holds the servers of the teamspace of the key alone', async () => {
+test('the list holds the servers of the teamspace of the key alone', { tags: ['R182'] }, async () => {
   const emulator = await mcpEmulator({
     collections: { mcp_servers: [aServer('s1'), aServer('s9', {}, { teamspace_id: 'ts-b' })] },
   })
@@ -443,7 +472,7 @@ test('R182 the list holds the servers of the teamspace of the key alone', async 
   ])
 })
 
-test('R183 U031 no parameter is read, and has_more is a setting', async () => {
+test('no parameter is read, and has_more is a setting', { tags: ['R183', 'U031'] }, async () => {
   const emulator = await mcpEmulator({ settings: { 'mcp.list.has_more': 'absent' } })
   const { body, assumed } = await emulator.get('/organization/mcp-servers?limit=1&after=zzz&limit=x')
   expect(Object.keys(body)).toEqual(['object', 'data'])
@@ -451,13 +480,15 @@ test('R183 U031 no parameter is read, and has_more is a setting', async () => {
   expect(assumed).toEqual(expect.arrayContaining(['U031', 'T21']))
 })
 
-test('R287 both MCP operations are marked beta', async () => {
+test('both MCP operations are marked beta', { tags: ['R287'] }, async () => {
   const emulator = await mcpEmulator()
   const beta = [...emulator.sandbox.service.operations.values()].filter((each) => each.beta === true)
   expect(beta.map(({ name }) => name).sort()).toEqual(['mcp-servers.list', 'mcp-servers.oauth-callback'])
 })
 
-test('R143 R144 a flow started by the control API is completed with what it told, by the server it was for', async () => {
+test('a flow started by the control API is completed with what it told, by the server it was for', {
+  tags: ['R143', 'R144'],
+}, async () => {
   const emulator = await mcpEmulator()
   const flow = startFlow(emulator, 's2', 'http://localhost:3000/cb')
   expect(flow).toMatchObject({ server_id: 's2', redirect_uri: 'http://localhost:3000/cb' })
@@ -467,13 +498,15 @@ test('R143 R144 a flow started by the control API is completed with what it told
   expect((await callback(emulator, flow, {}, 's2')).body.tools_synced).toBe(true)
 })
 
-test('R143 every flow has a state and a code of its own', async () => {
+test('every flow has a state and a code of its own', { tags: ['R143'] }, async () => {
   const emulator = await mcpEmulator()
   const flows = [1, 2, 3].map(() => startFlow(emulator, 's1', CALLBACK))
   expect(new Set(flows.flatMap(({ state, code }) => [state, code])).size).toBe(6)
 })
 
-test('R145 a flow cannot be started for an unknown server or with a redirect that could not come back', async () => {
+test('a flow cannot be started for an unknown server or with a redirect that could not come back', {
+  tags: ['R145'],
+}, async () => {
   const emulator = await mcpEmulator()
   expect(() => startFlow(emulator, 's8', CALLBACK)).toThrow('no MCP server with the id "s8"')
   expect(() => startFlow(emulator, 's1', 'http://x.example')).toThrow('must be https')

@@ -43,38 +43,48 @@ function join(emulator: TestEmulator, teamspace_id: string, user_id: string): Js
 }
 
 test.for([
-  ['R025 creating a page', 'POST', '/pages', { name: 'x' }],
-  ['R025 listing users', 'GET', `${TS}/ts-open/users`, undefined],
-  ['R025 updating the teamspace', 'PATCH', `${TS}/ts-open`, { name: 'x' }],
-  ['R025 creating a teamspace', 'POST', TS, { name: 'x' }],
-  ['R025 listing conversations', 'GET', '/conversations', undefined],
-  ['R025 listing data views', 'GET', '/data-views', undefined],
-] as const)('%s is refused to a user who joined unaided', async ([, method, path, json]) => {
-  const emulator = await testEmulator({ collections: withVisitor })
-  const request = () => emulator.request(method, path, { token: 'live_visitor', json })
-  const answer = await refused(emulator, request, 403, 'forbidden')
-  expect(answer.assumed).toEqual(expect.arrayContaining(['U003', 'U071']))
-})
+  ['creating a page', 'POST', '/pages', { name: 'x' }],
+  ['listing users', 'GET', `${TS}/ts-open/users`, undefined],
+  ['updating the teamspace', 'PATCH', `${TS}/ts-open`, { name: 'x' }],
+  ['creating a teamspace', 'POST', TS, { name: 'x' }],
+  ['listing conversations', 'GET', '/conversations', undefined],
+  ['listing data views', 'GET', '/data-views', undefined],
+] as const)(
+  '%s is refused to a user who joined unaided',
+  { tags: ['R025'] },
+  async ([, method, path, json]) => {
+    const emulator = await testEmulator({ collections: withVisitor })
+    const request = () => emulator.request(method, path, { token: 'live_visitor', json })
+    const answer = await refused(emulator, request, 403, 'forbidden')
+    expect(answer.assumed).toEqual(expect.arrayContaining(['U003', 'U071']))
+  },
+)
 
-test('R025 conversing is open to a user who joined unaided: it gets as far as the missing contract', async () => {
+test('conversing is open to a user who joined unaided: it gets as far as the missing contract', {
+  tags: ['R025'],
+}, async () => {
   const emulator = await testEmulator({ collections: withVisitor })
   const answer = await emulator.post('/converse', {}, { token: 'live_visitor' })
   expect(answer.status).toBe(501)
 })
 
-test('R025 an approved membership beside the self-joined one opens everything', async () => {
+test('an approved membership beside the self-joined one opens everything', { tags: ['R025'] }, async () => {
   const approved = { ...visitor, id: 'm-approved', self_joined: false }
   const collections = { ...withVisitor, memberships: [visitor, approved] }
   const emulator = await testEmulator({ collections })
   expect((await emulator.post('/pages', { name: 'x' }, { token: 'live_visitor' })).status).toBe(200)
 })
 
-test('R025 a self-joined user cannot manage the teamspace from a key of another one', async () => {
+test('a self-joined user cannot manage the teamspace from a key of another one', {
+  tags: ['R025'],
+}, async () => {
   const emulator = await testEmulator({ collections: withVisitor })
   await refused(emulator, () => emulator.patch(`${TS}/ts-open`, { name: 'x' }, { key: 'KX' }), 404)
 })
 
-test('R025 U003 any member of the organization joins an open teamspace; joining twice changes nothing', async () => {
+test('any member of the organization joins an open teamspace; joining twice changes nothing', {
+  tags: ['R025', 'U003'],
+}, async () => {
   const emulator = await testEmulator({ collections: { teamspaces: [open] } })
   const membership = join(emulator, 'ts-open', 'user-member')
   expect(membership).toMatchObject({ self_joined: true, removed_at: null, user_id: 'user-member' })
@@ -85,7 +95,9 @@ test('R025 U003 any member of the organization joins an open teamspace; joining 
   expect(() => join(emulator, 'ts-none', 'user-member')).toThrow(/no teamspace/)
 })
 
-test('R026 U003 joining a closed teamspace unaided is refused, an approved membership is not', async () => {
+test('joining a closed teamspace unaided is refused, an approved membership is not', {
+  tags: ['R026', 'U003'],
+}, async () => {
   const emulator = await testEmulator()
   const before = emulator.digest()
   expect(() => join(emulator, 'ts-b', 'user-member')).toThrow(/closed.*approval/)
@@ -94,14 +106,18 @@ test('R026 U003 joining a closed teamspace unaided is refused, an approved membe
   await testEmulator({ collections: { memberships } })
 })
 
-test('R026 a self-joined membership of a closed teamspace is refused in fixtures', async () => {
+test('a self-joined membership of a closed teamspace is refused in fixtures', {
+  tags: ['R026'],
+}, async () => {
   const memberships = [{ ...visitor, teamspace_id: 'ts-b' }]
   await expect(testEmulator({ collections: { memberships } })).rejects.toThrow(
     /memberships\/5\/self_joined.*closed/,
   )
 })
 
-test('R026 closing an open teamspace keeps who has joined, admits nobody else, and survives a restart', async () => {
+test('closing an open teamspace keeps who has joined, admits nobody else, and survives a restart', {
+  tags: ['R026'],
+}, async () => {
   const emulator = await testEmulator({ collections: { teamspaces: [open] } })
   const membership = join(emulator, 'ts-open', 'user-member')
   const path = `${TS}/ts-open`
@@ -115,26 +131,30 @@ test('R026 closing an open teamspace keeps who has joined, admits nobody else, a
   expect(ids.sort()).toEqual(['user-member', 'user-owner'])
 })
 
-test('R026 closing a teamspace by hand beside self-joined members is refused with the way out', async () => {
+test('closing a teamspace by hand beside self-joined members is refused with the way out', {
+  tags: ['R026'],
+}, async () => {
   const collections = { ...withVisitor, teamspaces: [{ ...open, access: 'closed' }] }
   await expect(testEmulator({ collections })).rejects.toThrow(/joined_while_open/)
 })
 
-test('R160 U071 a key whose user is no member of its teamspace is refused', async () => {
+test('a key whose user is no member of its teamspace is refused', { tags: ['R160', 'U071'] }, async () => {
   const emulator = await testEmulator({ collections: { ...withVisitor, memberships: [] } })
   const request = () => emulator.post('/pages', { name: 'x' }, { token: 'live_visitor' })
   const answer = await refused(emulator, request, 403, 'forbidden')
   expect(answer.assumed).toContain('U071')
 })
 
-test('U071 a user key without a user is refused, a service key needs none', async () => {
+test('a user key without a user is refused, a service key needs none', { tags: ['U071'] }, async () => {
   const api_keys = [{ ...visitorKey, user_id: null }]
   const emulator = await testEmulator({ collections: { ...withVisitor, api_keys } })
   await refused(emulator, () => emulator.get('/data-views', { token: 'live_visitor' }), 403)
   expect((await emulator.get('/data-views', { key: 'KS' })).status).toBe(200)
 })
 
-test('U070 the selection header reaches teamspaces of the own organization, with membership, and no other', async () => {
+test('the selection header reaches teamspaces of the own organization, with membership, and no other', {
+  tags: ['U070'],
+}, async () => {
   const second = { ...visitor, id: 'm-two', user_id: 'user-owner', teamspace_id: 'ts-b', self_joined: false }
   const emulator = await testEmulator({
     collections: { memberships: [second] },
@@ -149,7 +169,9 @@ test('U070 the selection header reaches teamspaces of the own organization, with
   await refused(emulator, () => create('ts-none', 'KS'), 403)
 })
 
-test('U070 R257 a key cannot use up the windows of a teamspace that it may not act in', async () => {
+test('a key cannot use up the windows of a teamspace that it may not act in', {
+  tags: ['U070', 'R257'],
+}, async () => {
   const emulator = await testEmulator({ settings: { 'auth.teamspace_header': 'x-team' } })
   const remaining = async () =>
     Number((await emulator.get('/data-views')).headers.get('x-ratelimit-remaining'))

@@ -18,7 +18,7 @@ const pages = [
 ]
 const collections = { pages }
 
-test('R006 R011 R015 R139 the answer is a page and nothing else', async () => {
+test('the answer is a page and nothing else', { tags: ['R006', 'R011', 'R015', 'R139'] }, async () => {
   const emulator = await testEmulator()
   const { status, body, assumed } = await emulator.post('/pages', { name: 'Notes' })
   expect(status).toBe(200)
@@ -34,7 +34,7 @@ test('R006 R011 R015 R139 the answer is a page and nothing else', async () => {
   expect(emulator.state('pages')).toEqual([body])
 })
 
-test('R012 a thousand pages have a thousand ids, over a restart', async () => {
+test('a thousand pages have a thousand ids, over a restart', { tags: ['R012'] }, async () => {
   const first = await testEmulator({ limits: false })
   const ids = new Set<string>()
   const create = async (emulator: typeof first, count: number) => {
@@ -57,20 +57,28 @@ test.for([
   ['a name of every object', '__proto__'],
   ['nothing', ''],
   ['many characters', 'x'.repeat(100_000)],
-] as const)('R013 a name with %s comes back as it was sent, over a restart', async ([, name]) => {
-  const emulator = await testEmulator()
-  const { body } = await emulator.request('POST', '/pages', { raw: JSON.stringify({ name }) })
-  expect(body.name).toBe(name)
-  expect((await emulator.restart()).state('pages')[0].name).toBe(name)
-})
+] as const)(
+  'a name with %s comes back as it was sent, over a restart',
+  { tags: ['R013'] },
+  async ([, name]) => {
+    const emulator = await testEmulator()
+    const { body } = await emulator.request('POST', '/pages', { raw: JSON.stringify({ name }) })
+    expect(body.name).toBe(name)
+    expect((await emulator.restart()).state('pages')[0].name).toBe(name)
+  },
+)
 
-test.for([[5], [null], [['x']], [{}], [true]])('R013 R138 the name %j is refused', async ([name]) => {
-  const emulator = await testEmulator()
-  const answer = await refused(emulator, () => emulator.post('/pages', { name }))
-  expect(pointersOf(answer)).toEqual(['/name'])
-})
+test.for([[5], [null], [['x']], [{}], [true]])(
+  'the name %j is refused',
+  { tags: ['R013', 'R138'] },
+  async ([name]) => {
+    const emulator = await testEmulator()
+    const answer = await refused(emulator, () => emulator.post('/pages', { name }))
+    expect(pointersOf(answer)).toEqual(['/name'])
+  },
+)
 
-test('R014 a page belongs to the teamspace of the key, whatever the body says', async () => {
+test('a page belongs to the teamspace of the key, whatever the body says', { tags: ['R014'] }, async () => {
   const emulator = await testEmulator()
   const body = {
     name: 'x',
@@ -88,42 +96,46 @@ test('R014 a page belongs to the teamspace of the key, whatever the body says', 
   expect([second.teamspace_id, second.id === 'mine']).toEqual(['ts-b', false])
 })
 
-test.for(['teamspace', 'organization'])('R015 U002 page.scope.default at %s', async (scope) => {
-  const emulator = await testEmulator({ settings: { 'page.scope.default': scope } })
-  expect((await emulator.post('/pages', { name: 'x' })).body.scope).toBe(scope)
-})
+test.for(['teamspace', 'organization'])(
+  'page.scope.default at %s',
+  { tags: ['R015', 'U002'] },
+  async (scope) => {
+    const emulator = await testEmulator({ settings: { 'page.scope.default': scope } })
+    expect((await emulator.post('/pages', { name: 'x' })).body.scope).toBe(scope)
+  },
+)
 
-test('R015 a fixture with another scope is refused', async () => {
+test('a fixture with another scope is refused', { tags: ['R015'] }, async () => {
   const pages = [page('p', 'ts-a', 'sandbox')]
   await expect(testEmulator({ collections: { pages } })).rejects.toThrow(/pages\/0\/scope/)
 })
 
 test.for([
-  ['R016 a page of the own teamspace', 'parent'],
-  ['R016 a page that a sibling teamspace shares with the organization', 'shared'],
-])('%s is a parent and comes back', async ([, page_id]) => {
+  ['a page of the own teamspace', 'parent'],
+  ['a page that a sibling teamspace shares with the organization', 'shared'],
+])('%s is a parent and comes back', { tags: ['R016'] }, async ([, page_id]) => {
   const emulator = await testEmulator({ collections })
   const parent = { type: 'page', page_id }
   expect((await emulator.post('/pages', { name: 'x', parent })).body.parent).toEqual(parent)
 })
 
 test.for([
-  ['R016 another type', { type: 'folder', page_id: 'parent' }, '/parent/type'],
-  ['R016 a page_id that is no string', { type: 'page', page_id: 5 }, '/parent/page_id'],
-  ['R016 no page_id', { type: 'page' }, '/parent/page_id'],
-  ['R016 null', null, '/parent'],
-  ['R016 an array', ['page'], '/parent'],
-  ['R016 a page that does not exist', { type: 'page', page_id: 'none' }, '/parent/page_id'],
-  ['R016 a page of another teamspace', { type: 'page', page_id: 'hidden' }, '/parent/page_id'],
-  ['R016 a shared page of another organization', { type: 'page', page_id: 'foreign' }, '/parent/page_id'],
-  ['R016 a name of every object', { type: 'page', page_id: '__proto__' }, '/parent/page_id'],
-] as const)('%s is no parent', async ([, parent, pointer]) => {
+  ['another type', { type: 'folder', page_id: 'parent' }, '/parent/type'],
+  ['a page_id that is no string', { type: 'page', page_id: 5 }, '/parent/page_id'],
+  ['no page_id', { type: 'page' }, '/parent/page_id'],
+  ['null', null, '/parent'],
+  ['an array', ['page'], '/parent'],
+  ['a page that does not exist', { type: 'page', page_id: 'none' }, '/parent/page_id'],
+  ['a page of another teamspace', { type: 'page', page_id: 'hidden' }, '/parent/page_id'],
+  ['a shared page of another organization', { type: 'page', page_id: 'foreign' }, '/parent/page_id'],
+  ['a name of every object', { type: 'page', page_id: '__proto__' }, '/parent/page_id'],
+] as const)('%s is no parent', { tags: ['R016'] }, async ([, parent, pointer]) => {
   const emulator = await testEmulator({ collections })
   const answer = await refused(emulator, () => emulator.post('/pages', { name: 'x', parent }), 400)
   expect(pointersOf(answer)).toEqual([pointer])
 })
 
-test('R016 hidden and missing parents are spoken of alike', async () => {
+test('hidden and missing parents are spoken of alike', { tags: ['R016'] }, async () => {
   const emulator = await testEmulator({ collections })
   const words = async (page_id: string) =>
     (await emulator.post('/pages', { name: 'x', parent: { type: 'page', page_id } })).text.replaceAll(
@@ -133,7 +145,7 @@ test('R016 hidden and missing parents are spoken of alike', async () => {
   expect(await words('hidden')).toBe(await words('nobody'))
 })
 
-test('R016 U001 page.parent.other at passthrough keeps any object as it came', async () => {
+test('page.parent.other at passthrough keeps any object as it came', { tags: ['R016', 'U001'] }, async () => {
   const emulator = await testEmulator({ collections, settings: { 'page.parent.other': 'passthrough' } })
   const raw = '{"name":"x","parent":{"type":"folder","__proto__":{"a":1}}}'
   const answer = await emulator.request('POST', '/pages', { raw })
@@ -141,7 +153,7 @@ test('R016 U001 page.parent.other at passthrough keeps any object as it came', a
   await refused(emulator, () => emulator.post('/pages', { name: 'x', parent: 'folder' }))
 })
 
-test('R017 created_at is the virtual now and stays, also over a restart', async () => {
+test('created_at is the virtual now and stays, also over a restart', { tags: ['R017'] }, async () => {
   const emulator = await testEmulator()
   emulator.advance('36h')
   const { body } = await emulator.post('/pages', { name: 'x' })
@@ -150,7 +162,9 @@ test('R017 created_at is the virtual now and stays, also over a restart', async 
   expect((await emulator.restart()).state('pages')).toEqual([body])
 })
 
-test('R138 U015 name is required and parent is not, unless the flags say otherwise', async () => {
+test('name is required and parent is not, unless the flags say otherwise', {
+  tags: ['R138', 'U015'],
+}, async () => {
   const emulator = await testEmulator({ collections })
   const parent = { type: 'page', page_id: 'parent' }
   expect((await emulator.post('/pages', { name: 'x', parent })).status).toBe(200)
@@ -165,7 +179,7 @@ test('R138 U015 name is required and parent is not, unless the flags say otherwi
   expect(pointersOf(await refused(other, () => other.post('/pages', {})))).toEqual(['/parent'])
 })
 
-test.for([undefined, [], 'x', null, 5])('R138 the body %j is refused', async (body) => {
+test.for([undefined, [], 'x', null, 5])('the body %j is refused', { tags: ['R138'] }, async (body) => {
   const emulator = await testEmulator()
   await refused(emulator, () => emulator.post('/pages', body))
 })

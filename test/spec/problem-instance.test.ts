@@ -10,7 +10,8 @@ test.each([
   ['/v1/batch-predictions/100%', '/v1/batch-predictions/100%25'],
   ['/v1/batch-predictions/a#b', '/v1/batch-predictions/a%23b'],
 ])(
-  'R245 U066 the instance of a problem is a URI reference, whatever was requested: %s',
+  'the instance of a problem is a URI reference, whatever was requested: %s',
+  { tags: ['R245', 'U066'] },
   async (path, instance) => {
     const { emulator } = await testEmulator()
     const body = await new Promise<string>((resolve, reject) => {

@@ -29,7 +29,9 @@ const SPOILERS: readonly (readonly [
   ],
 ]
 
-test('R123 R267 whatever is refused changes nothing, for every operation and every kind of mistake', async () => {
+test('whatever is refused changes nothing, for every operation and every kind of mistake', {
+  tags: ['R123', 'R267'],
+}, async () => {
   const emulator = await withSamples()
   const calls = await sampleCalls(emulator)
   const before = emulator.digest()
@@ -99,7 +101,9 @@ const query = fc.constantFrom(
   '?%=&=&&',
 )
 
-test('R254 R253 R240 no request, however odd, causes a 5xx, a stack or a change by a refusal', async () => {
+test('no request, however odd, causes a 5xx, a stack or a change by a refusal', {
+  tags: ['R254', 'R253', 'R240'],
+}, async () => {
   const emulator = await withSamples()
   const operations = [...emulator.sandbox.service.operations.values()]
   const request = fc.record({
@@ -149,7 +153,9 @@ test('a body nested 5,000 deep, or of millions of tokens, is refused and harms n
   expect((await emulator.post('/pages', { name: 'still here' })).status).toBe(200)
 })
 
-test('R012 R090 R271 caller strings such as __proto__ are ids and keys like any other, also after a restart', async () => {
+test('caller strings such as __proto__ are ids and keys like any other, also after a restart', {
+  tags: ['R012', 'R090', 'R271'],
+}, async () => {
   const emulator = await testEmulator({
     collections: {
       ...sampleRecords,

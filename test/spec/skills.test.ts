@@ -25,7 +25,9 @@ const skill = {
 const withSkill = (change: object) => testEmulator({ collections: { skills: [{ ...skill, ...change }] } })
 const PROMOTE = '/skills/skill-1/promote'
 
-test('R032 R033 R036 R037 R038 R039 R040 R041 R042 R043 R118 R173 promotion moves the skill to the company and changes nothing else', async () => {
+test('promotion moves the skill to the company and changes nothing else', {
+  tags: ['R032', 'R033', 'R036', 'R037', 'R038', 'R039', 'R040', 'R041', 'R042', 'R043', 'R118', 'R173'],
+}, async () => {
   const emulator = await withSkill({})
   emulator.advance('5m')
   expect(emulator.state('skills')[0]).toMatchObject({ account_id: null, promoted_at: null, scope: 'user' })
@@ -42,12 +44,14 @@ test('R032 R033 R036 R037 R038 R039 R040 R041 R042 R043 R118 R173 promotion move
   expect(emulator.state('skills')).toEqual([body])
 })
 
-test('R038 a disabled skill stays disabled', async () => {
+test('a disabled skill stays disabled', { tags: ['R038'] }, async () => {
   const emulator = await withSkill({ enabled: false })
   expect((await emulator.post(PROMOTE)).body.enabled).toBe(false)
 })
 
-test('R043 updated_at does not fall behind a created_at that lies in the future of the clock', async () => {
+test('updated_at does not fall behind a created_at that lies in the future of the clock', {
+  tags: ['R043'],
+}, async () => {
   const future = '2027-01-01T00:00:00.000Z'
   const emulator = await withSkill({ created_at: future, updated_at: future })
   const { body } = await emulator.post(PROMOTE)
@@ -62,7 +66,8 @@ const combinations = [0, 1, 2, 3, 4, 5, 6, 7].map((bits) => ({
 }))
 
 test.for(combinations)(
-  'R118 R174 author $author, account admin $admin, permission $permission: only all three promote',
+  'author $author, account admin $admin, permission $permission: only all three promote',
+  { tags: ['R118', 'R174'] },
   async ({ author, admin, permission }) => {
     const facts = { account_admin: admin, permissions: permission ? ['ep:skills:write'] : ['other'] }
     const key = { id: 'k', kind: 'user', token: 'live_k', user_id: author ? 'user-owner' : 'user-member' }
@@ -81,7 +86,7 @@ test.for(combinations)(
   },
 )
 
-test('R174 a service key is nobody, so it is no author', async () => {
+test('a service key is nobody, so it is no author', { tags: ['R174'] }, async () => {
   const facts = { account_admin: true, permissions: ['ep:skills:write'] }
   const key = { id: 'k', kind: 'service', token: 'service_k', organization_id: 'org-1', teamspace_id: 'ts-a' }
   const emulator = await testEmulator({ collections: { skills: [skill], api_keys: [{ ...key, ...facts }] } })
@@ -89,16 +94,20 @@ test('R174 a service key is nobody, so it is no author', async () => {
 })
 
 test.for([
-  ['R175 U029 a company skill', { scope: 'account', account_id: 'org-1' }],
-  ['R175 U029 a built-in skill', { scope: 'builtin', creator_id: null, builtin_key: 'dig' }],
-] as const)('%s is not promoted: 400 for who has the rights, 403 for others', async ([, change]) => {
-  const emulator = await withSkill(change)
-  const answer = await refused(emulator, () => emulator.post(PROMOTE), 400, 'validation_failed')
-  expect(answer.assumed).toContain('U029')
-  await refused(emulator, () => emulator.post(PROMOTE, undefined, { key: 'KM' }), 403)
-})
+  ['a company skill', { scope: 'account', account_id: 'org-1' }],
+  ['a built-in skill', { scope: 'builtin', creator_id: null, builtin_key: 'dig' }],
+] as const)(
+  '%s is not promoted: 400 for who has the rights, 403 for others',
+  { tags: ['R175', 'U029'] },
+  async ([, change]) => {
+    const emulator = await withSkill(change)
+    const answer = await refused(emulator, () => emulator.post(PROMOTE), 400, 'validation_failed')
+    expect(answer.assumed).toContain('U029')
+    await refused(emulator, () => emulator.post(PROMOTE, undefined, { key: 'KM' }), 403)
+  },
+)
 
-test('R175 a skill is promoted once', async () => {
+test('a skill is promoted once', { tags: ['R175'] }, async () => {
   const emulator = await withSkill({})
   expect((await emulator.post(PROMOTE)).status).toBe(200)
   await refused(emulator, () => emulator.post(PROMOTE), 400)
@@ -109,12 +118,12 @@ test.for([
   ['a private skill of another organization', PROMOTE, 'KO', {}],
   ['a company skill of another organization', PROMOTE, 'KU', { scope: 'account', account_id: 'org-2' }],
   ['an id named like a property of every object', '/skills/__proto__/promote', 'KU', {}],
-] as const)('R229 %s is not found', async ([, path, key, change]) => {
+] as const)('%s is not found', { tags: ['R229'] }, async ([, path, key, change]) => {
   const emulator = await withSkill(change)
   await refused(emulator, () => emulator.post(path, undefined, { key }), 404, 'not_found')
 })
 
-test('R229 a skill of another teamspace stays as it is', async () => {
+test('a skill of another teamspace stays as it is', { tags: ['R229'] }, async () => {
   const emulator = await withSkill({})
   await refused(emulator, () => emulator.post(PROMOTE, undefined, { key: 'K2' }))
 })
@@ -123,13 +132,13 @@ test.for([
   ['no body and no content type', {}],
   ['an object', { json: { scope: 'builtin' } }],
   ['an array', { json: [1] }],
-] as const)('R172 %s: the body is ignored', async ([, how]) => {
+] as const)('%s: the body is ignored', { tags: ['R172'] }, async ([, how]) => {
   const emulator = await withSkill({})
   const { status, body } = await emulator.request('POST', PROMOTE, how)
   expect([status, body.scope]).toEqual([200, 'account'])
 })
 
-test('R035 there are eleven categories, each is accepted, a twelfth is refused', async () => {
+test('there are eleven categories, each is accepted, a twelfth is refused', { tags: ['R035'] }, async () => {
   expect(new Set(skillCategories).size).toBe(11)
   const skills = skillCategories.map((category) => ({ ...skill, id: category, category }))
   await testEmulator({ collections: { skills } })
@@ -140,28 +149,32 @@ test.for([
   ['user', {}],
   ['account', { account_id: 'org-1', promoted_at: '-1h' }],
   ['builtin', { creator_id: null, builtin_key: 'dig' }],
-] as const)('R034 the scope %s is accepted in fixtures', async ([scope, change]) => {
+] as const)('the scope %s is accepted in fixtures', { tags: ['R034'] }, async ([scope, change]) => {
   await withSkill({ scope, ...change })
 })
 
 test.for([
-  ['R034 another scope', { scope: 'team' }, 'scope'],
-  ['R036 a name that is no string', { name: null }, 'name'],
-  ['R036 a missing slash_key', { slash_key: undefined }, 'slash_key'],
-  ['R037 required_tools of null', { required_tools: null }, 'required_tools'],
-  ['R037 preferred_tools with a number', { preferred_tools: ['a', 1] }, 'preferred_tools/1'],
-  ['R038 enabled as a word', { enabled: 'true' }, 'enabled'],
-  ['R039 an account of a private skill', { account_id: 'org-1' }, 'account_id'],
-  ['R039 an account of a built-in skill', { scope: 'builtin', account_id: 'org-1' }, 'account_id'],
-  ['R039 a company skill without account', { scope: 'account' }, 'account_id'],
-  ['R040 a builtin_key of a private skill', { builtin_key: 'dig' }, 'builtin_key'],
-  ['R041 a promoted_at of a private skill', { promoted_at: '-1h' }, 'promoted_at'],
-  ['R042 a private skill without author', { creator_id: null }, 'creator_id'],
-  ['R042 an author who does not exist', { creator_id: 'nobody' }, 'creator_id'],
-  ['R043 a created_at without zone', { created_at: '2026-01-01T00:00:00' }, 'created_at'],
-  ['R043 an updated_at before created_at', { updated_at: '2026-01-01T00:00:00Z' }, 'updated_at'],
-  ['R032 another object', { object: 'page' }, 'object'],
-  ['R004 an unknown member', { colour: 'red' }, 'colour'],
-] as const)('%s is refused in fixtures', async ([, change, member]) => {
-  await expect(withSkill(change)).rejects.toThrow(new RegExp(`skills/0/${member}: `))
-})
+  ['another scope', { scope: 'team' }, 'scope'],
+  ['a name that is no string', { name: null }, 'name'],
+  ['a missing slash_key', { slash_key: undefined }, 'slash_key'],
+  ['required_tools of null', { required_tools: null }, 'required_tools'],
+  ['preferred_tools with a number', { preferred_tools: ['a', 1] }, 'preferred_tools/1'],
+  ['enabled as a word', { enabled: 'true' }, 'enabled'],
+  ['an account of a private skill', { account_id: 'org-1' }, 'account_id'],
+  ['an account of a built-in skill', { scope: 'builtin', account_id: 'org-1' }, 'account_id'],
+  ['a company skill without account', { scope: 'account' }, 'account_id'],
+  ['a builtin_key of a private skill', { builtin_key: 'dig' }, 'builtin_key'],
+  ['a promoted_at of a private skill', { promoted_at: '-1h' }, 'promoted_at'],
+  ['a private skill without author', { creator_id: null }, 'creator_id'],
+  ['an author who does not exist', { creator_id: 'nobody' }, 'creator_id'],
+  ['a created_at without zone', { created_at: '2026-01-01T00:00:00' }, 'created_at'],
+  ['an updated_at before created_at', { updated_at: '2026-01-01T00:00:00Z' }, 'updated_at'],
+  ['another object', { object: 'page' }, 'object'],
+  ['an unknown member', { colour: 'red' }, 'colour'],
+] as const)(
+  '%s is refused in fixtures',
+  { tags: ['R034', 'R036', 'R037', 'R038', 'R039', 'R040', 'R041', 'R042', 'R043', 'R032', 'R004'] },
+  async ([, change, member]) => {
+    await expect(withSkill(change)).rejects.toThrow(new RegExp(`skills/0/${member}: `))
+  },
+)

@@ -102,7 +102,8 @@ const errorsOf = ({ body }: { body: Any }): readonly { pointer: string; detail: 
   body.details.errors
 
 test.for(DAMAGES)(
-  'R284 a document with %s is refused by PUT /state and by an import, and changes nothing',
+  'a document with %s is refused by PUT /state and by an import, and changes nothing',
+  { tags: ['R284'] },
   async ([, members, pointer, detail]) => {
     const emulator = await testEmulator()
     const document = emulator.sandbox.document()

@@ -52,7 +52,9 @@ async function walk(emulator: TestEmulator, query: string): Promise<string[]> {
   }
 }
 
-test('R028 R029 R030 R158 items have exactly the members of the table, and the list has has_more', async () => {
+test('items have exactly the members of the table, and the list has has_more', {
+  tags: ['R028', 'R029', 'R030', 'R158'],
+}, async () => {
   const emulator = await testEmulator({ collections: crowd(3) })
   const { status, body } = await list(emulator)
   expect(status).toBe(200)
@@ -68,7 +70,9 @@ test('R028 R029 R030 R158 items have exactly the members of the table, and the l
   }
 })
 
-test('R030 R031 U004 roles and agent ids pass through as the fixtures give them', async () => {
+test('roles and agent ids pass through as the fixtures give them', {
+  tags: ['R030', 'R031', 'U004'],
+}, async () => {
   const membership = { id: 'm', teamspace_id: 'ts-b', user_id: 'user-owner', created_at: '-1d' }
   const memberships = [{ ...membership, role: 'Fürst', agent_ids: ['agent-1', ''] }]
   const emulator = await testEmulator({ collections: { memberships } })
@@ -83,7 +87,8 @@ test('R030 R031 U004 roles and agent ids pass through as the fixtures give them'
 })
 
 test.for(['not-an-email', '', 'a@', '@b.example', 'a b@c.example'])(
-  'R029 a fixture whose e-mail is "%s" is refused with a clear message',
+  'a fixture whose e-mail is "%s" is refused with a clear message',
+  { tags: ['R029'] },
   async (email) => {
     const { users } = crowd(1)
     const collections = { users: users.map((user) => ({ ...user, email })) }
@@ -91,12 +96,14 @@ test.for(['not-an-email', '', 'a@', '@b.example', 'a b@c.example'])(
   },
 )
 
-test('R028 a fixture without a last name is refused', async () => {
+test('a fixture without a last name is refused', { tags: ['R028'] }, async () => {
   const collections = { users: crowd(1).users.map(({ last_name: _, ...user }) => user) }
   await expect(testEmulator({ collections })).rejects.toThrow(/users\/5\/last_name.*is required/)
 })
 
-test('R008 R157 walking with after visits everyone once, newest first, and before walks back', async () => {
+test('walking with after visits everyone once, newest first, and before walks back', {
+  tags: ['R008', 'R157'],
+}, async () => {
   const emulator = await testEmulator({ collections: crowd(25) })
   const all = idsOf(await list(emulator, '?limit=100'))
   expect(all).toEqual([...Array.from({ length: 25 }, (_, n) => `u-${24 - n}`), 'user-second'])
@@ -106,7 +113,9 @@ test('R008 R157 walking with after visits everyone once, newest first, and befor
   expect(idsOf(await list(emulator, `?limit=3&before=${all[1]}`))).toEqual(all.slice(0, 1))
 })
 
-test('R010 R158 a page is full while more exist: 150 users at limit 1, 99 and 100; 100 users at 100', async () => {
+test('a page is full while more exist: 150 users at limit 1, 99 and 100; 100 users at 100', {
+  tags: ['R010', 'R158'],
+}, async () => {
   const emulator = await testEmulator({ collections: crowd(149) })
   for (const limit of [1, 99, 100]) {
     const { body } = await list(emulator, `?limit=${limit}`)
@@ -117,7 +126,9 @@ test('R010 R158 a page is full while more exist: 150 users at limit 1, 99 and 10
   expect([body.data.length, body.has_more]).toEqual([100, false])
 })
 
-test('R010 U019 without a limit the page has 20 users and says that the number is assumed', async () => {
+test('without a limit the page has 20 users and says that the number is assumed', {
+  tags: ['R010', 'U019'],
+}, async () => {
   const emulator = await testEmulator({ collections: crowd(30) })
   const answer = await list(emulator)
   expect(answer.body.data).toHaveLength(20)
@@ -141,21 +152,29 @@ const badLimits = [
   '1&limit=2',
 ]
 
-test.for(badLimits)('R009 R156 R167 R179 limit=%s is refused on every list', async (limit) => {
-  const emulator = await testEmulator({ collections: crowd(3) })
-  const lists = [USERS, '/organization/reports/consumption-breakdown', '/data-views']
-  for (const path of lists) {
-    const answer = await refused(emulator, () => emulator.get(`${path}?limit=${limit}`, { key: 'K2' }))
-    expect(answer.body.details.errors[0].pointer).toBe('/query/limit')
-  }
-})
+test.for(badLimits)(
+  'limit=%s is refused on every list',
+  { tags: ['R009', 'R156', 'R167', 'R179'] },
+  async (limit) => {
+    const emulator = await testEmulator({ collections: crowd(3) })
+    const lists = [USERS, '/organization/reports/consumption-breakdown', '/data-views']
+    for (const path of lists) {
+      const answer = await refused(emulator, () => emulator.get(`${path}?limit=${limit}`, { key: 'K2' }))
+      expect(answer.body.details.errors[0].pointer).toBe('/query/limit')
+    }
+  },
+)
 
-test.for(['1', '100'])('R009 R156 R167 R179 limit=%s is accepted on every list', async (limit) => {
-  const emulator = await testEmulator({ collections: crowd(3) })
-  const lists = [USERS, '/organization/reports/consumption-breakdown', '/data-views']
-  for (const path of lists)
-    expect((await emulator.get(`${path}?limit=${limit}`, { key: 'K2' })).status).toBe(200)
-})
+test.for(['1', '100'])(
+  'limit=%s is accepted on every list',
+  { tags: ['R009', 'R156', 'R167', 'R179'] },
+  async (limit) => {
+    const emulator = await testEmulator({ collections: crowd(3) })
+    const lists = [USERS, '/organization/reports/consumption-breakdown', '/data-views']
+    for (const path of lists)
+      expect((await emulator.get(`${path}?limit=${limit}`, { key: 'K2' })).status).toBe(200)
+  },
+)
 
 const people = [
   ['Grace', 'Hopper'],
@@ -166,17 +185,17 @@ const people = [
 const named = () => crowd(people.length, (n) => people[n] ?? ['', ''])
 
 test.for([
-  ['R155 part of a first name', 'rac', ['u-0']],
-  ['R155 part of a last name', 'urin', ['u-1']],
-  ['R155 part of an e-mail address', 'p2@cro', ['u-2']],
-  ['R155 another letter case', 'GRACE', ['u-0']],
-  ['R155 letters beyond ASCII', 'ÚÑE', ['u-3']],
-  ['R155 U021 first and last name with a space between', 'ada love', ['u-2']],
-  ['R155 no match', 'zzz', []],
-  ['R155 characters of regular expressions are literal', '.*', []],
-  ['R155 a dot is a dot', 'crowd.example', ['u-3', 'u-2', 'u-1', 'u-0']],
-  ['R155 an empty search finds all', '', ['u-3', 'u-2', 'u-1', 'u-0', 'user-second']],
-] as const)('%s', async ([, search, expected]) => {
+  ['part of a first name', 'rac', ['u-0']],
+  ['part of a last name', 'urin', ['u-1']],
+  ['part of an e-mail address', 'p2@cro', ['u-2']],
+  ['another letter case', 'GRACE', ['u-0']],
+  ['letters beyond ASCII', 'ÚÑE', ['u-3']],
+  ['first and last name with a space between', 'ada love', ['u-2']],
+  ['no match', 'zzz', []],
+  ['characters of regular expressions are literal', '.*', []],
+  ['a dot is a dot', 'crowd.example', ['u-3', 'u-2', 'u-1', 'u-0']],
+  ['an empty search finds all', '', ['u-3', 'u-2', 'u-1', 'u-0', 'user-second']],
+] as const)('%s', { tags: ['R155', 'U021'] }, async ([, search, expected]) => {
   const emulator = await testEmulator({ collections: named() })
   const answer = await list(emulator, `?search=${encodeURIComponent(search)}`)
   expect(idsOf(answer)).toEqual(expected)
@@ -190,12 +209,16 @@ test.for([
   ['exact', 'turing', ['u-1']],
   ['exact', 'tur', []],
   ['exact', '', ['u-3', 'u-2', 'u-1', 'u-0', 'user-second']],
-] as const)('U021 users.search at %s and the search "%s"', async ([mode, search, expected]) => {
-  const emulator = await testEmulator({ collections: named(), settings: { 'users.search': mode } })
-  expect(idsOf(await list(emulator, `?search=${search}`))).toEqual(expected)
-})
+] as const)(
+  'users.search at %s and the search "%s"',
+  { tags: ['U021'] },
+  async ([mode, search, expected]) => {
+    const emulator = await testEmulator({ collections: named(), settings: { 'users.search': mode } })
+    expect(idsOf(await list(emulator, `?search=${search}`))).toEqual(expected)
+  },
+)
 
-test('R155 a search of 10,000 characters is no pattern, and finds nobody', async () => {
+test('a search of 10,000 characters is no pattern, and finds nobody', { tags: ['R155'] }, async () => {
   const emulator = await testEmulator({ collections: crowd(500) })
   await list(emulator)
   // A pattern would take minutes.
@@ -203,7 +226,7 @@ test('R155 a search of 10,000 characters is no pattern, and finds nobody', async
   expect([answer.status, answer.body.data]).toEqual([200, []])
 })
 
-test('R157 a filtered walk visits each match once', async () => {
+test('a filtered walk visits each match once', { tags: ['R157'] }, async () => {
   const collections = crowd(30, (n) => (n % 3 === 0 ? ['Match', 'Yes'] : ['Other', 'No']))
   const emulator = await testEmulator({ collections })
   const expected = Array.from({ length: 10 }, (_, n) => `u-${27 - 3 * n}`)
@@ -212,7 +235,8 @@ test('R157 a filtered walk visits each match once', async () => {
 })
 
 test.for(['nobody', 'user-owner', '__proto__', '', 'u-0%00'])(
-  'R157 U022 the cursor "%s" leads nowhere: refused, or an empty page by the setting',
+  'the cursor "%s" leads nowhere: refused, or an empty page by the setting',
+  { tags: ['R157', 'U022'] },
   async (cursor) => {
     const emulator = await testEmulator({ collections: crowd(2) })
     const answer = await refused(emulator, () => list(emulator, `?after=${cursor}`), 400)
@@ -223,14 +247,16 @@ test.for(['nobody', 'user-owner', '__proto__', '', 'u-0%00'])(
   },
 )
 
-test('T25 after together with before is refused, or after wins by the setting', async () => {
+test('after together with before is refused, or after wins by the setting', { tags: ['T25'] }, async () => {
   const emulator = await testEmulator({ collections: crowd(3) })
   expect((await refused(emulator, () => list(emulator, '?after=u-2&before=u-0'))).assumed).toContain('T25')
   const lenient = await testEmulator({ collections: crowd(3), settings: { 'lists.both_cursors': 'after' } })
   expect(idsOf(await list(lenient, '?after=u-2&before=u-0&limit=1'))).toEqual(['u-1'])
 })
 
-test('T26 has_more of a page read with before is false once there is no row before it, and named where it is open', async () => {
+test('has_more of a page read with before is false once there is no row before it, and named where it is open', {
+  tags: ['T26'],
+}, async () => {
   const emulator = await testEmulator({ collections: crowd(5) })
   const read = async (before: string, where: TestEmulator = emulator) => {
     const answer = await list(where, `?limit=2&before=${before}`)
@@ -245,7 +271,9 @@ test('T26 has_more of a page read with before is false once there is no row befo
   expect(await read('u-4', literal)).toEqual([[], true, true])
 })
 
-test('T28 a cursor outlives the membership of its user, on both sides, and a restart', async () => {
+test('a cursor outlives the membership of its user, on both sides, and a restart', {
+  tags: ['T28'],
+}, async () => {
   const emulator = await testEmulator({ collections: crowd(6) })
   expect((await emulator.delete(`${USERS}/u-3`, { key: 'K2' })).status).toBe(204)
   const again = await emulator.restart()
@@ -254,7 +282,8 @@ test('T28 a cursor outlives the membership of its user, on both sides, and a res
 })
 
 test.for(['oldest', 'shuffled'])(
-  'U020 lists.order at %s is a stable order that walks can follow',
+  'lists.order at %s is a stable order that walks can follow',
+  { tags: ['U020'] },
   async (order) => {
     const emulator = await testEmulator({ collections: crowd(20), settings: { 'lists.order': order } })
     const all = idsOf(await list(emulator, '?limit=100'))
@@ -265,7 +294,9 @@ test.for(['oldest', 'shuffled'])(
   },
 )
 
-test('R160 a deleted user is gone from the list and refused by key, and stays in other teamspaces', async () => {
+test('a deleted user is gone from the list and refused by key, and stays in other teamspaces', {
+  tags: ['R160'],
+}, async () => {
   const memberships = [
     { id: 'm', teamspace_id: 'ts-b', user_id: 'user-member', role: 'member', created_at: '-1d' },
   ]
@@ -278,7 +309,9 @@ test('R160 a deleted user is gone from the list and refused by key, and stays in
   expect(idsOf(await list(emulator))).toEqual(['user-second', 'user-member'])
 })
 
-test('R160 U025 a second deletion is not found; the last owner may go; a setting makes the answer a 200', async () => {
+test('a second deletion is not found; the last owner may go; a setting makes the answer a 200', {
+  tags: ['R160', 'U025'],
+}, async () => {
   const emulator = await testEmulator({ settings: { 'success.delete': 200 } })
   const path = '/organization/teamspaces/ts-a/users'
   const answer = await emulator.delete(`${path}/user-member`)
@@ -295,7 +328,7 @@ test.for([
   ['an unknown teamspace', 'KU', 'ts-none', 'user-member'],
   ['a teamspace of others', 'K2', 'ts-a', 'user-member'],
   ['a teamspace of another organization', 'KO', 'ts-a', 'user-member'],
-] as const)('R160 R229 deleting %s is not found', async ([, key, teamspace, user]) => {
+] as const)('deleting %s is not found', { tags: ['R160', 'R229'] }, async ([, key, teamspace, user]) => {
   const emulator = await testEmulator()
   const path = `/organization/teamspaces/${teamspace}/users/${user}`
   await refused(emulator, () => emulator.delete(path, { key }), 404, 'not_found')
@@ -303,7 +336,9 @@ test.for([
     await refused(emulator, () => emulator.get(`/organization/teamspaces/${teamspace}/users`, { key }), 404)
 })
 
-test('R160 a user with several memberships loses all of them, and appears once while they last', async () => {
+test('a user with several memberships loses all of them, and appears once while they last', {
+  tags: ['R160'],
+}, async () => {
   const membership = { teamspace_id: 'ts-b', user_id: 'user-member', role: 'first', created_at: '-1d' }
   const memberships = [
     { ...membership, id: 'm-1' },
@@ -318,7 +353,7 @@ test('R160 a user with several memberships loses all of them, and appears once w
   expect(idsOf(await list(emulator))).toEqual(['user-second'])
 })
 
-test('R160 a user who is taken in again is listed again', async () => {
+test('a user who is taken in again is listed again', { tags: ['R160'] }, async () => {
   const emulator = await testEmulator({ collections: crowd(2) })
   await emulator.delete(`${USERS}/u-0`, { key: 'K2' })
   const membership = { id: 'm-again', teamspace_id: 'ts-b', user_id: 'u-0', role: 'back', agent_ids: [] }
@@ -328,7 +363,9 @@ test('R160 a user who is taken in again is listed again', async () => {
   expect((await list(emulator)).body.data[1]).toMatchObject({ id: 'u-0', permissions: { role: 'back' } })
 })
 
-test('R008 R010 any mix of page sizes and removals on the way visits each remaining user once', async () => {
+test('any mix of page sizes and removals on the way visits each remaining user once', {
+  tags: ['R008', 'R010'],
+}, async () => {
   const steps = fc.array(fc.record({ limit: fc.integer({ min: 1, max: 9 }), remove: fc.nat(19) }), {
     minLength: 30,
     maxLength: 30,

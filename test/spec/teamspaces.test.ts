@@ -7,7 +7,7 @@ import { pointersOf, refused } from '../support/refusal.ts'
 const CREATE = '/organization/teamspaces'
 const A = '/organization/teamspaces/ts-a'
 
-test('R018 every created teamspace has a string id of its own', async () => {
+test('every created teamspace has a string id of its own', { tags: ['R018'] }, async () => {
   const emulator = await testEmulator()
   const ids = [await emulator.post(CREATE, { name: 'x' }), await emulator.post(CREATE, { name: 'x' })].map(
     ({ body }) => body.id,
@@ -16,7 +16,9 @@ test('R018 every created teamspace has a string id of its own', async () => {
   expect(new Set(ids).size).toBe(2)
 })
 
-test('R152 R154 the minimal request is a name, and the answer is a teamspace and nothing else', async () => {
+test('the minimal request is a name, and the answer is a teamspace and nothing else', {
+  tags: ['R152', 'R154'],
+}, async () => {
   const emulator = await testEmulator()
   const { status, body } = await emulator.post(CREATE, { name: 'Bridge' })
   expect(status).toBe(200)
@@ -29,7 +31,9 @@ test('R152 R154 the minimal request is a name, and the answer is a teamspace and
   })
 })
 
-test('R152 a missing name is refused by default and marked, and allowed by the required flag', async () => {
+test('a missing name is refused by default and marked, and allowed by the required flag', {
+  tags: ['R152'],
+}, async () => {
   const strict = await testEmulator()
   const answer = await refused(strict, () => strict.post(CREATE, {}), 400, 'validation_failed')
   expect(answer.assumed).toContain('U015')
@@ -37,14 +41,19 @@ test('R152 a missing name is refused by default and marked, and allowed by the r
   expect((await lenient.post(CREATE, {})).body.name).toBe('')
 })
 
-test.for(['cloud_a', 'cloud_b'])('R019 R020 the cloud %s is accepted and comes back', async (cloud) => {
-  const emulator = await testEmulator()
-  const { body } = await emulator.post(CREATE, { name: 'x', cloud_provider: cloud })
-  expect(body.cloud_provider).toBe(cloud)
-})
+test.for(['cloud_a', 'cloud_b'])(
+  'the cloud %s is accepted and comes back',
+  { tags: ['R019', 'R020'] },
+  async (cloud) => {
+    const emulator = await testEmulator()
+    const { body } = await emulator.post(CREATE, { name: 'x', cloud_provider: cloud })
+    expect(body.cloud_provider).toBe(cloud)
+  },
+)
 
 test.for([['cloud_c'], ['CLOUD_A'], [''], [null], [7], [['cloud_a']]])(
-  'R019 the cloud %j is refused, and the message names the settings',
+  'the cloud %j is refused, and the message names the settings',
+  { tags: ['R019'] },
   async ([cloud]) => {
     const emulator = await testEmulator()
     const answer = await refused(emulator, () => emulator.post(CREATE, { name: 'x', cloud_provider: cloud }))
@@ -53,14 +62,16 @@ test.for([['cloud_c'], ['CLOUD_A'], [''], [null], [7], [['cloud_a']]])(
   },
 )
 
-test('R020 without a cloud the answer has the second one', async () => {
+test('without a cloud the answer has the second one', { tags: ['R020'] }, async () => {
   const emulator = await testEmulator({ settings: { 'names.cloud_b': 'second' } })
   const { body, assumed } = await emulator.post(CREATE, { name: 'x' })
   expect(body.cloud_provider).toBe('second')
   expect(assumed).toContain('U009')
 })
 
-test('U009 configured names replace the placeholders in requests and answers, also of older records', async () => {
+test('configured names replace the placeholders in requests and answers, also of older records', {
+  tags: ['U009'],
+}, async () => {
   const emulator = await testEmulator({ settings: { 'names.cloud_a': 'first', 'names.cloud_b': 'second' } })
   expect((await emulator.patch(A, { name: 'x' })).body.cloud_provider).toBe('second')
   expect((await emulator.post(CREATE, { name: 'x', cloud_provider: 'first' })).body.cloud_provider).toBe(
@@ -69,7 +80,9 @@ test('U009 configured names replace the placeholders in requests and answers, al
   await refused(emulator, () => emulator.post(CREATE, { name: 'x', cloud_provider: 'cloud_a' }))
 })
 
-test('U009 fixtures may write a cloud by its configured name; names may change while the sandbox lives', async () => {
+test('fixtures may write a cloud by its configured name; names may change while the sandbox lives', {
+  tags: ['U009'],
+}, async () => {
   const record = { id: 'ts-n', cloud_provider: 'first', name: 'N', access: 'open', created_at: '-1d' }
   const teamspaces = [{ ...record, _emulator: { organization_id: 'org-1' } }]
   const memberships = [
@@ -85,13 +98,10 @@ test('U009 fixtures may write a cloud by its configured name; names may change w
 })
 
 test.for([
-  ['R021 another cloud alone is refused', { cloud_provider: 'cloud_a' }],
-  [
-    'R021 another cloud with a name is refused, and the name stays',
-    { cloud_provider: 'cloud_a', name: 'new' },
-  ],
-  ['R021 null as the cloud is refused', { cloud_provider: null }],
-] as const)('%s', async ([, body]) => {
+  ['another cloud alone is refused', { cloud_provider: 'cloud_a' }],
+  ['another cloud with a name is refused, and the name stays', { cloud_provider: 'cloud_a', name: 'new' }],
+  ['null as the cloud is refused', { cloud_provider: null }],
+] as const)('%s', { tags: ['R021'] }, async ([, body]) => {
   const emulator = await testEmulator()
   const answer = await refused(emulator, () => emulator.patch(A, body), 400)
   expect(answer.assumed).toContain('U017')
@@ -101,7 +111,9 @@ test.for([
   })
 })
 
-test('R021 the present cloud is accepted; with patch.immutable at ignore any value is, and has no effect', async () => {
+test('the present cloud is accepted; with patch.immutable at ignore any value is, and has no effect', {
+  tags: ['R021'],
+}, async () => {
   const emulator = await testEmulator()
   expect((await emulator.patch(A, { cloud_provider: 'cloud_b' })).status).toBe(200)
   const lenient = await testEmulator({ settings: { 'patch.immutable': 'ignore' } })
@@ -113,22 +125,28 @@ test.for([
   ['ASCII', 'a'],
   ['an emoji', '🏗'],
   ['a combining sequence counted by code points', 'e\u0301'],
-])('R023 a name of 300 characters of %s passes on create and update, 301 do not', async ([, unit = '']) => {
-  const emulator = await testEmulator()
-  const longest = unit.repeat(300 / [...unit].length)
-  expect((await emulator.post(CREATE, { name: longest })).body.name).toBe(longest)
-  expect((await emulator.patch(A, { name: longest })).body.name).toBe(longest)
-  await refused(emulator, () => emulator.post(CREATE, { name: `${longest}x` }))
-  await refused(emulator, () => emulator.patch(A, { name: `${longest}x` }))
-})
+])(
+  'a name of 300 characters of %s passes on create and update, 301 do not',
+  { tags: ['R023'] },
+  async ([, unit = '']) => {
+    const emulator = await testEmulator()
+    const longest = unit.repeat(300 / [...unit].length)
+    expect((await emulator.post(CREATE, { name: longest })).body.name).toBe(longest)
+    expect((await emulator.patch(A, { name: longest })).body.name).toBe(longest)
+    await refused(emulator, () => emulator.post(CREATE, { name: `${longest}x` }))
+    await refused(emulator, () => emulator.patch(A, { name: `${longest}x` }))
+  },
+)
 
-test.for([[5], [null], [['x']], [{}]])('R023 the name %j is refused', async ([name]) => {
+test.for([[5], [null], [['x']], [{}]])('the name %j is refused', { tags: ['R023'] }, async ([name]) => {
   const emulator = await testEmulator()
   await refused(emulator, () => emulator.post(CREATE, { name }))
   await refused(emulator, () => emulator.patch(A, { name }))
 })
 
-test('R023 R284 a fixture with a name of 301 characters is refused and the bound is named', async () => {
+test('a fixture with a name of 301 characters is refused and the bound is named', {
+  tags: ['R023', 'R284'],
+}, async () => {
   const record = { id: 'ts-l', cloud_provider: 'cloud_a', access: 'open', created_at: '-1d' }
   const withName = (name: string) => [{ ...record, name, _emulator: { organization_id: 'org-1' } }]
   await testEmulator({ collections: { teamspaces: withName('x'.repeat(300)) } })
@@ -137,19 +155,27 @@ test('R023 R284 a fixture with a name of 301 characters is refused and the bound
   )
 })
 
-test.for(['open', 'closed'])('R024 the access %s passes on create and update', async (access) => {
-  const emulator = await testEmulator()
-  expect((await emulator.post(CREATE, { name: 'x', access })).body.access).toBe(access)
-  expect((await emulator.patch(A, { access })).body.access).toBe(access)
-})
+test.for(['open', 'closed'])(
+  'the access %s passes on create and update',
+  { tags: ['R024'] },
+  async (access) => {
+    const emulator = await testEmulator()
+    expect((await emulator.post(CREATE, { name: 'x', access })).body.access).toBe(access)
+    expect((await emulator.patch(A, { access })).body.access).toBe(access)
+  },
+)
 
-test.for([['OPEN'], ['public'], [null], [true], ['']])('R024 the access %j is refused', async ([access]) => {
-  const emulator = await testEmulator()
-  await refused(emulator, () => emulator.post(CREATE, { name: 'x', access }))
-  await refused(emulator, () => emulator.patch(A, { access }))
-})
+test.for([['OPEN'], ['public'], [null], [true], ['']])(
+  'the access %j is refused',
+  { tags: ['R024'] },
+  async ([access]) => {
+    const emulator = await testEmulator()
+    await refused(emulator, () => emulator.post(CREATE, { name: 'x', access }))
+    await refused(emulator, () => emulator.patch(A, { access }))
+  },
+)
 
-test('R153 access and cloud are optional in all four combinations', async () => {
+test('access and cloud are optional in all four combinations', { tags: ['R153'] }, async () => {
   const emulator = await testEmulator()
   const [access, cloud_provider] = ['open', 'cloud_a']
   const combinations: object[] = [{}, { access }, { cloud_provider }, { access, cloud_provider }]
@@ -159,7 +185,9 @@ test('R153 access and cloud are optional in all four combinations', async () => 
   }
 })
 
-test('R153 U024 the default access is marked, a given one is not, and a setting changes it', async () => {
+test('the default access is marked, a given one is not, and a setting changes it', {
+  tags: ['R153', 'U024'],
+}, async () => {
   const emulator = await testEmulator()
   expect((await emulator.post(CREATE, { name: 'x' })).assumed).toContain('U024')
   expect((await emulator.post(CREATE, { name: 'x', access: 'closed' })).assumed).not.toContain('U024')
@@ -167,7 +195,9 @@ test('R153 U024 the default access is marked, a given one is not, and a setting 
   expect((await open.post(CREATE, { name: 'x' })).body.access).toBe('open')
 })
 
-test('R027 R150 created_at is the virtual now and survives an update, as do id and cloud', async () => {
+test('created_at is the virtual now and survives an update, as do id and cloud', {
+  tags: ['R027', 'R150'],
+}, async () => {
   const emulator = await testEmulator()
   emulator.advance('90s')
   const created = (await emulator.post(CREATE, { name: 'x' })).body
@@ -182,17 +212,19 @@ test('R027 R150 created_at is the virtual now and survives an update, as do id a
 })
 
 test.for([
-  ['R149 name alone', { name: 'new' }],
-  ['R149 access alone', { access: 'open' }],
-  ['R149 both', { name: 'new', access: 'open' }],
-] as const)('%s changes, and what is left out stays', async ([, change]) => {
+  ['name alone', { name: 'new' }],
+  ['access alone', { access: 'open' }],
+  ['both', { name: 'new', access: 'open' }],
+] as const)('%s changes, and what is left out stays', { tags: ['R149'] }, async ([, change]) => {
   const emulator = await testEmulator()
   const { body } = await emulator.patch(A, change)
   expect(body).toMatchObject({ name: 'Teamspace ts-a', access: 'closed', ...change })
   expect(emulator.state('teamspaces').find(({ id }) => id === 'ts-a')).toMatchObject(body)
 })
 
-test('R149 a PATCH without a known member changes nothing and is marked, or is refused by the setting', async () => {
+test('a PATCH without a known member changes nothing and is marked, or is refused by the setting', {
+  tags: ['R149'],
+}, async () => {
   const emulator = await testEmulator()
   const before = emulator.digest()
   const answer = await emulator.patch(A, { unknown: 1 })
@@ -208,26 +240,32 @@ test.for([
   ['an array', []],
   ['a string', 'x'],
   ['null', null],
-] as const)('R149 R152 a body that is %s is refused on create and update', async ([, body]) => {
-  const emulator = await testEmulator()
-  await refused(emulator, () => emulator.post(CREATE, body))
-  await refused(emulator, () => emulator.patch(A, body))
-})
+] as const)(
+  'a body that is %s is refused on create and update',
+  { tags: ['R149', 'R152'] },
+  async ([, body]) => {
+    const emulator = await testEmulator()
+    await refused(emulator, () => emulator.post(CREATE, body))
+    await refused(emulator, () => emulator.patch(A, body))
+  },
+)
 
 test.for([
-  ['R229 an unknown teamspace', 'KU', 'ts-none'],
-  ['R229 a teamspace of another organization', 'KU', 'ts-x'],
-  ['R229 a teamspace that the user is no member of', 'KU', 'ts-b'],
-  ['R229 a teamspace that the service key does not act in', 'KS', 'ts-b'],
-  ['R229 a teamspace named like a property of every object', 'KU', '__proto__'],
-] as const)('%s is not found, in the same words', async ([, key, id]) => {
+  ['an unknown teamspace', 'KU', 'ts-none'],
+  ['a teamspace of another organization', 'KU', 'ts-x'],
+  ['a teamspace that the user is no member of', 'KU', 'ts-b'],
+  ['a teamspace that the service key does not act in', 'KS', 'ts-b'],
+  ['a teamspace named like a property of every object', 'KU', '__proto__'],
+] as const)('%s is not found, in the same words', { tags: ['R229'] }, async ([, key, id]) => {
   const emulator = await testEmulator()
   const request = () => emulator.patch(`${CREATE}/${id}`, { name: 'x' }, { key })
   const answer = await refused(emulator, request, 404, 'not_found')
   expect(answer.body.message).toBe(`There is no teamspace with the id "${id}".`)
 })
 
-test('R031 the creator is the owner and manages the new teamspace with the same key', async () => {
+test('the creator is the owner and manages the new teamspace with the same key', {
+  tags: ['R031'],
+}, async () => {
   const emulator = await testEmulator()
   const { id } = (await emulator.post(CREATE, { name: 'x' }, { key: 'KM' })).body
   const { data } = (await emulator.get(`${CREATE}/${id}/users`, { key: 'KM' })).body
@@ -237,7 +275,7 @@ test('R031 the creator is the owner and manages the new teamspace with the same 
   await refused(emulator, () => emulator.get(`${CREATE}/${id}/users`, { key: 'KX' }), 404)
 })
 
-test('R031 a service key makes no member, and manages what it made', async () => {
+test('a service key makes no member, and manages what it made', { tags: ['R031'] }, async () => {
   const emulator = await testEmulator()
   const { id } = (await emulator.post(CREATE, { name: 'x' }, { key: 'KS' })).body
   expect((await emulator.get(`${CREATE}/${id}/users`, { key: 'KS' })).body.data).toEqual([])
@@ -245,7 +283,9 @@ test('R031 a service key makes no member, and manages what it made', async () =>
   await refused(emulator, () => emulator.patch(`${CREATE}/${id}`, { name: 'z' }), 404)
 })
 
-test('R149 any sequence of updates leaves what the last value of each member says', async () => {
+test('any sequence of updates leaves what the last value of each member says', {
+  tags: ['R149'],
+}, async () => {
   const emulator = await testEmulator({ limits: false })
   const change = fc.record(
     { name: fc.string({ unit: 'binary', maxLength: 20 }), access: fc.constantFrom('open', 'closed') },
@@ -261,7 +301,7 @@ test('R149 any sequence of updates leaves what the last value of each member say
   )
 })
 
-test('R019 the two clouds cannot go by one name', async () => {
+test('the two clouds cannot go by one name', { tags: ['R019'] }, async () => {
   const emulator = await testEmulator()
   expect(() => setSettings(emulator.sandbox, { 'names.cloud_a': 'cloud_b' })).toThrow(/names\.cloud_a/)
   expect(() => setSettings(emulator.sandbox, { 'names.cloud_a': 'x', 'names.cloud_b': 'x' })).toThrow(

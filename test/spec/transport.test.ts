@@ -59,7 +59,8 @@ test.for([
   ['/v1/batch-predictions', true],
   ['/v1/pages', false],
 ] as const)(
-  'R259 a body in another transfer coding is refused in the form of errors of %s, with the quota',
+  'a body in another transfer coding is refused in the form of errors of %s, with the quota',
+  { tags: ['R259'] },
   async ([path, problem]) => {
     const emulator = await testEmulator()
     const head = `POST ${path} HTTP/1.1\r\nHost: localhost:${emulator.emulator.port}\r\nAuthorization: Bearer ${KEYS.KU}\r\n`
@@ -76,7 +77,7 @@ test.for([
   },
 )
 
-test('R001 R285 paths are below /v1 and nowhere else', async () => {
+test('paths are below /v1 and nowhere else', { tags: ['R001', 'R285'] }, async () => {
   const emulator = await testEmulator()
   expect((await emulator.get('/data-views')).status).toBe(200)
   const root = emulator.baseUrl.slice(0, -'/v1'.length)
@@ -88,7 +89,9 @@ test('R001 R285 paths are below /v1 and nowhere else', async () => {
   }
 })
 
-test('R005 R222 the nineteen operations exist at their method and path, and succeed with 2xx', async () => {
+test('the nineteen operations exist at their method and path, and succeed with 2xx', {
+  tags: ['R005', 'R222'],
+}, async () => {
   const emulator = await withSamples()
   for (const call of await contractCalls(emulator)) {
     const answer = await send(emulator, call)
@@ -100,7 +103,9 @@ test('R005 R222 the nineteen operations exist at their method and path, and succ
   }
 })
 
-test('R005 every other method on their paths is refused with Allow and changes nothing', async () => {
+test('every other method on their paths is refused with Allow and changes nothing', {
+  tags: ['R005'],
+}, async () => {
   const emulator = await withSamples()
   const calls = await contractCalls(emulator)
   const operations = [...emulator.sandbox.service.operations.values()]
@@ -119,7 +124,9 @@ test('R005 every other method on their paths is refused with Allow and changes n
   expect(emulator.digest()).toBe(before)
 })
 
-test('R002 R211 bodies are JSON of the announced type, NDJSON for results, nothing for 204', async () => {
+test('bodies are JSON of the announced type, NDJSON for results, nothing for 204', {
+  tags: ['R002', 'R211'],
+}, async () => {
   const emulator = await withSamples()
   for (const call of await contractCalls(emulator)) {
     const answer = await send(emulator, call)
@@ -130,7 +137,9 @@ test('R002 R211 bodies are JSON of the announced type, NDJSON for results, nothi
   }
 })
 
-test('R121 R245 R246 without a key every operation answers 401 in its own form of errors, and nothing changes', async () => {
+test('without a key every operation answers 401 in its own form of errors, and nothing changes', {
+  tags: ['R121', 'R245', 'R246'],
+}, async () => {
   const emulator = await withSamples()
   const calls = await contractCalls(emulator)
   const before = emulator.digest()
@@ -149,19 +158,21 @@ test.for([
   ['an empty token', { authorization: 'Bearer ' }],
   ['an unknown token', { authorization: 'Bearer live_nobody' }],
   ['a token with something behind it', { authorization: `Bearer ${KEYS.KU} x` }],
-] as const)('R226 %s gives no access', async ([, headers]) => {
+] as const)('%s gives no access', { tags: ['R226'] }, async ([, headers]) => {
   const emulator = await testEmulator()
   expect((await emulator.get('/data-views', { key: 'none', headers })).status).toBe(401)
 })
 
-test('R226 a token in the query gives no access, and the scheme may be written in any case', async () => {
+test('a token in the query gives no access, and the scheme may be written in any case', {
+  tags: ['R226'],
+}, async () => {
   const emulator = await testEmulator()
   expect((await emulator.get(`/data-views?access_token=${KEYS.KU}`, { key: 'none' })).status).toBe(401)
   const headers = { authorization: `bearer ${KEYS.KU}` }
   expect((await emulator.get('/data-views', { key: 'none', headers })).status).toBe(200)
 })
 
-test('R227 a key is of the kind that its record says', async () => {
+test('a key is of the kind that its record says', { tags: ['R227'] }, async () => {
   const emulator = await withSamples()
   const [callback] = (await sampleCalls(emulator)).filter(({ name }) => name === 'mcp-servers.oauth-callback')
   const service = await send(emulator, callback as SampleCall, { key: 'KS' })
@@ -169,14 +180,16 @@ test('R227 a key is of the kind that its record says', async () => {
   expect((await send(emulator, callback as SampleCall, { key: 'KU' })).status).toBe(200)
 })
 
-test('R227 under --auth any an unknown key acts by its prefix', async () => {
+test('under --auth any an unknown key acts by its prefix', { tags: ['R227'] }, async () => {
   const emulator = await testEmulator({ auth: 'any' })
   expect((await emulator.get('/data-views', { token: 'live_whoever' })).status).toBe(200)
   expect((await emulator.get('/data-views', { token: 'service_whoever' })).status).toBe(200)
   expect((await emulator.get('/data-views', { token: 'other_whoever' })).status).toBe(401)
 })
 
-test('R122 R264 R244 R252 request 201 in a window is refused on each of the nineteen, in the right form, and changes nothing', async () => {
+test('request 201 in a window is refused on each of the nineteen, in the right form, and changes nothing', {
+  tags: ['R122', 'R264', 'R244', 'R252'],
+}, async () => {
   const emulator = await withSamples()
   const calls = await contractCalls(emulator)
   for (const { name } of calls) {
@@ -200,7 +213,9 @@ test('R122 R264 R244 R252 request 201 in a window is refused on each of the nine
   expect(emulator.digest()).toBe(before)
 })
 
-test('R255 R258 R260 R262 R267 a limit of 5 admits five, counts down and then refuses until the oldest leaves', async () => {
+test('a limit of 5 admits five, counts down and then refuses until the oldest leaves', {
+  tags: ['R255', 'R258', 'R260', 'R262', 'R267'],
+}, async () => {
   const settings = { 'limits.overrides': [{ operation: 'pages.create', limit: 5, window_s: 60 }] }
   const emulator = await testEmulator({ settings })
   for (let k = 1; k <= 5; k++) {
@@ -219,7 +234,9 @@ test('R255 R258 R260 R262 R267 a limit of 5 admits five, counts down and then re
   expect((await emulator.post('/pages', { name: 'x' })).status).toBe(200)
 })
 
-test('R257 each teamspace, path and method has its own window; two keys of a teamspace share one', async () => {
+test('each teamspace, path and method has its own window; two keys of a teamspace share one', {
+  tags: ['R257'],
+}, async () => {
   const emulator = await withSamples()
   await emulator.get('/data-views')
   const remaining = async (answer: Promise<TestAnswer>) => (await answer).headers.get('x-ratelimit-remaining')
@@ -230,7 +247,9 @@ test('R257 each teamspace, path and method has its own window; two keys of a tea
   expect(await remaining(emulator.post('/agents/agent-1/event-triggers', {}))).toBe('199')
 })
 
-test('R259 R261 every kind of answer carries the three headers, with a reset within the window', async () => {
+test('every kind of answer carries the three headers, with a reset within the window', {
+  tags: ['R259', 'R261'],
+}, async () => {
   const emulator = await withSamples()
   const [first] = await contractCalls(emulator)
   const answers = [
@@ -265,7 +284,9 @@ test('R259 R261 every kind of answer carries the three headers, with a reset wit
   }
 })
 
-test('R239 R240 R241 R242 R243 standard errors have exactly the members of the table, in every condition', async () => {
+test('standard errors have exactly the members of the table, in every condition', {
+  tags: ['R239', 'R240', 'R241', 'R242', 'R243'],
+}, async () => {
   const emulator = await withSamples()
   const answers = [
     await emulator.post('/pages', { name: 5 }),
@@ -287,7 +308,7 @@ test('R239 R240 R241 R242 R243 standard errors have exactly the members of the t
   }
 })
 
-test('R240 R288 a setting removes the deprecated twin of status_code', async () => {
+test('a setting removes the deprecated twin of status_code', { tags: ['R240', 'R288'] }, async () => {
   const emulator = await testEmulator({ settings: { 'errors.deprecated_status_code': false } })
   const answer = await emulator.get('/nothing-here')
   expect(answer.body).toMatchObject({ status_code: 404 })
@@ -312,7 +333,9 @@ test('an unknown route names the nearest operations', async () => {
   expect(JSON.stringify(answer.body)).toContain('POST /batch-predictions')
 })
 
-test('U072 paths are exact: case and trailing slashes count, and HEAD is GET without a body', async () => {
+test('paths are exact: case and trailing slashes count, and HEAD is GET without a body', {
+  tags: ['U072'],
+}, async () => {
   const emulator = await testEmulator()
   for (const path of ['/Data-Views', '/data-views/', '//data-views', '/data-views#x']) {
     const status = await rawStatus(emulator, `GET /v1${path} HTTP/1.1`)
@@ -323,7 +346,9 @@ test('U072 paths are exact: case and trailing slashes count, and HEAD is GET wit
   expect((await emulator.get('/data-views')).headers.get('x-ratelimit-remaining')).toBe('198')
 })
 
-test('R254 R259 what is no HTTP is answered in the form of the API, with its headers', async () => {
+test('what is no HTTP is answered in the form of the API, with its headers', {
+  tags: ['R254', 'R259'],
+}, async () => {
   const emulator = await testEmulator()
   for (const [request, status] of [
     ['GET /v1/pages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n', 400],
@@ -342,7 +367,7 @@ test('R254 R259 what is no HTTP is answered in the form of the API, with its hea
   }
 })
 
-test('R253 no error shows a stack, a path of the machine or HTML', async () => {
+test('no error shows a stack, a path of the machine or HTML', { tags: ['R253'] }, async () => {
   const emulator = await testEmulator()
   const answers = [
     await emulator.get('/nothing'),
@@ -367,7 +392,7 @@ test('a request to a foreign host is refused before anything else', async () => 
   expect(text).toContain('--allow-host')
 })
 
-test('R231 tokens are nowhere in the state, in answers or in the request log', async () => {
+test('tokens are nowhere in the state, in answers or in the request log', { tags: ['R231'] }, async () => {
   const emulator = await withSamples()
   const answers: TestAnswer[] = []
   for (const call of await sampleCalls(emulator)) answers.push(await send(emulator, call))
@@ -381,7 +406,7 @@ test('R231 tokens are nowhere in the state, in answers or in the request log', a
   }
 })
 
-test('R296 the same seed, clock and requests give the same bytes', async () => {
+test('the same seed, clock and requests give the same bytes', { tags: ['R296'] }, async () => {
   const run = async () => {
     const emulator = await withSamples()
     const transcript: unknown[] = []

@@ -2,31 +2,37 @@ import { expect, test } from 'vitest'
 import { testEmulator } from '../support/emulator.ts'
 
 test.for([
-  ['R223 POST /converse', 'POST', '/converse'],
-  ['R223 GET /search', 'GET', '/search?query=x&knowledge_ids=k1'],
-] as const)('%s is known and answered with 501: nothing is invented', async ([, method, path]) => {
-  const emulator = await testEmulator()
-  const before = emulator.digest()
-  const { status, body, headers, assumed } = await emulator.request(
-    method,
-    path,
-    method === 'POST' ? { json: {} } : {},
-  )
-  expect(status).toBe(501)
-  expect(body).toMatchObject({
-    status_code: 501,
-    error: 'emulator_contract_unspecified',
-    mitigation: expect.stringContaining('/__emulator/operations'),
-    retryable: false,
-    details: {},
-  })
-  expect(headers.get('x-ratelimit-limit')).toBe('200')
-  expect(headers.get('x-ratelimit-remaining')).toBe('199')
-  expect(assumed).toContain('U043')
-  expect(emulator.digest()).toBe(before)
-})
+  ['POST /converse', 'POST', '/converse'],
+  ['GET /search', 'GET', '/search?query=x&knowledge_ids=k1'],
+] as const)(
+  '%s is known and answered with 501: nothing is invented',
+  { tags: ['R223'] },
+  async ([, method, path]) => {
+    const emulator = await testEmulator()
+    const before = emulator.digest()
+    const { status, body, headers, assumed } = await emulator.request(
+      method,
+      path,
+      method === 'POST' ? { json: {} } : {},
+    )
+    expect(status).toBe(501)
+    expect(body).toMatchObject({
+      status_code: 501,
+      error: 'emulator_contract_unspecified',
+      mitigation: expect.stringContaining('/__emulator/operations'),
+      retryable: false,
+      details: {},
+    })
+    expect(headers.get('x-ratelimit-limit')).toBe('200')
+    expect(headers.get('x-ratelimit-remaining')).toBe('199')
+    expect(assumed).toContain('U043')
+    expect(emulator.digest()).toBe(before)
+  },
+)
 
-test('R223 no parameter of converse or search is read: whatever they hold, the answer is the same', async () => {
+test('no parameter of converse or search is read: whatever they hold, the answer is the same', {
+  tags: ['R223'],
+}, async () => {
   const emulator = await testEmulator({ settings: { unknown_fields: 'reject' } })
   const [first, ...others] = await Promise.all([
     emulator.post('/converse', { knowledge_ids: ['k1'] }),
@@ -41,14 +47,18 @@ test('R223 no parameter of converse or search is read: whatever they hold, the a
   expect(searches.map(({ status }) => status)).toEqual([501, 501, 501])
 })
 
-test('R101 R292 a record that holds citations is passed through with every member of them', async () => {
+test('a record that holds citations is passed through with every member of them', {
+  tags: ['R101', 'R292'],
+}, async () => {
   const citations = [{ source: { fields: ['a'], status: 'ok', item_type: 'page', later: { added: [null] } } }]
   const agent = { id: 'a1', citations, _emulator: { teamspace_id: 'ts-a' } }
   const emulator = await testEmulator({ collections: { agents: [agent] } })
   expect((await emulator.get('/agents')).body.data).toEqual([{ id: 'a1', citations }])
 })
 
-test('R293 neither a passed-through agent nor an automation gets a model that nobody gave', async () => {
+test('neither a passed-through agent nor an automation gets a model that nobody gave', {
+  tags: ['R293'],
+}, async () => {
   const agent = { id: 'a1', _emulator: { teamspace_id: 'ts-a' } }
   const emulator = await testEmulator({ collections: { agents: [agent] } })
   expect((await emulator.get('/agents')).body.data).toEqual([{ id: 'a1' }])
@@ -63,19 +73,23 @@ test.for([
   '/conversations/c1/messages/m1/citations',
   '/agents/a1',
   '/mcp-servers',
-])('R223 U045 GET %s is not named, so it is a 404 with rate-limit headers', async (path) => {
-  const { status, body, headers } = await (await testEmulator()).get(path)
-  expect([status, body.error]).toEqual([404, 'route_not_found'])
-  expect(headers.get('x-ratelimit-limit')).toBe('200')
-})
+])(
+  'GET %s is not named, so it is a 404 with rate-limit headers',
+  { tags: ['R223', 'U045'] },
+  async (path) => {
+    const { status, body, headers } = await (await testEmulator()).get(path)
+    expect([status, body.error]).toEqual([404, 'route_not_found'])
+    expect(headers.get('x-ratelimit-limit')).toBe('200')
+  },
+)
 
-test('R223 an endpoint without a contract asks for a key like any other', async () => {
+test('an endpoint without a contract asks for a key like any other', { tags: ['R223'] }, async () => {
   const emulator = await testEmulator()
   expect((await emulator.get('/search', { key: 'none' })).status).toBe(401)
   expect((await emulator.post('/converse', {}, { token: 'live_nobody' })).status).toBe(401)
 })
 
-test('R223 an endpoint without a contract is rate limited like any other', async () => {
+test('an endpoint without a contract is rate limited like any other', { tags: ['R223'] }, async () => {
   const emulator = await testEmulator({
     settings: { 'limits.overrides': [{ operation: 'search.query', limit: 1, window_s: 60 }] },
   })

@@ -76,7 +76,9 @@ function call(over: Partial<Call> = {}): Call {
   }
 }
 
-test('R123 a disk that takes nothing is a 507 that says so, and nothing has happened', async () => {
+test('a disk that takes nothing is a 507 that says so, and nothing has happened', {
+  tags: ['R123'],
+}, async () => {
   const sandbox = await makeSandbox()
   const full = {
     append: () => refuse('storage_unavailable', { detail: 'The disk is full.' }),
@@ -111,7 +113,9 @@ test('an event that cannot be written waits, and the request meanwhile is answer
   expect([...sandbox.store.rows('rings').keys()]).toEqual([String(START + 1_000)])
 })
 
-test('R253 a defect of a handler is a plain 500, told to anyone who runs the emulator', async () => {
+test('a defect of a handler is a plain 500, told to anyone who runs the emulator', {
+  tags: ['R253'],
+}, async () => {
   const defects: unknown[] = []
   const sandbox = await makeSandbox(0, () => START, defects)
   const answer = perform(sandbox, call({ operation: broken }))
@@ -178,7 +182,9 @@ test('an answer names the rules that fired on it where that is asked for, in cha
   expect(perform(plain, call()).headers.map(([name]) => name)).not.toContain('X-Emulator-Fault')
 })
 
-test('R253 a fault that fails is a plain 500, told to anyone who runs the emulator', async () => {
+test('a fault that fails is a plain 500, told to anyone who runs the emulator', {
+  tags: ['R253'],
+}, async () => {
   const defects: unknown[] = []
   const sandbox = await makeSandbox(0, undefined, defects)
   arm(sandbox, 'broken', [{ auth: null } as unknown as Action])
@@ -186,7 +192,9 @@ test('R253 a fault that fails is a plain 500, told to anyone who runs the emulat
   expect(defects).toHaveLength(1)
 })
 
-test('R123 a fault that cannot be counted or written is a 507, and nothing has happened', async () => {
+test('a fault that cannot be counted or written is a 507, and nothing has happened', {
+  tags: ['R123'],
+}, async () => {
   const sandbox = await makeSandbox()
   arm(sandbox, 'revoke', [{ auth: { revoke: true } }])
   sandbox.store.journal = {

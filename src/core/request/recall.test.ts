@@ -83,14 +83,18 @@ function send(
 const notesIn = (sandbox: Sandbox) => sandbox.store.rows('notes').size
 const recordsIn = (sandbox: Sandbox) => sandbox.store.rows(IDEMPOTENCY).size
 
-test('R276 the same key and body give the first answer, status and all, and nothing is done again', async () => {
+test('the same key and body give the first answer, status and all, and nothing is done again', {
+  tags: ['R276'],
+}, async () => {
   const sandbox = await makeSandbox()
   const first = send(sandbox, 'k')
   expect([first[0], send(sandbox, 'k'), notesIn(sandbox), recordsIn(sandbox)]).toEqual([201, first, 1, 1])
   expect(sandbox.log.entries().map(({ decided }) => decided)).toEqual(['handle', 'replay'])
 })
 
-test('R277 another body under the key is a conflict, after which the first one still replays', async () => {
+test('another body under the key is a conflict, after which the first one still replays', {
+  tags: ['R277'],
+}, async () => {
   const sandbox = await makeSandbox()
   const first = send(sandbox, 'k')
   expect(send(sandbox, 'k', { body: json('{"a":2}') })).toEqual([409, 'idempotency_key_reused'])
@@ -102,13 +106,15 @@ test.for([
   [255, 201],
   [0, 400],
   [256, 400],
-])('U059 a key of %d characters is answered with %d', async ([length, status]) => {
+])('a key of %d characters is answered with %d', { tags: ['U059'] }, async ([length, status]) => {
   const sandbox = await makeSandbox()
   expect(send(sandbox, 'k'.repeat(length ?? 0))[0]).toBe(status)
   expect([notesIn(sandbox), recordsIn(sandbox)]).toEqual(status === 201 ? [1, 1] : [0, 0])
 })
 
-test('R198 without a key, or a body, or where the operation knows no such key, nothing is remembered', async () => {
+test('without a key, or a body, or where the operation knows no such key, nothing is remembered', {
+  tags: ['R198'],
+}, async () => {
   const sandbox = await makeSandbox()
   for (const again of [1, 2]) {
     send(sandbox, undefined)
@@ -119,7 +125,7 @@ test('R198 without a key, or a body, or where the operation knows no such key, n
   expect(send(sandbox, 'k'.repeat(300), { over: { operation: ring } })[0]).toBe(201)
 })
 
-test('U059 each teamspace has its own keys', async () => {
+test('each teamspace has its own keys', { tags: ['U059'] }, async () => {
   const sandbox = await makeSandbox()
   const [mine, theirs] = [send(sandbox, 'k'), send(sandbox, 'k', { by: 'b', body: json('{"a":2}') })]
   expect([mine[0], theirs[0], notesIn(sandbox)]).toEqual([201, 201, 2])
@@ -129,7 +135,8 @@ test.for([
   ['json', 201],
   ['bytes', 409],
 ] as const)(
-  'T10 compared as %s, a body that only differs in white space is answered with %d',
+  'compared as %s, a body that only differs in white space is answered with %d',
+  { tags: ['T10'] },
   async ([compare, status]) => {
     const sandbox = await makeSandbox({ 'idempotency.compare': compare })
     send(sandbox, 'k')
@@ -145,7 +152,7 @@ test('a body of which no bytes were kept is compared as JSON', async () => {
   expect(notesIn(sandbox)).toBe(1)
 })
 
-test('R278 24 hours later the key is free', async () => {
+test('24 hours later the key is free', { tags: ['R278'] }, async () => {
   const sandbox = await makeSandbox()
   const first = send(sandbox, 'k')
   await advance(sandbox, { to: (now) => now + 86_400_000 - 1 })

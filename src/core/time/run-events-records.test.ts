@@ -116,7 +116,7 @@ test("a wrong script and a refusal fail with their message; only the script is i
   expect(sandbox.scheduler.horizon()).toEqual([])
 })
 
-test('R123 an event that cannot be written stays where it is, and time with it', async () => {
+test('an event that cannot be written stays where it is, and time with it', { tags: ['R123'] }, async () => {
   const { sandbox, plan } = await house()
   plan('open')
   sandbox.store.journal = {
