@@ -15,9 +15,9 @@ import {
 import type { Json, JsonObject } from '../../core/json.ts'
 import {
   CannotSatisfy,
-  type Chance,
   checkOutputSchema,
   outputGenerator,
+  type RandomSource,
   validateOutput,
 } from './output-schema.ts'
 
@@ -76,7 +76,7 @@ test.for([0, 0.5, 1 - 2 ** -32])(
   'a chance that always says %d does no harm',
   { tags: ['R100'] },
   (constant) => {
-    const stuck: Chance = {
+    const stuck: RandomSource = {
       next: () => constant,
       int: (min, max) => min + Math.floor(constant * (max - min + 1)),
     }
