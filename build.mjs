@@ -28,9 +28,9 @@ const INSIDE_JITI = {
 const loadCompiler = () => createRequire(require.resolve('@microsoft/api-extractor'))('typescript')
 let ts
 const SRC = `${resolve('src')}/`
-const INFERRED = /\bz\.(output|input|infer)<|\btypeof\b|\bPrimitives\b|\bRoutes\[|\bBodyOf</
+const INFERRED = /\bz\.(output|input|infer)<|\btypeof\b|\bPrimitives\b/
 /** Tables of routes: no declaration that is published names them. */
-const TABLES = /\b(TableOf|Ask|BodyOf|ControlRoute)<|ReturnType<typeof ownRoutes>/
+const TABLES = /\b(TableOf|Ask)<|ReturnType<typeof ownRoutes>/
 /** Deeper types are circular: only types that nothing published names. */
 const MAX_INDENT = 60
 
@@ -391,7 +391,7 @@ function flatten(entries, declarations) {
   const aliases = sources.flatMap((source) =>
     source.statements
       .filter((each) => ts.isTypeAliasDeclaration(each) && each.typeParameters === undefined)
-      .filter((each) => INFERRED.test(each.type.getText()) && !isTable(each))
+      .filter((each) => INFERRED.test(each.type.getText()) && !TABLES.test(each.type.getText()))
       .map((node) => ({ source, node, type: checker.getTypeFromTypeNode(node.type) })),
   )
   const names = new Map(aliases.filter(isNamed).map((alias) => [alias.type, alias]))
@@ -399,11 +399,6 @@ function flatten(entries, declarations) {
     const own = aliases.filter((alias) => alias.source === source)
     if (own.length > 0) rewrite(source, own, { checker, names }, declarations)
   }
-}
-
-function isTable(alias) {
-  const text = alias.type.getText()
-  return TABLES.test(text.replace(/^BodyOf</, ''))
 }
 
 // A primitive or a union of literals has no identity that a name could stand for.
@@ -461,8 +456,8 @@ function print(type, context, indent) {
   if (checker.isArrayType(type)) {
     const [item] = checker.getTypeArguments(type)
     const inner = print(item, context, indent)
-    const isOpen = (item.isUnion() && inner.includes('|')) || inner.startsWith('readonly ')
-    const list = isOpen ? `(${inner})[]` : `${inner}[]`
+    const isComposed = (item.isUnion() && inner.includes('|')) || inner.startsWith('readonly ')
+    const list = isComposed ? `(${inner})[]` : `${inner}[]`
     return type.symbol.name === 'ReadonlyArray' ? `readonly ${list}` : list
   }
   const isObject = (type.flags & (ts.TypeFlags.Object | ts.TypeFlags.Intersection)) !== 0

@@ -20,7 +20,26 @@ export default defineConfig({
   test: {
     // What a test shows: `vitest run --tags-filter=R131` runs the tests of a requirement. A tag that is not listed is an error.
     tags: [...requirements.map(({ id }) => ({ name: id })), ...numbered('U', 3, 75), ...numbered('T', 2, 40)],
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'socket',
+          provide: { transport: 'socket' },
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+        },
+      },
+      // The same requests through the Express application, sent by supertest: those of the operations, and of all that send any in
+      // `npm run test:long`.
+      {
+        extends: true,
+        test: {
+          name: 'express',
+          provide: { transport: 'express' },
+          include: [process.env.EXPRESS_TESTS ?? 'test/spec/operations/*.test.ts'],
+        },
+      },
+    ],
     // Only a test that hangs reaches this: a machine that is busy with something else may take thirty times as long.
     testTimeout: 300_000,
     hookTimeout: 300_000,

@@ -43,6 +43,8 @@ export interface RunningEmulator {
   readonly sandboxes: Sandboxes
   /** The control interface without HTTP; its code is loaded by the first call. */
   readonly control: Transport
+  /** The Express application, with the API and the control interface in it; its code is loaded by the first call. */
+  readonly app: () => Promise<RequestListener>
   /** Lets requests in flight finish, saves, and stops listening. */
   close(): Promise<void>
 }
@@ -182,6 +184,7 @@ async function serve(
     sandbox: sandboxes.default,
     sandboxes,
     control: controlWithoutHttp(context),
+    app: loadApp,
     close: async () => {
       closing.abort()
       stopOpening()

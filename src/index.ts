@@ -1,9 +1,272 @@
-export * from './adapters/control/client/public.ts'
+import type { Ask, TableOf } from './adapters/control/client/ask.ts'
+import type { ClockOf, TargetOf } from './adapters/control/client/clock.ts'
+import type { EmulatorOf } from './adapters/control/client/emulator.ts'
+import type { SandboxOf } from './adapters/control/client/sandbox.ts'
+import { type ConnectOptions, connectTo } from './adapters/testing/connect.ts'
+import { type RunningOf, startWith } from './adapters/testing/start-emulator.ts'
+import type { EmulatorOptions } from './options.ts'
+import type {
+  emitEvent,
+  ProviderEventDraft,
+  ProviderEventResult,
+} from './resources/agents/provider-events.ts'
+import type { AgentRuns, listRuns } from './resources/agents/runs.ts'
+import type {
+  BatchFailure,
+  BatchPlanChange,
+  BatchView,
+  batchControls,
+} from './resources/batch-predictions/controls.ts'
+import type { BatchGoal } from './resources/batch-predictions/milestone.ts'
+import type { ConnectionView, showConnection } from './resources/connections.ts'
+import type { OauthFlow, OauthFlowDraft, startFlow } from './resources/mcp-servers/oauth.ts'
+import type { joinTeamspace } from './resources/teamspaces/access.ts'
+import type { Membership } from './resources/teamspaces/schema.ts'
+
+/** The calls that the resources of this service declare. */
+type ServiceCalls = TableOf<
+  | (typeof batchControls)[number]
+  | typeof emitEvent
+  | typeof listRuns
+  | typeof startFlow
+  | typeof joinTeamspace
+  | typeof showConnection
+>
+
+type ServiceAsk = Ask<ServiceCalls>
+
+/** What a test can do to batch predictions beside what the API offers. Each rejects with `conflict` in the wrong state. */
+export type SandboxBatches = ReturnType<typeof batchesOver>
+
+function batchesOver(ask: ServiceAsk) {
+  return {
+    /** The plan of a batch, its counts now, and its future events. */
+    show: (id: string): Promise<BatchView> => ask('GET /batches/{id}', { params: { id } }),
+    /** Changes the pace or the outcomes of what is still to come, holds the batch or lets it go on. */
+    change: (id: string, plan: BatchPlanChange): Promise<BatchView> =>
+      ask('PATCH /batches/{id}', { params: { id }, body: plan }),
+    /** Fails a batch that is validating or in progress. */
+    fail: (id: string, failure?: BatchFailure): Promise<BatchView> =>
+      ask('POST /batches/{id}/fail', { params: { id }, body: failure }),
+    /** Takes a batch through the remaining phases, at once. */
+    complete: (id: string): Promise<BatchView> => ask('POST /batches/{id}/complete', { params: { id } }),
+    /** Ends the completion window of a batch that is validating or in progress. */
+    expire: (id: string): Promise<BatchView> => ask('POST /batches/{id}/expire', { params: { id } }),
+    /** Removes the results of a terminal batch, at any age. */
+    cleanup: (id: string): Promise<BatchView> => ask('POST /batches/{id}/cleanup', { params: { id } }),
+  }
+}
+
+/** What makes agents run, and the history of it. */
+export type SandboxAgents = ReturnType<typeof agentsOver>
+
+function agentsOver(ask: ServiceAsk) {
+  return {
+    /** Lets a provider emit an event: every trigger for it fires, or is named with the reason why not. */
+    emit: (event: ProviderEventDraft): Promise<ProviderEventResult> =>
+      ask('POST /provider-events', { body: event }),
+    /** Every run, in the order in which they were queued. */
+    runs: (): Promise<AgentRuns> => ask('GET /agent-runs'),
+  }
+}
+
+/** MCP servers, as far as the API leaves them to others. */
+export type SandboxMcpServers = ReturnType<typeof mcpServersOver>
+
+function mcpServersOver(ask: ServiceAsk) {
+  return {
+    /** Starts an OAuth flow, which the API then completes. */
+    startOauth: (flow: OauthFlowDraft): Promise<OauthFlow> => ask('POST /mcp-oauth-flows', { body: flow }),
+  }
+}
+
+/** Teamspaces, as far as the API leaves them to others. */
+export type SandboxTeamspaces = ReturnType<typeof teamspacesOver>
+
+function teamspacesOver(ask: ServiceAsk) {
+  return {
+    /**
+     * Lets a user of the organization join an open teamspace unaided; a closed one rejects with `conflict`.
+     * @param role default `member`
+     */
+    join: (teamspaceId: string, userId: string, role?: string): Promise<Membership> =>
+      ask('POST /teamspaces/{teamspace_id}/join', {
+        params: { teamspace_id: teamspaceId },
+        body: { user_id: userId, role },
+      }),
+  }
+}
+
+/** Connections that were asked for. */
+export type SandboxConnections = ReturnType<typeof connectionsOver>
+
+function connectionsOver(ask: ServiceAsk) {
+  return {
+    /** What a `redirect_url` leads to. */
+    show: (id: string): Promise<ConnectionView> => ask('GET /connections/{id}', { params: { id } }),
+  }
+}
+
+/** The virtual clock of a sandbox. */
+export type SandboxClock = ClockOf<BatchGoal>
+
+/** How far time is to pass. */
+export type ClockTarget = TargetOf<BatchGoal>
+
+/**
+ * One sandbox: a whole emulated service of its own, with its state, clock, limits, faults, request log, webhooks and
+ * scenario. Every method rejects with an `EmulatorError` where the emulator refuses, or none answers.
+ */
+export interface SandboxClient extends SandboxOf<BatchGoal> {
+  readonly batches: SandboxBatches
+  readonly agents: SandboxAgents
+  readonly mcpServers: SandboxMcpServers
+  readonly teamspaces: SandboxTeamspaces
+  readonly connections: SandboxConnections
+}
+
+/** An emulator, in this process or elsewhere. */
+export type EmulatorClient = EmulatorOf<SandboxClient>
+
+/** An emulator that runs in this process. Disposing of it closes it. */
+export type Emulator = RunningOf<SandboxClient>
+
+const extend = (ask: ServiceAsk) => ({
+  batches: batchesOver(ask),
+  agents: agentsOver(ask),
+  mcpServers: mcpServersOver(ask),
+  teamspaces: teamspacesOver(ask),
+  connections: connectionsOver(ask),
+})
+
+/**
+ * Starts an emulator in this process and resolves when it answers. Rejects when the fixtures (`FixturesError`), another option
+ * or the scenario (`EmulatorError`) is wrong, or the port or the state file is taken. At an address that other machines reach it
+ * takes a `controlToken`.
+ * @example
+ * await using emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
+ * const response = await emulator.defaultSandbox.fetch('/organization/mcp-servers')
+ */
+export function startEmulator(options?: EmulatorOptions): Promise<Emulator> {
+  return startWith<SandboxClient>(extend, options)
+}
+
+/**
+ * A client of an emulator that runs elsewhere: in another process, or in a container. Nothing is sent before it is used.
+ * @param url of the emulator, as it prints it: its origin, its base URL or its control URL. One that names a sandbox
+ *   (`http://127.0.0.1:4010/@w1`) makes that one the `defaultSandbox` of the client.
+ * @throws TypeError when it is no such URL, or an option is not one of these
+ * @example
+ * const emulator = connect('http://127.0.0.1:4010')
+ * await emulator.ready()
+ * await emulator.defaultSandbox.clock.advance('24h')
+ */
+export function connect(url: string, options?: ConnectOptions): EmulatorClient {
+  return connectTo<SandboxClient>(extend, url, options)
+}
+
+export type { AdvanceOptions } from './adapters/control/client/clock.ts'
+export type { EmulatorSandboxes, SandboxStart } from './adapters/control/client/emulator.ts'
+export { EmulatorError, type EmulatorErrorFacts } from './adapters/control/client/emulator-error.ts'
+export type { EventOptions } from './adapters/control/client/events.ts'
+export type { ArmedFault, FaultPatch, SandboxFaults } from './adapters/control/client/faults.ts'
+export type { ApiRequestInit } from './adapters/control/client/fetch.ts'
+export type { SandboxKeys } from './adapters/control/client/keys.ts'
+export type {
+  SandboxLimits,
+  SandboxScenarios,
+  SandboxSettings,
+  SandboxStubs,
+  SandboxWebhooks,
+} from './adapters/control/client/parts.ts'
+export type { RequestFilter, SandboxRequests, WaitOptions } from './adapters/control/client/requests.ts'
+export type {
+  SandboxSnapshots,
+  SandboxStateAccess,
+  ShownSecrets,
+  StateRecord,
+} from './adapters/control/client/state.ts'
+export type { RequestEntry } from './adapters/control/request-entry.ts'
+export type { List, Removed } from './adapters/control/route.ts'
+export type { HealthView, RouteIndex, StorageView } from './adapters/control/routes/about.ts'
+export type { AssumptionView, SettingsView } from './adapters/control/routes/assumptions.ts'
+export type { ClockChange, ClockView } from './adapters/control/routes/clock.ts'
+export type { EventType, SandboxEvent } from './adapters/control/routes/events.ts'
+export type {
+  FaultList,
+  FaultView,
+  PresetList,
+  PresetView,
+  RemovedFaults,
+} from './adapters/control/routes/faults.ts'
+export type {
+  LimitDraft,
+  LimitFill,
+  LimitList,
+  LimitOverride,
+  LimitWindow,
+} from './adapters/control/routes/limits.ts'
+export type { OperationView, ProblemView } from './adapters/control/routes/reference.ts'
+export type {
+  NearestRequest,
+  RequestCheck,
+  RequestCount,
+  RequestSearch,
+} from './adapters/control/routes/request-checks.ts'
+export type { RequestList } from './adapters/control/routes/requests.ts'
+export type { SandboxView, SavedSandboxView } from './adapters/control/routes/sandboxes.ts'
+export type { ScenarioList, ScenarioStart } from './adapters/control/routes/scenarios.ts'
+export type { SavedSnapshot } from './adapters/control/routes/snapshots.ts'
+export type { StubList } from './adapters/control/routes/stubs.ts'
+export type { SandboxSummary } from './adapters/control/sandbox-summary.ts'
+export type { FixturesDocument, StartingPoint } from './adapters/control/starting-point.ts'
 export { FixturesError } from './adapters/fixtures.ts'
 export * from './adapters/scenarios/define-scenario.ts'
 export * from './adapters/testing/builders-records.ts'
 export * from './adapters/testing/builders-requests.ts'
 export * from './adapters/testing/builders-sandbox.ts'
-export { type ConnectOptions, connect } from './adapters/testing/connect.ts'
-export { startEmulator } from './adapters/testing/start-emulator.ts'
+export type { ConnectOptions } from './adapters/testing/connect.ts'
+export type { Assumption } from './core/assumptions.ts'
+export type { StepTrace } from './core/explain/steps.ts'
+export type { RequestTrace } from './core/explain/trace.ts'
+export type { MagicValue, Preset } from './core/faults/preset.ts'
+export type { Action } from './core/faults/primitive.ts'
+export type { CountedBy, FaultDraft, FaultMatch, FaultRule, FaultSource, When } from './core/faults/rule.ts'
+export type { Standing } from './core/faults/standing.ts'
+export type { FaultTrace } from './core/faults/trace.ts'
+export type { Issue, Json, JsonObject } from './core/json.ts'
+export type { BodyRule, PathMatch } from './core/log/request-criteria.ts'
+export type { CallerMatch, Missed, RequestMatch } from './core/log/request-match.ts'
+export type { Caller as RequestCaller } from './core/request/auth.ts'
+export type { SnapshotView } from './core/sandboxes/snapshots.ts'
+export type { ScenarioEvent } from './core/scenarios/row.ts'
+export type { ActiveScenario, ListedScenario, ScenarioFailure } from './core/scenarios/source.ts'
+export type { StepAction } from './core/scenarios/step-actions.ts'
+export type { Stub, StubDraft, StubSource } from './core/scenarios/stub.ts'
+export type { Document as StateDocument } from './core/state/state.ts'
+export type { AdvanceResult, DeliveryAttempt, FutureEvent, RanEvent } from './core/time/scheduler.ts'
+export type {
+  Attempt as WebhookAttempt,
+  Delivery as WebhookDelivery,
+  DeliveryFaults,
+  WebhookDraft,
+} from './core/webhooks/records.ts'
+export type { WebhookView } from './core/webhooks/resource.ts'
 export type { EmulatorOptions, Logger } from './options.ts'
+export type { AgentRun } from './resources/agents/schema.ts'
+export type { ItemPace, Pace as BatchPace, PhasePace } from './resources/batch-predictions/pace.ts'
+export type { OutcomeRule, ShownBatch as BatchPrediction } from './resources/batch-predictions/schema.ts'
+export type { BatchStatus } from './resources/batch-predictions/states.ts'
+export type {
+  AgentRuns,
+  BatchFailure,
+  BatchGoal,
+  BatchPlanChange,
+  BatchView,
+  ConnectionView,
+  Membership,
+  OauthFlow,
+  OauthFlowDraft,
+  ProviderEventDraft,
+  ProviderEventResult,
+}

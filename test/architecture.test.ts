@@ -19,7 +19,8 @@ const MODULE_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   agents: ['croner', 'node:module'],
 }
 const ADAPTER_PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  http: ['express', 'fastest-levenshtein', 'zod'],
+  http: ['express', 'zod'],
+  'route-table.ts': ['fastest-levenshtein'],
   scenarios: ['chokidar', 'jiti', 'zod'],
   control: ['express', 'zod'],
   storage: ['lowdb', 'chokidar'],

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { isObject } from './json.ts'
+import { type Immutable, type Issue, isObject } from './json.ts'
 import { LAST_NUMBER } from './random.ts'
 import { parseDuration, parseInstant } from './time/instant.ts'
 
@@ -13,6 +13,12 @@ export interface FieldKit {
 export function fieldKit(unknown: 'ignore' | 'reject'): FieldKit {
   return { object: (shape) => (unknown === 'reject' ? z.strictObject(shape) : z.object(shape)) }
 }
+
+/** The type of what a schema gives, to be exported beside the schema. */
+export type ShapeOf<Schema extends (...args: never[]) => z.ZodType> = Immutable<z.output<ReturnType<Schema>>>
+
+/** The type of what a schema takes, to be exported beside the schema. */
+export type InputOf<Schema extends (...args: never[]) => z.ZodType> = Immutable<z.input<ReturnType<Schema>>>
 
 /** A string of at most `max` characters, counted in Unicode code points as JSON Schema's maxLength counts (T02). */
 export function text(max: number, min = 0): z.ZodType<string, string> {
@@ -111,4 +117,30 @@ export function durationUpTo(max: string): z.ZodType<string> {
 /** A JSON object taken as it is, whatever its keys. zod's record would drop a key named `__proto__`. */
 export function anyObject(): z.ZodType<Record<string, unknown>, Record<string, unknown>> {
   return z.custom<Record<string, unknown>>(isObject, { error: 'must be an object' }).meta({ type: 'object' })
+}
+
+/** What takes no body, or no parameters, takes instead. */
+export const nothing = () => z.strictObject({}).prefault({})
+
+/** A list as the control interface shows it. */
+export const listOf = <Item extends z.ZodType>(item: Item) =>
+  z.strictObject({ object: z.literal('list'), data: z.array(item) })
+
+/** Such a list. */
+export function list<T>(data: readonly T[]): { readonly object: 'list'; readonly data: readonly T[] } {
+  return { object: 'list', data }
+}
+
+/** One thing that is wrong with an input. */
+export const issue = (): z.ZodType<Issue> =>
+  z.strictObject({ pointer: z.string(), detail: z.string(), custom_id: z.string().exactOptional() })
+
+/** A JSON object of a type that is checked elsewhere. */
+export function objectAs<T extends object>(): z.ZodType<T, T> {
+  return z.custom<T>(isObject, { error: 'must be an object' }).meta({ type: 'object' })
+}
+
+/** A string of a type that is checked elsewhere. */
+export function textAs<T extends string>(): z.ZodType<T, T> {
+  return z.string() as z.ZodType<string> as z.ZodType<T, T>
 }

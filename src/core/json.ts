@@ -4,6 +4,13 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 /** A JSON object. Its keys are caller strings: `__proto__` is as good a key as any other. */
 export type JsonObject = { readonly [key: string]: Json }
 
+/** A type all of whose fields and lists are readonly. JSON itself is so already. */
+export type Immutable<T> = [Json] extends [T]
+  ? T
+  : T extends object
+    ? { readonly [K in keyof T]: Immutable<T[K]> }
+    : T
+
 /** One thing that is wrong with an input: where (RFC 6901 JSON Pointer, `''` for the whole) and what. */
 export type Issue = {
   readonly pointer: string

@@ -6,7 +6,7 @@ import type { MagicValue, Preset } from './faults/preset.ts'
 import type { AnyPrimitive, PrimitiveMap, Primitives } from './faults/primitive.ts'
 import type { FaultDraft, FaultRule, FaultSource, StoredFaults } from './faults/rule.ts'
 import { type FieldKit, fieldKit } from './fields.ts'
-import type { Issue, Json, JsonObject } from './json.ts'
+import type { Immutable, Issue, Json, JsonObject } from './json.ts'
 import type { Chance, Label } from './random.ts'
 import { apiKeys, type Caller, type PrincipalKind } from './request/auth.ts'
 import type { AnyCollection } from './state/collection.ts'
@@ -23,7 +23,13 @@ export interface Input {
   readonly body?: z.ZodType
 }
 
-type Parsed<I extends Input, K extends keyof Input> = I[K] extends z.ZodType ? z.output<I[K]> : unknown
+/** The parameters that a path template names: `{ id: string }` for `/batches/{id}`. */
+export type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? { readonly [Key in Name]: string } & ParamsOf<Rest>
+  : unknown
+
+/** A part of an operation's input as its schema has read it; unknown where it has no schema. */
+export type Parsed<I extends Input, K extends keyof Input> = I[K] extends z.ZodType ? z.output<I[K]> : unknown
 
 /** The response of an operation. `body`: anything that serialises to JSON; undefined for none. `lines`: an NDJSON stream, made as the client reads. */
 export interface Reply {
@@ -197,7 +203,7 @@ export interface Resource {
   /** Refuses callers without access to the teamspace of their key. Runs in `authorize`, for every operation. */
   readonly authorize?: (request: AuthorizeRequest) => void
   /** Interventions that the control API offers on records of this resource. */
-  readonly controls?: readonly Control[]
+  readonly controls?: readonly AnyControl[]
   /** What time can be advanced to. */
   readonly milestones?: readonly AnyMilestone[]
   /** Types of the webhooks that records of this resource cause. */
@@ -230,7 +236,7 @@ export interface Script {
   /** One as the responses of the API show it. */
   readonly show: (record: Row, at: Pick<Scope, 'now' | 'sandbox'>) => JsonObject
   /** What can be done to one: interventions whose path has its id as `{id}`. */
-  readonly moves: readonly Control[]
+  readonly moves: readonly AnyControl[]
   /** The fields of a scenario that are short for a setting: `pace`. */
   // biome-ignore lint/suspicious/noExplicitAny: settings of every value type; each checks its own value.
   readonly short: Readonly<Record<string, Setting<any>>>
@@ -278,18 +284,40 @@ export interface AuthorizeRequest {
   readonly tx: Transaction
 }
 
-/** An intervention from outside the API: a move that a test wants to make. */
-export interface Control {
+/** An intervention from outside the API: a move that a test wants to make. Declared like an operation. */
+export interface Control<
+  Verb extends Method = Method,
+  Path extends string = string,
+  I extends Input = Input,
+  Output extends z.ZodType = z.ZodType,
+> {
   readonly name: string
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** Path below `/__emulator`: `/batches/{id}/fail`. */
-  readonly path: string
+  readonly method: Verb
+  /** Path template below `/__emulator`: `/batches/{id}/fail`. */
+  readonly path: Path
   readonly summary: string
-  readonly body?: (settings: Settings) => z.ZodType
+  /** Absent: the body is empty or `{}`. */
+  readonly input?: (settings: Settings) => I
+  /** Shape of what `handle` returns. */
+  readonly output: (settings: Settings) => Output
+  /** Gets what the schema of the body has read. */
   readonly handle: (
     scope: Scope,
-    input: { readonly params: Readonly<Record<string, string>>; readonly body: unknown },
-  ) => JsonObject
+    input: { readonly params: ParamsOf<Path>; readonly body: Parsed<I, 'body'> },
+  ) => Immutable<z.output<Output>>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a list of controls forgets each one's types; its own handler keeps them.
+export type AnyControl = Control<any, any, any, any>
+
+/** Declares an intervention; the handler's types flow from the path template and the schemas. */
+export function control<
+  const Verb extends Method,
+  const Path extends string,
+  I extends Input = Input,
+  Output extends z.ZodType = z.ZodType,
+>(declared: Control<Verb, Path, I, Output>): Control<Verb, Path, I, Output> {
+  return declared
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of milestones forgets each one's goal; its own functions keep it.

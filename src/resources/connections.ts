@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { setting } from '../core/assumptions.ts'
 import { requiredFlag, requiredIf, successCreate } from '../core/core-assumptions.ts'
-import { nonEmptyText, timestamp } from '../core/fields.ts'
-import { type Control, operation, type Resource } from '../core/operation.ts'
+import { nonEmptyText, type ShapeOf, timestamp } from '../core/fields.ts'
+import { control, operation, type Resource } from '../core/operation.ts'
 import { collection } from '../core/state/collection.ts'
 
 const connectionRecord = () =>
@@ -74,17 +74,26 @@ const createConnection = operation({
 })
 
 /** The target of the default redirect_url: the requested connection, and that the contract ends there. */
-const showConnection: Control = {
+const connectionView = () =>
+  connectionRecord().extend({
+    /** Why it ends here. */
+    message: z.string(),
+  })
+
+export type ConnectionView = ShapeOf<typeof connectionView>
+
+export const showConnection = control({
   name: 'show',
   method: 'GET',
   path: '/connections/{id}',
   summary: 'Show the connection of a redirect_url',
+  output: connectionView,
   handle: ({ tx }, { params }) => ({
-    ...tx.in(connections).require(params.id ?? ''),
+    ...tx.in(connections).require(params.id),
     message:
       'The specification ends at redirect_url: authentication with the third-party service is not emulated. The setting connections.redirect_url leads elsewhere.',
   }),
-}
+})
 
 export const connectionsResource: Resource = {
   name: 'connections',

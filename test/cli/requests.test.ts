@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { RequestTrace } from '../../src/core/explain/trace.ts'
 import { STEPS } from '../../src/core/request/steps.ts'
 import { fakeControl } from './fake-control.ts'
 import { command } from './in-process.ts'
@@ -154,9 +155,50 @@ test.for([
   expect(await run(...argv)).toMatchObject({ code: 1, err: expect.stringContaining(message) })
 })
 
+const NO_QUOTA = { remaining: 200, reset: 0, retry_after: null }
+
+/** The trace of a request of which little is known. */
+const TRACE: RequestTrace = {
+  summary: 'It worked.',
+  request: {
+    id: 'x-000001',
+    at: START,
+    method: 'GET',
+    path: '/v1/x',
+    query: {},
+    headers: {},
+    body: null,
+    body_kept: false,
+    body_bytes: null,
+  },
+  sandbox: { name: 'x', chosen_by: 'path', description: 'The path begins with /@x.' },
+  route: { operation: null, method: null, path: null, params: {}, near_misses: [] },
+  steps: [],
+  caller: null,
+  limiter: {
+    key: null,
+    limit: 200,
+    window_s: null,
+    before: null,
+    after: NO_QUOTA,
+    other_rule: null,
+    description: '',
+  },
+  idempotency: { outcome: 'none', key: null, description: '' },
+  faults: [],
+  error: null,
+  changes: [],
+  scheduled: [],
+  unscheduled: [],
+  deliveries: [],
+  assumptions: [],
+  specification: null,
+}
+
 test('a story has its changes, events, webhooks and faults, and does without what is absent', async () => {
-  const { url } = await fakeControl({
-    summary: 'It worked.',
+  const unfired = { preset: null, source: null, counter: null }
+  const story: RequestTrace = {
+    ...TRACE,
     changes: [
       {
         ref: 'b/1',
@@ -178,8 +220,16 @@ test('a story has its changes, events, webhooks and faults, and does without wha
     unscheduled: [{ at: START, kind: 'k', ref: 'b/1', description: 'It would have ended.' }],
     deliveries: [{ id: 'd', type: 'b.done', url: 'http://127.0.0.1:9/', about: 'b/1' }],
     faults: [
-      { rule: 'f1', fired: false, description: 'The operation is another.', actions: [], sent: null },
       {
+        ...unfired,
+        rule: 'f1',
+        fired: false,
+        description: 'The operation is another.',
+        actions: [],
+        sent: null,
+      },
+      {
+        ...unfired,
         rule: 'f2',
         fired: true,
         description: 'It fired on match number 1.',
@@ -190,16 +240,21 @@ test('a story has its changes, events, webhooks and faults, and does without wha
     error: {
       code: 'c',
       status: 409,
+      detail: 'no',
       mitigation: 'Wait.',
       issues: [{ pointer: '', detail: 'no' }],
       issues_total: 3,
     },
-  })
+  }
+  const { url } = await fakeControl(story)
   const { out } = await command(['explain', 'x-000001', '--url', url])
   expect(out.split('\n')).toEqual(
     [
       'It worked.',
       '',
+      `Request      x-000001 at ${START}`,
+      'Sandbox      x. The path begins with /@x.',
+      'Operation    none',
       '',
       'Error',
       '  409 c',

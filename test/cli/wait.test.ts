@@ -3,6 +3,8 @@ import { fakeControl } from './fake-control.ts'
 import { command } from './in-process.ts'
 import { running } from './running.ts'
 
+const LOADING = { error: 'service_unavailable', message: 'The sandbox is being loaded.' }
+
 test('wait is the health check of a container: it asks where the variables of the image have started it', async () => {
   const { emulator } = await running({ host: '0.0.0.0', controlToken: 'made-at-the-start' })
   const env = {
@@ -27,7 +29,7 @@ test('wait goes by the address before the port, and by the flag before both', as
 })
 
 test('an emulator that loads its sandbox is waited for; when the time is up, nothing is on stdout', async () => {
-  const { url, asked } = await fakeControl({ message: 'The sandbox is being loaded.' }, 503)
+  const { url, asked } = await fakeControl(LOADING, 503)
   const argv = ['wait', '--url', url, '--timeout', '3s', '--json']
   expect(await command(argv)).toEqual({
     code: 1,
@@ -41,7 +43,7 @@ test('an emulator that loads its sandbox is waited for; when the time is up, not
 test('without time, wait asks once', async () => {
   const { url } = await running()
   expect((await command(['wait', '--url', url, '--timeout', '0s'])).code).toBe(0)
-  const loading = await fakeControl({ message: 'The sandbox is being loaded.' }, 503)
+  const loading = await fakeControl(LOADING, 503)
   expect((await command(['wait', '--url', loading.url, '--timeout', '0s'])).code).toBe(1)
   expect(loading.asked).toHaveLength(1)
 })

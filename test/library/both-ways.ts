@@ -1,7 +1,11 @@
 import { afterAll, beforeAll } from 'vitest'
-import type { Emulator, EmulatorClient, SandboxClient } from '../../src/adapters/control/client/public.ts'
-import { connect } from '../../src/adapters/testing/connect.ts'
-import { startEmulator } from '../../src/adapters/testing/start-emulator.ts'
+import {
+  connect,
+  type Emulator,
+  type EmulatorClient,
+  type SandboxClient,
+  startEmulator,
+} from '../../src/index.ts'
 import type { EmulatorOptions } from '../../src/options.ts'
 
 /** One of the two ways to the same emulator: its name, and a client, within tests only. */

@@ -1,9 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { type EmulatorClient, EmulatorError } from '../../src/adapters/control/client/public.ts'
-import { connect } from '../../src/adapters/testing/connect.ts'
-import { startEmulator } from '../../src/adapters/testing/start-emulator.ts'
+import { connect, type EmulatorClient, EmulatorError, startEmulator } from '../../src/index.ts'
 import { bothWays, refusalOf } from './both-ways.ts'
 
 const { ways, emulator } = bothWays({ controlToken: 'open-sesame' })

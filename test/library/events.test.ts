@@ -1,8 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
-import type { SandboxEvent } from '../../src/adapters/control/client/public.ts'
-import { serverSentEvents } from '../../src/adapters/control/client/server-sent-events.ts'
-import { startEmulator } from '../../src/adapters/testing/start-emulator.ts'
+import { serverSentEvents } from '../../src/adapters/control/client/events.ts'
+import { type SandboxEvent, startEmulator } from '../../src/index.ts'
 import { bothWays, createBatch } from './both-ways.ts'
 
 const { ways } = bothWays()

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { connect } from '../../src/adapters/testing/connect.ts'
-import { startEmulator } from '../../src/adapters/testing/start-emulator.ts'
+import { connect, startEmulator } from '../../src/index.ts'
 import { bothWays, createBatch, refusalOf } from './both-ways.ts'
 
 const { ways, emulator } = bothWays()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { StateRecord } from '../../src/adapters/control/client/public.ts'
+import type { StateRecord } from '../../src/index.ts'
 import { bothWays } from './both-ways.ts'
 
 const { ways } = bothWays()

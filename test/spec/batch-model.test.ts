@@ -190,7 +190,7 @@ test('no sequence of requests, interventions, time and restarts departs from the
         }
       }
     }),
-    { numRuns: 300, seed: 7 },
+    { numRuns: 150, seed: 7 },
   )
   // The scripts are worth nothing unless they go every way that the table has, and they go no other.
   const loops = ['cancelling cancelling', 'cancelled cancelled']

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { catalog } from '../../src/core/errors.ts'
-import type { Trace } from '../../src/core/explain/trace.ts'
+import type { RequestTrace } from '../../src/core/explain/trace.ts'
 import type { Json } from '../../src/core/json.ts'
 import { STEPS } from '../../src/core/request/steps.ts'
 import { workspaceService } from '../../src/service.ts'
@@ -24,7 +24,7 @@ test.for(kinds.map((kind) => [kind.name, kind] as const))(
     const id = await kind.make(emulator)
     const { status, body } = await emulator.control('GET', `/explain/${id}`)
     expect([name, status]).toEqual([name, 200])
-    const trace: Trace = body
+    const trace: RequestTrace = body
     const deciding = trace.steps.filter(({ outcome }) => outcome === 'decided')
     expect(deciding).toHaveLength(1)
     expect(trace.summary).toContain(` by the step ${deciding[0]?.step}: `)
@@ -36,7 +36,8 @@ test.for(kinds.map((kind) => [kind.name, kind] as const))(
 
 const golden = new URL('golden/explain/', import.meta.url)
 const files = () => readdirSync(golden).sort()
-const written = () => files().map((file) => JSON.parse(readFileSync(new URL(file, golden), 'utf8')) as Trace)
+const written = () =>
+  files().map((file) => JSON.parse(readFileSync(new URL(file, golden), 'utf8')) as RequestTrace)
 
 test('there is a golden file for each kind and no other', () => {
   expect(files()).toEqual(kinds.map(({ name }) => `${name}.json`).sort())

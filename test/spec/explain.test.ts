@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Trace } from '../../src/core/explain/trace.ts'
+import type { RequestTrace } from '../../src/core/explain/trace.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { setSettings } from '../../src/core/sandboxes/change.ts'
 import type { RunningEmulator } from '../../src/emulator.ts'
@@ -12,7 +12,7 @@ import { batchBody, sampleCalls, sampleRecords } from '../support/sample-calls.t
 interface Explained {
   readonly status: number
   /** A trace, or the error body. */
-  readonly body: Trace & { readonly error: unknown; readonly message?: string }
+  readonly body: RequestTrace & { readonly error: unknown; readonly message?: string }
   readonly text: string
 }
 
@@ -22,7 +22,7 @@ function explain(emulator: TestEmulator, id: string): Promise<Explained> {
 
 const idOf = ({ headers }: TestAnswer): string => headers.get('x-emulator-request-id') ?? ''
 
-async function traceOf(emulator: TestEmulator, answer: TestAnswer): Promise<Trace> {
+async function traceOf(emulator: TestEmulator, answer: TestAnswer): Promise<RequestTrace> {
   return (await explain(emulator, idOf(answer))).body
 }
 

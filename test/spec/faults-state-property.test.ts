@@ -135,6 +135,6 @@ test('whatever moves and time do to a batch: counts add up, it ends once, and on
       take(life, { move: 'release' })
       take(life, { by: '30d' })
     }),
-    { numRuns: 100 },
+    { numRuns: 50 },
   )
 })

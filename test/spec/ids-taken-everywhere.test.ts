@@ -12,6 +12,7 @@ import { insertRows } from '../../src/core/state/rows.ts'
 import { publish } from '../../src/core/webhooks/delivery.ts'
 import { originOf, sandboxFrom } from '../proofs/api/f3-sandbox.ts'
 import { KEYS } from '../support/base-state.ts'
+import { interveneBy } from '../support/intervene.ts'
 import { batchBody, sampleRecords } from '../support/sample-calls.ts'
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
@@ -56,10 +57,7 @@ function callOperation(sandbox: Sandbox, name: string, body: object, params: Par
 }
 
 function control(sandbox: Sandbox, path: string, body: object, params: Params = {}): void {
-  const controls = sandbox.service.resources.flatMap((resource) => resource.controls ?? [])
-  const found = controls.find((each) => each.method === 'POST' && each.path === path)
-  if (found === undefined) throw new Error(`there is no control POST ${path}`)
-  change(sandbox, (scope) => found.handle(scope, { params, body }))
+  interveneBy(sandbox, `POST ${path}`, params, body)
 }
 
 const agent = { agent_id: 'agent-1' }
@@ -94,7 +92,7 @@ const CREATES: readonly (readonly [name: string, made: number, create: (sandbox:
   [
     'a subscription to webhooks',
     1,
-    (sandbox) => control(sandbox, '/webhooks', { url: 'http://127.0.0.1:9/', events: null, secret: null }),
+    (sandbox) => control(sandbox, '/webhooks', { url: 'http://127.0.0.1:9/' }),
   ],
   [
     'an OAuth flow',

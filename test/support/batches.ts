@@ -1,11 +1,7 @@
 import { expect } from 'vitest'
-import type * as z from 'zod'
-import { refuseInvalid } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
-import type { Control } from '../../src/core/operation.ts'
-import { change } from '../../src/core/sandboxes/change.ts'
-import { zodIssues } from '../../src/core/zod-issues.ts'
 import { type TestAnswer, type TestEmulator, type TestEmulatorOptions, testEmulator } from './emulator.ts'
+import { interveneBy } from './intervene.ts'
 import { refusedAs } from './refusal.ts'
 
 /** Files of every sort that validation tells apart; all in ts-a but one. */
@@ -66,29 +62,19 @@ export async function linesOf(emulator: TestEmulator, id: string) {
   return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
 }
 
-/** Applies one of the control interventions to a batch, as the control API does after reading its body. */
+const ROUTES: Readonly<Record<string, string>> = {
+  show: 'GET /batches/{id}',
+  change: 'PATCH /batches/{id}',
+}
+
+/** Applies one of the control interventions to a batch. */
 export function intervene(
-  emulator: Pick<TestEmulator, 'sandbox'>,
+  { sandbox }: Pick<TestEmulator, 'sandbox'>,
   name: string,
   id: string,
   body: object = {},
 ): JsonObject {
-  const resource = emulator.sandbox.service.resources.find((each) => each.name === 'batch-predictions')
-  const control = resource?.controls?.find((each) => each.name === name)
-  if (control === undefined) throw new Error(`batches have no intervention ${name}`)
-  const read = bodyOf(control, emulator)?.safeParse(body)
-  if (read?.success === false) refuseInvalid(zodIssues(read.error, ''))
-  return change(emulator.sandbox, (scope) => control.handle(scope, { params: { id }, body: read?.data }))
-    .result
-}
-
-const bodies = new WeakMap<Control, z.ZodType>()
-
-// Compiling a schema takes longer than a whole batch, so each is compiled once.
-function bodyOf(control: Control, { sandbox }: Pick<TestEmulator, 'sandbox'>): z.ZodType | undefined {
-  const schema = bodies.get(control) ?? control.body?.(sandbox.settings)
-  if (schema !== undefined) bodies.set(control, schema)
-  return schema
+  return interveneBy(sandbox, ROUTES[name] ?? `POST /batches/{id}/${name}`, { id }, body)
 }
 
 /** Moves a batch of the default pace to a state, or fails. */

@@ -23,6 +23,7 @@ import type { ScenarioSource } from '../../src/core/scenarios/source.ts'
 import { buildStartingState } from '../../src/core/state/starting-state.ts'
 import type { SandboxState } from '../../src/core/state/state.ts'
 import { serviceFaults } from '../../src/service.ts'
+import { checkOutput } from './control-output.ts'
 import { library, libraryEmulator } from './library.ts'
 import { MemoryScenarios } from './memory-scenarios.ts'
 import { type Said, type Sent, send } from './send.ts'
@@ -126,7 +127,8 @@ export async function controlEmulator(options: ControlEmulatorOptions = {}): Pro
     sandbox,
     port,
     defects,
-    call: (method, path, json, how) => callControl(port, method, path, json, how),
+    call: async (method, path, json, how) =>
+      checkOutput(method, path, await callControl(port, method, path, json, how), joined),
     perform: (name, params = {}, body, token = 'live_a') => callOperation(sandbox, name, params, body, token),
     digest: () => digestOf(sandbox),
   }

@@ -1,4 +1,5 @@
 import type { RunningEmulator } from '../../src/emulator.ts'
+import { checkOutput } from './control-output.ts'
 
 /** An answer of the control interface. */
 export interface Called {
@@ -23,6 +24,7 @@ export function controlOf(
         : { body: JSON.stringify(json), headers: { 'content-type': 'application/json' } }),
     })
     const text = await response.text()
-    return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
+    const called = { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
+    return checkOutput(method, path, called)
   }
 }

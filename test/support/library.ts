@@ -3,7 +3,7 @@ import { setting } from '../../src/core/assumptions.ts'
 import { refuse } from '../../src/core/errors.ts'
 import { duration, queryInt, text, timestamp } from '../../src/core/fields.ts'
 import type { JsonObject } from '../../src/core/json.ts'
-import { operation, type Resource } from '../../src/core/operation.ts'
+import { control, operation, type Resource } from '../../src/core/operation.ts'
 import { collection } from '../../src/core/state/collection.ts'
 import { parseDuration } from '../../src/core/time/instant.ts'
 
@@ -126,15 +126,16 @@ export const library: Resource = {
     },
   ],
   controls: [
-    {
+    control({
       name: 'close',
       method: 'POST',
       path: '/shelves/{id}/close',
       summary: 'Close a shelf, later or at once',
-      body: () => z.strictObject({ after: duration() }),
+      input: () => ({ body: z.strictObject({ after: duration() }) }),
+      output: () => z.strictObject({ id: z.string(), due: z.string() }),
       handle: ({ tx, schedule, now }, { params, body }) => {
-        const { id } = tx.in(shelves).require(params.id ?? '')
-        const due = now + (parseDuration((body as { after: string }).after) ?? 0)
+        const { id } = tx.in(shelves).require(params.id)
+        const due = now + (parseDuration(body.after) ?? 0)
         schedule({
           due,
           kind: 'shelf.close',
@@ -144,30 +145,33 @@ export const library: Resource = {
         })
         return { id, due: new Date(due).toISOString() }
       },
-    },
-    {
+    }),
+    control({
       name: 'peek',
       method: 'GET',
       path: '/shelves/{id}',
       summary: 'Look at a shelf',
-      handle: ({ tx }, { params }) => ({ ...tx.in(shelves).require(params.id ?? '') }) as JsonObject,
-    },
-    {
+      output: () => z.looseObject({ id: z.string() }),
+      handle: ({ tx }, { params }) => ({ ...tx.in(shelves).require(params.id) }),
+    }),
+    control({
       name: 'summary',
       method: 'GET',
       path: '/state/summary',
       summary: 'Count shelves, under a path that a collection could have',
+      output: () => z.strictObject({ shelves: z.int() }),
       handle: ({ tx }) => ({ shelves: [...tx.in(shelves)].length }),
-    },
-    {
+    }),
+    control({
       name: 'break',
       method: 'POST',
       path: '/break',
       summary: 'Fail, as a defect would',
+      output: () => z.never(),
       handle: () => {
         throw new TypeError('at /secret/place (node_modules/x.js:1:1)')
       },
-    },
+    }),
   ],
   assumptions: {
     items: [{ id: 'U901', open: 'How long names are.', decision: '20.', reportedIn: 'response' }],

@@ -1,11 +1,9 @@
 import { scheduler } from 'node:timers/promises'
-import { isObject, type Json, type JsonObject } from '../../core/json.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
 import { formatDuration, parseDuration } from '../../core/time/instant.ts'
-import type { AdvanceResult } from '../../core/time/scheduler.ts'
-import { advanceToTarget } from '../control/client/advance.ts'
-import type { BatchStatus } from '../control/client/views/batch.ts'
-import type { ClockTarget } from '../control/client/views/clock.ts'
+import type { AdvanceResult, DeliveryAttempt, FutureEvent, RanEvent } from '../../core/time/scheduler.ts'
+import type { OwnCalls } from '../control/client/ask.ts'
+import { advanceToTarget, type TargetOf } from '../control/client/clock.ts'
 import {
   CLIENT_OPTIONS,
   CommandFailed,
@@ -14,9 +12,12 @@ import {
   SANDBOX_OPTIONS,
   type SandboxInvocation,
 } from './command.ts'
-import { ask, type ControlAddress, NoAnswer, refusal, send, silence } from './control-client.ts'
+import { type ControlAddress, controlOf } from './control-client.ts'
 import { type OptionValues, UsageError } from './options.ts'
-import { objectsOf, show } from './print.ts'
+import { show } from './print.ts'
+
+/** The emulator knows what a goal is. */
+type Target = TargetOf<object>
 
 export const wait = command({
   name: 'wait',
@@ -34,9 +35,10 @@ export const status = command({
   description: 'Show whether an emulator runs and what its clock says',
   options: SANDBOX_OPTIONS,
   run: async ({ options, terminal }) => {
-    const health = await ask(options, 'GET', '/health')
-    const clock = await ask(options, 'GET', '/clock')
-    const { now, next = null } = clock
+    const ask = controlOf(options)
+    const health = await ask('GET /health')
+    const clock = await ask('GET /clock')
+    const { now, next } = clock
     const facts = { url: options.url, sandbox: options.sandbox ?? null, ...health, clock }
     return show({ options, terminal }, facts, [
       `${placeOf(options)}: version ${health.version}, contract ${health.contract_version}`,
@@ -52,9 +54,9 @@ export const clockCommands = [
     description: 'Show the virtual clock',
     options: SANDBOX_OPTIONS,
     run: async ({ options, terminal }) => {
-      const body = await ask(options, 'GET', '/clock')
-      const { now, skip_on_poll, next = null } = body
-      const skips = skip_on_poll === true ? ', skips on poll' : ''
+      const body = await controlOf(options)('GET /clock')
+      const { now, skip_on_poll, next } = body
+      const skips = skip_on_poll ? ', skips on poll' : ''
       const lines = [`${now}, ${speedOf(body)}${skips}`, `next: ${nextEvent(next)}`]
       return show({ options, terminal }, body, lines)
     },
@@ -72,9 +74,8 @@ export const clockCommands = [
     run: async ({ args, options, terminal }) => {
       const target = targetOf(args[0], options)
       const limit = options.maxEvents === undefined ? {} : { max_events: options.maxEvents }
-      const call = async (body: ClockTarget) =>
-        (await ask(options, 'POST', '/clock/advance', body as Json)) as unknown as AdvanceResult
-      const result = (await advanceToTarget(call, { ...target, ...limit })) as unknown as JsonObject
+      const call = (body: Target) => controlOf(options)('POST /clock/advance', { body })
+      const result = await advanceToTarget(call, { ...target, ...limit })
       return show({ options, terminal }, result, advanceLines(result))
     },
   }),
@@ -85,7 +86,7 @@ export const reset = command({
   description: 'Put the starting state back',
   options: SANDBOX_OPTIONS,
   run: async ({ options, terminal }) => {
-    const body = await ask(options, 'POST', '/reset', {})
+    const body = await controlOf(options)('POST /reset', { body: {} })
     return show({ options, terminal }, body, [`The sandbox of ${placeOf(options)} starts again.`])
   },
 })
@@ -98,11 +99,14 @@ const PATIENCE = 2_000
 
 async function untilReady(address: ControlAddress, timeout: number): Promise<void> {
   const deadline = elapsedTime() + timeout
+  let last: string | undefined
   for (;;) {
     // A timeout of 0 asks once.
     const left = timeout === 0 ? PATIENCE : Math.ceil(deadline - elapsedTime())
-    const obstacle = await obstacleAt(address, Math.max(1, Math.min(PATIENCE, left)))
+    const patience = Math.max(1, Math.min(PATIENCE, left))
+    const obstacle = await obstacleAt(address, patience, last)
     if (obstacle === undefined) return
+    last = obstacle
     if (elapsedTime() + PAUSE >= deadline) {
       throw new CommandFailed(`Not ready after ${formatDuration(timeout)}: ${obstacle}`)
     }
@@ -111,13 +115,18 @@ async function untilReady(address: ControlAddress, timeout: number): Promise<voi
   }
 }
 
-async function obstacleAt(address: ControlAddress, patience: number): Promise<string | undefined> {
+/** Why the emulator is not ready. A request that had less time than the others says nothing new: what was known before stays. */
+async function obstacleAt(
+  address: ControlAddress,
+  patience: number,
+  known: string | undefined,
+): Promise<string | undefined> {
   try {
-    const response = await send(address, 'GET', '/ready', { patience })
-    return response.status === 200 ? undefined : refusal(address, 'GET /__emulator/ready', response)
+    await controlOf(address, patience)('GET /ready')
+    return undefined
   } catch (error) {
-    if (error instanceof NoAnswer) return silence(address, error)
-    throw error
+    if (!(error instanceof CommandFailed)) throw error
+    return known !== undefined && error.message.includes('TimeoutError') ? known : error.message
   }
 }
 
@@ -125,15 +134,15 @@ function placeOf({ url, sandbox }: SandboxInvocation['options']): string {
   return sandbox === undefined ? url : `${url}, sandbox ${sandbox}`
 }
 
-function speedOf({ rate, lag_ms = 0 }: JsonObject): string {
-  const lag = Number(lag_ms) > 0 ? `, ${Math.round(Number(lag_ms) / 1000)} s behind` : ''
+function speedOf({ rate, lag_ms }: OwnCalls['GET /clock']['output']): string {
+  const lag = lag_ms > 0 ? `, ${Math.round(lag_ms / 1000)} s behind` : ''
   return `${rate === 0 ? 'frozen' : `rate ${rate}`}${lag}`
 }
 
 type Targets = OptionValues<'to' | 'steps' | 'untilBatch' | 'status' | 'items'>
 
 /** The body of the request. Refuses everything but exactly one target. */
-function targetOf(by: string | undefined, { to, steps, untilBatch, status, items }: Targets): ClockTarget {
+function targetOf(by: string | undefined, { to, steps, untilBatch, status, items }: Targets): Target {
   if (status !== undefined && items !== undefined) {
     throw misuse(
       'takes --status or --items, not both. Without either, time passes until the batch is terminal.',
@@ -155,7 +164,7 @@ function targetOf(by: string | undefined, { to, steps, untilBatch, status, items
   if (steps !== undefined) return { steps }
   if (untilBatch !== undefined) {
     // The emulator refuses an unknown status, and names the known ones.
-    const goal = status === undefined ? {} : { status: status as BatchStatus }
+    const goal = status === undefined ? {} : { status }
     return {
       until: { batch: untilBatch, ...goal, ...(items === undefined ? {} : { finished_items: items }) },
     }
@@ -172,29 +181,29 @@ function misuse(problem: string): UsageError {
   return new UsageError([`clock advance ${problem}`])
 }
 
-function advanceLines({ from, to, events, failed, omitted, stopped }: JsonObject): string[] {
-  const failures = objectsOf(failed).map((event) => `${eventLine(event)}: failed, ${event.error}`)
-  const omissions = isObject(omitted)
-    ? Object.entries(omitted).map(([kind, count]) => `  ${count} of ${kind}`)
-    : []
+function advanceLines({ from, to, events, failed, omitted = {}, stopped }: AdvanceResult): string[] {
+  const failures = failed.map((event) => `${eventLine(event)}: failed, ${event.error}`)
+  const omissions = Object.entries(omitted).map(([kind, count]) => `  ${count} of ${kind}`)
   return [
     `${from} to ${to}`,
-    ...objectsOf(events).map(eventLine),
+    ...events.map(eventLine),
     ...(failures.length === 0 ? [] : ['Failed:', ...failures]),
     ...(omissions.length === 0 ? [] : ['And further events, which are not listed:', ...omissions]),
     ...(stopped === 'limit' ? [`Stopped at the limit of events, at ${to}: run it again to go on.`] : []),
   ]
 }
 
-function nextEvent(next: Json): string {
-  return isObject(next) ? eventLine(next).trim() : 'nothing is due'
+function nextEvent(next: FutureEvent | null): string {
+  return next === null ? 'nothing is due' : eventLine(next).trim()
 }
 
-function eventLine({ at, kind, ref, description, from, to, webhook }: JsonObject): string {
+type Shown = Pick<RanEvent, 'at' | 'description' | 'from' | 'to' | 'webhook'>
+
+function eventLine({ at, description, from, to, webhook }: Shown): string {
   const move = from === undefined ? '' : ` (${from} to ${to})`
-  return `  ${at}  ${description ?? `${kind} ${ref}`}${move}${isObject(webhook) ? attempt(webhook) : ''}`
+  return `  ${at}  ${description}${move}${webhook === undefined ? '' : attempt(webhook)}`
 }
 
-function attempt({ status, ms }: JsonObject): string {
-  return ` [${typeof status === 'number' ? `HTTP ${status}` : 'no response'}, ${ms} ms]`
+function attempt({ status, ms }: DeliveryAttempt): string {
+  return ` [${status === null ? 'no response' : `HTTP ${status}`}, ${ms} ms]`
 }

@@ -13,6 +13,9 @@ import { dirname, join, resolve } from 'node:path'
 import { isObject } from '../../core/json.ts'
 import { hostTime } from '../../core/time/clock.ts'
 import { formatInstant } from '../../core/time/instant.ts'
+import { type Ask, askOver } from '../control/client/ask.ts'
+import { EmulatorError } from '../control/client/emulator-error.ts'
+import { overHttp } from '../control/client/over-http.ts'
 import { readFixtures, SHIPPED_FIXTURES } from '../fixtures.ts'
 import {
   describeHolder,
@@ -26,7 +29,6 @@ import {
 } from '../lock-file.ts'
 import { later } from '../realtime.ts'
 import { FAILED, type Invocation, OK } from './command.ts'
-import { send } from './control-client.ts'
 import { codeOf } from './print.ts'
 
 /** `doctor`: everything that could keep `start` from starting with the same options, one line each. */
@@ -201,9 +203,15 @@ function listenFailure(host: string, wanted: number): Promise<string | undefined
 }
 
 async function emulatorAt(url: string): Promise<string | undefined> {
-  const response = await send({ url }, 'GET', '/health', { patience: 2_000 }).catch(() => undefined)
-  if (response?.locked === true) return 'with a control token'
-  return typeof response?.body?.version === 'string' ? response.body.version : undefined
+  const ask: Ask = askOver(overHttp({ url }))
+  try {
+    const { version } = await ask('GET /health', { signal: AbortSignal.timeout(2_000) })
+    return typeof version === 'string' ? version : undefined
+  } catch (error) {
+    return error instanceof EmulatorError && error.code === 'unauthorized'
+      ? 'with a control token'
+      : undefined
+  }
 }
 
 const SHOWN = 3

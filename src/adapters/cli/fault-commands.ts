@@ -1,12 +1,17 @@
-import type { Preset } from '../../core/faults/preset.ts'
+import type { FaultDraft } from '../../core/faults/rule.ts'
 import { untimed } from '../../core/faults/when.ts'
 import { isObject, type Json, type JsonObject } from '../../core/json.ts'
+import type { OwnCalls } from '../control/client/ask.ts'
 import { syntaxIssue } from '../json-text.ts'
 import { CommandFailed, command, listCommands, SANDBOX_OPTIONS, type SandboxInvocation } from './command.ts'
-import { ask } from './control-client.ts'
+import { controlOf } from './control-client.ts'
 import { listed, readJson, refusedFile } from './json-files.ts'
 import { type OptionValues, UsageError } from './options.ts'
-import { cell, columns, objectsOf, show } from './print.ts'
+import { cell, columns, show } from './print.ts'
+
+type Rule = OwnCalls['GET /faults/{id}']['output']
+type Presets = OwnCalls['GET /faults/presets']['output']
+type Preset = Presets['data'][number]
 
 const RULE_OPTIONS = [...SANDBOX_OPTIONS, 'operation', 'match', 'first', 'always'] as const
 
@@ -28,10 +33,13 @@ export const faultCommands = [
       const { value, file } = await readSource(args[0] ?? '')
       const rule = await withFlags(value, options)
       const refused = file && ((error: unknown) => refusedFile('The rule cannot be armed:', file, error))
-      const body = await ask(options, 'POST', '/faults', rule).catch((error: unknown) => {
-        throw refused === undefined ? error : refused(error)
-      })
-      return show(invocation, body, ruleTable(body.object === 'list' ? objectsOf(body.data) : [body]))
+      // The emulator checks it.
+      const body = await controlOf(options)('POST /faults', { body: rule as FaultDraft }).catch(
+        (error: unknown) => {
+          throw refused === undefined ? error : refused(error)
+        },
+      )
+      return show(invocation, body, ruleTable('data' in body ? body.data : [body]))
     },
   }),
   command({
@@ -40,14 +48,15 @@ export const faultCommands = [
     args: [{ name: '[id]', description: 'the rule, as faults lists it' }],
     options: SANDBOX_OPTIONS,
     run: async (invocation) => {
+      const ask = controlOf(invocation.options)
       const [id] = invocation.args
       if (id === undefined) {
-        const body = await ask(invocation.options, 'DELETE', '/faults')
-        const removed = Array.isArray(body.removed) ? body.removed : []
+        const body = await ask('DELETE /faults')
+        const { removed } = body
         const what = removed.length === 0 ? 'No fault rule was armed.' : `Removed: ${removed.join(', ')}.`
         return show(invocation, body, [what, ...unfiredLines(body.never_fired)])
       }
-      const rule = await ask(invocation.options, 'DELETE', `/faults/${encodeURIComponent(id)}`)
+      const rule = await ask('DELETE /faults/{id}', { params: { id } })
       return show(invocation, rule, [`Removed: ${id}. ${usageOf(rule)}`])
     },
   }),
@@ -59,35 +68,32 @@ export const faultCommands = [
     run: async (invocation) => {
       const [name] = invocation.args
       if (name !== undefined) return showPreset(invocation, name)
-      const body = await ask(invocation.options, 'GET', '/faults/presets')
-      const lines = [...presetTable(objectsOf(body.data)), ...magicLines(objectsOf(body.magic_values))]
+      const body = await controlOf(invocation.options)('GET /faults/presets')
+      const lines = [...presetTable(body.data), ...magicLines(body.magic_values)]
       return show(invocation, body, lines)
     },
   }),
 ]
 
 async function list(invocation: SandboxInvocation): Promise<number> {
-  const body = await ask(invocation.options, 'GET', '/faults')
-  const rules = objectsOf(body.data)
+  const body = await controlOf(invocation.options)('GET /faults')
   const none = 'No fault rule is armed. "workspace-emulator faults presets" lists the presets.'
-  return show(invocation, body, rules.length === 0 ? [none] : ruleTable(rules))
+  return show(invocation, body, body.data.length === 0 ? [none] : ruleTable(body.data))
 }
 
 async function showPreset(invocation: SandboxInvocation, name: string): Promise<number> {
-  const body = await ask(invocation.options, 'GET', `/faults/presets/${encodeURIComponent(name)}`)
-  // The emulator sends presets as its code declares them.
-  const preset = body as JsonObject & Preset
+  const preset = await controlOf(invocation.options)('GET /faults/presets/{name}', { params: { name } })
   const fitsHeader = preset.match === 'everything' || preset.match.webhook === undefined
-  return show(invocation, body, [
-    ...presetLines(body),
+  return show(invocation, preset, [
+    ...presetLines(preset),
     '',
     `  workspace-emulator faults add ${name}`,
     ...(fitsHeader ? [`  X-Emulator-Fault: ${name}`] : []),
   ])
 }
 
-function usageOf({ matched, fired }: JsonObject): string {
-  const times = (count: unknown) => (count === 1 ? 'once' : `${count} times`)
+function usageOf({ matched, fired }: Rule): string {
+  const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
   if (fired !== 0) return `It fired ${times(fired)}.`
   return matched === 0 ? 'It never fired: nothing matched.' : `It never fired; it matched ${times(matched)}.`
 }
@@ -144,7 +150,7 @@ async function timingOf(
   const own =
     isObject(when) || typeof preset !== 'string'
       ? when
-      : (await ask(options, 'GET', `/faults/presets/${encodeURIComponent(preset)}`)).when
+      : (await controlOf(options)('GET /faults/presets/{name}', { params: { name: preset } })).when
   // The emulator checks the timing.
   const rest = untimed(isObject(own) ? own : {}) as JsonObject
   return first === undefined ? rest : { ...rest, first }
@@ -169,7 +175,7 @@ function matchOf(pairs: readonly string[]): JsonObject {
 const MAX_ACTIONS = 100
 
 /** Fault rules one below the other. */
-function ruleTable(rules: readonly JsonObject[]): string[] {
+function ruleTable(rules: readonly Rule[]): string[] {
   const rows = rules.map((rule) => {
     const { id, source, status, matched, fired } = rule
     return [...[id, source, status, matched, fired].map(cell), aboutOf(rule), whenOf(rule), doesOf(rule)]
@@ -178,26 +184,26 @@ function ruleTable(rules: readonly JsonObject[]): string[] {
 }
 
 /** That rules never fired; nothing where all did. */
-export function unfiredLines(ids: Json | undefined): string[] {
-  return Array.isArray(ids) && ids.length > 0 ? [`Never fired: ${ids.join(', ')}.`] : []
+export function unfiredLines(ids: readonly string[]): string[] {
+  return ids.length > 0 ? [`Never fired: ${ids.join(', ')}.`] : []
 }
 
 /** Presets one below the other, those of a family together. */
-function presetTable(presets: readonly JsonObject[]): string[] {
-  const rows = presets.map(({ family, name, description }) => [family, name, description].map(cell))
+function presetTable(presets: readonly Preset[]): string[] {
+  const rows = presets.map(({ family, name, description }) => [family, name, description])
   return columns([['FAMILY', 'PRESET', 'WHAT A CLIENT SEES'], ...rows])
 }
 
 /** Values of requests that fire a fault without a rule. */
-function magicLines(values: readonly JsonObject[]): string[] {
+function magicLines(values: Presets['magic_values']): string[] {
   const rows = values.flatMap(({ place, values: forms }) =>
-    objectsOf(forms).map(({ form, description }) => [`  ${cell(form)}`, cell(place), cell(description)]),
+    forms.map(({ form, description }) => [`  ${form}`, place, description]),
   )
   return rows.length === 0 ? [] : ['', 'Values of requests that need no rule:', ...columns(rows)]
 }
 
 /** One preset with all that it is made of. */
-function presetLines(preset: JsonObject): string[] {
+function presetLines(preset: Preset): string[] {
   const { name, description, then, times } = preset
   return [
     `${name}: ${description}`,
@@ -210,42 +216,41 @@ function presetLines(preset: JsonObject): string[] {
 }
 
 /** Which requests, or webhooks, a rule is about. */
-function aboutOf({ match }: JsonObject): string {
-  if (!isObject(match)) return match === 'everything' ? 'every request' : ''
+function aboutOf({ match }: Rule | Preset): string {
+  if (match === 'everything') return 'every request'
   return Object.entries(match)
     .map(([name, value]) => (name === 'operation' ? String(value) : `${name} ${compact(value)}`))
     .join(', ')
 }
 
 /** Which of the matches fire. */
-function whenOf({ when }: JsonObject): string {
-  const { by, ...timing } = isObject(when) ? when : {}
+function whenOf({ when = {} }: Rule | Preset): string {
+  const { by, ...timing } = when
   const parts = Object.entries(timing).map(([name, value]) => `${name} ${compact(value)}`)
   const counted = by === undefined ? '' : `by ${[by].flat().join(' and ')}`
   return [parts.length === 0 ? 'always' : parts.join(', '), counted].filter((each) => each !== '').join(' ')
 }
 
-function doesOf(rule: JsonObject): string {
-  const { description } = rule
-  const text = typeof description === 'string' ? description : actionsOf(rule).join('; ')
+function doesOf(rule: Rule): string {
+  const text = rule.description ?? actionsOf(rule).join('; ')
   return text.length > MAX_ACTIONS ? `${text.slice(0, MAX_ACTIONS)}…` : text
 }
 
 /** What is done, in order: the plain actions, and those of the steps of a sequence under their names. */
-function actionsOf({ do: plain, actions }: JsonObject): string[] {
-  const named = isObject(actions) ? Object.entries(actions) : []
+function actionsOf({ do: plain = [], actions = {} }: Rule | Preset): string[] {
+  const named = Object.entries(actions)
   return [
-    ...objectsOf(plain).map(actionText),
-    ...named.map(([name, list]) => `${name}: ${objectsOf(list).map(actionText).join(', ')}`),
+    ...plain.map(actionText),
+    ...named.map(([name, list]) => `${name}: ${list.map(actionText).join(', ')}`),
   ]
 }
 
-function actionText(action: JsonObject): string {
+function actionText(action: object): string {
   return Object.entries(action)
     .map(([name, parameters]) => `${name} ${compact(parameters)}`)
     .join(', ')
 }
 
-function compact(value: Json): string {
+function compact(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

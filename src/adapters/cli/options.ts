@@ -4,7 +4,7 @@ import { NAME_PATTERN, NAME_RULE } from '../../core/sandboxes/origin.ts'
 import { parseDuration, SECOND } from '../../core/time/instant.ts'
 import {
   BadValue,
-  choice,
+  choiceOption,
   decimal,
   instant,
   kind,
@@ -14,7 +14,7 @@ import {
   optional,
   type Parse,
   startOptions,
-  text,
+  textOption,
   toggle,
 } from '../../options.ts'
 
@@ -54,10 +54,10 @@ const emulatorUrl = kind(
 /** Every option of every command. */
 const optionTable = {
   ...startOptions,
-  logLevel: option(choice('level', ['debug', 'info', 'warn', 'error', 'silent']), 'info', {
+  logLevel: option(choiceOption('level', ['debug', 'info', 'warn', 'error', 'silent']), 'info', {
     description: 'least severity that is logged: debug, info, warn, error or silent',
   }),
-  logFormat: option(choice('format', ['pretty', 'json']), 'pretty', {
+  logFormat: option(choiceOption('format', ['pretty', 'json']), 'pretty', {
     description: 'pretty for people, json for machines; logs go to stderr',
   }),
   quiet: toggle('no banner, and only warnings and errors in the log'),
@@ -73,25 +73,25 @@ const optionTable = {
   to: optional(instant, 'none', 'virtual instant to advance to'),
   steps: optional(count, 'none', 'number of events to advance over'),
   maxEvents: optional(count, 'none', 'stop after this many events, whether or not the target is reached'),
-  untilBatch: optional(text('id'), 'none', 'batch to advance for, until it is terminal'),
+  untilBatch: optional(textOption('id'), 'none', 'batch to advance for, until it is terminal'),
   items: optional(count, 'none', 'finished items of the batch to advance to, instead of its end'),
-  status: optional(text('status'), 'none', 'status to look for'),
-  operation: optional(text('name'), 'none', 'only requests of an operation: pages.create'),
-  method: optional(text('method'), 'none', 'only requests with this method'),
-  path: optional(text('glob'), 'none', 'only requests to this path; * is any run of characters'),
+  status: optional(textOption('status'), 'none', 'status to look for'),
+  operation: optional(textOption('name'), 'none', 'only requests of an operation: pages.create'),
+  method: optional(textOption('method'), 'none', 'only requests with this method'),
+  path: optional(textOption('glob'), 'none', 'only requests to this path; * is any run of characters'),
   idempotencyKey: optional(
-    text('glob'),
+    textOption('glob'),
     'none',
     'only requests with this Idempotency-Key; * is any run of characters',
   ),
   since: optional(
-    text('instant|id'),
+    textOption('instant|id'),
     'none',
     'only requests from this virtual instant on, or after the request with this id',
   ),
   limit: optional(count, '100', 'how many requests to list, the newest ones'),
   first: optional(count, 'none', 'fire on this many matches from the first on'),
-  match: list(text('field=value'), {
+  match: list(textOption('field=value'), {
     description: 'only what matches, such as path=/v1/pages or headers.user-agent=curl/*; may be repeated',
   }),
   always: toggle('fire on every match'),

@@ -1,10 +1,9 @@
-import { isObject, type Json, type JsonObject } from '../../core/json.ts'
 import { type Invocation, OK } from './command.ts'
 
 /** Prints a result: with `--json` its data, otherwise its lines. */
 export function show(
   { options, terminal }: Pick<Invocation<'json'>, 'options' | 'terminal'>,
-  data: JsonObject,
+  data: object,
   lines: readonly string[],
 ): number {
   terminal.out(options.json ? JSON.stringify(data) : lines.map(printable).join('\n'))
@@ -42,13 +41,8 @@ export function harmless(text: string): string {
   return text.split('\n').map(printable).join('\n')
 }
 
-/** The objects in a JSON list; none where the value is no list. */
-export function objectsOf(value: Json | undefined): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : []
-}
-
 /** A field as a cell of a table; empty for null and absent fields. */
-export function cell(value: Json | undefined): string {
+export function cell(value: string | number | null | undefined): string {
   return value === undefined || value === null ? '' : String(value)
 }
 

@@ -1,8 +1,12 @@
-import { isObject, type Json, type JsonObject } from '../../core/json.ts'
+import type { RequestTrace } from '../../core/explain/trace.ts'
+import type { OwnCalls } from '../control/client/ask.ts'
 import { CommandFailed, command, SANDBOX_OPTIONS, type SandboxInvocation } from './command.ts'
-import { ask } from './control-client.ts'
+import { controlOf } from './control-client.ts'
 import type { OptionValues } from './options.ts'
-import { cell, columns, objectsOf, show } from './print.ts'
+import { cell, columns, show } from './print.ts'
+
+type Listed = OwnCalls['GET /requests']['output']
+type Caller = NonNullable<RequestTrace['caller']>
 
 const FILTERS = ['operation', 'method', 'path', 'status', 'idempotencyKey', 'since', 'limit'] as const
 
@@ -14,9 +18,9 @@ export const requests = command({
     status: { description: 'only requests with this status, such as 429, or of this class, such as 4xx' },
   },
   run: async (invocation) => {
-    const body = await ask(invocation.options, 'GET', `/requests${queryOf(invocation.options)}`)
-    const rows = objectsOf(body.data).map(({ id, at, status, method, path, operation, error }) =>
-      [id, at, status, `${method} ${path}`, operation, isObject(error) ? error.code : null].map(cell),
+    const body = await controlOf(invocation.options)('GET /requests', { query: queryOf(invocation.options) })
+    const rows = body.data.map(({ id, at, status, method, path, operation, error }) =>
+      [id, at, status, `${method} ${path}`, operation, error?.code].map(cell),
     )
     const head = ['ID', 'AT', 'STATUS', 'REQUEST', 'OPERATION', 'ERROR']
     const table = rows.length === 0 ? ['No request in the log matches.'] : columns([head, ...rows])
@@ -33,35 +37,32 @@ export const explain = command({
   options: SANDBOX_OPTIONS,
   run: async (invocation) => {
     const [id = await latest(invocation)] = invocation.args
-    const body = await ask(invocation.options, 'GET', `/explain/${encodeURIComponent(id)}`)
+    const body = await controlOf(invocation.options)('GET /explain/{request_id}', {
+      params: { request_id: id },
+    })
     return show(invocation, body, explainLines(body))
   },
 })
 
 async function latest({ options }: SandboxInvocation): Promise<string> {
-  const { data } = await ask(options, 'GET', '/requests?limit=1')
-  const id = objectsOf(data).at(-1)?.id
-  if (typeof id === 'string') return id
+  const { data } = await controlOf(options)('GET /requests', { query: { limit: '1' } })
+  const id = data.at(-1)?.id
+  if (id !== undefined) return id
   throw new CommandFailed(
     `No API request is in the log of the sandbox ${options.sandbox ?? 'default'}. Make one, or name another sandbox with --sandbox.`,
   )
 }
 
-function queryOf(options: OptionValues<(typeof FILTERS)[number]>): string {
-  const query = new URLSearchParams()
-  for (const name of FILTERS) {
-    const value = options[name]
-    if (value !== undefined) query.set(name === 'idempotencyKey' ? 'idempotency_key' : name, String(value))
-  }
-  return query.size === 0 ? '' : `?${query}`
+function queryOf({ idempotencyKey, limit, ...texts }: OptionValues<(typeof FILTERS)[number]>) {
+  const { operation, method, path, status, since } = texts
+  const count = limit === undefined ? undefined : String(limit)
+  return { operation, method, path, status, since, idempotency_key: idempotencyKey, limit: count }
 }
 
-function notListed({ matched, capacity, dropped }: JsonObject, shown: number): string[] {
-  const more = typeof matched === 'number' && matched > shown
-  const gone = typeof dropped === 'number' && dropped > 0
+function notListed({ matched, capacity, dropped }: Listed, shown: number): string[] {
   return [
-    ...(more ? [`The newest ${shown} of ${matched} that match; --limit shows more.`] : []),
-    ...(gone ? [`The log keeps ${capacity} requests; ${dropped} older ones are gone.`] : []),
+    ...(matched > shown ? [`The newest ${shown} of ${matched} that match; --limit shows more.`] : []),
+    ...(dropped > 0 ? [`The log keeps ${capacity} requests; ${dropped} older ones are gone.`] : []),
   ]
 }
 
@@ -69,30 +70,30 @@ function notListed({ matched, capacity, dropped }: JsonObject, shown: number): s
 const MAX_VALUE = 100
 
 /** The trace of a request in lines, the summary first. Absent fields are left out. */
-function explainLines(trace: JsonObject): string[] {
-  const { request, sandbox, route, limiter, idempotency, caller, specification } = trace
+function explainLines(trace: RequestTrace): string[] {
+  const { request, sandbox, route, limiter, idempotency, caller, specification, error } = trace
   return [
     ...text(trace.summary),
     '',
-    ...fact('Request', isObject(request) ? `${request.id} at ${request.at}` : undefined),
-    ...fact('Sandbox', isObject(sandbox) ? `${sandbox.name}. ${sandbox.description}` : undefined),
-    ...fact('Operation', isObject(route) ? operationOf(route) : undefined),
+    ...fact('Request', `${request.id} at ${request.at}`),
+    ...fact('Sandbox', `${sandbox.name}. ${sandbox.description}`),
+    ...fact('Operation', operationOf(route)),
     ...fact('Specified', specification),
-    ...fact('Caller', isObject(caller) ? callerOf(caller) : undefined),
-    ...fact('Rate limit', isObject(limiter) ? limiter.description : undefined),
-    ...fact('Idempotency', isObject(idempotency) ? idempotency.description : undefined),
-    ...section('Steps', stepLines(objectsOf(trace.steps), isObject(trace.error))),
-    ...section('Error', isObject(trace.error) ? errorLines(trace.error) : []),
-    ...section('Faults', objectsOf(trace.faults).map(faultLine)),
-    ...section('Changes', objectsOf(trace.changes).flatMap(changeLines)),
-    ...section('Scheduled', objectsOf(trace.scheduled).map(eventLine)),
-    ...section('Not scheduled any more', objectsOf(trace.unscheduled).map(eventLine)),
-    ...section('Webhooks', objectsOf(trace.deliveries).map(deliveryLine)),
-    ...section('Assumptions', objectsOf(trace.assumptions).flatMap(assumptionLines)),
+    ...fact('Caller', caller === null ? null : callerOf(caller)),
+    ...fact('Rate limit', limiter.description),
+    ...fact('Idempotency', idempotency.description),
+    ...section('Steps', stepLines(trace.steps, error !== null)),
+    ...section('Error', error === null ? [] : errorLines(error)),
+    ...section('Faults', trace.faults.map(faultLine)),
+    ...section('Changes', trace.changes.flatMap(changeLines)),
+    ...section('Scheduled', trace.scheduled.map(eventLine)),
+    ...section('Not scheduled any more', trace.unscheduled.map(eventLine)),
+    ...section('Webhooks', trace.deliveries.map(deliveryLine)),
+    ...section('Assumptions', trace.assumptions.flatMap(assumptionLines)),
   ]
 }
 
-function fact(name: string, value: Json | undefined): string[] {
+function fact(name: string, value: string | null): string[] {
   return text(value).map((line) => `${name.padEnd(13)}${line}`)
 }
 
@@ -100,78 +101,79 @@ function section(name: string, lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : ['', name, ...lines.map((line) => `  ${line}`)]
 }
 
-function text(value: Json | undefined): string[] {
-  return typeof value === 'string' && value !== '' ? [value] : []
+function text(value: string | null): string[] {
+  return value === null || value === '' ? [] : [value]
 }
 
-function operationOf({ operation, method, path, near_misses }: JsonObject): string {
-  if (typeof operation === 'string') return `${operation}: ${method} ${path}`
-  const near = Array.isArray(near_misses) ? near_misses.map(String) : []
+function operationOf({ operation, method, path, near_misses: near }: RequestTrace['route']): string {
+  if (operation !== null) return `${operation}: ${method} ${path}`
   return near.length === 0 ? 'none' : `none; the nearest: ${near.join('; ')}`
 }
 
-function callerOf({ kind, key_id, teamspace_id, user_id }: JsonObject): string {
-  const user = typeof user_id === 'string' ? ` for ${user_id}` : ''
+function callerOf({ kind, key_id, teamspace_id, user_id }: Caller): string {
+  const user = user_id === null ? '' : ` for ${user_id}`
   return `${kind} key ${key_id} in teamspace ${teamspace_id}${user}`
 }
 
-function stepLines(steps: readonly JsonObject[], isRefused: boolean): string[] {
+function stepLines(steps: RequestTrace['steps'], isRefused: boolean): string[] {
   const decided = isRefused ? '✗' : '●'
   const reached = steps.filter(({ outcome }) => outcome !== 'not reached')
   const others = steps.filter((step) => !reached.includes(step)).map(({ step }) => step)
   return [
     ...reached.map(
-      ({ step, outcome, description = '' }) =>
-        `${outcome === 'decided' ? decided : '✓'} ${String(step).padEnd(16)}${description}`,
+      ({ step, outcome, description }) =>
+        `${outcome === 'decided' ? decided : '✓'} ${step.padEnd(16)}${description}`,
     ),
     ...(others.length === 0 ? [] : [`· not reached: ${others.join(', ')}`]),
   ]
 }
 
-function errorLines({ code, status, mitigation, issues, issues_total }: JsonObject): string[] {
-  const shown = objectsOf(issues)
-  const more = typeof issues_total === 'number' ? issues_total - shown.length : 0
+type Refused = NonNullable<RequestTrace['error']>
+
+function errorLines({ code, status, mitigation, issues, issues_total }: Refused): string[] {
+  const more = issues_total - issues.length
   return [
     `${status} ${code}`,
-    ...shown.map(({ pointer, detail }) => `${pointer || '/'}: ${detail}`),
+    ...issues.map(({ pointer, detail }) => `${pointer || '/'}: ${detail}`),
     ...(more > 0 ? [`and ${more} more`] : []),
     ...text(mitigation),
   ]
 }
 
-function faultLine({ rule, fired, description, actions, sent }: JsonObject): string {
-  const did = Array.isArray(actions) && actions.length > 0 ? ` Did: ${actions.join(', ')}.` : ''
-  const came = isObject(sent) ? ` The response was sent up to ${sent.stage}, ${sent.bytes} bytes.` : ''
-  return `${fired === true ? '✗' : '·'} ${rule}: ${description}${did}${came}`
+function faultLine({ rule, fired, description, actions, sent }: RequestTrace['faults'][number]): string {
+  const did = actions.length > 0 ? ` Did: ${actions.join(', ')}.` : ''
+  const came = sent === null ? '' : ` The response was sent up to ${sent.stage}, ${sent.bytes} bytes.`
+  return `${fired ? '✗' : '·'} ${rule}: ${description}${did}${came}`
 }
 
-function changeLines({ ref, action, step, patch }: JsonObject): string[] {
-  const by = typeof step === 'string' && step !== 'handle' ? `, by the step ${step}` : ''
-  return [`${ref} ${action}${by}`, ...objectsOf(patch).map((operation) => `  ${patchLine(operation)}`)]
+type Change = RequestTrace['changes'][number]
+
+function changeLines({ ref, action, step, patch }: Change): string[] {
+  const by = step === 'handle' ? '' : `, by the step ${step}`
+  return [`${ref} ${action}${by}`, ...patch.map((operation) => `  ${patchLine(operation)}`)]
 }
 
-function patchLine({ op, path, value }: JsonObject): string {
+function patchLine(change: Change['patch'][number]): string {
+  const { op, path } = change
   const place = path === '' ? '(all)' : path
-  return value === undefined ? `${op} ${place}` : `${op} ${place} ${shortened(JSON.stringify(value))}`
+  return 'value' in change ? `${op} ${place} ${shortened(JSON.stringify(change.value))}` : `${op} ${place}`
 }
 
 function shortened(json: string): string {
   return json.length > MAX_VALUE ? `${json.slice(0, MAX_VALUE)}…` : json
 }
 
-function eventLine({ at, kind, ref, description, instead_of }: JsonObject): string {
-  const moved = typeof instead_of === 'string' ? ` (moved from ${instead_of})` : ''
-  return `${at}  ${description ?? kind} [${ref}]${moved}`
+function eventLine({ at, ref, description, instead_of }: RequestTrace['scheduled'][number]): string {
+  const moved = instead_of === undefined ? '' : ` (moved from ${instead_of})`
+  return `${at}  ${description} [${ref}]${moved}`
 }
 
-function deliveryLine({ type, url, about, faults }: JsonObject): string {
-  const rules = Array.isArray(faults) ? `, faulted by ${faults.join(', ')}` : ''
+function deliveryLine({ type, url, about, faults }: RequestTrace['deliveries'][number]): string {
+  const rules = faults === undefined ? '' : `, faulted by ${faults.join(', ')}`
   return `${type} about ${about}, to ${url}${rules}`
 }
 
-function assumptionLines({ id, open, decision, settings }: JsonObject): string[] {
-  const choices = objectsOf(settings).map(
-    ({ key, value }) => `${key} = ${shortened(JSON.stringify(value ?? null))}`,
-  )
+function assumptionLines({ id, open, decision, settings }: RequestTrace['assumptions'][number]): string[] {
+  const choices = settings.map(({ key, value }) => `${key} = ${shortened(JSON.stringify(value ?? null))}`)
   return [`${id}  ${open}`, `      ${decision}`, ...choices.map((choice) => `      ${choice}`)]
 }

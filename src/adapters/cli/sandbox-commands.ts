@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
-import type { Issue, JsonObject } from '../../core/json.ts'
+import type { Issue } from '../../core/json.ts'
+import type { OwnCalls } from '../control/client/ask.ts'
 import { FixturesError, readFixtures, SHIPPED_FIXTURES } from '../fixtures.ts'
 import {
   CLIENT_OPTIONS,
@@ -11,10 +12,10 @@ import {
   SANDBOX_OPTIONS,
   type SandboxInvocation,
 } from './command.ts'
-import { ask, originOf, RequestRefused } from './control-client.ts'
+import { controlOf, originOf, RequestRefused } from './control-client.ts'
 import { fixturesFailure, refusedFile, requireJsonFile, settingsFailure } from './json-files.ts'
 import { nameArgument, type OptionValues } from './options.ts'
-import { cell, codeOf, columns, objectsOf, show } from './print.ts'
+import { cell, codeOf, columns, show } from './print.ts'
 
 const NAME = { name: '<name>', description: 'lower-case letters, digits and hyphens' }
 
@@ -50,7 +51,7 @@ export const sandboxCommands = [
       // A snapshot brings its own values, whatever variables the emulator next to this command was started with.
       const start = fromSnapshot === undefined ? given : typed
       const name = nameArgument(args)
-      const body = await ask(options, 'POST', '/sandboxes', {
+      const draft = {
         name,
         ...(start.has('fixtures') ? { fixtures: await readSource(options.fixtures) } : {}),
         ...(start.has('seed') ? { seed } : {}),
@@ -60,12 +61,15 @@ export const sandboxCommands = [
           : {}),
         ...(given.has('persist') ? { persist } : {}),
         ...(fromSnapshot === undefined ? {} : { from_snapshot: fromSnapshot }),
-      }).catch(async (error: unknown) => {
-        throw await inFiles(error, options)
-      })
+      }
+      const body = await controlOf(options)('POST /sandboxes', { body: draft }).catch(
+        async (error: unknown) => {
+          throw await inFiles(error, options)
+        },
+      )
       return show(invocation, body, [
-        `Sandbox ${name} is there: ${originOf(options)}${cell(body.base_url_path)}`,
-        `  clock  ${body.now}, seed ${body.seed}, ${body.records} records, ${body.persist === true ? 'on disk' : 'in memory'}`,
+        `Sandbox ${name} is there: ${originOf(options)}${body.base_url_path}`,
+        `  clock  ${body.now}, seed ${body.seed}, ${body.records} records, ${body.persist ? 'on disk' : 'in memory'}`,
       ])
     },
   }),
@@ -76,36 +80,42 @@ export const sandboxCommands = [
     options: CLIENT_OPTIONS,
     run: async (invocation) => {
       const name = nameArgument(invocation.args)
-      await ask(invocation.options, 'DELETE', `/sandboxes/${name}`)
+      await controlOf(invocation.options)('DELETE /sandboxes/{name}', { params: { name } })
       return show(invocation, { deleted: name }, [`Sandbox ${name} removed, with its snapshots.`])
     },
   }),
 ]
 
 async function listSandboxes(invocation: Invocation<(typeof CLIENT_OPTIONS)[number]>): Promise<number> {
-  const body = await ask(invocation.options, 'GET', '/sandboxes')
-  const sandboxes = objectsOf(body.data)
-  const rows = sandboxes.map(({ name, state, now, rate, records, requests, persist, base_url_path }) => [
-    ...(state === 'open'
-      ? [name, now, rate === 0 ? 'frozen' : rate, records, requests]
-      : [name, state === 'broken' ? 'broken' : 'not opened yet', '-', '-', '-']
+  const body = await controlOf(invocation.options)('GET /sandboxes')
+  const rows = body.data.map((each) => [
+    each.name,
+    ...(each.state === 'open'
+      ? [each.now, each.rate === 0 ? 'frozen' : each.rate, each.records, each.requests]
+      : [each.state === 'broken' ? 'broken' : 'not opened yet', '-', '-', '-']
     ).map(cell),
-    persist === true ? 'on disk' : 'in memory',
-    `${originOf(invocation.options)}${cell(base_url_path)}`,
+    each.persist ? 'on disk' : 'in memory',
+    `${originOf(invocation.options)}${each.base_url_path}`,
   ])
-  const problems = sandboxes.flatMap(({ problem }) => (typeof problem === 'string' ? [problem] : []))
+  const problems = body.data.flatMap((each) =>
+    'problem' in each && each.problem !== null ? [each.problem] : [],
+  )
   const head = ['NAME', 'CLOCK', 'RATE', 'RECORDS', 'REQUESTS', 'KEPT', 'BASE URL']
   return show(invocation, body, [...columns([head, ...rows]), ...problems])
 }
 
+type Fixtures = NonNullable<NonNullable<OwnCalls['POST /reset']['body']>['fixtures']>
+
 // Files are read here: the emulator may be in a container, and its control interface opens none.
-async function readSource(source: string): Promise<string | JsonObject> {
-  if (SHIPPED_FIXTURES.some((name) => name === source)) return source
+async function readSource(source: string): Promise<Fixtures> {
+  const shipped = SHIPPED_FIXTURES.find((name) => name === source)
+  if (shipped !== undefined) return shipped
   const read = await readFixtures(source).catch(async (error: unknown) => {
     if (!(error instanceof FixturesError)) throw error
     throw new CommandFailed(await fixturesFailure(error.file, error.issues))
   })
-  return { ...read } as unknown as JsonObject
+  // The emulator checks the document.
+  return { ...read } as Fixtures
 }
 
 /** A refused request, with the lines of the files that its body came from. */
@@ -142,7 +152,7 @@ export const snapshotCommands = [
     options: SANDBOX_OPTIONS,
     run: async (invocation) => {
       const name = nameArgument(invocation.args)
-      const body = await ask(invocation.options, 'POST', '/snapshots', { name })
+      const body = await controlOf(invocation.options)('POST /snapshots', { body: { name } })
       return show(invocation, body, [`Snapshot ${name} saved${factsOf(body)}.`])
     },
   }),
@@ -153,7 +163,7 @@ export const snapshotCommands = [
     options: SANDBOX_OPTIONS,
     run: async (invocation) => {
       const name = nameArgument(invocation.args)
-      const body = await ask(invocation.options, 'POST', `/snapshots/${name}/restore`)
+      const body = await controlOf(invocation.options)('POST /snapshots/{name}/restore', { params: { name } })
       const line = `The sandbox is that of snapshot ${name} again; its clock says ${body.now}.`
       return show(invocation, body, [line])
     },
@@ -165,7 +175,7 @@ export const snapshotCommands = [
     options: SANDBOX_OPTIONS,
     run: async (invocation) => {
       const name = nameArgument(invocation.args)
-      await ask(invocation.options, 'DELETE', `/snapshots/${name}`)
+      await controlOf(invocation.options)('DELETE /snapshots/{name}', { params: { name } })
       return show(invocation, { deleted: name }, [`Snapshot ${name} deleted.`])
     },
   }),
@@ -177,7 +187,7 @@ export const snapshotCommands = [
     run: async (invocation) => {
       const { args, options, terminal } = invocation
       const name = nameArgument(args)
-      const document = await ask(options, 'GET', `/snapshots/${name}`)
+      const document = await controlOf(options)('GET /snapshots/{name}', { params: { name } })
       const [, file] = args
       if (file === undefined) {
         terminal.out(JSON.stringify(document, null, options.json ? 0 : 2))
@@ -197,7 +207,10 @@ export const snapshotCommands = [
       const name = nameArgument(args)
       const [, path = ''] = args
       const { text, document } = await requireJsonFile(path)
-      const body = await ask(options, 'PUT', `/snapshots/${name}`, document).catch((error: unknown) => {
+      const body = await controlOf(options)('PUT /snapshots/{name}', {
+        params: { name },
+        body: document,
+      }).catch((error: unknown) => {
         throw refusedFile('The document cannot be used as a snapshot:', { path, text }, error)
       })
       return show(invocation, body, [`Snapshot ${name} made of ${path}${factsOf(body)}.`])
@@ -206,8 +219,8 @@ export const snapshotCommands = [
 ]
 
 async function listSnapshots(invocation: SandboxInvocation): Promise<number> {
-  const body = await ask(invocation.options, 'GET', '/snapshots')
-  const rows = objectsOf(body.data).map(({ name, saved_at, revision, records, problem }) =>
+  const body = await controlOf(invocation.options)('GET /snapshots')
+  const rows = body.data.map(({ name, saved_at, revision, records, problem }) =>
     [name, saved_at, revision, records, problem].map(cell),
   )
   const none = 'There are no snapshots. "workspace-emulator snapshot save NAME" saves one.'
@@ -215,13 +228,13 @@ async function listSnapshots(invocation: SandboxInvocation): Promise<number> {
   return show(invocation, body, rows.length === 0 ? [none] : columns([head, ...rows]))
 }
 
-function factsOf({ saved_at, records, replaced }: JsonObject): string {
-  const instead = replaced === true ? ', in place of the one before' : ''
+function factsOf({ saved_at, records, replaced }: OwnCalls['POST /snapshots']['output']): string {
+  const instead = replaced ? ', in place of the one before' : ''
   return `: ${records} records, clock ${saved_at}${instead}`
 }
 
 // It holds the secrets of webhook subscriptions, so that other users may not read it.
-async function write(file: string, document: JsonObject): Promise<void> {
+async function write(file: string, document: object): Promise<void> {
   await writeFile(file, `${JSON.stringify(document, null, 2)}\n`, { mode: 0o600 }).catch((error: unknown) => {
     throw new CommandFailed(
       `${file} cannot be written (${codeOf(error)}). Give the path of a file in an existing directory.`,

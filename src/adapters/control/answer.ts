@@ -43,12 +43,6 @@ export function refused(refusal: Refusal): { readonly status: number; readonly b
 /** Any error as what the client is told. What nobody has foreseen is told to the host alone. */
 export function asRefusal(host: ControlHost, error: unknown): Refusal {
   if (error instanceof Refusal) return error
-  if (error instanceof URIError) {
-    return new Refusal('bad_request', {
-      detail: 'The path has a percent sign that encodes nothing in UTF-8.',
-      mitigation: 'Write a percent sign as %25.',
-    })
-  }
   host.onDefect(error)
   return defect()
 }

@@ -1,10 +1,12 @@
 import { isStorageFailure, refuseInvalid } from '../../core/errors.ts'
+import { nothing } from '../../core/fields.ts'
 import type { Issue } from '../../core/json.ts'
+import type { Input } from '../../core/operation.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { runDueEvents } from '../../core/time/run-events.ts'
 import type { ControlHost } from './host.ts'
-import { check, nothing } from './input.ts'
-import type { AnyRoute, ControlReply } from './route.ts'
+import { check } from './input.ts'
+import type { AnyControlRoute, ControlReply } from './route.ts'
 
 /** What a call has brought, as it came. */
 export interface Brought {
@@ -18,7 +20,7 @@ export interface Brought {
 /** Serves calls, over HTTP and from within the process. */
 export interface Context {
   readonly host: ControlHost
-  readonly routes: readonly AnyRoute[]
+  readonly routes: readonly AnyControlRoute[]
 }
 
 /**
@@ -27,7 +29,7 @@ export interface Context {
  */
 export async function serveCall(
   { host, routes }: Context,
-  { route, sandbox }: { readonly route: AnyRoute; readonly sandbox: Sandbox },
+  { route, sandbox }: { readonly route: AnyControlRoute; readonly sandbox: Sandbox },
   { params, query, body, gone }: Brought,
 ): Promise<ControlReply> {
   if (route.withoutSandbox !== true && route.settles !== true) catchUp(sandbox, route)
@@ -38,7 +40,7 @@ export async function serveCall(
 }
 
 // What waits for the disk keeps nobody from reading.
-function catchUp(sandbox: Sandbox, { method }: AnyRoute): void {
+function catchUp(sandbox: Sandbox, { method }: AnyControlRoute): void {
   try {
     runDueEvents(sandbox)
   } catch (error) {
@@ -51,11 +53,12 @@ export function statusOf({ status, body, stream }: ControlReply): number {
   return status ?? (body === undefined && stream === undefined ? 204 : 200)
 }
 
-function understand({ settings }: Sandbox, route: AnyRoute, value: unknown, query: unknown) {
+function understand({ settings }: Sandbox, route: AnyControlRoute, value: unknown, query: unknown) {
+  const input: Input = route.input?.(settings) ?? {}
   const issues: Issue[] = []
   const parsed = {
-    query: check(route.query?.() ?? nothing(), query, '/query', issues),
-    body: route.method === 'GET' ? undefined : check(route.body?.(settings) ?? nothing(), value, '', issues),
+    query: check(input.query ?? nothing(), query, '/query', issues),
+    body: route.method === 'GET' ? undefined : check(input.body ?? nothing(), value, '', issues),
   }
   refuseInvalid(issues)
   return parsed

@@ -4,10 +4,9 @@ import { DEFAULT_SANDBOX } from '../../core/sandboxes/sandboxes.ts'
 import { openSandbox, wellFormed } from '../selection.ts'
 import { asRefusal, refused } from './answer.ts'
 import { serveCall, statusOf } from './call.ts'
-import { jsonText } from './client/json-text.ts'
-import type { ControlAnswer, ControlCall, Transport } from './client/transport.ts'
+import { type ControlCall, type ControlResponse, jsonText, type Transport } from './client/transport.ts'
 import type { ControlHost } from './host.ts'
-import { type AnyRoute, SMALL_BODY } from './route.ts'
+import { type AnyControlRoute, SMALL_BODY } from './route.ts'
 import { controlRoutes } from './routes/index.ts'
 
 /**
@@ -32,8 +31,8 @@ export function inProcess(host: ControlHost): Transport {
 }
 
 async function serve(
-  context: { readonly host: ControlHost; readonly routes: readonly AnyRoute[] },
-  route: AnyRoute,
+  context: { readonly host: ControlHost; readonly routes: readonly AnyControlRoute[] },
+  route: AnyControlRoute,
   {
     params = {},
     query = {},
@@ -41,19 +40,23 @@ async function serve(
     signal = new AbortController().signal,
   }: ControlCall,
   body: Json | undefined,
-): Promise<ControlAnswer> {
+): Promise<ControlResponse> {
   if (route.opens === true) await context.host.sandboxes.openSaved(name)
   const sandbox = await chosen(context.host, route, wellFormed(name, 'path'))
   const reply = await serveCall(context, { route, sandbox }, { params, query, body, gone: signal })
   return { status: statusOf(reply), body: copied(reply.body) }
 }
 
-function chosen({ sandboxes }: ControlHost, route: AnyRoute, name: string): Sandbox | Promise<Sandbox> {
+function chosen(
+  { sandboxes }: ControlHost,
+  route: AnyControlRoute,
+  name: string,
+): Sandbox | Promise<Sandbox> {
   if (route.withoutSandbox === true) return sandboxes.get(name) ?? sandboxes.default
   return openSandbox(sandboxes, name)
 }
 
-function bodyOf(host: ControlHost, route: AnyRoute, text: string | undefined): Json | undefined {
+function bodyOf(host: ControlHost, route: AnyControlRoute, text: string | undefined): Json | undefined {
   if (text === undefined) return undefined
   const body = host.parseJson(Buffer.from(text), route.bounds ?? SMALL_BODY)
   if (body.kind === 'refused') throw body.refusal

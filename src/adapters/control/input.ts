@@ -5,16 +5,17 @@ import { refuse } from '../../core/errors.ts'
 import { type Issue, type Json, pointer } from '../../core/json.ts'
 import { zodIssues } from '../../core/zod-issues.ts'
 import type { ControlHost } from './host.ts'
-import { type AnyRoute, SMALL_BODY } from './route.ts'
+import { type AnyControlRoute, SMALL_BODY } from './route.ts'
 
 /** A body as it came; `gone` when the client did not wait. */
 export type Received = { readonly value: Json | undefined } | 'gone'
 
-/** What a route without a body, or without parameters, takes. */
-export const nothing = () => z.strictObject({}).prefault({})
-
 /** Reads the body of a request, where the route has any use for one. Refuses everything but JSON. */
-export async function receive(host: ControlHost, route: AnyRoute, req: IncomingMessage): Promise<Received> {
+export async function receive(
+  host: ControlHost,
+  route: AnyControlRoute,
+  req: IncomingMessage,
+): Promise<Received> {
   if (route.method === 'GET' || !announced(req)) return { value: undefined }
   const type = req.headers['content-type']
   // Other types, those of HTML forms above all, can be sent by a foreign page without asking.

@@ -1,5 +1,10 @@
+import * as z from 'zod'
 import { refuse } from '../../core/errors.ts'
-import type { LogEntry } from '../../core/log/request-log.ts'
+import { idempotencyTrace } from '../../core/explain/limits.ts'
+import { type ShapeOf, timestamp } from '../../core/fields.ts'
+import { CHOSEN_BY, type LogEntry } from '../../core/log/request-log.ts'
+import { caller } from '../../core/request/auth.ts'
+import { STEPS } from '../../core/request/steps.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { parseInstant } from '../../core/time/instant.ts'
 import { BASE } from './route.ts'
@@ -10,7 +15,49 @@ export function explainPath(id: string): string {
 }
 
 /** One request in a list: what it was and what became of it. What changed, and which fault rules fired, is named, not shown. */
-export function entryOf(sandbox: Sandbox, entry: LogEntry) {
+export const requestEntry = () =>
+  z.strictObject({
+    id: z.string(),
+    /** Virtual instant. */
+    at: timestamp(),
+    sandbox: z.string(),
+    /** What chose the sandbox. */
+    chosen_by: z.enum(CHOSEN_BY),
+    method: z.string(),
+    path: z.string(),
+    /** Null when no route matched. */
+    operation: z.string().nullable(),
+    /** 0 for a request that a fault cut off before there was a response. */
+    status: z.int(),
+    /** The step that decided the response: `handle` when it succeeded. */
+    decided: z.enum(STEPS),
+    caller: caller().nullable(),
+    /** What the rate-limit headers of the response said. */
+    admission: z.strictObject({
+      admitted: z.boolean(),
+      limit: z.number(),
+      remaining: z.number(),
+      /** Unix epoch second. */
+      reset: z.number(),
+      /** Seconds. */
+      retry_after: z.number().nullable(),
+    }),
+    idempotency: idempotencyTrace().shape.outcome,
+    idempotency_key: z.string().nullable(),
+    error: z.strictObject({ code: z.string(), detail: z.string() }).nullable(),
+    /** The assumptions that the response rests on. */
+    assumed: z.array(z.string()),
+    /** Ids of the fault rules that fired. */
+    faults: z.array(z.string()),
+    /** Records that were changed, each as `collection/id`. */
+    changed: z.array(z.string()),
+    /** Path that explains it. */
+    explain: z.string(),
+  })
+
+export type RequestEntry = ShapeOf<typeof requestEntry>
+
+export function entryOf(sandbox: Sandbox, entry: LogEntry): RequestEntry {
   const { admission, commit, headers } = entry
   const changes = (commit?.changes ?? []).filter(({ table }) => !table.startsWith('$'))
   return {

@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import * as z from 'zod'
 import type { Settings } from '../../core/assumptions.ts'
-import type { Method } from '../../core/operation.ts'
+import type { ShapeOf } from '../../core/fields.ts'
+import type { Immutable } from '../../core/json.ts'
+import type { Input, Method, ParamsOf, Parsed } from '../../core/operation.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { BodyBounds, ControlHost } from './host.ts'
 
@@ -15,45 +17,41 @@ export const SMALL_BODY: BodyBounds = { bytes: 1_048_576, tokens: 100_000 }
 export const SANDBOX_BODY: BodyBounds = { bytes: 104_857_600, tokens: 10_000_000 }
 
 /** The query of what shows a state: secrets that sign webhooks are masked unless it asks for them. */
-export const withSecretsOrNot = () =>
-  z
+export const withSecretsOrNot = () => ({
+  query: z
     .strictObject({ secrets: z.enum(['true', 'false'], { error: 'must be true or false' }).optional() })
-    .prefault({})
-
-/** The parameters that a path template names: `{ id: string }` for `/batches/{id}`. */
-export type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
-  ? { readonly [Key in Name]: string } & ParamsOf<Rest>
-  : unknown
+    .prefault({}),
+})
 
 /** What a handler is given; it destructures what it needs. */
-export interface ControlRequest<Params, Body, Query> {
+export interface ControlRequest<Params, I extends Input> {
   readonly host: ControlHost
   /** The sandbox that the request chooses, after everything that is due by now has happened, unless the route settles. */
   readonly sandbox: Sandbox
   readonly params: Params
-  readonly body: Body
-  readonly query: Query
+  /** The body and the query, as the schemas of the route's input have read them. */
+  readonly body: Parsed<I, 'body'>
+  readonly query: Parsed<I, 'query'>
   /** Every route there is. */
-  readonly routes: readonly AnyRoute[]
+  readonly routes: readonly AnyControlRoute[]
   /** Aborted when the client does not wait any more. */
   readonly gone: AbortSignal
 }
 
-/** What a handler answers: 200 when it names no status, and no body when it gives none. */
-export interface ControlReply<Answer extends object = object> {
+/** The response of a handler: 200 when it names no status, and without a body 204. */
+export interface ControlReply<Body = object> {
   readonly status?: number
-  readonly body?: Answer
-  /** Writes the answer itself, after the headers that every answer has; instead of a body. */
+  readonly body?: Body
+  /** Writes the response itself, after the headers that every response has; instead of a body. */
   readonly stream?: (res: ServerResponse) => void
 }
 
-/** One route of the control interface, as data. */
+/** One route of the control interface, as data, declared like an operation of the API. */
 export interface ControlRoute<
   Verb extends Method,
   Path extends string,
-  Body extends z.ZodType,
-  Query extends z.ZodType,
-  Answer extends object,
+  I extends Input,
+  Output extends z.ZodType,
 > {
   /** `theme.verb`, unique. */
   readonly name: string
@@ -62,17 +60,17 @@ export interface ControlRoute<
   readonly path: Path
   /** One line for listings: what it does. */
   readonly summary: string
-  /** What a successful answer holds. */
+  /** The output in words. */
   readonly answers: string
-  /** Media type of a successful answer; JSON when absent. */
+  /** Media type of the output; JSON when absent. */
   readonly media?: string
-  /** Statuses of success; 200 when absent. */
+  /** Statuses of responses that have the output; 200 when absent. */
   readonly success?: readonly number[]
   /** Needs no control token: anyone who supervises the process cannot know one that was made for the run. */
   readonly probe?: true
   /** Concerns no sandbox: none is made for it, and the handler gets any that is there. */
   readonly withoutSandbox?: true
-  /** Of a worldless route: the sandbox that the request chooses is opened when the disk holds it. */
+  /** Of a route without a sandbox: the one that the request chooses is opened when the disk holds it. */
   readonly opens?: true
   /** Its handler lets happen itself what is due by now, and tells of it. */
   readonly settles?: true
@@ -80,30 +78,47 @@ export interface ControlRoute<
   readonly waits?: true
   /** Absent: {@link SMALL_BODY}. */
   readonly bounds?: BodyBounds
-  /** Absent: no parameter is known, and any is refused. */
-  readonly query?: () => Query
-  /** Absent: the body is empty or `{}`. */
-  readonly body?: (settings: Settings) => Body
+  /** Without a query no parameter is known; without a body it is empty or `{}`. */
+  readonly input?: (settings: Settings) => I
+  /** Shape of the response; {@link noBody} where it has none. Of a stream: one event. */
+  readonly output: (settings: Settings) => Output
   readonly handle: (
-    request: ControlRequest<ParamsOf<Path>, z.output<Body>, z.output<Query>>,
-  ) => ControlReply<Answer> | Promise<ControlReply<Answer>>
+    request: ControlRequest<ParamsOf<Path>, I>,
+  ) => ControlReply<Immutable<z.output<Output>>> | Promise<ControlReply<Immutable<z.output<Output>>>>
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a list of routes forgets each one's input types; its own handler keeps them.
-export type AnyRoute = ControlRoute<any, any, any, any, any>
+// biome-ignore lint/suspicious/noExplicitAny: a list of routes forgets each one's types; its own handler keeps them.
+export type AnyControlRoute = ControlRoute<any, any, any, any>
+
+/** Several things, as the control interface lists them. */
+export interface List<T> {
+  readonly object: string
+  readonly data: readonly T[]
+}
+
+/** The output of a route that removes all of something. */
+export const removedIds = () =>
+  z.strictObject({
+    /** Ids. */
+    removed: z.array(z.string()),
+  })
+
+export type Removed = ShapeOf<typeof removedIds>
+
+/** The output of a route whose response has no body. */
+export const noBody = () => z.undefined()
 
 /**
  * Declares a route; the handler's types flow from the path template and the schemas.
  * @example
- * route({ name: 'clock.show', method: 'GET', path: '/clock', ..., handle: ({ sandbox }) => ({ body: clockOf(sandbox) }) })
+ * route({ name: 'clock.show', method: 'GET', path: '/clock', ..., output: clockView, handle: ({ sandbox }) => ({ body: clockOf(sandbox) }) })
  */
 export function route<
   const Verb extends Method,
   const Path extends string,
-  Body extends z.ZodType = z.ZodType,
-  Query extends z.ZodType = z.ZodType,
-  Answer extends object = object,
->(declared: ControlRoute<Verb, Path, Body, Query, Answer>): ControlRoute<Verb, Path, Body, Query, Answer> {
+  I extends Input = Input,
+  Output extends z.ZodType = z.ZodType,
+>(declared: ControlRoute<Verb, Path, I, Output>): ControlRoute<Verb, Path, I, Output> {
   return declared
 }
 

@@ -2,13 +2,14 @@ import { type NextFunction, type Request, type Response, Router } from 'express'
 import { didYouMean } from '../../core/assumptions.ts'
 import { Refusal, refuse } from '../../core/errors.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
+import { type Match, RouteTable } from '../route-table.ts'
 import { chooseForControl, isForeignFetch, openSandbox, presentSandbox } from '../selection.ts'
 import { asRefusal, fail, reply } from './answer.ts'
 import { type Context, serveCall } from './call.ts'
 import { refuseRequest } from './guard.ts'
 import type { ControlHost } from './host.ts'
 import { receive } from './input.ts'
-import { type AnyRoute, BASE, paramNames } from './route.ts'
+import { type AnyControlRoute, BASE } from './route.ts'
 import { controlRoutes } from './routes/index.ts'
 
 /**
@@ -18,18 +19,13 @@ import { controlRoutes } from './routes/index.ts'
  */
 export function controlRouter(host: ControlHost): Router {
   const routes = controlRoutes(host.service)
-  const context = { host, routes }
-  const router = Router({ caseSensitive: true, strict: true })
-  router.use((req: Request, res: Response, next: NextFunction) => {
+  const table = new RouteTable(routes)
+  const router = Router()
+  router.use((req: Request, _res: Response, next: NextFunction) => {
     const isProbe = routes.some(({ probe, path }) => probe === true && path === req.path)
-    const refusal = refuseRequest(host, req, isProbe)
-    if (refusal === undefined) next()
-    else fail(present(host, req), res, refusal)
+    next(refuseRequest(host, req, isProbe))
   })
-  for (const [path, methods] of byPath(routes)) {
-    router.all(expressPath(path), (req: Request, res: Response) => serve(context, methods, req, res))
-  }
-  router.use((req: Request) => unknownRoute(routes, req.path))
+  router.use((req: Request, res: Response) => serve({ host, routes }, matching(table, req), req, res))
   // Express knows a handler of errors by its four parameters.
   router.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
     if (res.headersSent) res.destroy()
@@ -38,11 +34,15 @@ export function controlRouter(host: ControlHost): Router {
   return router
 }
 
-type Methods = ReadonlyMap<string, AnyRoute>
+type Matched = Extract<Match<AnyControlRoute>, { kind: 'route' }>
 
-async function serve(context: Context, methods: Methods, req: Request, res: Response): Promise<void> {
+async function serve(
+  context: Context,
+  { route, params }: Matched,
+  req: Request,
+  res: Response,
+): Promise<void> {
   const { host } = context
-  const route = methods.get(req.method === 'HEAD' ? 'GET' : req.method) ?? wrongMethod(methods, req)
   const { name } = chooseForControl(req.originalUrl, req)
   const gone = new AbortController()
   res.once('close', () => gone.abort())
@@ -51,7 +51,6 @@ async function serve(context: Context, methods: Methods, req: Request, res: Resp
   if (received === 'gone') return
   if (route.opens === true) await host.sandboxes.openSaved(name)
   const sandbox = route.withoutSandbox === true ? present(host, req) : await chosen(host, req, name)
-  const params = req.params as Readonly<Record<string, string>>
   const brought = { params, query: req.query, body: received.value, gone: gone.signal }
   const answer = await serveCall(context, { route, sandbox }, brought)
   if (res.destroyed) return
@@ -83,18 +82,32 @@ function present({ sandboxes }: ControlHost, req: Request): Sandbox {
   return presentSandbox(sandboxes, () => chooseForControl(req.originalUrl, req))[0]
 }
 
-function wrongMethod(methods: Methods, req: Request): never {
-  const allow = [...methods.keys(), ...(methods.has('GET') ? ['HEAD'] : [])].join(', ')
-  return refuse('method_not_allowed', {
-    detail: `${BASE}${req.path} does not take ${req.method}; it takes ${allow}.`,
-    headers: [['Allow', allow]],
-  })
+function matching(table: RouteTable<AnyControlRoute>, { method, path }: Request): Matched {
+  const match = table.match(method, path)
+  switch (match.kind) {
+    case 'route':
+      return match
+    case 'malformed':
+      return refuse('bad_request', {
+        detail: 'The path has a percent sign that encodes nothing in UTF-8.',
+        mitigation: 'Write a percent sign as %25.',
+      })
+    case 'wrong_method': {
+      const allow = match.allow.join(', ')
+      return refuse('method_not_allowed', {
+        detail: `${BASE}${path} does not take ${method}; it takes ${allow}.`,
+        headers: [['Allow', allow]],
+      })
+    }
+    case 'unknown':
+      return unknownRoute(table.routes, path)
+  }
 }
 
-function unknownRoute(routes: readonly AnyRoute[], path: string): never {
+function unknownRoute(routes: readonly AnyControlRoute[], path: string): never {
   // Without the base, which every path has in common.
   const known = [...new Set(routes.map((route) => likened(route.path, path)))]
-  throw new Refusal('route_not_found', {
+  return refuse('route_not_found', {
     detail: `The control interface has no route ${BASE}${path}.${didYouMean(path, known).replace('"/', `"${BASE}/`)}`,
     mitigation: `GET ${BASE} lists every route.`,
   })
@@ -107,19 +120,4 @@ function likened(template: string, path: string): string {
     .split('/')
     .map((part, index) => (part.startsWith('{') ? (given[index] ?? part) : part))
     .join('/')
-}
-
-// Literal paths come first: `/state/{collection}` must not take what another route says in plain words.
-function byPath(routes: readonly AnyRoute[]): [string, Methods][] {
-  const paths = new Map<string, Map<string, AnyRoute>>()
-  for (const route of routes) {
-    const methods = paths.get(route.path) ?? new Map<string, AnyRoute>()
-    if (methods.has(route.method)) throw new Error(`declared twice: ${route.method} ${BASE}${route.path}`)
-    paths.set(route.path, methods.set(route.method, route))
-  }
-  return [...paths].sort(([a], [b]) => paramNames(a).length - paramNames(b).length)
-}
-
-function expressPath(path: string): string {
-  return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }

@@ -1,8 +1,24 @@
+import * as z from 'zod'
+import { type ShapeOf, timestamp } from '../../core/fields.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { formatInstant } from '../../core/time/instant.ts'
 
-/** What there is in a sandbox, by collection, after it has been replaced. */
-export function summaryOf(sandbox: Sandbox) {
+/** What there is in a sandbox after it has been replaced. */
+export const sandboxSummary = () =>
+  z.strictObject({
+    sandbox: z.string(),
+    /** Number of the last commit. */
+    revision: z.int(),
+    seed: z.int(),
+    /** Virtual instant. */
+    now: timestamp(),
+    /** How many records there are, by collection. */
+    records: z.record(z.string(), z.int()),
+  })
+
+export type SandboxSummary = ShapeOf<typeof sandboxSummary>
+
+export function summaryOf(sandbox: Sandbox): SandboxSummary {
   const counts = [...sandbox.service.collections.keys()].map(
     (name) => [name, sandbox.store.rows(name).size] as const,
   )

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { Refusal, refuse } from '../../core/errors.ts'
+import { type ErrorFormat, Refusal, refuse } from '../../core/errors.ts'
 import type { Decision } from '../../core/faults/decision.ts'
 import { FaultedRequest } from '../../core/faults/hooks.ts'
 import type { AnyOperation } from '../../core/operation.ts'
@@ -10,6 +10,7 @@ import { DEFAULT_LIMIT, noWindow } from '../../core/request/rate-limiter.ts'
 import { type Answer, quotaHeaders } from '../../core/request/response.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
+import { RouteTable } from '../route-table.ts'
 import {
   chooseForApi,
   isForeignFetch,
@@ -34,7 +35,7 @@ import {
 } from './guard.ts'
 import { readCallBody } from './json-body.ts'
 import { render } from './render.ts'
-import { nearMisses, noRoute, parseQuery, RouteTable, removed, StubRoutes, splitTarget } from './routes.ts'
+import { nearMisses, noRoute, parseQuery, removed, StubRoutes, splitTarget } from './routes.ts'
 import { createHttpServer, type RawAnswer } from './server.ts'
 import type { WireProblem } from './wire-problem.ts'
 
@@ -98,13 +99,13 @@ function originForm(target: string, host: string): string {
 /** The emulated API on node:http requests and responses, in front of Express as well as inside it. */
 export class Api {
   readonly #options: ApiOptions
-  readonly #routes: RouteTable
+  readonly #routes: RouteTable<AnyOperation>
   readonly #stubs: StubRoutes
 
   constructor(options: ApiOptions) {
     this.#options = options
     this.#routes = new RouteTable(options.operations)
-    this.#stubs = new StubRoutes((path) => this.#routes.errorFormatOf(path))
+    this.#stubs = new StubRoutes((path) => this.#errorFormatOf(path))
   }
 
   /** Whether a request target is below the base URL, also inside of a sandbox. */
@@ -146,12 +147,12 @@ export class Api {
       const headers = req.headers as Headers
       const armed = faultsOfHeader(sandbox, headers)
       if (armed instanceof Refusal) throw armed
-      if (match.kind !== 'operation') {
+      if (match.kind !== 'route') {
         place = { ...place, nearest: nearMisses(match, path), ...(armed && { armed }) }
         throw noRoute(match, method, path)
       }
       const call = await this.#receive(req, sandbox, {
-        operation: match.operation,
+        operation: match.route,
         method,
         path,
         pathPrefix,
@@ -202,6 +203,11 @@ export class Api {
     return sendFaulted(req, res, response, wire, extra, withBody, this.#options)
   }
 
+  /** The form of errors that belongs to a path, known or not: that of the operations that share its first segment. */
+  #errorFormatOf(path: string): ErrorFormat {
+    return this.#routes.relatedTo(path)?.errorFormat ?? 'standard'
+  }
+
   #preflight(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const headers = quotaHeaders(noWindow(DEFAULT_LIMIT, this.#default.limiterNow()))
     const response = { status: 204, headers, text: undefined, lines: undefined, durable: undefined }
@@ -227,7 +233,7 @@ export class Api {
     const target = req.url ?? ''
     const path = target.startsWith('/') ? splitTarget(target).path : target
     const pathPrefix = pathPrefixOf(path)
-    const errorFormat = this.#routes.errorFormatOf(path.slice(pathPrefix.length + BASE.length))
+    const errorFormat = this.#errorFormatOf(path.slice(pathPrefix.length + BASE.length))
     const headers = withoutBadName(req.headers) as Headers
     const connection = sandbox.faults.isEmpty ? undefined : passageOf(req)
     const request = { method: req.method ?? '', path, pathPrefix, errorFormat, headers, ...known }

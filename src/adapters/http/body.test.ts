@@ -5,11 +5,11 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { type Body, type BodyOptions, readBody } from './body.ts'
-import { type Holder, LARGE_BODY_BYTES, largeBodyGate } from './large-body-gate.ts'
+import { LARGE_BODY_BYTES, type LargeBody, largeBodyGate } from './large-body-gate.ts'
 
 const MIB = 1024 * 1024
 const BATCH_LIMIT = 104_857_600
-const SOMEBODY: Holder = { received: () => 0, onStalled: () => {} }
+const SOMEBODY: LargeBody = { received: () => 0, onStalled: () => {} }
 const ZEROS = Buffer.alloc(BATCH_LIMIT + 1, 0x20)
 
 interface Seen {

@@ -4,14 +4,14 @@ import { refuse } from '../../core/errors.ts'
 import {
   documentOf,
   factsOf,
-  type SnapshotEntry,
   type SnapshotFacts,
   type SnapshotStorage,
+  type SnapshotView,
 } from '../../core/sandboxes/snapshots.ts'
 import { checkDocument } from '../../core/state/document.ts'
 import type { SandboxState } from '../../core/state/state.ts'
 import { placeDocument } from './document-file.ts'
-import { type FileStat, type Files, nodeFiles, onDisk, reasonOf, sameStat } from './files.ts'
+import { errorMessage, type FileStat, type Files, nodeFiles, onDisk, sameStat } from './files.ts'
 import { keptName, savedSandboxNames } from './names.ts'
 import type { OnNotice } from './notice.ts'
 import type { LoadContext } from './recovery.ts'
@@ -87,7 +87,7 @@ export class SnapshotFiles implements SnapshotStorage {
     return savedSandboxNames(this.#files, this.#directory)
   }
 
-  async describe(name: string): Promise<SnapshotEntry | undefined> {
+  async describe(name: string): Promise<SnapshotView | undefined> {
     // Reading many files takes a while, during which requests are served.
     if (this.#unchanged(this.#path(name)) === undefined) await nextTurn()
     const known = this.#look(name)
@@ -170,7 +170,7 @@ export class SnapshotFiles implements SnapshotStorage {
       return this.#use(path, { stat, facts: factsOf(checked.state, service), state: checked.state })
     } catch (error) {
       // Not remembered: the next read may succeed.
-      return unusable(`${path} cannot be read: ${reasonOf(error)}`)
+      return unusable(`${path} cannot be read: ${errorMessage(error)}`)
     }
   }
 

@@ -1,7 +1,7 @@
-import { emulatorClient } from '../control/client/client.ts'
-import type { EmulatorClient } from '../control/client/emulator-client.ts'
-import { refuseUnknownOptions } from '../control/client/known-options.ts'
+import { refuseUnknownOptions } from '../control/client/ask.ts'
+import { type EmulatorOf, emulatorClient } from '../control/client/emulator.ts'
 import { overHttp } from '../control/client/over-http.ts'
+import type { Extend, SandboxOf } from '../control/client/sandbox.ts'
 
 /** How to get into an emulator that runs elsewhere. */
 export interface ConnectOptions {
@@ -13,23 +13,18 @@ export interface ConnectOptions {
   readonly fetch?: typeof fetch | undefined
 }
 
-/**
- * A client of an emulator that runs elsewhere: in another process, or in a container. Nothing is sent before it is used.
- * @param url of the emulator, as it prints it: its origin, its base URL or its control URL. One that names a sandbox
- *   (`http://127.0.0.1:4010/@w1`) makes that one the `sandbox` of the client.
- * @throws TypeError when it is no such URL, or an option is not one of these
- * @example
- * const emulator = connect('http://127.0.0.1:4010')
- * await emulator.ready()
- * await emulator.sandbox.clock.advance('24h')
- */
-export function connect(url: string, options: ConnectOptions = {}): EmulatorClient {
+/** A client over HTTP. @param extend adds what the service has of its own */
+export function connectTo<Sandbox extends SandboxOf<never>>(
+  extend: Extend<Sandbox>,
+  url: string,
+  options: ConnectOptions = {},
+): EmulatorOf<Sandbox> {
   refuseUnknownOptions('connect()', options, ['controlToken', 'apiKey', 'fetch'])
   const { controlToken, apiKey, fetch } = options
   const [, origin = '', name] = EMULATOR_URL.exec(url) ?? refuseUrl(url)
   if (!URL.canParse(origin)) refuseUrl(url)
   const address = { url: new URL(origin).origin, controlToken, fetch }
-  return emulatorClient({ address, transport: overHttp(address), fixtures: 'demo', apiKey, name })
+  return emulatorClient({ address, transport: overHttp(address), extend, fixtures: 'demo', apiKey, name })
 }
 
 const EMULATOR_URL = /^(https?:\/\/[^/?#\s]+?)(?:\/@([a-z0-9-]+))?(?:\/v1|\/__emulator)?\/?$/i

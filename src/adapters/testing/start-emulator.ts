@@ -1,21 +1,25 @@
 import { Refusal } from '../../core/errors.ts'
 import { ListenError, openEmulator, type RunningEmulator } from '../../emulator.ts'
 import { checkStartOptions, type EmulatorOptions, startOptions } from '../../options.ts'
-import { emulatorClient } from '../control/client/client.ts'
-import type { Emulator } from '../control/client/emulator-client.ts'
+import { type EmulatorOf, emulatorClient } from '../control/client/emulator.ts'
 import { EmulatorError } from '../control/client/emulator-error.ts'
-import { KnownKeys } from '../control/client/known-keys.ts'
+import { KnownKeys } from '../control/client/keys.ts'
+import type { Extend, SandboxOf } from '../control/client/sandbox.ts'
 import type { Transport } from '../control/client/transport.ts'
 
-/**
- * Starts an emulator in this process and resolves when it answers. Rejects when the fixtures (`FixturesError`), another option
- * or the scenario (`EmulatorError`) is wrong, or the port or the state file is taken. At an address that other machines reach it
- * takes a `controlToken`.
- * @example
- * await using emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
- * const response = await emulator.sandbox.fetch('/organization/mcp-servers')
- */
-export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
+/** An emulator that runs in this process. Disposing of it closes it. */
+export interface RunningOf<Sandbox> extends EmulatorOf<Sandbox>, AsyncDisposable {
+  /** The one that is listened on, never 0. */
+  readonly port: number
+  /** Lets requests in flight finish, saves, and stops listening. Closing twice is fine. */
+  close(): Promise<void>
+}
+
+/** Starts an emulator, with a client in the process. @param extend adds what the service has of its own */
+export async function startWith<Sandbox extends SandboxOf<never>>(
+  extend: Extend<Sandbox>,
+  options: EmulatorOptions = {},
+): Promise<RunningOf<Sandbox>> {
   const running = await start(options).catch(refuseStart)
   const { controlToken, fixtures = startOptions.fixtures.default } = options
   const keys = new KnownKeys(undefined, fixtures)
@@ -30,7 +34,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
     return running.control(call)
   }
   const address = { url: running.url, controlToken }
-  const client = emulatorClient({ address, transport, fixtures, keys })
+  const client = emulatorClient({ address, transport, extend, fixtures, keys })
   return { ...client, port: running.port, close, [Symbol.asyncDispose]: close }
 }
 

@@ -1,50 +1,74 @@
+import * as z from 'zod'
+import { type ShapeOf, timestamp } from '../fields.ts'
 import { type Json, type JsonObject, pointer } from '../json.ts'
 import type { LogEntry } from '../log/request-log.ts'
-import type { Step } from '../request/steps.ts'
+import { STEPS, type Step } from '../request/steps.ts'
 import { type Change, type Commit, diff, type PatchStep, type Row } from '../state/commit.ts'
 import { maskedRow } from '../state/masked.ts'
+import { json } from '../strict-input.ts'
 import { SCHEDULE, type ScheduledEvent } from '../time/scheduler.ts'
 import { type Delivery, deliveries } from '../webhooks/records.ts'
 import { counted } from '../words.ts'
 
+/** One operation of a JSON Patch (RFC 6902). */
+const jsonPatchOperation = () =>
+  z.union([
+    z.strictObject({ op: z.enum(['add', 'replace']), path: z.string(), value: json() }),
+    z.strictObject({ op: z.literal('remove'), path: z.string() }),
+  ])
+
+export type JsonPatchOperation = ShapeOf<typeof jsonPatchOperation>
+
 /** What a request did to one record. */
-export interface RecordChange {
-  /** `poll`: noted before the response was made; `handle`: by the handler; `interfere`, `interfere-after`, `identify`: by a fault. */
-  readonly step: Step
-  /** `collection/id`. */
-  readonly ref: string
-  readonly action: 'created' | 'changed' | 'deleted'
-  /** RFC 6902, from the record before to the one after. Secrets in it are the digests that the sandbox keeps. */
-  readonly patch: readonly JsonPatchOperation[]
-}
+const recordChange = () =>
+  z.strictObject({
+    /** `poll`: noted before the response was made; `handle`: by the handler; `faultsBefore`, `faultsAfter`, `authenticate`: by a fault. */
+    step: z.enum(STEPS),
+    /** `collection/id`. */
+    ref: z.string(),
+    action: z.enum(['created', 'changed', 'deleted']),
+    /** RFC 6902, from the record before to the one after. Secrets in it are the digests that the sandbox keeps. */
+    patch: z.array(jsonPatchOperation()),
+  })
+
+export type RecordChange = ShapeOf<typeof recordChange>
 
 /** A future event that a request put into the schedule, or took out of it. */
-export interface EventChange {
-  readonly kind: string
-  readonly ref: string
-  readonly at: string
-  /** The instant that it had before, when it was moved. */
-  readonly instead_of?: string
-  readonly description: string
-}
+const eventChange = () =>
+  z.strictObject({
+    kind: z.string(),
+    ref: z.string(),
+    at: timestamp(),
+    /** The instant that it had before, when it was moved. */
+    instead_of: timestamp().exactOptional(),
+    description: z.string(),
+  })
+
+export type EventChange = ShapeOf<typeof eventChange>
 
 /** A webhook that a request caused. */
-export interface DeliveryChange {
-  readonly id: string
-  readonly type: string
-  readonly url: string
-  readonly about: string
-  /** Ids of the fault rules that fired on it; absent for none. */
-  readonly faults?: readonly string[]
-}
+const deliveryChange = () =>
+  z.strictObject({
+    id: z.string(),
+    type: z.string(),
+    url: z.string(),
+    about: z.string(),
+    /** Ids of the fault rules that fired on it; absent for none. */
+    faults: z.array(z.string()).exactOptional(),
+  })
+
+export type DeliveryChange = ShapeOf<typeof deliveryChange>
 
 /** All effects of a request. */
-export interface RequestEffects {
-  readonly changes: readonly RecordChange[]
-  readonly scheduled: readonly EventChange[]
-  readonly unscheduled: readonly EventChange[]
-  readonly deliveries: readonly DeliveryChange[]
-}
+export const requestEffects = () =>
+  z.strictObject({
+    changes: z.array(recordChange()),
+    scheduled: z.array(eventChange()),
+    unscheduled: z.array(eventChange()),
+    deliveries: z.array(deliveryChange()),
+  })
+
+export type RequestEffects = ShapeOf<typeof requestEffects>
 
 /** What the commits of a request hold, in the words of its reader. Tables of core's own are left out. */
 export function effectsOf(entry: LogEntry): RequestEffects {
@@ -54,7 +78,7 @@ export function effectsOf(entry: LogEntry): RequestEffects {
   const changes = all.map(({ change }) => change)
   const events = changes.filter(({ table }) => table === SCHEDULE)
   return {
-    changes: all.filter(({ change }) => isRecord(change)).map(recordChange),
+    changes: all.filter(({ change }) => isRecord(change)).map(changeOf),
     scheduled: events.filter(({ after }) => after !== undefined).map(scheduled),
     unscheduled: events.filter(({ after }) => after === undefined).map(unscheduled),
     deliveries: changes.filter(isNewDelivery).map(({ after }) => delivery(after as Delivery)),
@@ -87,7 +111,7 @@ function isRecord(change: Change): boolean {
   return !change.table.startsWith('$') && !isNewDelivery(change)
 }
 
-function recordChange({ step, change }: { readonly step: Step; readonly change: Change }): RecordChange {
+function changeOf({ step, change }: { readonly step: Step; readonly change: Change }): RecordChange {
   const { table, id, before, after } = change
   const action = before === undefined ? 'created' : after === undefined ? 'deleted' : 'changed'
   const [from, to] = [before, after].map((row) => row && maskedRow(table, row))
@@ -135,11 +159,6 @@ function actions(changes: readonly RecordChange[]): string[] {
 function done(verb: string, count: number, noun: string): string[] {
   return count === 0 ? [] : [`${verb} ${counted(count, noun)}`]
 }
-
-/** One operation of a JSON Patch (RFC 6902). */
-export type JsonPatchOperation =
-  | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: Json }
-  | { readonly op: 'remove'; readonly path: string }
 
 /**
  * The difference between two records as an RFC 6902 patch. A new record is added whole, a deleted one is

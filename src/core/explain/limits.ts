@@ -1,3 +1,5 @@
+import * as z from 'zod'
+import type { ShapeOf } from '../fields.ts'
 import type { KeptWindow, LogEntry } from '../log/request-log.ts'
 import type { AnyOperation } from '../operation.ts'
 import { idempotencyId } from '../request/idempotency.ts'
@@ -15,26 +17,33 @@ export function loggedOperation(
 }
 
 /** What a rule about the rate of requests says. */
-interface Quota {
-  readonly limit: number
-  readonly remaining: number
-  /** Unix epoch second at which a place becomes free. */
-  readonly reset: number
-  readonly retry_after: number | null
-}
+const quota = () =>
+  z.strictObject({
+    limit: z.number(),
+    remaining: z.number(),
+    /** Unix epoch second at which a place becomes free. */
+    reset: z.number(),
+    /** Seconds. */
+    retry_after: z.number().nullable(),
+  })
+
+type Quota = ShapeOf<typeof quota>
 
 /** The rate window of a request, before and after it. */
-export interface LimiterTrace {
-  /** Teamspace and operation; null when the request never came so far as to ask for a place. */
-  readonly key: string | null
-  readonly limit: number
-  readonly window_s: number | null
-  readonly before: { readonly remaining: number } | null
-  readonly after: Omit<Quota, 'limit'>
-  /** What the headers of the response describe instead, where a rule of the handler's refused or a fault rule says so. */
-  readonly other_rule: Quota | null
-  readonly description: string
-}
+export const limiterTrace = () =>
+  z.strictObject({
+    /** Teamspace and operation; null when the request never came so far as to ask for a place. */
+    key: z.string().nullable(),
+    limit: z.number(),
+    window_s: z.number().nullable(),
+    before: z.strictObject({ remaining: z.number() }).nullable(),
+    after: quota().omit({ limit: true }),
+    /** What the headers of the response describe instead, where a rule of the handler's refused or a fault rule says so. */
+    other_rule: quota().nullable(),
+    description: z.string(),
+  })
+
+export type LimiterTrace = ShapeOf<typeof limiterTrace>
 
 /** What the limiter saw and said. Specification: Limits / Rate limits. */
 export function limiterOf(sandbox: Sandbox, { window, admission, error, faults }: LogEntry): LimiterTrace {
@@ -73,11 +82,14 @@ function windowSays({ options }: Sandbox, { limit, admission }: KeptWindow): str
 }
 
 /** What happened with the Idempotency-Key. */
-export interface IdempotencyTrace {
-  readonly outcome: LogEntry['idempotency']
-  readonly key: string | null
-  readonly description: string
-}
+export const idempotencyTrace = () =>
+  z.strictObject({
+    outcome: z.enum(['none', 'fresh', 'replay', 'conflict']),
+    key: z.string().nullable(),
+    description: z.string(),
+  })
+
+export type IdempotencyTrace = ShapeOf<typeof idempotencyTrace>
 
 /** How the request was stored or replayed. Specification: Limits / Batch predictions. */
 export function idempotencyOf(sandbox: Sandbox, entry: LogEntry): IdempotencyTrace {

@@ -1,3 +1,5 @@
+import * as z from 'zod'
+import type { ShapeOf } from '../fields.ts'
 import type { LogEntry } from '../log/request-log.ts'
 import type { AnyOperation } from '../operation.ts'
 import { STEPS, type Step } from '../request/steps.ts'
@@ -7,12 +9,15 @@ import { effectsOf, inShort } from './effects.ts'
 import { idempotencyOf, limiterOf, loggedOperation } from './limits.ts'
 
 /** One step of the pipeline, and what it did with the request. */
-export interface StepTrace {
-  readonly step: Step
-  readonly outcome: 'passed' | 'decided' | 'not reached'
-  /** Empty for a step that was not reached. */
-  readonly description: string
-}
+export const stepTrace = () =>
+  z.strictObject({
+    step: z.enum(STEPS),
+    outcome: z.enum(['passed', 'decided', 'not reached']),
+    /** Empty for a step that was not reached. */
+    description: z.string(),
+  })
+
+export type StepTrace = ShapeOf<typeof stepTrace>
 
 /** Every step of a request. Exactly one step has decided. */
 export function stepsOf(sandbox: Sandbox, entry: LogEntry): StepTrace[] {

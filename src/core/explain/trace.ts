@@ -1,84 +1,88 @@
+import * as z from 'zod'
 import { catalog, type ErrorCode, type ErrorKind } from '../errors.ts'
-import { type FaultTrace, faultsOf } from '../faults/trace.ts'
-import type { Issue, Json } from '../json.ts'
-import type { ChosenBy, LogEntry } from '../log/request-log.ts'
-import type { Caller } from '../request/auth.ts'
+import { faultsOf, faultTrace } from '../faults/trace.ts'
+import { issue, type ShapeOf, timestamp } from '../fields.ts'
+import { CHOSEN_BY, type ChosenBy, type LogEntry } from '../log/request-log.ts'
+import { caller } from '../request/auth.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { withoutSecret } from '../secrets.ts'
+import { json } from '../strict-input.ts'
 import { counted } from '../words.ts'
-import { effectsOf, inShort, type RequestEffects } from './effects.ts'
-import {
-  type IdempotencyTrace,
-  idempotencyOf,
-  type LimiterTrace,
-  limiterOf,
-  loggedOperation,
-} from './limits.ts'
-import { isCutOff, type StepTrace, stepsOf } from './steps.ts'
+import { effectsOf, inShort, type RequestEffects, requestEffects } from './effects.ts'
+import { idempotencyOf, idempotencyTrace, limiterOf, limiterTrace, loggedOperation } from './limits.ts'
+import { isCutOff, stepsOf, stepTrace } from './steps.ts'
+
+/** What the specification leaves open and a response rests on. */
+const assumptionTrace = () =>
+  z.strictObject({
+    id: z.string(),
+    open: z.string(),
+    decision: z.string(),
+    /** The choices that the item offers, as they were in force at the request. */
+    settings: z.array(z.strictObject({ key: z.string(), value: z.unknown() })),
+  })
+
+type AssumptionTrace = ShapeOf<typeof assumptionTrace>
 
 /** Everything that is known about one request, in reading order. */
-export interface Trace extends RequestEffects {
-  /** One sentence: the step that decided, and why. */
-  readonly summary: string
-  readonly request: {
-    readonly id: string
-    /** Virtual instant. */
-    readonly at: string
-    readonly method: string
-    readonly path: string
-    readonly query: LogEntry['query']
-    /** Without those that carry credentials. */
-    readonly headers: LogEntry['headers']
-    /** Null when there was none, or it was not kept. */
-    readonly body: Json
-    readonly body_kept: boolean
-    /** Length on arrival; null when it was not counted. */
-    readonly body_bytes: number | null
-  }
-  readonly sandbox: { readonly name: string; readonly chosen_by: ChosenBy; readonly description: string }
-  readonly route: {
-    readonly operation: string | null
-    readonly method: string | null
-    /** Template below `/v1`. */
-    readonly path: string | null
-    /** Id of the stub that answered; absent where the service itself did. */
-    readonly stub?: string
-    readonly params: LogEntry['params']
-    /** The operations that come nearest to a request that fits none. */
-    readonly near_misses: readonly string[]
-  }
-  readonly steps: readonly StepTrace[]
-  readonly caller: Caller | null
-  readonly limiter: LimiterTrace
-  readonly idempotency: IdempotencyTrace
-  /** Every fault rule that the request was held against; of those that did not fire, the first hundred of a phase. */
-  readonly faults: readonly FaultTrace[]
-  readonly error: ErrorTrace | null
-  readonly assumptions: readonly AssumptionTrace[]
-  /** Heading of the section of the specification; null when no route matched. */
-  readonly specification: string | null
-}
+export const requestTrace = () =>
+  z.strictObject({
+    /** One sentence: the step that decided, and why. */
+    summary: z.string(),
+    request: z.strictObject({
+      id: z.string(),
+      /** Virtual instant. */
+      at: timestamp(),
+      method: z.string(),
+      path: z.string(),
+      query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+      /** Without those that carry credentials. */
+      headers: z.record(z.string(), z.string().optional()),
+      /** Null when there was none, or it was not kept. */
+      body: json(),
+      body_kept: z.boolean(),
+      /** Length on arrival; null when it was not counted. */
+      body_bytes: z.int().nullable(),
+    }),
+    sandbox: z.strictObject({ name: z.string(), chosen_by: z.enum(CHOSEN_BY), description: z.string() }),
+    route: z.strictObject({
+      operation: z.string().nullable(),
+      method: z.string().nullable(),
+      /** Template below `/v1`. */
+      path: z.string().nullable(),
+      /** Id of the stub that answered; absent where the service itself did. */
+      stub: z.string().exactOptional(),
+      params: z.record(z.string(), z.string()),
+      /** The operations that come nearest to a request that fits none. */
+      near_misses: z.array(z.string()),
+    }),
+    steps: z.array(stepTrace()),
+    caller: caller().nullable(),
+    limiter: limiterTrace(),
+    idempotency: idempotencyTrace(),
+    /** Every fault rule that the request was held against; of those that did not fire, the first hundred of a phase. */
+    faults: z.array(faultTrace()),
+    error: z
+      .strictObject({
+        code: z.string(),
+        status: z.int(),
+        detail: z.string(),
+        mitigation: z.string().nullable(),
+        /** By JSON Pointer; the first hundred of `issues_total`. */
+        issues: z.array(issue()),
+        issues_total: z.int(),
+      })
+      .nullable(),
+    ...requestEffects().shape,
+    assumptions: z.array(assumptionTrace()),
+    /** Heading of the section of the specification; null when no route matched. */
+    specification: z.string().nullable(),
+  })
 
-interface ErrorTrace {
-  readonly code: string
-  readonly status: number
-  readonly detail: string
-  readonly mitigation: string | null
-  /** By JSON Pointer; the first hundred of `issues_total`. */
-  readonly issues: readonly Issue[]
-  readonly issues_total: number
-}
-
-interface AssumptionTrace {
-  readonly id: string
-  readonly open: string
-  readonly decision: string
-  /** The choices that the item offers, as they were in force at the request. */
-  readonly settings: readonly { readonly key: string; readonly value: unknown }[]
-}
+export type RequestTrace = ShapeOf<typeof requestTrace>
 
 /** Explains one entry of a sandbox's request log. Made on demand: the entry only has references. */
-export function traceOf(sandbox: Sandbox, entry: LogEntry): Trace {
+export function traceOf(sandbox: Sandbox, entry: LogEntry): RequestTrace {
   const operation = loggedOperation(sandbox, entry)
   const effects = effectsOf(entry)
   return {
@@ -143,7 +147,7 @@ function ranBefore({ caughtUp, poll }: LogEntry): string {
   return `; ${counted(ran, 'event')} that ${ran === 1 ? 'was' : 'were'} due ran before`
 }
 
-function requestOf({ id, at, method, path, query, headers, body }: LogEntry): Trace['request'] {
+function requestOf({ id, at, method, path, query, headers, body }: LogEntry): RequestTrace['request'] {
   return {
     id,
     at,
@@ -166,7 +170,7 @@ function chosen(name: string): Readonly<Record<ChosenBy, string>> {
   }
 }
 
-function errorOf({ status, error }: LogEntry): ErrorTrace | null {
+function errorOf({ status, error }: LogEntry): RequestTrace['error'] {
   if (error === undefined) return null
   const kind: ErrorKind = catalog[error.code as ErrorCode]
   return {

@@ -1,3 +1,5 @@
+import * as z from 'zod'
+import { type ShapeOf, timestamp } from '../fields.ts'
 import type { Index, Store } from '../state/store.ts'
 import { type FaultCounter, type FaultRule, faultCounters } from './rule.ts'
 import { retired } from './when.ts'
@@ -9,16 +11,21 @@ export const countersByRule: Index<FaultCounter> = { keyOf: ({ rule }) => rule }
 const MAX_SHOWN = 100
 
 /** What has become of a rule so far. */
-export interface Standing {
-  /** `spent`: it has fired as often as it may. `expired`: its time to live is over. */
-  readonly status: 'armed' | 'spent' | 'expired'
-  readonly matched: number
-  readonly fired: number
-  /** By each key that it counts by, the newest hundred in the order in which they came. */
-  readonly counters: readonly Pick<Counter, 'key' | 'matched' | 'fired' | 'last_at'>[]
-  /** How many keys there are. */
-  readonly keys: number
-}
+export const standing = () =>
+  z.strictObject({
+    /** `spent`: it has fired as often as it may. `expired`: its time to live is over. */
+    status: z.enum(['armed', 'spent', 'expired']),
+    matched: z.int(),
+    fired: z.int(),
+    /** By each key that it counts by, the newest hundred in the order in which they came. */
+    counters: z.array(
+      z.strictObject({ key: z.string(), matched: z.int(), fired: z.int(), last_at: timestamp() }),
+    ),
+    /** How many keys there are. */
+    keys: z.int(),
+  })
+
+export type Standing = ShapeOf<typeof standing>
 
 type Counter = FaultCounter & { readonly key: string }
 

@@ -1,27 +1,45 @@
-import type { FaultReport, Sent } from '../log/request-log.ts'
+import * as z from 'zod'
+import { type ShapeOf, textAs } from '../fields.ts'
+import type { FaultReport } from '../log/request-log.ts'
 import { Decision, type Fired, type Verdict } from './decision.ts'
 import type { PrimitiveName } from './primitive.ts'
-import type { CountedBy, FaultRule, FaultSource } from './rule.ts'
+import { COUNTED_BY, type CountedBy, type FaultRule, type FaultSource } from './rule.ts'
+
+const countedBy = () => z.enum(COUNTED_BY)
 
 /** One fault rule that a request was compared with. */
-export interface FaultTrace {
-  readonly rule: string
-  readonly preset: string | null
-  readonly source: FaultSource | null
-  readonly fired: boolean
-  /** Why it fired, or why not. */
-  readonly description: string
-  /** The number of this match; null for a rule that was not about the request. */
-  readonly counter: {
-    readonly by: CountedBy | readonly CountedBy[]
-    readonly key: string | null
-    readonly n: number
-  } | null
-  /** What was done, by the names of the primitives. */
-  readonly actions: readonly PrimitiveName[]
-  /** How much of the exchange took place, where the rule acted on its connection and an adapter reported it. */
-  readonly sent: Sent | null
-}
+export const faultTrace = () =>
+  z.strictObject({
+    rule: z.string(),
+    preset: z.string().nullable(),
+    source: textAs<FaultSource>().nullable(),
+    fired: z.boolean(),
+    /** Why it fired, or why not. */
+    description: z.string(),
+    /** The number of this match; null for a rule that was not about the request. */
+    counter: z
+      .strictObject({
+        by: z.union([countedBy(), z.array(countedBy())]),
+        key: z.string().nullable(),
+        n: z.int(),
+      })
+      .nullable(),
+    /** What was done, by the names of the primitives. */
+    actions: z.array(textAs<PrimitiveName>()),
+    /** How much of the exchange took place, where the rule acted on its connection and an adapter reported it. */
+    sent: z
+      .strictObject({
+        /** The last stage that was reached. */
+        stage: z.string(),
+        /** Bytes of the response, its head included, that were handed to the connection. */
+        bytes: z.int(),
+        /** `whole`; `cut` by the fault; `held` open and silent; `left` by the client. */
+        end: z.enum(['whole', 'cut', 'held', 'left']),
+      })
+      .nullable(),
+  })
+
+export type FaultTrace = ShapeOf<typeof faultTrace>
 
 /** Every fault rule that a request was compared with, in the order in which they were asked. */
 export function faultsOf(report: FaultReport | undefined): FaultTrace[] {

@@ -8,7 +8,9 @@ import type { Step } from '../request/steps.ts'
 import type { Commit } from '../state/commit.ts'
 
 /** What selected the sandbox of a request: the first of these that names one. */
-export type ChosenBy = 'path' | 'header' | 'token' | 'default'
+export const CHOSEN_BY = ['path', 'header', 'token', 'default'] as const
+
+export type ChosenBy = (typeof CHOSEN_BY)[number]
 
 /** What is kept of a body: the parsed value, unless it is large. The bytes never are. */
 export type KeptBody =

@@ -1,6 +1,7 @@
 import * as z from 'zod'
+import type { ShapeOf } from '../fields.ts'
 import { type Json, valueAt } from '../json.ts'
-import { someOf } from '../strict-input.ts'
+import { json, someOf } from '../strict-input.ts'
 import { fitsGlob, fitsRegex } from './patterns.ts'
 import { fitsBodyRule, type PathMatch, requestMembers } from './request-criteria.ts'
 import type { LogEntry } from './request-log.ts'
@@ -46,12 +47,15 @@ export type Matchable = Pick<
 > & { readonly status?: number }
 
 /** One criterion that does not hold. `actual` is null where there is nothing. */
-export interface Missed {
-  /** `path`, `query limit`, `body /items/0/custom_id`, ... */
-  readonly what: string
-  readonly expected: Json
-  readonly actual: Json
-}
+export const missed = () =>
+  z.strictObject({
+    /** `path`, `query limit`, `body /items/0/custom_id`, ... */
+    what: z.string(),
+    expected: json(),
+    actual: json(),
+  })
+
+export type Missed = ShapeOf<typeof missed>
 
 /** A match against one request: how many criteria there are, and which of them do not hold. */
 export interface Comparison {

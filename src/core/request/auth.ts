@@ -1,56 +1,51 @@
 import * as z from 'zod'
 import { type Settings, setting } from '../assumptions.ts'
 import { refuse } from '../errors.ts'
+import type { ShapeOf } from '../fields.ts'
 import { isSealed, seal } from '../secrets.ts'
 import { collection } from '../state/collection.ts'
-import type { Row } from '../state/commit.ts'
 import type { Store } from '../state/store.ts'
 
 /** The two kinds of key. Specification: Authentication. */
 export type PrincipalKind = 'user' | 'service'
 
 /** An API key and the facts about its holder that behaviour rests on; the service shows none of them. */
-export interface ApiKey extends Row {
-  readonly kind: PrincipalKind
-  /** Digest of the token; see `secrets.ts`. */
-  readonly token: string
-  /** Null for a service key. */
-  readonly user_id: string | null
-  readonly organization_id: string
-  /** The teamspace that the key acts in (U070). */
-  readonly teamspace_id: string
-  readonly account_admin: boolean
-  /** Permission words such as `ep:skills:write` and `organization:edit`. */
-  readonly permissions: readonly string[]
-  /** Names of operations that the key is refused (U071). */
-  readonly denied: readonly string[]
-}
+const keyRecord = () =>
+  z.strictObject({
+    id: z.string().min(1),
+    kind: z.enum(['user', 'service']),
+    /** Digest of the token; see `secrets.ts`. */
+    token: z
+      .string()
+      .min(1)
+      .refine((token) => !token.includes('@'), {
+        error: 'must have no "@": what follows the last one in an Authorization header names a sandbox',
+      }),
+    /** Null for a service key. */
+    user_id: z.string().nullable().default(null),
+    organization_id: z.string(),
+    /** The teamspace that the key acts in (U070). */
+    teamspace_id: z.string(),
+    account_admin: z.boolean().default(false),
+    /** Permission words such as `ep:skills:write` and `organization:edit`. */
+    permissions: z.array(z.string()).default([]),
+    /** Names of operations that the key is refused (U071). */
+    denied: z.array(z.string()).default([]),
+  })
+
+export type ApiKey = ShapeOf<typeof keyRecord>
 
 export const apiKeys = collection<ApiKey>({
   name: 'api_keys',
   label: 'API key',
   secrets: ['token'],
-  schema: () =>
-    z.strictObject({
-      id: z.string().min(1),
-      kind: z.enum(['user', 'service']),
-      token: z
-        .string()
-        .min(1)
-        .refine((token) => !token.includes('@'), {
-          error: 'must have no "@": what follows the last one in an Authorization header names a sandbox',
-        }),
-      user_id: z.string().nullable().default(null),
-      organization_id: z.string(),
-      teamspace_id: z.string(),
-      account_admin: z.boolean().default(false),
-      permissions: z.array(z.string()).default([]),
-      denied: z.array(z.string()).default([]),
-    }),
+  schema: keyRecord,
 })
 
 /** Who makes a request: what the record of the key says, without the token. */
-export type Caller = Omit<ApiKey, 'id' | 'token'> & { readonly key_id: string }
+export const caller = () => keyRecord().omit({ id: true, token: true }).extend({ key_id: z.string() })
+
+export type Caller = ShapeOf<typeof caller>
 
 export const userPrefix = setting({
   key: 'keys.user_prefix',

@@ -1,5 +1,7 @@
+import * as z from 'zod'
 import { didYouMean } from '../assumptions.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
+import type { ShapeOf } from '../fields.ts'
 import type { Service } from '../operation.ts'
 import { checkDocument } from '../state/document.ts'
 import { hasMask, unmaskedDocument } from '../state/masked.ts'
@@ -20,25 +22,27 @@ import type { Sandbox } from './sandbox.ts'
 /** More snapshots than this in one sandbox mean that a client saves in an endless loop. */
 export const MAX_SNAPSHOTS = 100
 
-/** What is known of a snapshot. One that cannot be used has a problem, and nothing else is known of it. */
-export interface SnapshotFacts {
-  /** The virtual instant of its clock. */
-  readonly saved_at: string | null
-  /** Number of the last commit that it contains. */
-  readonly revision: number | null
-  /** How many records its collections hold together. */
-  readonly records: number | null
-  readonly problem: string | null
-}
+/** A snapshot as lists show it. Of one that cannot be used nothing is known but its name and the problem. */
+export const snapshotView = () =>
+  z.strictObject({
+    name: z.string(),
+    /** The virtual instant of its clock. */
+    saved_at: z.string().nullable(),
+    /** Number of the last commit that it contains. */
+    revision: z.int().nullable(),
+    /** How many records its collections hold together. */
+    records: z.int().nullable(),
+    problem: z.string().nullable(),
+  })
 
-/** A snapshot as lists show it. */
-export interface SnapshotEntry extends SnapshotFacts {
-  readonly name: string
-}
+export type SnapshotView = ShapeOf<typeof snapshotView>
+
+/** What is known of a snapshot beside its name. */
+export type SnapshotFacts = Omit<SnapshotView, 'name'>
 
 /** A saved snapshot, and whether it replaced one of the same name. */
 export interface Kept {
-  readonly entry: SnapshotEntry
+  readonly entry: SnapshotView
   readonly replaced: boolean
 }
 
@@ -47,7 +51,7 @@ export interface SnapshotStorage {
   /** The names of all that it holds, in order. */
   names(): readonly string[]
   /** Undefined when there is none of that name. */
-  describe(name: string): Promise<SnapshotEntry | undefined>
+  describe(name: string): Promise<SnapshotView | undefined>
   /** The sandbox; undefined when there is none of that name. Refuses with the reason when it cannot be used. */
   read(name: string): Promise<SandboxState | undefined>
   /** Keeps a sandbox under a name; it takes the place of the one before, whole or not at all. */
@@ -73,8 +77,8 @@ export class Snapshots {
   }
 
   /** In the order of their names. */
-  async list(): Promise<readonly SnapshotEntry[]> {
-    const entries: SnapshotEntry[] = []
+  async list(): Promise<readonly SnapshotView[]> {
+    const entries: SnapshotView[] = []
     for (const name of this.#storage.names()) {
       const entry = await this.#storage.describe(name)
       if (entry !== undefined) entries.push(entry)
@@ -194,7 +198,7 @@ class MemorySnapshots implements SnapshotStorage {
     return [...this.#states.keys()].sort()
   }
 
-  async describe(name: string): Promise<SnapshotEntry | undefined> {
+  async describe(name: string): Promise<SnapshotView | undefined> {
     const state = this.#states.get(name)
     return state && { name, ...factsOf(state, this.#service) }
   }

@@ -1,7 +1,8 @@
 import { didYouMean } from '../assumptions.ts'
 import { Refusal, refuse, refuseInvalid } from '../errors.ts'
+import { nothing } from '../fields.ts'
 import type { Issue, JsonObject } from '../json.ts'
-import { type Control, idOf, type Scope } from '../operation.ts'
+import { type AnyControl, idOf, type Scope } from '../operation.ts'
 import { HandlerScope } from '../request/exchange.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import type { Row } from '../state/commit.ts'
@@ -151,14 +152,12 @@ function moveRecord(
 ): void {
   const moves = service.script?.moves ?? []
   const control = moves.find(({ name }) => name === move) ?? refuseMove(move, moves)
-  const issues: Issue[] = []
-  const parsed = control.body?.(scope.settings).safeParse(body)
-  if (parsed?.success === false) issues.push(...zodIssues(parsed.error, ''))
-  refuseInvalid(issues)
-  control.handle(scope, { params: { id }, body: parsed?.data })
+  const { data, error } = (control.input?.(scope.settings).body ?? nothing()).safeParse(body)
+  refuseInvalid(error === undefined ? [] : zodIssues(error, ''))
+  control.handle(scope, { params: { id }, body: data })
 }
 
-function refuseMove(move: string, moves: readonly Control[]): never {
+function refuseMove(move: string, moves: readonly AnyControl[]): never {
   const known = moves.map(({ name }) => name)
   return refuse('not_found', { detail: `Scenarios have no move "${move}".${didYouMean(move, known)}` })
 }

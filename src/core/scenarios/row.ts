@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { anyObject, duration, timestamp } from '../fields.ts'
-import type { Json, JsonObject } from '../json.ts'
+import type { JsonObject } from '../json.ts'
 import type { TableOf } from '../state/transaction.ts'
+import { json } from '../strict-input.ts'
 import type { StubDraft } from './stub.ts'
 
 /** Id of the record of the scenario that is active on a sandbox, among those that a sandbox has one of. */
@@ -19,10 +20,8 @@ const step = z.strictObject({
   do: z.union([z.literal('function'), z.array(anyObject() as z.ZodType<object>).readonly()]),
 })
 
-const jsonValue = z.json() as z.ZodType<unknown> as z.ZodType<Json>
-
 /** A setting that a scenario has changed. `before`: the value that was chosen before; absent where there was none. */
-const changedSetting = z.strictObject({ key: z.string(), value: jsonValue, before: jsonValue.optional() })
+const changedSetting = z.strictObject({ key: z.string(), value: json(), before: json().optional() })
 
 /**
  * The scenario that is active, as a state document has it: what it has put into force, so that it can be removed or swapped

@@ -1,3 +1,5 @@
+import * as z from 'zod'
+import { type ShapeOf, timestamp } from '../fields.ts'
 import type { JsonObject } from '../json.ts'
 import type { FunctionRef, ScenarioEvent, ScenarioStep } from './row.ts'
 
@@ -43,17 +45,10 @@ export interface ScriptProblem {
   readonly message: string
 }
 
-/** A script as lists show it. */
-export interface ScenarioEntry {
-  readonly name: string
-  readonly description: string | null
-  readonly file: string
-  /** Whether what is in force is what the script says now. */
-  readonly valid: boolean
+/** A script as its source has it. */
+export interface ScenarioEntry extends Omit<ListedScenario, 'error' | 'active'> {
   /** Everything that is wrong with it now. */
   readonly problems: readonly ScriptProblem[]
-  /** Of what is in force: the last one that was valid. Null where none ever was. */
-  readonly generation: number | null
 }
 
 /** Where scenarios come from. */
@@ -114,33 +109,50 @@ export type CallFunction = (
 ) => Promise<readonly ScenarioCommand[]>
 
 /** A function of a scenario, or an action of a step, that has failed. */
-export interface ScenarioFailure {
-  /** Virtual instant. */
-  readonly at: string
-  /** `scenario/name/index` for a step, `scenario/name/on/event` for a hook. */
-  readonly ref: string
-  readonly message: string
-}
+const scenarioFailure = () =>
+  z.strictObject({
+    /** Virtual instant. */
+    at: timestamp(),
+    /** `scenario/name/index` for a step, `scenario/name/on/event` for a hook. */
+    ref: z.string(),
+    message: z.string(),
+  })
+
+export type ScenarioFailure = ShapeOf<typeof scenarioFailure>
 
 /** The scenario of one sandbox. */
-export interface ActiveScenario {
-  readonly name: string
-  readonly generation: number
-  readonly started_at: string
-  readonly hooks: readonly string[]
-  /** Functions that are still to be called. */
-  readonly pending_calls: number
-  /** Why a newer version of its script could not take its place; null when nothing is in its way. */
-  readonly problem: string | null
-  /** The last failure since the start. */
-  readonly last_error: ScenarioFailure | null
-}
+export const activeScenario = () =>
+  z.strictObject({
+    name: z.string(),
+    generation: z.int(),
+    started_at: timestamp(),
+    hooks: z.array(z.string()),
+    /** Functions that are still to be called. */
+    pending_calls: z.int(),
+    /** Why a newer version of its script could not take its place; null when nothing is in its way. */
+    problem: z.string().nullable(),
+    /** The last failure since the start. */
+    last_error: scenarioFailure().nullable(),
+  })
 
-export interface ListedScenario extends Omit<ScenarioEntry, 'problems'> {
-  /** What is wrong with the script as it is now, one `file:line` a line; null while nothing is. */
-  readonly error: string | null
-  readonly active: boolean
-}
+export type ActiveScenario = ShapeOf<typeof activeScenario>
+
+/** A script as the control interface lists it. */
+export const listedScenario = () =>
+  z.strictObject({
+    name: z.string(),
+    description: z.string().nullable(),
+    file: z.string(),
+    /** Whether what is in force is what the script says now. */
+    valid: z.boolean(),
+    /** Of what is in force: the last one that was valid. Null where none ever was. */
+    generation: z.int().nullable(),
+    /** What is wrong with the script as it is now, one `file:line` a line; null while nothing is. */
+    error: z.string().nullable(),
+    active: z.boolean(),
+  })
+
+export type ListedScenario = ShapeOf<typeof listedScenario>
 
 /** A mistake in a user's script. It is reported to the user; nothing is wrong with the emulator. */
 export class ScriptFault extends Error {

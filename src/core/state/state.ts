@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { counter } from '../fields.ts'
+import { counter, objectAs } from '../fields.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { SavedLog } from '../log/request-log.ts'
 import { IDEMPOTENCY } from '../request/idempotency.ts'
@@ -69,16 +69,31 @@ export const documentFacts = z.object({
   limits: list(),
 })
 
-type Facts = Readonly<z.output<typeof documentFacts>>
+/** A row, with any further fields. */
+export const anyRow = (): z.ZodType<Row> => z.looseObject({ id: z.string() })
+
+const rows = () => z.array(anyRow()).readonly()
 
 /** The whole state of one sandbox, as the JSON file and `GET /__emulator/state` show it. */
-export type Document = Omit<Facts, keyof typeof CORE_TABLES | 'limits'> & {
-  readonly [key in keyof typeof CORE_TABLES]: readonly Row[]
-} & {
-  readonly settings: JsonObject
-  readonly collections: { readonly [name: string]: readonly Row[] }
-  readonly limits: readonly SavedWindow[]
-}
+export const stateDocument = () =>
+  z.strictObject({
+    ...documentFacts.shape,
+    settings: objectAs<JsonObject>(),
+    collections: z.record(z.string(), rows()),
+    schedule: rows(),
+    failed: rows(),
+    idempotency: rows(),
+    faults: rows(),
+    fault_counters: rows(),
+    scenario_calls: rows(),
+    stubs: rows(),
+    places: rows(),
+    limits: z.array(z.strictObject({ id: z.string(), hits: z.array(z.number()).readonly() })).readonly(),
+  })
+
+export type Document = Readonly<z.output<ReturnType<typeof stateDocument>>>
+
+type Facts = Readonly<z.output<typeof documentFacts>>
 
 /** Numbers given out so far. */
 export type CountersRow = { readonly id: 'counters' } & Readonly<Omit<Facts['counters'], 'requests'>>

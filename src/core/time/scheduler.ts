@@ -1,6 +1,6 @@
 import TinyQueue from 'tinyqueue'
 import * as z from 'zod'
-import { counter, timestamp } from '../fields.ts'
+import { counter, type ShapeOf, timestamp } from '../fields.ts'
 import type { Commit } from '../state/commit.ts'
 import type { Store } from '../state/store.ts'
 import type { Transaction } from '../state/transaction.ts'
@@ -39,17 +39,32 @@ export const scheduledEvent = z.strictObject({
 
 export type ScheduledEvent = z.output<typeof scheduledEvent>
 
+/** A future event as lists show it. */
+export const futureEvent = () =>
+  z.strictObject({
+    /** Virtual instant. */
+    at: timestamp(),
+    kind: z.string(),
+    /** The record that it is about: `collection/id`. */
+    ref: z.string(),
+    /** Automatic skipping runs `work` and stops before a `deadline`. */
+    urgency: z.enum(['work', 'deadline']),
+    description: z.string(),
+  })
+
+export type FutureEvent = ShapeOf<typeof futureEvent>
+
 /** Hooks that have led to each other. */
 export type HookChain = NonNullable<ScheduledEvent['hooks']>
 
-/** An event whose handler failed, as the sandbox keeps it. */
-export const failedEvent = z.looseObject({
-  id: z.string(),
-  due_at: timestamp(),
-  kind: z.string(),
-  ref: z.string(),
-  error: z.string(),
-})
+/**
+ * An event whose handler failed, as the sandbox keeps it: what it was, and why it failed. Its members stand in the order in
+ * which they are written, so that a document is the same bytes after it was read.
+ */
+export const failedEvent = scheduledEvent
+  .partial({ seq: true, urgency: true, description: true })
+  .extend({ caused_by: z.string().optional(), error: z.string() })
+  .loose()
 
 export type FailedEvent = z.output<typeof failedEvent>
 
@@ -156,49 +171,58 @@ function entry(event: ScheduledEvent): Entry {
   return { due: Date.parse(event.due_at), seq: event.seq, id: event.id }
 }
 
-/** One thing that happened while time passed: an event that ran, or an attempt to deliver a webhook. */
-export interface RanEvent {
-  /** Virtual instant. */
-  readonly at: string
-  readonly kind: string
-  /** The record that it is about: `collection/id`. */
-  readonly ref: string
-  readonly description: string
-  /** Status of the record before and after, where it has one that changed. */
-  readonly from?: string
-  readonly to?: string
-  /** What put it into the schedule: the id of a request, the id of an earlier event, or a word for anything else. */
-  readonly caused_by: string
-  readonly webhook?: DeliveryAttempt
-  /** Why the handler failed. Only its event was rolled back; time went on. */
-  readonly error?: string
-}
-
 /** One attempt to deliver a webhook. */
-export interface DeliveryAttempt {
-  readonly url: string
-  /** Counted from 1. */
-  readonly attempt: number
-  /** The receiver's HTTP status; null when it gave none. */
-  readonly status: number | null
-  /** Real milliseconds from the beginning of the request to its outcome. */
-  readonly ms: number
-}
+const deliveryAttempt = () =>
+  z.strictObject({
+    url: z.string(),
+    /** Counted from 1. */
+    attempt: z.int(),
+    /** The receiver's HTTP status; null when it gave none. */
+    status: z.int().nullable(),
+    /** Real milliseconds from the beginning of the request to its outcome. */
+    ms: z.number(),
+  })
+
+export type DeliveryAttempt = ShapeOf<typeof deliveryAttempt>
+
+/** One thing that happened while time passed: an event that ran, or an attempt to deliver a webhook. */
+export const ranEvent = () =>
+  z.strictObject({
+    /** Virtual instant. */
+    at: timestamp(),
+    kind: z.string(),
+    /** The record that it is about: `collection/id`. */
+    ref: z.string(),
+    description: z.string(),
+    /** Status of the record before and after, where it has one that changed. */
+    from: z.string().exactOptional(),
+    to: z.string().exactOptional(),
+    /** What put it into the schedule: the id of a request, the id of an earlier event, or a word for anything else. */
+    caused_by: z.string(),
+    webhook: deliveryAttempt().exactOptional(),
+    /** Why the handler failed. Only its event was rolled back; time went on. */
+    error: z.string().exactOptional(),
+  })
+
+export type RanEvent = ShapeOf<typeof ranEvent>
 
 /** What happened between two instants, in order. */
-export interface AdvanceResult {
-  readonly from: string
-  /** The instant that was reached. */
-  readonly to: string
-  /** Present when `max_events` had run and more were due: time has not come to its target. Advance again to go on. */
-  readonly stopped?: 'limit'
-  /** The first 1,000. */
-  readonly events: readonly RanEvent[]
-  /** Those whose handler failed, the first 1,000. */
-  readonly failed: readonly RanEvent[]
-  /** How many more there were of each kind, beyond the first 1,000 of either list; absent when there were none. */
-  readonly omitted?: Readonly<Record<string, number>>
-}
+export const advanceResult = () =>
+  z.strictObject({
+    from: timestamp(),
+    /** The instant that was reached. */
+    to: timestamp(),
+    /** Present when `max_events` had run and more were due: time has not come to its target. Advance again to go on. */
+    stopped: z.literal('limit').exactOptional(),
+    /** The first 1,000. */
+    events: z.array(ranEvent()),
+    /** Those whose handler failed, the first 1,000. */
+    failed: z.array(ranEvent()),
+    /** How many more there were of each kind, beyond the first 1,000 of either list; absent when there were none. */
+    omitted: z.record(z.string(), z.int()).exactOptional(),
+  })
+
+export type AdvanceResult = ShapeOf<typeof advanceResult>
 
 /** Events that one request to advance runs, unless it says otherwise. A running clock may catch up with as many before it. */
 export const MAX_EVENTS = 100_000

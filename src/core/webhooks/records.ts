@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { didYouMean } from '../assumptions.ts'
-import { duration, nonEmptyText, text, timestamp } from '../fields.ts'
+import { duration, type InputOf, nonEmptyText, text, timestamp } from '../fields.ts'
 import { isObject, type JsonObject } from '../json.ts'
 import { lifecycle } from '../lifecycle.ts'
 
@@ -100,6 +100,8 @@ export const subscriptionFields = (notices: readonly NoticeType[]) =>
     secret: signingSecret().optional(),
   })
 
+export type WebhookDraft = InputOf<typeof subscriptionFields>
+
 /** A receiver of webhooks, as a record. */
 const webhookRecord = (notices: readonly NoticeType[]) =>
   z.strictObject({
@@ -157,7 +159,7 @@ const faultsRecord = () =>
   })
 
 /** One webhook for one receiver. */
-const deliveryFields = (notices: readonly NoticeType[]) =>
+export const deliveryFields = (notices: readonly NoticeType[]) =>
   z.strictObject({
     id: headerText(),
     /** Null where the subscription is in the settings. */

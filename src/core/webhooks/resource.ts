@@ -1,10 +1,11 @@
-import type * as z from 'zod'
-import type { JsonObject } from '../json.ts'
-import type { Control, Notice, Resource, Scope } from '../operation.ts'
+import * as z from 'zod'
+import { list, listOf, type ShapeOf } from '../fields.ts'
+import { control, type Notice, type Resource, type Scope } from '../operation.ts'
 import { armDelivery, deliveryEvents, redeliver } from './delivery.ts'
 import {
   type Delivery,
   deliveries,
+  deliveryFields,
   subscriptionFields,
   type Webhook,
   webhookCollections,
@@ -37,7 +38,7 @@ export function webhooksResource(notices: readonly Notice[]): Resource {
         status: 'failed',
       },
     ],
-    controls: [...subscriptionControls(notices), ...deliveryControls],
+    controls: webhookControls(notices),
     assumptions: webhookAssumptions(notices),
     arm: (scope, table, record) => {
       if (table === deliveries.name) armDelivery(scope, record as Delivery)
@@ -45,60 +46,80 @@ export function webhooksResource(notices: readonly Notice[]): Resource {
   }
 }
 
-const subscriptionControls = (notices: readonly Notice[]): readonly Control[] => [
-  {
-    name: 'list',
-    method: 'GET',
-    path: '/webhooks',
-    summary: 'List the webhook subscriptions, those of the settings last and without an id',
-    handle: (scope) => ({ object: 'list', data: subscriptions(scope) }),
-  },
-  {
-    name: 'create',
-    method: 'POST',
-    path: '/webhooks',
-    summary: 'Subscribe a receiver to all webhooks or to some types; a secret signs them',
-    body: () => subscriptionFields(notices),
-    handle: ({ tx, newId, at }, { body }) => {
-      const { url, events = null, secret = null } = body as z.output<ReturnType<typeof subscriptionFields>>
-      return shown(tx.in(webhooks).insert({ id: newId(), url, events, secret, created_at: at }))
-    },
-  },
-  {
-    name: 'delete-all',
-    method: 'DELETE',
-    path: '/webhooks',
-    summary: 'Remove every webhook subscription but those of the settings; what is not yet sent is not sent',
-    handle: (scope) => remove(scope, [...scope.tx.in(webhooks)]),
-  },
-  {
-    name: 'delete',
-    method: 'DELETE',
-    path: '/webhooks/{id}',
-    summary: 'Remove a webhook subscription; what is not yet sent is not sent',
-    handle: (scope, { params: { id = '' } }) => remove(scope, [scope.tx.in(webhooks).require(id)]),
-  },
-]
+/** A subscription as the control interface shows it: without its secret. */
+const webhookView = () =>
+  z.strictObject({
+    /** Null for one that is in the settings. */
+    id: z.string().nullable(),
+    url: z.string(),
+    /** The types that are wanted; null for all. */
+    events: z.array(z.string()).nullable(),
+    has_secret: z.boolean(),
+    created_at: z.string().nullable(),
+  })
 
-const deliveryControls: readonly Control[] = [
-  {
-    name: 'deliveries',
-    method: 'GET',
-    path: '/webhooks/deliveries',
-    summary:
-      'List the webhook deliveries with their attempts and the fault rules that fired on them, oldest first; of more than 10,000 the oldest that are over are dropped',
-    handle: ({ tx }) => ({ object: 'list', data: [...tx.in(deliveries)].map(asJson) }),
-  },
-  {
-    name: 'redeliver',
-    method: 'POST',
-    path: '/webhooks/deliveries/{id}/redeliver',
-    summary: 'Send a delivery again that has ended, or at once one that waits; faults do not touch it then',
-    handle: (scope, { params: { id = '' } }) => asJson(redeliver(scope, scope.tx.in(deliveries).require(id))),
-  },
-]
+export type WebhookView = ShapeOf<typeof webhookView>
 
-function subscriptions({ tx, settings }: Scope): JsonObject[] {
+const removal = () => z.strictObject({ deleted: z.int() })
+
+/** What the control interface does with webhooks. */
+export const webhookControls = (notices: readonly Notice[]) =>
+  [
+    control({
+      name: 'list',
+      method: 'GET',
+      path: '/webhooks',
+      summary: 'List the webhook subscriptions, those of the settings last and without an id',
+      output: () => listOf(webhookView()),
+      handle: (scope) => list(subscriptions(scope)),
+    }),
+    control({
+      name: 'create',
+      method: 'POST',
+      path: '/webhooks',
+      summary: 'Subscribe a receiver to all webhooks or to some types; a secret signs them',
+      input: () => ({ body: subscriptionFields(notices) }),
+      output: webhookView,
+      handle: ({ tx, newId, at }, { body: { url, events = null, secret = null } }) =>
+        shown(tx.in(webhooks).insert({ id: newId(), url, events, secret, created_at: at })),
+    }),
+    control({
+      name: 'delete-all',
+      method: 'DELETE',
+      path: '/webhooks',
+      summary:
+        'Remove every webhook subscription but those of the settings; what is not yet sent is not sent',
+      output: removal,
+      handle: (scope) => remove(scope, [...scope.tx.in(webhooks)]),
+    }),
+    control({
+      name: 'delete',
+      method: 'DELETE',
+      path: '/webhooks/{id}',
+      summary: 'Remove a webhook subscription; what is not yet sent is not sent',
+      output: removal,
+      handle: (scope, { params: { id } }) => remove(scope, [scope.tx.in(webhooks).require(id)]),
+    }),
+    control({
+      name: 'deliveries',
+      method: 'GET',
+      path: '/webhooks/deliveries',
+      summary:
+        'List the webhook deliveries with their attempts and the fault rules that fired on them, oldest first; of more than 10,000 the oldest that are over are dropped',
+      output: () => listOf(deliveryFields(notices)),
+      handle: ({ tx }) => list([...tx.in(deliveries)]),
+    }),
+    control({
+      name: 'redeliver',
+      method: 'POST',
+      path: '/webhooks/deliveries/{id}/redeliver',
+      summary: 'Send a delivery again that has ended, or at once one that waits; faults do not touch it then',
+      output: () => deliveryFields(notices),
+      handle: (scope, { params: { id } }) => redeliver(scope, scope.tx.in(deliveries).require(id)),
+    }),
+  ] as const
+
+function subscriptions({ tx, settings }: Scope): WebhookView[] {
   const fixed = settings.get(fixedSubscriptions).map(({ url, events = null, secret = null }) => ({
     id: null,
     url,
@@ -114,15 +135,11 @@ type Subscription = Pick<Webhook, 'url' | 'events' | 'secret'> & {
   readonly created_at: string | null
 }
 
-function shown({ id, url, events, secret, created_at }: Subscription): JsonObject {
+function shown({ id, url, events, secret, created_at }: Subscription): WebhookView {
   return { id, url, events, has_secret: secret !== null, created_at }
 }
 
-function asJson(delivery: Delivery): JsonObject {
-  return delivery as unknown as JsonObject
-}
-
-function remove({ tx }: Scope, removed: readonly Webhook[]): JsonObject {
+function remove({ tx }: Scope, removed: readonly Webhook[]) {
   for (const { id } of removed) tx.in(webhooks).delete(id)
   return { deleted: removed.length }
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Settings } from '../../core/assumptions.ts'
-import type { JsonObject } from '../../core/json.ts'
-import type { Control, Scope } from '../../core/operation.ts'
+import type { InputOf, ShapeOf } from '../../core/fields.ts'
+import { control, type Scope } from '../../core/operation.ts'
 import { givenSource, nameOfProvider } from './providers.ts'
 import { queueRun } from './runs.ts'
 import { type AgentRun, type EventTrigger, eventPayload, eventTriggers, triggerEvent } from './schema.ts'
@@ -13,36 +13,61 @@ const emission = (settings: Settings) =>
     payload: eventPayload().default({}),
   })
 
+export type ProviderEventDraft = InputOf<typeof emission>
+
 /** An event of a provider; its source under the name that records use. */
 export type Emission = z.output<ReturnType<typeof emission>>
 
-export const emitEvent: Control = {
+/** What became of an event of a provider. */
+const emitted = () =>
+  z.strictObject({
+    object: z.literal('provider_event'),
+    id: z.string(),
+    source: z.string(),
+    event: z.string(),
+    /** Triggers that made their agent run. */
+    fired: z.array(
+      z.strictObject({
+        trigger_id: z.string(),
+        agent_id: z.string(),
+        run_id: z.string(),
+        thread_id: z.string().nullable(),
+      }),
+    ),
+    /** Triggers for this event that did nothing, each with the reason. */
+    not_fired: z.array(z.strictObject({ trigger_id: z.string(), agent_id: z.string(), because: z.string() })),
+  })
+
+export type ProviderEventResult = ShapeOf<typeof emitted>
+
+export const emitEvent = control({
   name: 'provider-event',
   method: 'POST',
   path: '/provider-events',
   summary:
     'Emit an event of a provider: each trigger of each teamspace for this event fires, or reports why not',
-  body: emission,
-  handle: (scope, { body }) => emit(scope, body as Emission),
-}
+  input: (settings) => ({ body: emission(settings) }),
+  output: emitted,
+  handle: (scope, { body }) => emit(scope, body),
+})
 
 // A provider knows nothing of teamspaces, so triggers of all of them can fire. Specification: Inbound provider events.
-function emit(scope: Scope, emitted: Emission): JsonObject {
+function emit(scope: Scope, emission: Emission): ProviderEventResult {
   const { tx, settings, newId } = scope
   const id = newId()
-  const concerned = tx.in(eventTriggers).filter((trigger) => concerns(trigger, emitted))
-  const fired: JsonObject[] = []
-  const not_fired: JsonObject[] = []
+  const concerned = tx.in(eventTriggers).filter((trigger) => concerns(trigger, emission))
+  const fired: ProviderEventResult['fired'][number][] = []
+  const not_fired: ProviderEventResult['not_fired'][number][] = []
   for (const trigger of concerned) {
     const facts = { trigger_id: trigger.id, agent_id: trigger._emulator.agent_id }
     const because = obstacle(trigger)
     if (because === undefined) {
-      const run = fire(scope, trigger, { ...emitted, id })
+      const run = fire(scope, trigger, { ...emission, id })
       fired.push({ ...facts, run_id: run.id, thread_id: run.thread_id })
     } else not_fired.push({ ...facts, because })
   }
-  const source = nameOfProvider(emitted.source, settings)
-  return { object: 'provider_event', id, source, event: emitted.event, fired, not_fired }
+  const source = nameOfProvider(emission.source, settings)
+  return { object: 'provider_event', id, source, event: emission.event, fired, not_fired }
 }
 
 function fire(

@@ -1,19 +1,20 @@
+import * as z from 'zod'
 import { type Settings, setting } from '../../core/assumptions.ts'
-import { durationUpTo, intBetween } from '../../core/fields.ts'
-import type { JsonObject } from '../../core/json.ts'
-import {
-  type Control,
-  type EventHandler,
-  type Happening,
-  idOf,
-  refOf,
-  type Scope,
-} from '../../core/operation.ts'
+import { durationUpTo, intBetween, list, listOf, type ShapeOf } from '../../core/fields.ts'
+import { control, type EventHandler, type Happening, idOf, refOf, type Scope } from '../../core/operation.ts'
 import type { Transaction } from '../../core/state/transaction.ts'
 import { END_OF_TIME } from '../../core/time/clock.ts'
 import { parseDuration } from '../../core/time/instant.ts'
 import { eventId, SCHEDULE, type ScheduledEvent } from '../../core/time/scheduler.ts'
-import { type AgentRun, agentRuns, automations, eventTriggers, runsBySource, sourceOf } from './schema.ts'
+import {
+  type AgentRun,
+  agentRuns,
+  automations,
+  eventTriggers,
+  runRecord,
+  runsBySource,
+  sourceOf,
+} from './schema.ts'
 
 const EXECUTE = 'agent-run.execute'
 
@@ -135,19 +136,30 @@ export const executeRun: EventHandler = {
   },
 }
 
-export const listRuns: Control = {
+/** The runs of agents, and the threads that they share. */
+const runList = () =>
+  listOf(runRecord()).extend({
+    /** How many older runs are no longer kept. */
+    dropped: z.int(),
+    threads: z.array(z.strictObject({ thread_id: z.string(), runs: z.array(z.string()) })),
+  })
+
+export type AgentRuns = ShapeOf<typeof runList>
+
+export const listRuns = control({
   name: 'runs',
   method: 'GET',
   path: '/agent-runs',
   summary:
     'List the runs of agents in the order in which they were queued, their threads, and how many runs were dropped',
+  output: runList,
   handle: ({ tx }) => {
     const data = [...tx.in(agentRuns)].sort((a, b) => Date.parse(a.queued_at) - Date.parse(b.queued_at))
     const sources = [...tx.in(automations), ...tx.in(eventTriggers)]
     const dropped = sources.reduce((sum, { _emulator }) => sum + (_emulator.runs_dropped ?? 0), 0)
-    return { object: 'list', data, dropped, threads: threadsOf(data) } as unknown as JsonObject
+    return { ...list(data), dropped, threads: threadsOf(data) }
   },
-}
+})
 
 function threadsOf(runs: readonly AgentRun[]): { thread_id: string; runs: string[] }[] {
   const threads = new Map<string, string[]>()

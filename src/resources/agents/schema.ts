@@ -37,7 +37,7 @@ export const eventPayload = () =>
     error: `must have at most ${MAX_PAYLOAD_LENGTH} characters as JSON, because every run that it causes keeps it`,
   })
 
-const runRecord = () =>
+export const runRecord = () =>
   z.strictObject({
     id: nonEmptyText(),
     agent_id: z.string(),

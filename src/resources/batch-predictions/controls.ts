@@ -1,16 +1,25 @@
 import * as z from 'zod'
 import { refuse } from '../../core/errors.ts'
-import type { JsonObject } from '../../core/json.ts'
-import { type Control, refOf, type Scope } from '../../core/operation.ts'
+import { type InputOf, issue, type ShapeOf, timestamp } from '../../core/fields.ts'
+import { control, refOf, type Scope } from '../../core/operation.ts'
 import { formatInstant } from '../../core/time/instant.ts'
-import { byDue, eventId, SCHEDULE, type ScheduledEvent } from '../../core/time/scheduler.ts'
+import { byDue, eventId, futureEvent, SCHEDULE, type ScheduledEvent } from '../../core/time/scheduler.ts'
 import { batches } from './batches.ts'
-import { cleanUp, expire, fail, isPhase, put, step } from './lifecycle.ts'
+import { cleanUp, expire, failBatch, isPhase, putBatch, step } from './lifecycle.ts'
 import { invalidOutputs } from './outcomes.ts'
 import { changePace, type PaceChange } from './pace.ts'
 import { shownBatch } from './responses.ts'
 import { batchEventKinds } from './schedule.ts'
-import { type Batch, type Failure, failureFields, type OutcomeRule, type Plan, planFields } from './schema.ts'
+import {
+  type Batch,
+  batchRecord,
+  batchResponse,
+  type Failure,
+  failureFields,
+  type OutcomeRule,
+  type Plan,
+  planFields,
+} from './schema.ts'
 import { isTerminal } from './states.ts'
 import { finishedAt, finishedItems } from './work.ts'
 
@@ -18,13 +27,15 @@ const planChange = () => z.strictObject({ ...planFields(), hold: z.boolean().opt
 
 export type PlanChange = z.output<ReturnType<typeof planChange>>
 
+export type BatchPlanChange = InputOf<typeof planChange>
+
 /** Fails a batch that is validating or in progress. */
 export function failNow(
   scope: Scope,
   batch: Batch,
   { detail = 'The batch was made to fail.', error }: Failure,
 ): Batch {
-  return fail(scope, batch, { cause: detail, error })
+  return failBatch(scope, batch, { cause: detail, error })
 }
 
 /** Takes a batch through the phases that are left: every move is one that it could have made by itself, so that each timestamp is set. */
@@ -47,9 +58,9 @@ export function changePlan(scope: Scope, batch: Batch, { pace = {}, outcomes, ho
   const held = hold ?? progress.held
   const replaced = { ...batch, _emulator: { ...batch._emulator, plan: changed, progress } }
   const timed = isPhase(batch.status) && changed.pace[batch.status] !== plan.pace[batch.status]
-  if (!timed && held === progress.held) return put(scope, replaced)
+  if (!timed && held === progress.held) return putBatch(scope, replaced)
   const begun = { ...progress, since: scope.at, done: finished, polls: 0, held }
-  return put(scope, { ...replaced, _emulator: { ...replaced._emulator, progress: begun } })
+  return putBatch(scope, { ...replaced, _emulator: { ...replaced._emulator, progress: begun } })
 }
 
 // A phase whose pace is to hold has no pace to go on at: letting go of it means that it ends.
@@ -63,56 +74,84 @@ function stagesWith(outcomes: OutcomeRule[], { stages }: Plan, from: number): Pl
 
 const failure = () => z.strictObject(failureFields()).prefault({})
 
-const nothing = (): z.ZodType => z.strictObject({}).prefault({})
+export type BatchFailure = NonNullable<InputOf<typeof failure>>
+
+const facts = () => batchRecord().shape._emulator.shape
+
+/** The plan of a batch, how far it has come, and what is still to come. */
+const batchView = () =>
+  z.strictObject({
+    batch: batchResponse(),
+    request: facts().request.extend({
+      /** How many there are. */
+      items: z.int(),
+    }),
+    plan: facts().plan,
+    progress: facts().progress.extend({
+      /** Items that are finished now. */
+      finished: z.int(),
+      /** Null where time alone does not finish them. */
+      all_finished_at: timestamp().nullable(),
+    }),
+    /** How it ended without completing; null otherwise. */
+    ended: facts().ended,
+    /** Outcome rules whose output does not satisfy the output schema of the batch. */
+    invalid_outputs: z.array(z.strictObject({ stage: z.int(), rule: z.int(), errors: z.array(issue()) })),
+    ahead: z.array(futureEvent().omit({ at: true, ref: true }).extend({ due_at: timestamp() })),
+  })
+
+export type BatchView = ShapeOf<typeof batchView>
 
 /** Interventions that the control API offers on batches. */
-export const batchControls: readonly Control[] = [
-  {
+export const batchControls = [
+  control({
     name: 'show',
     method: 'GET',
     path: '/batches/{id}',
     summary: 'Show the plan of a batch, its counts now and its future events',
+    output: batchView,
     handle: (scope, { params }) => view(scope, batchOf(scope, params)),
-  },
-  {
+  }),
+  control({
     name: 'change',
     method: 'PATCH',
     path: '/batches/{id}',
     summary: 'Change the pace or the outcomes of unfinished items, hold or release a batch',
-    body: planChange,
-    handle: (scope, { params, body }) =>
-      view(scope, change(scope, batchOf(scope, params), body as PlanChange)),
-  },
-  {
+    input: () => ({ body: planChange() }),
+    output: batchView,
+    handle: (scope, { params, body }) => view(scope, change(scope, batchOf(scope, params), body)),
+  }),
+  control({
     name: 'fail',
     method: 'POST',
     path: '/batches/{id}/fail',
     summary: 'Fail a batch that is validating or in progress, with a given detail or error object',
-    body: failure,
-    handle: (scope, { params, body }) => view(scope, failNow(scope, batchOf(scope, params), body as Failure)),
-  },
-  {
+    input: () => ({ body: failure() }),
+    output: batchView,
+    handle: (scope, { params, body }) => view(scope, failNow(scope, batchOf(scope, params), body)),
+  }),
+  control({
     name: 'expire',
     method: 'POST',
     path: '/batches/{id}/expire',
     summary: 'End the completion window of a batch that is validating or in progress',
-    body: nothing,
+    output: batchView,
     handle: (scope, { params }) => view(scope, expire(scope, batchOf(scope, params))),
-  },
-  {
+  }),
+  control({
     name: 'complete',
     method: 'POST',
     path: '/batches/{id}/complete',
     summary: 'Complete a batch at once, through its remaining phases; it fails if its items do not validate',
-    body: nothing,
+    output: batchView,
     handle: (scope, { params }) => view(scope, completeNow(scope, batchOf(scope, params))),
-  },
-  {
+  }),
+  control({
     name: 'cleanup',
     method: 'POST',
     path: '/batches/{id}/cleanup',
     summary: 'Remove the results of a terminal batch, at any age',
-    body: nothing,
+    output: batchView,
     handle: (scope, { params }) => {
       const batch = batchOf(scope, params)
       if (isTerminal(batch.status)) return view(scope, cleanUp(scope, batch))
@@ -121,10 +160,10 @@ export const batchControls: readonly Control[] = [
         mitigation: 'Let it become terminal first, for instance with POST /batches/{id}/complete.',
       })
     },
-  },
-]
+  }),
+] as const
 
-function batchOf({ tx }: Scope, { id = '' }: Readonly<Record<string, string>>): Batch {
+function batchOf({ tx }: Scope, { id }: { readonly id: string }): Batch {
   return tx.in(batches).require(id)
 }
 
@@ -136,7 +175,7 @@ function change(scope: Scope, batch: Batch, wanted: PlanChange): Batch {
   })
 }
 
-function view(scope: Scope, batch: Batch): JsonObject {
+function view(scope: Scope, batch: Batch): BatchView {
   const { tx, now } = scope
   const { request, plan, progress, ended } = batch._emulator
   const ref = refOf(batches, batch)
@@ -146,7 +185,7 @@ function view(scope: Scope, batch: Batch): JsonObject {
     .sort(byDue)
   const allFinishedAt = finishedAt(batch, request.items.length)
   const { items, ...asked } = request
-  const shown = {
+  return {
     batch: shownBatch(batch, scope),
     request: { ...asked, items: items.length },
     plan,
@@ -159,5 +198,4 @@ function view(scope: Scope, batch: Batch): JsonObject {
     invalid_outputs: invalidOutputs(batch),
     ahead: ahead.map(({ kind, due_at, urgency, description }) => ({ kind, due_at, urgency, description })),
   }
-  return shown as unknown as JsonObject
 }

@@ -15,9 +15,9 @@ import {
 import type { Json, JsonObject } from '../../core/json.ts'
 import {
   CannotSatisfy,
-  type Chance,
   checkOutputSchema,
   outputGenerator,
+  type RandomSource,
   validateOutput,
 } from './output-schema.ts'
 
@@ -36,8 +36,8 @@ test('every generated output validates against its schema', { tags: ['R100'] }, 
       expect(validateOutput(whole, output)).toEqual([])
     }
   })
-  fc.assert(property, { numRuns: 200 })
-  expect(accepted).toBeGreaterThan(60)
+  fc.assert(property, { numRuns: 100 })
+  expect(accepted).toBeGreaterThan(25)
 })
 
 test('a schema that makes sense is accepted, and every output validates', { tags: ['R100'] }, () => {
@@ -52,7 +52,7 @@ test('a schema that makes sense is accepted, and every output validates', { tags
       expect(valid(output), text(whole, output)).toBe(true)
     }
   })
-  fc.assert(property, { numRuns: 150 })
+  fc.assert(property, { numRuns: 75 })
 })
 
 test('the same chance gives the same outputs', { tags: ['R100'] }, () => {
@@ -64,7 +64,7 @@ test('the same chance gives the same outputs', { tags: ['R100'] }, () => {
     }
     expect(make(structuredClone(schema))).toEqual(make(schema))
   })
-  fc.assert(property, { numRuns: 100 })
+  fc.assert(property, { numRuns: 50 })
 })
 
 test('different chances give different outputs', { tags: ['R100'] }, () => {
@@ -76,7 +76,7 @@ test.for([0, 0.5, 1 - 2 ** -32])(
   'a chance that always says %d does no harm',
   { tags: ['R100'] },
   (constant) => {
-    const stuck: Chance = {
+    const stuck: RandomSource = {
       next: () => constant,
       int: (min, max) => min + Math.floor(constant * (max - min + 1)),
     }

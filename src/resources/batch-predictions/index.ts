@@ -10,7 +10,7 @@ import { batchMilestone } from './milestone.ts'
 import { batchMoves } from './moves.ts'
 import { cancelBatch, retrieveBatch, retrieveResults } from './operations.ts'
 import { batchProblems, shownBatch } from './responses.ts'
-import { arm } from './schedule.ts'
+import { scheduleBatch } from './schedule.ts'
 import type { Batch } from './schema.ts'
 import { defaultOutcomes, defaultPace } from './settings.ts'
 import { type BatchStatus, batchNotices, batchStatuses, isTerminal, noticeOf } from './states.ts'
@@ -45,7 +45,7 @@ export const batchPredictionsResource: Resource = {
     short: { pace: defaultPace, outcomes: defaultOutcomes },
   },
   arm: (scope, table, record) => {
-    if (table === batches.name) arm(scope, record as Batch)
+    if (table === batches.name) scheduleBatch(scope, record as Batch)
   },
 }
 

@@ -8,7 +8,18 @@ import { Store } from '../../core/state/store.ts'
 import { SCHEDULE } from '../../core/time/scheduler.ts'
 import { deliveries, webhooks } from '../../core/webhooks/records.ts'
 import { batches } from './batches.ts'
-import { cancel, cleanUp, complete, countPoll, expire, fail, finish, start, step, stop } from './lifecycle.ts'
+import {
+  cancel,
+  cleanUp,
+  complete,
+  countPoll,
+  expire,
+  failBatch,
+  finish,
+  startBatch,
+  step,
+  stop,
+} from './lifecycle.ts'
 import type { Batch } from './schema.ts'
 
 /** A scope at an instant after {@link START}, in a sandbox with nothing but one file and one subscription to everything. */
@@ -37,7 +48,7 @@ test('a batch whose items validate is started; one whose items do not fails and 
   tags: ['R102', 'R106'],
 }, () => {
   const scope = scopeAt(2_000)
-  const started = start(scope, validating(3))
+  const started = startBatch(scope, validating(3))
   expect([started.status, started.in_progress_at]).toEqual(['in_progress', '2026-03-01T12:00:02.000Z'])
   expect(progressOf(started)).toEqual({ since: scope.at, done: 0, most: null, polls: 0, held: false })
   const wrong = { ...validating(1) }
@@ -46,14 +57,14 @@ test('a batch whose items validate is started; one whose items do not fails and 
     ...wrong,
     _emulator: { ...wrong._emulator, request: { ...wrong._emulator.request, items } },
   }
-  const failed = start(scope, lost)
+  const failed = startBatch(scope, lost)
   expect(failed.status).toBe('failed')
   expect(failed._emulator.ended).toEqual({
     rest: 'errored',
     cause: '1 item does not validate: /items/0 (custom_id "a"): There is no file with the id "nowhere".',
   })
   expect(failed._emulator.plan.rejected).toHaveLength(1)
-  const goesOn = start(scopeAt(2_000, { 'batch.validation': 'item' }), lost)
+  const goesOn = startBatch(scopeAt(2_000, { 'batch.validation': 'item' }), lost)
   expect([goesOn.status, goesOn._emulator.plan.rejected.length]).toEqual(['in_progress', 1])
 })
 
@@ -160,12 +171,12 @@ test('the error of a batch is a problem, empty where that is chosen, or what the
   tags: ['U010'],
 }, () => {
   const cause = 'No capacity.'
-  const failed = fail(scopeAt(0), running(2, PER_SECOND), { cause })
+  const failed = failBatch(scopeAt(0), running(2, PER_SECOND), { cause })
   expect(failed.error).toMatchObject({ title: 'Batch Failed', status: 422, detail: cause })
   expect(failed._emulator.ended).toEqual({ rest: 'errored', cause })
-  expect(fail(scopeAt(0, { 'batch.error': 'empty' }), running(2), { cause }).error).toEqual({})
-  expect(fail(scopeAt(0), running(2), { cause, error: { own: true } }).error).toEqual({ own: true })
-  const canceled = fail(scopeAt(0, { 'batch.failed_items': 'canceled' }), running(2), { cause })
+  expect(failBatch(scopeAt(0, { 'batch.error': 'empty' }), running(2), { cause }).error).toEqual({})
+  expect(failBatch(scopeAt(0), running(2), { cause, error: { own: true } }).error).toEqual({ own: true })
+  const canceled = failBatch(scopeAt(0, { 'batch.failed_items': 'canceled' }), running(2), { cause })
   expect(canceled._emulator.ended?.rest).toBe('canceled')
 })
 

@@ -1,32 +1,29 @@
 import * as z from 'zod'
 import { refuse } from '../../core/errors.ts'
-import { intBetween, nonEmptyText } from '../../core/fields.ts'
+import { intBetween, nonEmptyText, type ShapeOf } from '../../core/fields.ts'
 import type { Milestone, Scope } from '../../core/operation.ts'
 import { batches } from './batches.ts'
-import { MAX_ITEMS } from './items.ts'
+import { MAX_BATCH_ITEMS } from './items.ts'
 import type { Batch } from './schema.ts'
 import { type BatchStatus, batchLifecycle, batchStatuses, isTerminal } from './states.ts'
 import { finishedAt, finishedItems } from './work.ts'
 
-interface Goal {
-  readonly batch: string
-  readonly status?: BatchStatus | 'terminal' | undefined
-  readonly finished_items?: number | undefined
-}
-
-const goal = (): z.ZodType<Goal> =>
+/** What time can be advanced to: a status of a batch (`terminal` when left out), or a number of its finished items. */
+const goal = () =>
   z
     .strictObject({
       batch: nonEmptyText(),
       status: z.enum(['terminal', ...batchStatuses]).optional(),
-      finished_items: intBetween(1, MAX_ITEMS).optional(),
+      finished_items: intBetween(1, MAX_BATCH_ITEMS).optional(),
     })
     .refine(({ status, finished_items }) => status === undefined || finished_items === undefined, {
       error: 'must have status or finished_items, not both; without either, the batch becomes terminal',
     })
 
+export type BatchGoal = ShapeOf<typeof goal>
+
 /** Time passes until a batch has a status (terminal unless another is named) or a number of its items are finished. */
-export const batchMilestone: Milestone<Goal> = {
+export const batchMilestone: Milestone<BatchGoal> = {
   name: 'batch',
   schema: goal,
   ref: ({ batch }) => `${batches.name}/${batch}`,

@@ -2,9 +2,9 @@ import * as z from 'zod'
 import { setting } from '../../core/assumptions.ts'
 import { successCreate } from '../../core/core-assumptions.ts'
 import { refuseInvalid } from '../../core/errors.ts'
-import { nonEmptyText, text, timestamp } from '../../core/fields.ts'
+import { type InputOf, nonEmptyText, type ShapeOf, text, timestamp } from '../../core/fields.ts'
 import type { Issue } from '../../core/json.ts'
-import { type Control, operation, type Request } from '../../core/operation.ts'
+import { control, operation, type Request } from '../../core/operation.ts'
 import type { Caller } from '../../core/request/auth.ts'
 import { seal } from '../../core/secrets.ts'
 import { collection } from '../../core/state/collection.ts'
@@ -220,14 +220,21 @@ function afterExchange(server: McpServer, sync: Sync, configured: boolean, at: s
 const startBody = () => z.strictObject({ server_id: z.string(), redirect_uri: redirectUri() })
 
 /** Replaces start-oauth and the provider, which have no contract (U032). Only this response shows state and code. */
-export const startFlow: Control = {
+export type OauthFlowDraft = InputOf<typeof startBody>
+
+/** A started flow, with the secrets that are shown this once. */
+const startedFlow = () => startBody().extend({ state: z.string(), code: z.string() })
+
+export type OauthFlow = ShapeOf<typeof startedFlow>
+
+export const startFlow = control({
   name: 'start-oauth-flow',
   method: 'POST',
   path: '/mcp-oauth-flows',
   summary: 'Start an OAuth flow: what start-oauth would return, and the code that the provider would give',
-  body: startBody,
-  handle: ({ tx, newId, newUuid, at }, { body }) => {
-    const { server_id, redirect_uri } = startBody().parse(body)
+  input: () => ({ body: startBody() }),
+  output: startedFlow,
+  handle: ({ tx, newId, newUuid, at }, { body: { server_id, redirect_uri } }) => {
     tx.in(mcpServers).require(server_id)
     const state = unusedSecret(newUuid, tx.in(oauthFlows), (each) => each.state)
     const code = newUuid()
@@ -242,4 +249,4 @@ export const startFlow: Control = {
     })
     return { state, code, server_id, redirect_uri }
   },
-}
+})

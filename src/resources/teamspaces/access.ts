@@ -1,12 +1,27 @@
 import * as z from 'zod'
 import { refuse, refuseInvalid } from '../../core/errors.ts'
 import { intBetween, nonEmptyText } from '../../core/fields.ts'
-import type { AnyMove, AuthorizeRequest, Control, Finder, Move, Scope } from '../../core/operation.ts'
+import {
+  type AnyMove,
+  type AuthorizeRequest,
+  control,
+  type Finder,
+  type Move,
+  type Scope,
+} from '../../core/operation.ts'
 import type { Caller } from '../../core/request/auth.ts'
 import type { Transaction } from '../../core/state/transaction.ts'
 import { someOf } from '../../core/strict-input.ts'
 import { requireVisible } from '../records.ts'
-import { byUser, type Membership, memberships, type Teamspace, teamspaces, users } from './schema.ts'
+import {
+  byUser,
+  type Membership,
+  membershipRecord,
+  memberships,
+  type Teamspace,
+  teamspaces,
+  users,
+} from './schema.ts'
 
 /** Of two memberships of one user in one teamspace the one that grants more; undefined while none is live. */
 export function stronger(known: Membership | undefined, other: Membership): Membership | undefined {
@@ -85,15 +100,16 @@ const joinBody = () => z.strictObject({ user_id: z.string(), role: z.string().de
  * What a user of the real service does in its interface: joins an open teamspace without approval. A closed one refuses with
  * `conflict`; a member stays one. The service shows no endpoint for it (U003). Specification: Teamspace.
  */
-export const joinTeamspace: Control = {
+export const joinTeamspace = control({
   name: 'join',
   method: 'POST',
   path: '/teamspaces/{teamspace_id}/join',
   summary: 'Let a user of the organization join an open teamspace without approval',
-  body: joinBody,
+  input: () => ({ body: joinBody() }),
+  output: membershipRecord,
   handle: ({ tx, newId, at }, { params, body }) => {
-    const teamspace = tx.in(teamspaces).require(params.teamspace_id ?? '')
-    const { user_id, role } = joinBody().parse(body)
+    const teamspace = tx.in(teamspaces).require(params.teamspace_id)
+    const { user_id, role } = body
     const user = tx.in(users).get(user_id)
     if (user?.organization_id !== teamspace._emulator.organization_id) {
       refuseInvalid([
@@ -119,7 +135,7 @@ export const joinTeamspace: Control = {
       self_joined: true,
     })
   },
-}
+})
 
 interface MemberMove {
   /** This number of new users of the organization become members. */

@@ -122,7 +122,7 @@ export const users = collection<User>({
   },
 })
 
-const membershipRecord = () =>
+export const membershipRecord = () =>
   z.strictObject({
     id: nonEmptyText(),
     teamspace_id: z.string(),

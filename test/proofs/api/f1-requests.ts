@@ -21,7 +21,7 @@ const SEGMENT = 500
 
 /** How many requests are made; every how many of them goes over a socket, and has the whole state compared around it. */
 const SIZES = {
-  short: { requests: 5_000, httpEvery: 5, digestEvery: 20 },
+  short: { requests: 2_500, httpEvery: 5, digestEvery: 20 },
   long: { requests: 1_000_000, httpEvery: 10, digestEvery: 200 },
 } as const satisfies Record<Scale, object>
 

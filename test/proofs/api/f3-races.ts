@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import type { Api } from '../../../src/adapters/http/api.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { Chance } from '../../../src/core/random.ts'
-import { change } from '../../../src/core/sandboxes/change.ts'
 import type { Sandbox } from '../../../src/core/sandboxes/sandbox.ts'
 import { advanceTo } from '../../../src/core/time/run-events.ts'
 import { KEYS } from '../../support/base-state.ts'
 import { callBatches } from '../../support/batch-calls.ts'
+import { interveneBy } from '../../support/intervene.ts'
 import { batchBody } from '../../support/sample-calls.ts'
 import { atLeast, type Figure, none } from '../proof.ts'
 import type { RawAnswer } from './connection.ts'
@@ -145,10 +145,8 @@ async function cancels(stage: Stage, seed: number) {
   const { sandbox, port } = stage
   const chance = new Chance(seed, 'cancel')
   const { id } = callBatches(sandbox, 'create', { body: batchBody(2) }).body
-  const resource = sandbox.service.resources.flatMap(({ controls }) => controls ?? [])
-  const plan = resource.find(({ path, method }) => path === '/batches/{id}' && method === 'PATCH')
   const pace = { validating: '2s', in_progress: '40h', finalizing: 'immediate' }
-  change(sandbox, (scope) => plan?.handle(scope, { params: { id }, body: { pace } }))
+  interveneBy(sandbox, 'PATCH /batches/{id}', { id }, { pace })
   const end = sandbox.clock.now + DAY
   const ticks = [end - 2, end - 1, end, end + 1].slice(chance.int(0, 2))
   const time: Strand = ticks.map((instant) => () => void advanceTo(sandbox, instant))

@@ -6,6 +6,7 @@ import {
   type TestEmulatorOptions,
   testEmulator,
 } from '../../support/emulator.ts'
+import { interveneBy } from '../../support/intervene.ts'
 
 const CREATED = '2026-02-01T00:00:00.000Z'
 const CALLBACK = 'https://app.example/cb'
@@ -57,13 +58,8 @@ function callback(emulator: TestEmulator, body: object, options?: RequestOptions
 }
 
 /** Starts a flow as the control API does. */
-function startFlow(emulator: TestEmulator, server_id: string, redirect_uri: string) {
-  const control = emulator.sandbox.service.resources
-    .flatMap(({ controls = [] }) => controls)
-    .find(({ path }) => path === '/mcp-oauth-flows')
-  if (control === undefined) throw new Error('the control for flows is not declared')
-  const body = { server_id, redirect_uri }
-  return change(emulator.sandbox, (scope) => control.handle(scope, { params: {}, body })).result
+function startFlow({ sandbox }: TestEmulator, server_id: string, redirect_uri: string) {
+  return interveneBy(sandbox, 'POST /mcp-oauth-flows', {}, { server_id, redirect_uri })
 }
 
 async function refused(emulator: TestEmulator, body: object, pointer: string, server?: string) {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { change } from '../../../src/core/sandboxes/change.ts'
-import { joinTeamspace } from '../../../src/resources/teamspaces/access.ts'
 import { type TestEmulator, testEmulator } from '../../support/emulator.ts'
+import { interveneBy } from '../../support/intervene.ts'
 import { refused } from '../../support/refusal.ts'
 
 const TS = '/organization/teamspaces'
@@ -36,10 +36,8 @@ const visitorKey = {
 
 const withVisitor = { teamspaces: [open], memberships: [visitor], api_keys: [visitorKey] }
 
-function join(emulator: TestEmulator, teamspace_id: string, user_id: string): JsonObject {
-  return change(emulator.sandbox, (scope) =>
-    joinTeamspace.handle(scope, { params: { teamspace_id }, body: { user_id } }),
-  ).result
+function join({ sandbox }: TestEmulator, teamspace_id: string, user_id: string): JsonObject {
+  return interveneBy(sandbox, 'POST /teamspaces/{teamspace_id}/join', { teamspace_id }, { user_id })
 }
 
 test.for([

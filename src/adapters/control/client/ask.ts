@@ -1,15 +1,49 @@
-import { isObject } from '../../../core/json.ts'
-import type { Calls } from './calls.ts'
+import type * as z from 'zod'
+import { didYouMean } from '../../../core/assumptions.ts'
+import { type Immutable, isObject } from '../../../core/json.ts'
+import type { Input, Method, ParamsOf } from '../../../core/operation.ts'
+import type { webhookControls } from '../../../core/webhooks/resource.ts'
+import type { OwnRoute } from '../routes/index.ts'
 import { EmulatorError, notAnEmulator, refusalIn } from './emulator-error.ts'
-import type { Interventions } from './interventions.ts'
-import { prefixOf } from './paths.ts'
-import type { ControlAnswer, Transport } from './transport.ts'
+import { type ControlResponse, prefixOf, type Transport } from './transport.ts'
 
-/** Every call of the control interface, with what it takes and answers. */
-export type Routes = Calls & Interventions
+/** A route as a client knows it: one of the control interface itself, or an intervention that a resource declares. */
+interface Declared {
+  readonly method: Method
+  readonly path: string
+  readonly input?: (...args: never[]) => Input
+  readonly output: (...args: never[]) => z.ZodType
+}
 
-/** `METHOD /template` of a call. */
-export type RouteName = keyof Routes
+type Taken<R extends Declared, K extends keyof Input> = R extends {
+  readonly input?: (...args: never[]) => infer I
+}
+  ? I extends { readonly [Key in K]: infer Schema extends z.ZodType }
+    ? Immutable<z.input<Schema>>
+    : unknown
+  : unknown
+
+interface CallOf<R extends Declared> {
+  readonly params: ParamsOf<R['path']>
+  readonly query: Taken<R, 'query'>
+  readonly body: Taken<R, 'body'>
+  readonly output: z.output<ReturnType<R['output']>>
+}
+
+/** What calls take and return, by method and path template: `POST /clock/advance`. */
+export type TableOf<R extends Declared> = {
+  readonly [Each in R as `${Each['method']} ${Each['path']}`]: CallOf<Each>
+}
+
+/** The calls of the control interface that every service has. */
+export type OwnCalls = TableOf<OwnRoute | ReturnType<typeof webhookControls>[number]>
+
+interface Call {
+  readonly params: unknown
+  readonly query: unknown
+  readonly body: unknown
+  readonly output: unknown
+}
 
 /** A part of a call: left out where the route takes none, and where it may be. */
 type Part<Name extends string, T> = unknown extends T
@@ -18,30 +52,38 @@ type Part<Name extends string, T> = unknown extends T
     ? { readonly [N in Name]?: T }
     : { readonly [N in Name]: T }
 
-/** What a call brings along. */
-export type Given<K extends RouteName> = Part<'params', Routes[K]['params']> &
-  Part<'query', Routes[K]['query']> &
-  Part<'body', Routes[K]['body']> & { readonly signal?: AbortSignal | undefined }
+/** What a call is made with. */
+export type Given<C extends Call> = Part<'params', C['params']> &
+  Part<'query', C['query']> &
+  Part<'body', C['body']> & { readonly signal?: AbortSignal | undefined }
 
 /** Nothing, where a call needs nothing. */
-type Rest<K extends RouteName> = object extends Given<K> ? [given?: Given<K>] : [given: Given<K>]
+export type Rest<C extends Call> = object extends Given<C> ? [given?: Given<C>] : [given: Given<C>]
 
 /** Calls the control interface about one sandbox. Rejects with an {@link EmulatorError}. */
-export type Ask = <K extends RouteName>(route: K, ...rest: Rest<K>) => Promise<Routes[K]['answer']>
+export type Ask<Table extends { readonly [K in keyof Table]: Call } = OwnCalls> = <
+  K extends keyof Table & string,
+>(
+  route: K,
+  ...rest: Rest<Table[K]>
+) => Promise<Table[K]['output']>
 
 /** @param sandbox absent: the default one */
-export function askOver(transport: Transport, sandbox?: string): Ask {
-  return async <K extends RouteName>(route: K, ...[given]: Rest<K>) => {
+export function askOver<Table extends { readonly [K in keyof Table]: Call } = OwnCalls>(
+  transport: Transport,
+  sandbox?: string,
+): Ask<Table> {
+  return async <K extends keyof Table & string>(route: K, ...[given]: Rest<Table[K]>) => {
     const { params, query, body, signal } = (given ?? {}) as Untyped
     const asked = prefixOf(sandbox) === '' ? route : `${route} of the sandbox ${sandbox}`
     refuseUnaddressable(params, asked)
-    const answer = await transport({ route, params, query: present(query), body, sandbox, signal })
+    const response = await transport({ route, params, query: present(query), body, sandbox, signal })
     signal?.throwIfAborted()
-    return answerOf(answer, asked) as Routes[K]['answer']
+    return outputOf(response, asked) as Table[K]['output']
   }
 }
 
-/** What a call brings along, whichever it is. */
+/** What any call is made with. */
 interface Untyped {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string | undefined>>
@@ -49,10 +91,10 @@ interface Untyped {
   readonly signal?: AbortSignal
 }
 
-function answerOf({ status, body }: ControlAnswer, asked: string): unknown {
+function outputOf({ status, body }: ControlResponse, asked: string): unknown {
   const refusal = refusalIn(status, body, asked)
   if (refusal !== undefined) throw refusal
-  // A check that has not passed is an answer, too, although its status is 409. Anybody answers 200, but with something else.
+  // A check that has not passed is an output too, with the status 409. Any server responds with 200, but with another body.
   if (status === 204 || (status < 300 && isObject(body)) || isCheck(body)) return body
   throw notAnEmulator(status, asked)
 }
@@ -83,4 +125,16 @@ function present(
 ): Readonly<Record<string, string>> | undefined {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined)
   return given.length === 0 ? undefined : Object.fromEntries(given)
+}
+
+/**
+ * Refuses options that do not exist. TypeScript does so by itself; in plain JavaScript a misspelt one would be a default that
+ * was not chosen.
+ * @throws TypeError
+ */
+export function refuseUnknownOptions(asked: string, options: object, known: readonly string[]): void {
+  const odd = Object.keys(options).find((name) => !known.includes(name))
+  if (odd === undefined) return
+  const wayOut = didYouMean(odd, known) || ` There are ${known.join(', ')}.`
+  throw new TypeError(`${asked} knows no option "${odd}".${wayOut}`)
 }

@@ -1,14 +1,12 @@
+import type { EventType, SandboxEvent } from '../routes/events.ts'
 import { notAnEmulator, refusalIn } from './emulator-error.ts'
-import { headersOf, isLocked, reasonOf } from './http.ts'
-import { type EmulatorAddress, lockedOut, silence } from './over-http.ts'
-import { controlPath, prefixOf } from './paths.ts'
-import { serverSentEvents } from './server-sent-events.ts'
-import type { HappeningType, SandboxEvent } from './views/events.ts'
+import { type EmulatorAddress, headersOf, isLocked, lockedOut, reasonOf, silence } from './over-http.ts'
+import { controlPath, prefixOf } from './transport.ts'
 
 /** What to listen to, and for how long. */
 export interface EventOptions {
   /** Absent: everything. */
-  readonly types?: readonly HappeningType[] | undefined
+  readonly types?: readonly EventType[] | undefined
   /** Ends the feed. */
   readonly signal?: AbortSignal | undefined
 }
@@ -65,4 +63,35 @@ async function open(
 // Anybody answers 200. A page of something else would look like a feed in which nothing happens.
 function isFeed({ ok, headers, body }: Response): boolean {
   return ok && body !== null && headers.get('content-type')?.startsWith('text/event-stream') === true
+}
+
+/** One event of a stream of server-sent events. */
+export interface ServerSentEvent {
+  readonly type: string
+  readonly data: string
+}
+
+/** Reads a stream of server-sent events whose lines end in LF or CR LF. Comments and fields that carry neither type nor data are skipped. */
+export async function* serverSentEvents(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
+  let type = 'message'
+  let data: string[] = []
+  for await (const line of linesOf(bytes)) {
+    const [, field = '', value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? []
+    if (field === 'event') type = value
+    if (field === 'data') data.push(value)
+    if (line !== '') continue
+    if (data.length > 0) yield { type, data: data.join('\n') }
+    type = 'message'
+    data = []
+  }
+}
+
+async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of bytes) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split(/\r?\n/)
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
 }

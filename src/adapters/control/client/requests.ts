@@ -1,17 +1,19 @@
-import type { Ask } from './ask.ts'
-import { refuseUnknownOptions } from './known-options.ts'
-import type { RequestTrace } from './views/request-trace.ts'
-import type {
-  RequestCheck,
-  RequestCount,
-  RequestFilter,
-  RequestList,
-  RequestSearch,
-} from './views/requests.ts'
+import type { RequestTrace } from '../../../core/explain/trace.ts'
+import type { RequestCheck, RequestCount, RequestSearch } from '../routes/request-checks.ts'
+import type { LoggedRequests, RequestList } from '../routes/requests.ts'
+import { type Ask, refuseUnknownOptions } from './ask.ts'
+
+/** Which requests of the log are asked for; all that is given must hold. */
+export type RequestFilter = Omit<LoggedRequests, 'status' | 'limit' | 'sandbox'> & {
+  /** A status such as 429, or a class such as `4xx`. */
+  readonly status?: number | string | undefined
+  /** How many, the newest; 100 when left out, at most 100,000. */
+  readonly limit?: number | undefined
+}
 
 /** How long, and for how many requests, to wait. */
 export interface WaitOptions {
-  /** At least so many; 1 when left out, at most 1,000. */
+  /** At least this number; 1 when left out, at most 1,000. */
   readonly count?: number | undefined
   /** Real milliseconds, 1 to 600,000; 5,000 when left out. */
   readonly timeoutMs?: number | undefined
@@ -19,28 +21,24 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** The API requests that a sandbox has seen. */
-export interface SandboxRequests {
-  /** The newest requests (100 unless `limit` says otherwise), in order of arrival. */
-  list(filter?: RequestFilter): Promise<RequestList>
-  /** Tells whether requests have come as expected, at least one unless `count` says otherwise. It never rejects because they have not. */
-  verify(match: RequestSearch, count?: RequestCount): Promise<RequestCheck>
-  /** Waits until so many requests have come, those already in the log included; after `timeoutMs` it tells that they have not. */
-  wait(match: RequestSearch, options?: WaitOptions): Promise<RequestCheck>
-  /** Why a request was answered as it was. @param id of the header X-Emulator-Request-Id, of whichever sandbox */
-  explain(id: string): Promise<RequestTrace>
-  /** Empties the log. */
-  clear(): Promise<void>
-}
+/** The API requests that a sandbox has received. */
+export type SandboxRequests = ReturnType<typeof requestsOver>
 
-export function requestsOver(ask: Ask): SandboxRequests {
+export function requestsOver(ask: Ask) {
   return {
-    list: ({ status, limit, ...filter } = {}) =>
+    /** The newest requests (100 unless `limit` says otherwise), in order of arrival. */
+    list: ({ status, limit, ...filter }: RequestFilter = {}): Promise<RequestList> =>
       ask('GET /requests', { query: { ...filter, status: asText(status), limit: asText(limit) } }),
-    verify: (match, count) => ask('POST /requests/verify', { body: { match, count } }),
-    wait: (match, options) => wait(ask, match, options),
-    explain: (id) => ask('GET /explain/{request_id}', { params: { request_id: id } }),
-    clear: async () => void (await ask('DELETE /requests')),
+    /** Tells whether requests have come as expected, at least one unless `count` says otherwise. It never rejects because they have not. */
+    verify: (match: RequestSearch, count?: RequestCount): Promise<RequestCheck> =>
+      ask('POST /requests/verify', { body: { match, count } }),
+    /** Waits until that number of requests has come, those already in the log included; after `timeoutMs` it tells that they have not. */
+    wait: (match: RequestSearch, options?: WaitOptions): Promise<RequestCheck> => wait(ask, match, options),
+    /** Why a request was answered as it was. @param id of the header X-Emulator-Request-Id, of any sandbox */
+    explain: (id: string): Promise<RequestTrace> =>
+      ask('GET /explain/{request_id}', { params: { request_id: id } }),
+    /** Empties the log. */
+    clear: async (): Promise<void> => void (await ask('DELETE /requests')),
   }
 }
 

@@ -1,9 +1,17 @@
+import type { SnapshotView } from '../../../core/sandboxes/snapshots.ts'
+import type { Row } from '../../../core/state/commit.ts'
+import type { Document } from '../../../core/state/state.ts'
+import type { List } from '../route.ts'
+import type { SavedSnapshot } from '../routes/snapshots.ts'
+import type { SandboxSummary } from '../sandbox-summary.ts'
+import type { FixturesDocument } from '../starting-point.ts'
 import type { Ask } from './ask.ts'
-import type { List } from './views/list.ts'
-import type { FixturesDocument, SandboxSummary, StateDocument, StateRecord } from './views/sandboxes.ts'
 
-/** A record that is to be written, or members of one. */
-type Members = Readonly<Record<string, unknown>>
+/** A record, as a sandbox stores it. Fields under `_emulator` are facts that the API does not show. */
+export type StateRecord = Row & { readonly [field: string]: unknown }
+
+/** Fields of a record that are to be written. */
+type Fields = Readonly<Record<string, unknown>>
 
 /** What a state shows of the secrets that sign webhooks. */
 export interface ShownSecrets {
@@ -11,51 +19,83 @@ export interface ShownSecrets {
   readonly secrets?: boolean
 }
 
-/** The query that asks for secrets. */
-export function secretsQuery({ secrets = false }: ShownSecrets = {}) {
+function secretsQuery({ secrets = false }: ShownSecrets = {}) {
   return secrets ? { query: { secrets: 'true' as const } } : {}
 }
 
 /** The records of a sandbox, whatever the API itself can do with them. What is written is checked; a refusal changes nothing. */
-export interface SandboxStateAccess {
-  /** The whole state: secrets as digests, and those that sign webhooks masked unless they are asked for. */
-  document(options?: ShownSecrets): Promise<StateDocument>
-  /** Replaces the whole state, or refuses the document whole. A masked secret stays as it is stored. */
-  load(document: StateDocument): Promise<SandboxSummary>
-  /** Adds the records of a fixtures document; one with a known id replaces that record. */
-  merge(fixtures: FixturesDocument): Promise<{ readonly written: Readonly<Record<string, number>> }>
-  list<T extends object = StateRecord>(collection: string, options?: ShownSecrets): Promise<List<T>>
-  get<T extends object = StateRecord>(collection: string, id: string, options?: ShownSecrets): Promise<T>
-  /** Writes one record whole, new or not. */
-  put<T extends object = StateRecord>(collection: string, record: StateRecord): Promise<T>
-  /** Changes members of a record by a merge patch (RFC 7396): null removes a member. */
-  patch<T extends object = StateRecord>(collection: string, id: string, patch: Members): Promise<T>
-  /** Deletes a record, and the future events about it. */
-  delete(collection: string, id: string): Promise<void>
-}
+export type SandboxStateAccess = ReturnType<typeof stateOver>
 
-export function stateOver(ask: Ask): SandboxStateAccess {
-  // What the records of a collection look like, only the caller can know: the answers are cast to that.
+export function stateOver(ask: Ask) {
+  // Only the caller knows the fields of a collection's records: outputs are cast to that.
   return {
-    document: (options) => ask('GET /state', secretsQuery(options)),
-    load: (document) => ask('PUT /state', { body: { ...document } }),
-    merge: (fixtures) => ask('POST /fixtures', { body: fixtures }),
-    list: async <T>(collection: string, options?: ShownSecrets) => {
-      const given = { params: { collection }, ...secretsQuery(options) }
-      return (await ask('GET /state/{collection}', given)) as unknown as List<T>
-    },
-    get: async <T>(collection: string, id: string, options?: ShownSecrets) =>
+    /** The whole state: secrets as digests, and those that sign webhooks masked unless they are asked for. */
+    document: (options?: ShownSecrets): Promise<Document> => ask('GET /state', secretsQuery(options)),
+    /** Replaces the whole state, or refuses the document whole. A masked secret stays as it is stored. */
+    load: (document: Document): Promise<SandboxSummary> => ask('PUT /state', { body: { ...document } }),
+    /** Adds the records of a fixtures document; one with a known id replaces that record. */
+    merge: (fixtures: FixturesDocument): Promise<{ readonly written: Readonly<Record<string, number>> }> =>
+      ask('POST /fixtures', { body: fixtures }),
+    list: async <T extends object = StateRecord>(
+      collection: string,
+      options?: ShownSecrets,
+    ): Promise<List<T>> =>
+      (await ask('GET /state/{collection}', {
+        params: { collection },
+        ...secretsQuery(options),
+      })) as unknown as List<T>,
+    get: async <T extends object = StateRecord>(
+      collection: string,
+      id: string,
+      options?: ShownSecrets,
+    ): Promise<T> =>
       (await ask('GET /state/{collection}/{id}', {
         params: { collection, id },
         ...secretsQuery(options),
-      })) as T,
-    put: async <T>(collection: string, record: StateRecord) => {
-      const params = { collection, id: record.id }
-      return (await ask('PUT /state/{collection}/{id}', { params, body: record })) as T
-    },
-    patch: async <T>(collection: string, id: string, patch: Members) =>
-      (await ask('PATCH /state/{collection}/{id}', { params: { collection, id }, body: patch })) as T,
-    delete: async (collection, id) =>
+      })) as object as T,
+    /** Writes one record whole, new or not. */
+    put: async <T extends object = StateRecord>(collection: string, record: StateRecord): Promise<T> =>
+      (await ask('PUT /state/{collection}/{id}', {
+        params: { collection, id: record.id },
+        body: record,
+      })) as object as T,
+    /** Changes fields of a record by a merge patch (RFC 7396): null removes a field. */
+    patch: async <T extends object = StateRecord>(
+      collection: string,
+      id: string,
+      patch: Fields,
+    ): Promise<T> =>
+      (await ask('PATCH /state/{collection}/{id}', {
+        params: { collection, id },
+        body: patch,
+      })) as object as T,
+    /** Deletes a record, and the future events about it. */
+    delete: async (collection: string, id: string): Promise<void> =>
       void (await ask('DELETE /state/{collection}/{id}', { params: { collection, id } })),
+  }
+}
+
+/**
+ * Whole sandboxes at rest, clock included, each belonging to one sandbox. A name has 1 to 63 lower-case letters, digits and
+ * hyphens.
+ */
+export type SandboxSnapshots = ReturnType<typeof snapshotsOver>
+
+export function snapshotsOver(ask: Ask) {
+  return {
+    /** Saves the sandbox; a snapshot of that name is replaced. */
+    save: (name: string): Promise<SavedSnapshot> => ask('POST /snapshots', { body: { name } }),
+    list: (): Promise<List<SnapshotView>> => ask('GET /snapshots'),
+    /** Takes everything back: records, clock, schedule, settings, limits and request log. It can be repeated. */
+    restore: (name: string): Promise<SandboxSummary & { readonly restored: string }> =>
+      ask('POST /snapshots/{name}/restore', { params: { name } }),
+    delete: async (name: string): Promise<void> =>
+      void (await ask('DELETE /snapshots/{name}', { params: { name } })),
+    /** The state document of the snapshot, the secrets that sign webhooks masked unless they are asked for. */
+    export: (name: string, options?: ShownSecrets): Promise<Document> =>
+      ask('GET /snapshots/{name}', { params: { name }, ...secretsQuery(options) }),
+    /** Keeps a state document as a snapshot, or refuses it whole. A masked secret stays as it is stored. */
+    import: (name: string, document: Document): Promise<SavedSnapshot> =>
+      ask('PUT /snapshots/{name}', { params: { name }, body: { ...document } }),
   }
 }

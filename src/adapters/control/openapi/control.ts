@@ -1,12 +1,14 @@
 import type { Settings } from '../../../core/assumptions.ts'
 import type { JsonObject } from '../../../core/json.ts'
+import type { Input } from '../../../core/operation.ts'
 import { NAME_PATTERN, NAME_RULE } from '../../../core/sandboxes/origin.ts'
 import { DEFAULT_SANDBOX } from '../../../core/sandboxes/sandboxes.ts'
 import type { ControlHost } from '../host.ts'
-import { type AnyRoute, BASE, SMALL_BODY } from '../route.ts'
+import { type AnyControlRoute, BASE, SMALL_BODY } from '../route.ts'
 import {
   fieldError,
   jsonBody,
+  jsonSchema,
   pathParameters,
   pathsOf,
   queryParameters,
@@ -16,7 +18,7 @@ import {
 
 /** The control interface in OpenAPI 3.1, generated from its routes under the settings in force. */
 export function controlDocument(
-  routes: readonly AnyRoute[],
+  routes: readonly AnyControlRoute[],
   settings: Settings,
   { version, contract, token }: Pick<ControlHost, 'version' | 'contract' | 'token'>,
 ): JsonObject {
@@ -62,8 +64,9 @@ const SANDBOX: JsonObject = {
   schema: { type: 'string', pattern: NAME_PATTERN.source, default: DEFAULT_SANDBOX },
 }
 
-function itemOf(route: AnyRoute, settings: Settings, isLocked: boolean): JsonObject {
-  const { name, method, summary, path, query, body, withoutSandbox, probe, bounds = SMALL_BODY } = route
+function itemOf(route: AnyControlRoute, settings: Settings, isLocked: boolean): JsonObject {
+  const { name, method, summary, path, withoutSandbox, probe, bounds = SMALL_BODY } = route
+  const { query, body }: Input = route.input?.(settings) ?? {}
   return {
     operationId: name,
     summary,
@@ -71,22 +74,28 @@ function itemOf(route: AnyRoute, settings: Settings, isLocked: boolean): JsonObj
     ...(isLocked && probe === true ? { security: [] } : {}),
     parameters: [
       ...pathParameters(path),
-      ...queryParameters(query?.()),
+      ...queryParameters(query),
       ...(withoutSandbox === true ? [] : [ref('parameters', 'Sandbox')]),
     ],
-    // An intervention that only looks declares a body, too; GET has none.
     ...(body === undefined || method === 'GET'
       ? {}
-      : { requestBody: { description: `At most ${bounds.bytes} bytes.`, ...jsonBody(body(settings)) } }),
-    responses: { ...done(route), ...refusals(route, isLocked) },
+      : { requestBody: { description: `At most ${bounds.bytes} bytes.`, ...jsonBody(body) } }),
+    responses: { ...refusals(route, isLocked), ...done(route, settings) },
   }
 }
 
-function done({ success = [200], answers, media = 'application/json' }: AnyRoute): JsonObject {
-  const schema = media === 'application/json' ? { type: 'object' } : { type: 'string' }
-  const answer = { description: answers, content: { [media]: { schema } } }
+function done(
+  { success = [200], answers: description, media = 'application/json', output }: AnyControlRoute,
+  settings: Settings,
+): JsonObject {
+  const content = (schema: JsonObject) => ({ description, content: { [media]: { schema } } })
   return Object.fromEntries(
-    success.map((status) => [String(status), status === 204 ? { description: answers } : answer]),
+    success.map((status) => {
+      if (status === 204) return [status, { description }]
+      if (media !== 'application/json') return [status, content({ type: 'string' })]
+      const schema = jsonSchema(output(settings), 'output')
+      return [status, content(status < 400 ? schema : { anyOf: [schema, ref('schemas', 'StandardError')] })]
+    }),
   )
 }
 
@@ -102,7 +111,7 @@ const REFUSALS = {
 } as const
 
 // What can be told from the declaration alone; a route's own refusals are covered by `default`.
-function refusals({ method, path, probe, withoutSandbox }: AnyRoute, isLocked: boolean): JsonObject {
+function refusals({ method, path, probe, withoutSandbox }: AnyControlRoute, isLocked: boolean): JsonObject {
   const present: Readonly<Record<keyof typeof REFUSALS, boolean>> = {
     400: true,
     401: isLocked && probe !== true,

@@ -9,7 +9,12 @@ export const ref = (kind: 'headers' | 'parameters' | 'responses' | 'schemas', na
 
 /** A zod schema as JSON Schema 2020-12, which is what OpenAPI 3.1 speaks. What JSON Schema cannot say stays open. */
 export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    // It is about our own code: nobody writes into a response.
+    override: ({ jsonSchema }) => void delete jsonSchema.readOnly,
+  })
   return rest as JsonObject
 }
 

@@ -1,4 +1,51 @@
+import * as z from 'zod'
+import type { ShapeOf } from '../../../core/fields.ts'
 import { BASE, route } from '../route.ts'
+
+/** Every route of the control interface. */
+const routeIndex = () =>
+  z.strictObject({
+    version: z.string(),
+    contract_version: z.string(),
+    /** Path of its OpenAPI document. */
+    described_by: z.string(),
+    routes: z.array(z.strictObject({ method: z.string(), path: z.string(), summary: z.string() })),
+  })
+
+export type RouteIndex = ShapeOf<typeof routeIndex>
+
+/** What could not be used of the files of a sandbox. */
+const storageView = () =>
+  z.strictObject({
+    sandbox: z.string(),
+    /** Why it cannot be opened; null when it can. */
+    problem: z.string().nullable(),
+    /** Records, and why they are not in force. */
+    set_aside: z.array(z.strictObject({ pointer: z.string(), reason: z.string() })),
+    /** The file in the data directory that holds them; once it is removed, nothing is said any more. */
+    kept_in: z.string().nullable(),
+    /** The file that the state was read from instead of the state file. */
+    recovered_from: z.string().nullable(),
+  })
+
+export type StorageView = ShapeOf<typeof storageView>
+
+/** Whether the process is alive, and what it is. */
+const healthView = () =>
+  z.strictObject({
+    /** `ok`, or `read_only` when another process has taken over the data folder. */
+    status: z.enum(['ok', 'read_only']),
+    /** Of the package. */
+    version: z.string(),
+    /** Of the emulated API. Specification: Versioning. */
+    contract_version: z.string(),
+    /** Why nothing can be written; null while everything can. */
+    problem: z.string().nullable(),
+    /** Sandboxes that cannot be opened, or of whose files something could not be used and has been set aside. */
+    storage: z.array(storageView()),
+  })
+
+export type HealthView = ShapeOf<typeof healthView>
 
 /** What the emulator is, and whether it runs. */
 export const aboutRoutes = [
@@ -9,6 +56,7 @@ export const aboutRoutes = [
     summary: 'List every route of the control interface',
     answers: 'Method, path and purpose of each route.',
     withoutSandbox: true,
+    output: routeIndex,
     handle: ({ host, routes }) => ({
       body: {
         version: host.version,
@@ -27,11 +75,12 @@ export const aboutRoutes = [
       'Its versions; whether it can still write: an emulator that has lost its data folder is `read_only`; the sandboxes that cannot be opened, and what could not be used of the files of the others.',
     probe: true,
     withoutSandbox: true,
+    output: healthView,
     handle: ({ host }) => {
       const problem = host.lockLost() ?? null
       return {
         body: {
-          status: problem === null ? 'ok' : 'read_only',
+          status: problem === null ? ('ok' as const) : ('read_only' as const),
           version: host.version,
           contract_version: host.contract.version,
           problem,
@@ -49,6 +98,7 @@ export const aboutRoutes = [
     answers: 'That they are: the default sandbox is loaded, and any other when it is first asked for.',
     probe: true,
     withoutSandbox: true,
-    handle: () => ({ body: { status: 'ready' } }),
+    output: () => z.strictObject({ status: z.literal('ready') }),
+    handle: () => ({ body: { status: 'ready' as const } }),
   }),
 ] as const

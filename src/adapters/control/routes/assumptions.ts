@@ -1,12 +1,46 @@
+import * as z from 'zod'
 import type { Setting } from '../../../core/assumptions.ts'
-import { anyObject } from '../../../core/fields.ts'
+import { anyObject, list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import { setSettings } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { withoutSecret } from '../../../core/secrets.ts'
 import { route } from '../route.ts'
 
-/** The assumption assumptions and the settings that it offers. */
+/** One thing that the specification leaves open, and what is done about it. */
+const assumptionView = () =>
+  z.strictObject({
+    /** `U` and three digits for what is left open, `T` and two for an ambiguity. */
+    id: z.string(),
+    /** What the specification does not say. */
+    open: z.string(),
+    /** What the emulator does about it, and why. */
+    decision: z.string(),
+    reportedIn: z.enum(['response', 'log', 'nowhere']),
+    /** The choices that it offers. */
+    settings: z.array(
+      z.strictObject({ key: z.string(), description: z.string(), default: z.unknown(), value: z.unknown() }),
+    ),
+    /** How many responses of the request log rest on it. */
+    used: z.int(),
+  })
+
+export type AssumptionView = ShapeOf<typeof assumptionView>
+
+/** The choices that are in force. */
+const settingsView = () =>
+  z.strictObject({
+    object: z.literal('settings'),
+    strict: z.boolean(),
+    /** Every setting by its dotted key. */
+    values: z.record(z.string(), z.unknown()),
+    /** Those that differ from the defaults. */
+    overrides: z.record(z.string(), z.unknown()),
+  })
+
+export type SettingsView = ShapeOf<typeof settingsView>
+
+/** The assumptions and the settings that they offer. */
 export const assumptionRoutes = [
   route({
     name: 'assumptions.list',
@@ -15,7 +49,8 @@ export const assumptionRoutes = [
     summary:
       'List what the specification leaves open, what is done about it, and how often an answer rested on it',
     answers: 'The assumptions, with the settings of each item; used counts the entries of the request log.',
-    handle: ({ sandbox }) => ({ body: { object: 'list', data: assumptionsOf(sandbox) } }),
+    output: () => listOf(assumptionView()),
+    handle: ({ sandbox }) => ({ body: list(assumptionsOf(sandbox)) }),
   }),
   route({
     name: 'settings.show',
@@ -23,6 +58,7 @@ export const assumptionRoutes = [
     path: '/settings',
     summary: 'Show the settings in force',
     answers: 'Every setting with its value, and those that differ from the defaults.',
+    output: settingsView,
     handle: ({ sandbox }) => ({ body: settingsOf(sandbox) }),
   }),
   route({
@@ -31,7 +67,8 @@ export const assumptionRoutes = [
     path: '/settings',
     summary: 'Change settings by key: null goes back to the default',
     answers: 'The settings afterwards.',
-    body: anyObject,
+    input: () => ({ body: anyObject() }),
+    output: settingsView,
     handle: ({ sandbox, body }) => {
       setSettings(sandbox, changed(sandbox, body as JsonObject))
       return { body: settingsOf(sandbox) }
@@ -39,7 +76,7 @@ export const assumptionRoutes = [
   }),
 ] as const
 
-function assumptionsOf(sandbox: Sandbox) {
+function assumptionsOf(sandbox: Sandbox): AssumptionView[] {
   const used = new Map<string, number>()
   for (const { assumed } of sandbox.log.entries()) {
     for (const id of assumed) used.set(id, (used.get(id) ?? 0) + 1)
@@ -57,7 +94,7 @@ function settingOf(sandbox: Sandbox, setting: Setting<unknown>) {
   return { key, description, default: setting.default, value: withoutSecret(sandbox.settings.get(setting)) }
 }
 
-function settingsOf({ settings, assumptions }: Sandbox) {
+function settingsOf({ settings, assumptions }: Sandbox): SettingsView {
   const values = [...assumptions.settings.values()].map(
     (each) => [each.key, withoutSecret(settings.get(each))] as const,
   )

@@ -1,6 +1,14 @@
 import * as z from 'zod'
 import { refuse, refuseInvalid } from '../../../core/errors.ts'
-import { duration, intBetween, timestamp } from '../../../core/fields.ts'
+import {
+  duration,
+  type InputOf,
+  intBetween,
+  list,
+  listOf,
+  type ShapeOf,
+  timestamp,
+} from '../../../core/fields.ts'
 import type { AnyMilestone, Service } from '../../../core/operation.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import type { AdvanceTarget } from '../../../core/time/advance.ts'
@@ -8,11 +16,35 @@ import { advance } from '../../../core/time/advance.ts'
 import { END_OF_TIME, FASTEST } from '../../../core/time/clock.ts'
 import { formatInstant, parseDuration } from '../../../core/time/instant.ts'
 import { runDueEvents } from '../../../core/time/run-events.ts'
-import { MAX_EVENTS, MAX_EVENTS_AT_ONE_INSTANT, type ScheduledEvent } from '../../../core/time/scheduler.ts'
+import {
+  advanceResult,
+  type FutureEvent,
+  futureEvent,
+  MAX_EVENTS,
+  MAX_EVENTS_AT_ONE_INSTANT,
+  type ScheduledEvent,
+} from '../../../core/time/scheduler.ts'
 import { route } from '../route.ts'
 
-const change = () =>
+/** The clock of a sandbox. */
+const clockView = () =>
   z.strictObject({
+    /** Virtual instant, ISO 8601. */
+    now: timestamp(),
+    /** Virtual seconds per real second; 0 stands still. */
+    rate: z.number(),
+    /** Whether a poll of an unfinished batch first advances to its next work event. */
+    skip_on_poll: z.boolean(),
+    /** Virtual milliseconds that `now` is behind, because more is due than has run; 0 when the clock keeps up. */
+    lag_ms: z.number(),
+    next: futureEvent().nullable(),
+  })
+
+export type ClockView = ShapeOf<typeof clockView>
+
+const clockChange = () =>
+  z.strictObject({
+    /** ISO 8601 with a zone; never before the present instant. */
     now: timestamp().optional(),
     rate: z
       .number()
@@ -23,6 +55,8 @@ const change = () =>
       .optional(),
     skip_on_poll: z.boolean().optional(),
   })
+
+export type ClockChange = InputOf<typeof clockChange>
 
 const givenTarget = (milestones: readonly AnyMilestone[]) => {
   const goals = milestones.map((each) => each.schema())
@@ -50,6 +84,7 @@ export const clockRoutes = ({ milestones }: Service) =>
       summary: 'Show the virtual clock and the next event',
       answers:
         'The instant, the rate, by how many virtual milliseconds the clock is behind because more is due than has run, and what happens next.',
+      output: clockView,
       handle: ({ sandbox }) => ({ body: clockOf(sandbox) }),
     }),
     route({
@@ -59,7 +94,8 @@ export const clockRoutes = ({ milestones }: Service) =>
       summary: 'Change how time passes, or move the clock forward',
       answers: 'The clock afterwards.',
       settles: true,
-      body: change,
+      input: () => ({ body: clockChange() }),
+      output: clockView,
       handle: async ({ host, sandbox, gone, body: { now, ...passing } }) => {
         if (now === undefined) runDueEvents(sandbox)
         else await moveTo(sandbox, now, AbortSignal.any([gone, host.closing]))
@@ -75,7 +111,8 @@ export const clockRoutes = ({ milestones }: Service) =>
       answers:
         'A result: what happened, in order, the first 1,000 events one by one and the others by kind in omitted. With stopped: "limit", max_events have run and time has come no further than to.',
       settles: true,
-      body: () => givenTarget(milestones),
+      input: () => ({ body: givenTarget(milestones) }),
+      output: advanceResult,
       handle: async ({ host, sandbox, gone, body: { max_events: maxEvents = MAX_EVENTS, ...target } }) => {
         const limits = { maxEvents, signal: AbortSignal.any([gone, host.closing]) }
         return { body: await advance(sandbox, targetOf(target, milestones), limits) }
@@ -87,8 +124,9 @@ export const clockRoutes = ({ milestones }: Service) =>
       path: '/clock/horizon',
       summary: 'List every future event',
       answers: 'The events in the order in which they will happen.',
+      output: () => listOf(futureEvent()),
       handle: ({ sandbox }) => ({
-        body: { object: 'list', data: sandbox.scheduler.horizon().map(eventOf) },
+        body: list(sandbox.scheduler.horizon().map(eventOf)),
       }),
     }),
   ] as const
@@ -104,7 +142,7 @@ async function moveTo(sandbox: Sandbox, now: string, signal: AbortSignal): Promi
   })
 }
 
-function clockOf(sandbox: Sandbox) {
+function clockOf(sandbox: Sandbox): ClockView {
   const next = sandbox.scheduler.peek()
   return {
     now: formatInstant(sandbox.clock.now),
@@ -115,7 +153,7 @@ function clockOf(sandbox: Sandbox) {
   }
 }
 
-function eventOf({ due_at, kind, ref, urgency, description }: ScheduledEvent) {
+function eventOf({ due_at, kind, ref, urgency, description }: ScheduledEvent): FutureEvent {
   return { at: due_at, kind, ref, urgency, description }
 }
 

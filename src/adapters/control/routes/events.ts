@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { didYouMean } from '../../../core/assumptions.ts'
-import { queryText } from '../../../core/fields.ts'
+import { queryText, type ShapeOf, timestamp } from '../../../core/fields.ts'
 import type { LogEntry } from '../../../core/log/request-log.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { SCENARIO, type ScenarioRow } from '../../../core/scenarios/row.ts'
@@ -8,9 +8,74 @@ import { type Change, type Commit, transitionOf } from '../../../core/state/comm
 import { CLOCK, SANDBOX_TABLE } from '../../../core/state/state.ts'
 import type { ClockRow } from '../../../core/time/clock.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
+import { ranEvent } from '../../../core/time/scheduler.ts'
 import { type FeedSource, Feeds } from '../feed.ts'
 import type { ControlHost } from '../host.ts'
 import { route } from '../route.ts'
+
+/** Where a sandbox stands. */
+const sandboxMark = () =>
+  z.strictObject({
+    sandbox: z.string(),
+    /** Virtual instant. */
+    now: timestamp(),
+    rate: z.number(),
+    /** Number of the last commit. */
+    revision: z.int(),
+  })
+
+const event = <Type extends string, Data extends z.ZodType>(type: Type, data: Data) =>
+  z.strictObject({ type: z.literal(type), data })
+
+/** What the feed of a sandbox tells: what happens, and `hello`, `dropped` and `end` about the feed itself. */
+const sandboxEvent = () =>
+  z.discriminatedUnion('type', [
+    /** An API request was answered. */
+    event(
+      'request',
+      z.strictObject({
+        id: z.string(),
+        at: timestamp(),
+        method: z.string(),
+        path: z.string(),
+        operation: z.string().nullable(),
+        status: z.int(),
+        /** Code of the error; null for success. */
+        error: z.string().nullable(),
+      }),
+    ),
+    /** An event of the schedule ran. */
+    event('event', ranEvent()),
+    /** An attempt to deliver a webhook is over. */
+    event('delivery', ranEvent()),
+    /** A record has another status. */
+    event(
+      'transition',
+      z.strictObject({
+        /** `collection/id`. */
+        ref: z.string(),
+        from: z.string().exactOptional(),
+        to: z.string().exactOptional(),
+        at: timestamp(),
+      }),
+    ),
+    /** The clock was set, or passes otherwise. */
+    event('clock', z.strictObject({ now: timestamp(), rate: z.number(), skip_on_poll: z.boolean() })),
+    /** A scenario was started, swapped for a newer version, or stopped. */
+    event(
+      'scenario',
+      z.strictObject({ at: timestamp(), active: z.string().nullable(), generation: z.int().nullable() }),
+    ),
+    /** The whole state was replaced. */
+    event('sandbox', sandboxMark()),
+    event('hello', sandboxMark().extend({ version: z.string(), types: z.array(z.enum(TYPES)) })),
+    event('dropped', z.strictObject({ count: z.int() })),
+    event('end', z.strictObject({ reason: z.string() })),
+  ])
+
+export type SandboxEvent = ShapeOf<typeof sandboxEvent>
+
+type Data<Type extends SandboxEvent['type']> = Extract<SandboxEvent, { readonly type: Type }>['data']
 
 type Hear = (data: object) => void
 
@@ -44,9 +109,10 @@ const sources = {
   sandbox: (sandbox: Sandbox, tell: Hear) => sandbox.onReplaced(() => tell(sandboxOf(sandbox))),
 }
 
-type FeedType = keyof typeof sources
+/** A type of event that can be asked for. */
+export type EventType = keyof typeof sources
 
-const TYPES = Object.keys(sources) as readonly FeedType[]
+const TYPES = Object.keys(sources) as readonly EventType[]
 
 const filter = () =>
   z
@@ -77,7 +143,8 @@ export const eventRoutes = [
     summary: `Follow what happens in the sandbox as server-sent events: ${TYPES.join(', ')}, or those named by types`,
     answers:
       'A stream without an end: hello first, then each event with an id that counts up within this connection (an earlier Last-Event-ID means nothing), dropped with a count when the reader was too slow, and end with a reason when the sandbox or the emulator goes.',
-    query: filter,
+    input: () => ({ query: filter() }),
+    output: sandboxEvent,
     handle: ({ host, sandbox, query: { types = TYPES }, gone }) => {
       const write = feeds.open(sourceOf(host, sandbox, types), { gone, closing: host.closing })
       return {
@@ -90,7 +157,7 @@ export const eventRoutes = [
   }),
 ] as const
 
-function sourceOf(host: ControlHost, sandbox: Sandbox, types: readonly FeedType[]): FeedSource {
+function sourceOf(host: ControlHost, sandbox: Sandbox, types: readonly EventType[]): FeedSource {
   return {
     hello: () => ({ ...sandboxOf(sandbox), version: host.version, types }),
     listen: (tell) => {
@@ -103,21 +170,21 @@ function sourceOf(host: ControlHost, sandbox: Sandbox, types: readonly FeedType[
   }
 }
 
-function sandboxOf({ name, clock, store }: Sandbox) {
+function sandboxOf({ name, clock, store }: Sandbox): Data<'sandbox'> {
   return { sandbox: name, now: formatInstant(clock.now), rate: clock.rate, revision: store.revision }
 }
 
-function clockOf({ now, rate, skip_on_poll }: ClockRow) {
+function clockOf({ now, rate, skip_on_poll }: ClockRow): Data<'clock'> {
   return { now, rate, skip_on_poll }
 }
 
 // It was started, swapped for a newer version of its script, or stopped.
-function scenarioOf(at: string, row: ScenarioRow | undefined) {
+function scenarioOf(at: string, row: ScenarioRow | undefined): Data<'scenario'> {
   return { at, active: row?.name ?? null, generation: row?.generation ?? null }
 }
 
 // The error by its code alone: what was wrong can quote what was sent.
-function requestOf({ id, at, method, path, operation, status, error }: LogEntry) {
+function requestOf({ id, at, method, path, operation, status, error }: LogEntry): Data<'request'> {
   return { id, at, method, path, operation: operation ?? null, status, error: error?.code ?? null }
 }
 

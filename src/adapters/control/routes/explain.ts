@@ -1,5 +1,5 @@
 import { refuse } from '../../../core/errors.ts'
-import { traceOf } from '../../../core/explain/trace.ts'
+import { requestTrace, traceOf } from '../../../core/explain/trace.ts'
 import type { RequestLog } from '../../../core/log/request-log.ts'
 import { route } from '../route.ts'
 
@@ -12,6 +12,7 @@ export const explainRoutes = [
     summary: 'Explain one API request by the id in its X-Emulator-Request-Id, of whichever sandbox',
     answers:
       'The whole way of the request: what each step saw, what it changed, and what the answer rests on.',
+    output: requestTrace,
     handle: async ({ host, params }) => {
       const { name, number } = partsOf(params.request_id)
       const { sandbox } = await host.sandboxes.find(name)

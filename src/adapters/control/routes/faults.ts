@@ -3,10 +3,11 @@ import { didYouMean } from '../../../core/assumptions.ts'
 import { refuse, refuseInvalid } from '../../../core/errors.ts'
 import { arm, checkDraft, disarm, MAX_RULES, rearm, rewrite, ruleNamed } from '../../../core/faults/arm.ts'
 import { ALL_PRESETS, type Preset } from '../../../core/faults/preset.ts'
-import type { FaultDraft, FaultRule } from '../../../core/faults/rule.ts'
+import type { Action } from '../../../core/faults/primitive.ts'
+import type { FaultDraft, FaultMatch, FaultRule, FaultSource, When } from '../../../core/faults/rule.ts'
 import { ruleSchemas } from '../../../core/faults/rule-schema.ts'
-import { type Standing, standingOf } from '../../../core/faults/standing.ts'
-import { anyObject } from '../../../core/fields.ts'
+import { type Standing, standing, standingOf } from '../../../core/faults/standing.ts'
+import { anyObject, list, listOf, objectAs, type ShapeOf, textAs, timestamp } from '../../../core/fields.ts'
 import type { Json, JsonObject } from '../../../core/json.ts'
 import { mergePatch } from '../../../core/json.ts'
 import type { Scope, Service } from '../../../core/operation.ts'
@@ -14,7 +15,89 @@ import { change } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { either, form } from '../../../core/strict-input.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
-import { route } from '../route.ts'
+import { removedIds, route } from '../route.ts'
+
+// What a rule and a preset hold is checked where they are written, so that it is only named here.
+const parts = {
+  match: () => z.union([z.literal('everything'), objectAs<FaultMatch>()]),
+  when: () => objectAs<When>(),
+  do: () => z.array(objectAs<Action>()),
+  actions: () => z.record(z.string(), z.array(objectAs<Action>())),
+}
+
+/** A fault rule, and what it has counted so far. */
+const faultView = (): z.ZodType<FaultView> =>
+  z.strictObject({
+    id: z.string(),
+    source: textAs<FaultSource>(),
+    preset: z.string().nullable(),
+    description: z.string().nullable(),
+    match: parts.match(),
+    when: parts.when(),
+    do: parts.do(),
+    actions: parts.actions(),
+    priority: z.int(),
+    then: z.enum(['stop', 'continue']),
+    times: z.int().nullable(),
+    ttl: z.string().nullable(),
+    armed_at: timestamp(),
+    armed_wall: timestamp(),
+    ...standing().shape,
+  })
+
+export type FaultView = FaultRule & Standing
+
+/** Fault rules in the order in which they are asked. */
+const faultList = () =>
+  listOf(faultView()).extend({
+    /** Ids of those that have not fired yet. */
+    never_fired: z.array(z.string()),
+  })
+
+export type FaultList = z.output<ReturnType<typeof faultList>>
+
+/** What was removed. */
+const removedFaults = () =>
+  removedIds().extend({
+    /** Those of them that had never fired. */
+    never_fired: z.array(z.string()),
+  })
+
+export type RemovedFaults = ShapeOf<typeof removedFaults>
+
+/** A preset: what it is made of, and what arms it. */
+const presetView = (): z.ZodType<PresetView> =>
+  z.strictObject({
+    name: z.string(),
+    family: z.string(),
+    description: z.string(),
+    match: parts.match(),
+    when: parts.when().exactOptional(),
+    do: parts.do().exactOptional(),
+    actions: parts.actions().exactOptional(),
+    then: z.enum(['stop', 'continue']).exactOptional(),
+    times: z.int().exactOptional(),
+    example: z.strictObject({ preset: z.string() }),
+  })
+
+export type PresetView = Preset & { readonly example: { readonly preset: string } }
+
+/** Presets, and the values that requests can carry instead of a rule. */
+const presetList = () =>
+  listOf(presetView()).extend({
+    magic_values: z.array(
+      z.strictObject({
+        /** Where it stands: `custom_id of an item`, `metadata.emu_script`. */
+        place: z.string(),
+        /** The forms it has, each with what it does. */
+        values: z.array(z.strictObject({ form: z.string(), description: z.string() })),
+        /** The operation whose requests have it. */
+        operation: z.string(),
+      }),
+    ),
+  })
+
+export type PresetList = z.output<ReturnType<typeof presetList>>
 
 /** Fault rules, their counters, and the presets that they can be made of. */
 export const faultRoutes = (service: Service) =>
@@ -26,9 +109,10 @@ export const faultRoutes = (service: Service) =>
       summary: 'List the fault rules in the order in which they are asked, and what they have counted',
       answers:
         'Every rule with its matches, its fires and its counters; never_fired has the ids of the rest.',
+      output: faultList,
       handle: ({ sandbox }) => {
         const data = sandbox.faults.rules.map((rule) => viewOf(sandbox, rule))
-        return { body: { object: 'list', data, never_fired: neverFired(data) } }
+        return { body: { ...list(data), never_fired: neverFired(data) } }
       },
     }),
     route({
@@ -39,14 +123,16 @@ export const faultRoutes = (service: Service) =>
         'Arm a fault rule, or a list of them, all or none: a composition, or a preset and what differs',
       answers: 'The rule, or a list of them, as they are armed.',
       success: [201],
-      body: (settings) => {
+      input: (settings) => {
         const { draft } = ruleSchemas(service, settings)
-        return either<FaultDraft | readonly FaultDraft[]>(
+        const body = either<FaultDraft | readonly FaultDraft[]>(
           'must be a rule or a list of rules',
           form.object(draft),
           form.list(z.array(draft).min(1).max(MAX_RULES)),
         )
+        return { body }
       },
+      output: () => z.union([faultView(), listOf(faultView())]),
       handle: ({ sandbox, body }) => {
         const { result } = change(sandbox, (scope) =>
           asList(body).map((draft) => armed(sandbox, scope, draft)),
@@ -54,7 +140,7 @@ export const faultRoutes = (service: Service) =>
         const data = result.map((rule) => viewOf(sandbox, rule))
         return {
           status: 201,
-          body: Array.isArray(body) ? { object: 'list' as const, data } : (data[0] as FaultView),
+          body: Array.isArray(body) ? list(data) : (data[0] as FaultView),
         } // one draft, one rule
       },
     }),
@@ -64,6 +150,7 @@ export const faultRoutes = (service: Service) =>
       path: '/faults',
       summary: 'Remove every fault rule, and let go of the connections that they hold',
       answers: 'The ids of the rules, and which of them never fired.',
+      output: removedFaults,
       handle: ({ sandbox }) => {
         const data = sandbox.faults.rules.map((rule) => viewOf(sandbox, rule))
         change(sandbox, (scope) => {
@@ -79,10 +166,10 @@ export const faultRoutes = (service: Service) =>
       path: '/faults/presets',
       summary: 'List the presets, what each is made of, and the magic values of requests',
       answers: 'Every preset with the body that arms it, and magic_values, which need no rule.',
+      output: presetList,
       handle: ({ sandbox: { options } }) => ({
         body: {
-          object: 'list',
-          data: [...service.presets.values()].map(presetView),
+          ...list([...service.presets.values()].map(presetOf)),
           magic_values: options.strict ? [] : service.magic.map(({ actionsOf: _, ...value }) => value),
         },
       }),
@@ -93,8 +180,9 @@ export const faultRoutes = (service: Service) =>
       path: '/faults/presets/{name}',
       summary: 'Show one preset',
       answers: 'What it is made of, and the body that arms it.',
+      output: presetView,
       handle: ({ params: { name } }) => ({
-        body: presetView(service.presets.get(name) ?? refuseUnknownPreset(service, name)),
+        body: presetOf(service.presets.get(name) ?? refuseUnknownPreset(service, name)),
       }),
     }),
     route({
@@ -103,6 +191,7 @@ export const faultRoutes = (service: Service) =>
       path: '/faults/{id}',
       summary: 'Show one fault rule and what it has counted',
       answers: 'The rule.',
+      output: faultView,
       handle: ({ sandbox, params }) => ({
         body: viewOf(sandbox, ruleNamed({ tx: sandbox.store.begin() }, params.id)),
       }),
@@ -113,7 +202,8 @@ export const faultRoutes = (service: Service) =>
       path: '/faults/{id}',
       summary: 'Change members of a fault rule by a merge patch (RFC 7396); its counters go on',
       answers: 'The rule.',
-      body: anyObject,
+      input: () => ({ body: anyObject() }),
+      output: faultView,
       handle: ({ sandbox, params, body }) => {
         const rule = ruleNamed({ tx: sandbox.store.begin() }, params.id)
         const draft = changed(sandbox, rule, body as JsonObject)
@@ -127,6 +217,7 @@ export const faultRoutes = (service: Service) =>
       path: '/faults/{id}/reset',
       summary: 'Begin a fault rule again: its counters at 0, its time to live from now on',
       answers: 'The rule.',
+      output: faultView,
       handle: ({ sandbox, params }) => {
         const rule = ruleNamed({ tx: sandbox.store.begin() }, params.id)
         const { result } = change(sandbox, (scope) => rearm(scope, rule, wallOf(sandbox)))
@@ -139,6 +230,7 @@ export const faultRoutes = (service: Service) =>
       path: '/faults/{id}',
       summary: 'Remove one fault rule, and let go of the connections that it holds',
       answers: 'The rule as it stood.',
+      output: faultView,
       handle: ({ sandbox, params }) => {
         const view = viewOf(sandbox, ruleNamed({ tx: sandbox.store.begin() }, params.id))
         change(sandbox, (scope) => disarm(scope, view.id))
@@ -146,9 +238,6 @@ export const faultRoutes = (service: Service) =>
       },
     }),
   ] as const
-
-/** A rule and what it has counted. */
-export type FaultView = FaultRule & Standing
 
 function viewOf({ store, clock }: Sandbox, rule: FaultRule): FaultView {
   return { ...rule, ...standingOf(store, rule, clock.now) }
@@ -195,6 +284,6 @@ function changed({ service, settings }: Sandbox, rule: FaultRule, patch: JsonObj
   return (checked as { draft: FaultDraft }).draft // otherwise there were issues
 }
 
-function presetView({ name, family, description, ...rest }: Preset) {
+function presetOf({ name, family, description, ...rest }: Preset): PresetView {
   return { name, family, description, ...rest, example: { preset: name } }
 }

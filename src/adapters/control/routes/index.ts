@@ -1,5 +1,5 @@
 import type { Service } from '../../../core/operation.ts'
-import type { AnyRoute } from '../route.ts'
+import type { AnyControlRoute } from '../route.ts'
 import { aboutRoutes } from './about.ts'
 import { assumptionRoutes } from './assumptions.ts'
 import { clockRoutes } from './clock.ts'
@@ -43,6 +43,6 @@ const ownRoutes = (service: Service) =>
 export type OwnRoute = ReturnType<typeof ownRoutes>[number]
 
 /** Every route of the control interface: its own, and the interventions that the service's resources declare. */
-export function controlRoutes(service: Service): readonly AnyRoute[] {
+export function controlRoutes(service: Service): readonly AnyControlRoute[] {
   return [...ownRoutes(service), ...interventionRoutes(service)]
 }

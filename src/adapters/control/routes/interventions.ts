@@ -1,11 +1,10 @@
-import type { Control, Service } from '../../../core/operation.ts'
+import type { AnyControl, Service } from '../../../core/operation.ts'
 import { change } from '../../../core/sandboxes/change.ts'
 import { runDueEvents } from '../../../core/time/run-events.ts'
-import { nothing } from '../input.ts'
-import { type AnyRoute, route } from '../route.ts'
+import { type AnyControlRoute, route } from '../route.ts'
 
 /** The interventions that resources declare, as routes: each runs in one transaction, and what it makes due happens at once. */
-export function interventionRoutes({ resources }: Service): readonly AnyRoute[] {
+export function interventionRoutes({ resources }: Service): readonly AnyControlRoute[] {
   return resources.flatMap((resource) =>
     (resource.controls ?? []).map((control) => interventionRoute(resource.name, control)),
   )
@@ -13,19 +12,18 @@ export function interventionRoutes({ resources }: Service): readonly AnyRoute[] 
 
 function interventionRoute(
   resource: string,
-  { name, method, path, summary, body, handle }: Control,
-): AnyRoute {
+  { name, method, path, summary, input, output, handle }: AnyControl,
+): AnyControlRoute {
   return route({
     name: `${resource}.${name}`,
     method,
-    path: path as string,
+    path,
     summary,
     answers: 'What the intervention did or shows.',
-    body: body ?? nothing,
+    ...(input && { input }),
+    output,
     handle: ({ sandbox, params, body }) => {
-      const { result } = change(sandbox, (scope) =>
-        handle(scope, { params: params as Readonly<Record<string, string>>, body }),
-      )
+      const { result } = change(sandbox, (scope) => handle(scope, { params, body }))
       runDueEvents(sandbox)
       return { body: result }
     },

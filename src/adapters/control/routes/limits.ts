@@ -2,7 +2,15 @@ import * as z from 'zod'
 import { didYouMean } from '../../../core/assumptions.ts'
 import { limitClock, limitOverrides, pathKey } from '../../../core/core-assumptions.ts'
 import { refuse, refuseInvalid } from '../../../core/errors.ts'
-import { intBetween, nonEmptyText } from '../../../core/fields.ts'
+import {
+  type InputOf,
+  intBetween,
+  list,
+  listOf,
+  nonEmptyText,
+  type ShapeOf,
+  timestamp,
+} from '../../../core/fields.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import type { AnyOperation } from '../../../core/operation.ts'
 import { type ApiKey, apiKeys, teamspaceHeader } from '../../../core/request/auth.ts'
@@ -13,11 +21,63 @@ import { formatInstant } from '../../../core/time/instant.ts'
 import { operationOf } from '../rate-windows.ts'
 import { route } from '../route.ts'
 
-const override = () =>
-  z.strictObject({ limit: intBetween(1, 100_000), window_s: intBetween(1, 86_400).default(60) })
+/** A limit: so many requests in so many seconds. */
+const limitDraft = () =>
+  z.strictObject({
+    /** 1 to 100,000. */
+    limit: intBetween(1, 100_000),
+    /** Seconds, 1 to 86,400; 60 when left out. */
+    window_s: intBetween(1, 86_400).default(60),
+  })
 
-const filling = () =>
-  z.strictObject({ remaining: intBetween(0, 100_000), teamspace_id: nonEmptyText().optional() })
+export type LimitDraft = InputOf<typeof limitDraft>
+
+/** How far a window is to be used up. */
+const limitFill = () =>
+  z.strictObject({
+    /** So many requests are still let through. */
+    remaining: intBetween(0, 100_000),
+    /** Absent: in every teamspace. */
+    teamspace_id: nonEmptyText().optional(),
+  })
+
+export type LimitFill = InputOf<typeof limitFill>
+
+/** A window in which requests are counted. */
+const limitWindow = () =>
+  z.strictObject({
+    /** Teamspace and operation. */
+    key: z.string(),
+    operation: z.string().nullable(),
+    limit: z.number(),
+    /** Seconds. */
+    window_s: z.number(),
+    used: z.int(),
+    remaining: z.number(),
+    /** Virtual instant of the oldest request in it. */
+    oldest_at: timestamp(),
+    /** When a place becomes free. */
+    reset_at: timestamp(),
+  })
+
+export type LimitWindow = ShapeOf<typeof limitWindow>
+
+/** An operation with a limit of its own. */
+const limitOverride = () => z.strictObject({ operation: z.string(), limit: z.number(), window_s: z.number() })
+
+export type LimitOverride = ShapeOf<typeof limitOverride>
+
+/** The windows that hold requests, and the limits that differ from the default. */
+const limitList = () =>
+  listOf(limitWindow()).extend({
+    overrides: z.array(limitOverride()),
+    /** Whether a full window refuses. */
+    enforced: z.boolean(),
+    /** Which clock the windows go by. */
+    clock: z.enum(['virtual', 'wall']),
+  })
+
+export type LimitList = ShapeOf<typeof limitList>
 
 /** Rate limits and the windows that they are counted in. */
 export const limitRoutes = [
@@ -27,10 +87,10 @@ export const limitRoutes = [
     path: '/limits',
     summary: 'List the rate windows that hold requests, and the limits that differ from the default',
     answers: 'Every window: key, operation, limit, use, oldest request, and when a place becomes free.',
+    output: limitList,
     handle: ({ sandbox }) => ({
       body: {
-        object: 'list',
-        data: sandbox.limiter.save().flatMap(({ id }) => windowOf(sandbox, id)),
+        ...list(sandbox.limiter.save().flatMap(({ id }) => windowOf(sandbox, id))),
         overrides: sandbox.settings.get(limitOverrides),
         enforced: sandbox.options.enforceLimits,
         clock: sandbox.settings.get(limitClock),
@@ -43,7 +103,8 @@ export const limitRoutes = [
     path: '/limits/{operation}',
     summary: 'Give an operation a limit of its own (setting limits.overrides)',
     answers: 'The limits that differ from the default.',
-    body: override,
+    input: () => ({ body: limitDraft() }),
+    output: () => listOf(limitOverride()),
     handle: ({ sandbox, params, body }) => {
       const { name } = operationNamed(sandbox, params.operation)
       const others = sandbox.settings.get(limitOverrides).filter(({ operation }) => operation !== name)
@@ -52,7 +113,7 @@ export const limitRoutes = [
         ...(sandbox.settings.overrides as JsonObject),
         [limitOverrides.key]: overrides,
       })
-      return { body: { object: 'list', data: overrides } }
+      return { body: list(overrides) }
     },
   }),
   route({
@@ -61,7 +122,8 @@ export const limitRoutes = [
     path: '/limits/{operation}/fill',
     summary: 'Use up a rate window until only so many requests remain, in one teamspace or in all',
     answers: 'The windows that were filled.',
-    body: filling,
+    input: () => ({ body: limitFill() }),
+    output: () => listOf(limitWindow()),
     handle: ({ sandbox, params, body: { remaining, teamspace_id } }) => {
       const operation = operationNamed(sandbox, params.operation)
       refuseConcretePaths(sandbox)
@@ -70,7 +132,7 @@ export const limitRoutes = [
       const spaces = teamspace_id === undefined ? teamspacesOf(sandbox) : [teamspace_id]
       const keys = spaces.map((space) => `${space} ${operation.name}`)
       for (const key of keys) sandbox.limiter.fill(key, limit, sandbox.limiterNow(), remaining)
-      return { body: { object: 'list', data: keys.flatMap((key) => windowOf(sandbox, key)) } }
+      return { body: list(keys.flatMap((key) => windowOf(sandbox, key))) }
     },
   }),
 ] as const
@@ -87,7 +149,7 @@ function operationNamed(sandbox: Sandbox, name: string): AnyOperation {
 }
 
 // Looking at a window drops what has left it, so that the hits are read after that.
-function windowOf(sandbox: Sandbox, key: string) {
+function windowOf(sandbox: Sandbox, key: string): LimitWindow[] {
   const operation = operationOf(key, sandbox.service.operations.values())
   const limit = sandbox.limitOf(operation?.name ?? '')
   const { remaining, reset } = sandbox.limiter.peek(key, limit, sandbox.limiterNow())

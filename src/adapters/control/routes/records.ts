@@ -1,11 +1,12 @@
-import { anyObject } from '../../../core/fields.ts'
+import { anyObject, list, listOf } from '../../../core/fields.ts'
 import { type Issue, type Json, mergePatch, valueAt } from '../../../core/json.ts'
 import { change } from '../../../core/sandboxes/change.ts'
 import type { Row } from '../../../core/state/commit.ts'
 import { maskedRow } from '../../../core/state/masked.ts'
+import { anyRow } from '../../../core/state/state.ts'
 import { collectionOf, deleteRecord, writeRecord } from '../../../core/state/write-record.ts'
 import { REQUIRED } from '../../../core/zod-issues.ts'
-import { route, SANDBOX_BODY, withSecretsOrNot } from '../route.ts'
+import { noBody, route, SANDBOX_BODY, withSecretsOrNot } from '../route.ts'
 
 /** Single records of every collection, whatever the API itself can do with them. */
 export const recordRoutes = [
@@ -16,15 +17,13 @@ export const recordRoutes = [
     summary: 'List the records of a collection',
     answers:
       'All records, as they are stored; secrets that sign webhooks are masked unless ?secrets=true is given.',
-    query: withSecretsOrNot,
+    input: withSecretsOrNot,
+    output: () => listOf(anyRow()),
     handle: ({ sandbox, params, query }) => {
       const { name } = collectionOf(sandbox, params.collection)
       const rows = [...sandbox.store.rows(name).values()]
       return {
-        body: {
-          object: 'list',
-          data: query.secrets === 'true' ? rows : rows.map((row) => maskedRow(name, row)),
-        },
+        body: list(query.secrets === 'true' ? rows : rows.map((row) => maskedRow(name, row))),
       }
     },
   }),
@@ -35,7 +34,8 @@ export const recordRoutes = [
     summary: 'Show one record',
     answers:
       'The record, as it is stored; a secret that signs webhooks is masked unless ?secrets=true is given.',
-    query: withSecretsOrNot,
+    input: withSecretsOrNot,
+    output: anyRow,
     handle: ({ sandbox, params, query }) => {
       const collection = collectionOf(sandbox, params.collection)
       const row = sandbox.store.begin().in(collection).require(params.id) as Row
@@ -50,13 +50,14 @@ export const recordRoutes = [
     answers: 'The record, as it is stored, a secret that signs webhooks masked: 201 when it is new.',
     success: [200, 201],
     bounds: SANDBOX_BODY,
-    body: anyObject,
+    input: () => ({ body: anyObject() }),
+    output: anyRow,
     handle: ({ sandbox, params, body }) => {
       const collection = collectionOf(sandbox, params.collection)
       const { result } = change(sandbox, (scope) => {
         const status = scope.tx.get(collection.name, params.id) === undefined ? 201 : 200
-        const record = { id: params.id, ...body }
-        const row = writeRecord(sandbox, scope, { collection, id: params.id, record })
+        const given = { id: params.id, ...body }
+        const row = writeRecord(sandbox, scope, { collection, id: params.id, record: given })
         return { status, body: maskedRow(collection.name, row) }
       })
       return result
@@ -69,14 +70,15 @@ export const recordRoutes = [
     summary: 'Change members of one record by a merge patch (RFC 7396): null removes a member',
     answers: 'The record, as it is stored, a secret that signs webhooks masked.',
     bounds: SANDBOX_BODY,
-    body: anyObject,
+    input: () => ({ body: anyObject() }),
+    output: anyRow,
     handle: ({ sandbox, params, body }) => {
       const collection = collectionOf(sandbox, params.collection)
       const { result } = change(sandbox, (scope) => {
         const before = scope.tx.in(collection).require(params.id) as Row
         const patch = body as Json
-        const record = mergePatch(before as unknown as Json, patch)
-        const written = { collection, id: params.id, record }
+        const patched = mergePatch(before as unknown as Json, patch)
+        const written = { collection, id: params.id, record: patched }
         const row = writeRecord(sandbox, scope, written, (issue) => explainRemoval(issue, patch))
         return { body: maskedRow(collection.name, row) }
       })
@@ -90,6 +92,7 @@ export const recordRoutes = [
     summary: 'Delete one record, and the future events about it',
     answers: 'Nothing.',
     success: [204],
+    output: noBody,
     handle: ({ sandbox, params }) => {
       const collection = collectionOf(sandbox, params.collection)
       change(sandbox, (scope) => deleteRecord(sandbox, scope, collection, params.id))

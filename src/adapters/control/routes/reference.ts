@@ -2,13 +2,68 @@ import * as z from 'zod'
 import { didYouMean } from '../../../core/assumptions.ts'
 import { bodyLimit } from '../../../core/core-assumptions.ts'
 import { catalog, type ErrorCode, type ErrorKind, errorTypeBase, refuse } from '../../../core/errors.ts'
+import { list, listOf, objectAs, type ShapeOf } from '../../../core/fields.ts'
+import type { JsonObject } from '../../../core/json.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { controlDocument } from '../openapi/control.ts'
 import { workspaceDocument } from '../openapi/workspace.ts'
 import { meanings } from '../problem-meanings.ts'
 import { route } from '../route.ts'
 
+/** An OpenAPI document, as far as every one has it. */
+const openApiDocument = () =>
+  z.looseObject({
+    openapi: z.literal('3.1.0'),
+    info: objectAs(),
+    paths: objectAs(),
+  }) as z.ZodType<unknown> as z.ZodType<JsonObject>
+
 const which = () => z.strictObject({ api: z.enum(['control', 'workspace']).default('control') })
+
+/** One operation of the emulated API. */
+const operationView = () =>
+  z.strictObject({
+    name: z.string(),
+    method: z.string(),
+    /** Template below `/v1`. */
+    path: z.string(),
+    summary: z.string(),
+    /** Heading of its section in the specification. */
+    section: z.string(),
+    /** The form of its errors. */
+    errorFormat: z.enum(['standard', 'problem']),
+    /** Whether the specification shows what it takes and answers. */
+    contract: z.boolean(),
+    beta: z.boolean(),
+    idempotent: z.boolean(),
+    /** The only kind of key that may call it; null for any. */
+    principal: z.string().nullable(),
+    /** Status of success. */
+    success: z.int(),
+    /** Bytes. */
+    body_limit: z.int(),
+    limit: z.strictObject({ limit: z.number(), window_s: z.number() }),
+  })
+
+export type OperationView = ShapeOf<typeof operationView>
+
+/** One error code of the emulated API. */
+const problemView = () =>
+  z.strictObject({
+    code: z.string(),
+    /** URI of the problem type. */
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    /** The setting that decides the status; null where the specification does. */
+    status_setting: z.string().nullable(),
+    /** Whether the same request can succeed later. */
+    retryable: z.boolean(),
+    meaning: z.string(),
+    mitigation: z.string().nullable(),
+  })
+
+export type ProblemView = ShapeOf<typeof problemView>
 
 /** What there is to call, and what answers mean. */
 export const referenceRoutes = [
@@ -18,7 +73,8 @@ export const referenceRoutes = [
     path: '/operations',
     summary: 'List the operations of the emulated API',
     answers: 'Each operation as data, with its limits in force.',
-    handle: ({ sandbox }) => ({ body: { object: 'list', data: operationsOf(sandbox) } }),
+    output: () => listOf(operationView()),
+    handle: ({ sandbox }) => ({ body: list(operationsOf(sandbox)) }),
   }),
   route({
     name: 'openapi',
@@ -26,7 +82,8 @@ export const referenceRoutes = [
     path: '/openapi.json',
     summary: 'Describe this interface, or with api=workspace the emulated API, in OpenAPI 3.1',
     answers: 'An OpenAPI document.',
-    query: which,
+    input: () => ({ query: which() }),
+    output: openApiDocument,
     handle: ({ host, sandbox, routes, query }) => ({
       body:
         query.api === 'workspace'
@@ -40,9 +97,8 @@ export const referenceRoutes = [
     path: '/problems',
     summary: 'List every error code of the emulated API',
     answers: 'Code, title, status and meaning of each.',
-    handle: ({ sandbox }) => ({
-      body: { object: 'list', data: problemsOf(sandbox) },
-    }),
+    output: () => listOf(problemView()),
+    handle: ({ sandbox }) => ({ body: list(problemsOf(sandbox)) }),
   }),
   route({
     name: 'problems.show',
@@ -50,6 +106,7 @@ export const referenceRoutes = [
     path: '/problems/{code}',
     summary: 'Explain one error code; the type of a problem leads here',
     answers: 'Code, title, status and meaning.',
+    output: problemView,
     handle: ({ sandbox, params }) => {
       const problems = problemsOf(sandbox)
       const found = problems.find(({ code }) => code === params.code)
@@ -65,7 +122,7 @@ export const referenceRoutes = [
 
 const CODES = Object.keys(catalog) as ErrorCode[]
 
-function problemsOf(sandbox: Sandbox) {
+function problemsOf(sandbox: Sandbox): ProblemView[] {
   const { service, settings } = sandbox
   const embedded = service.resources.flatMap((resource) => resource.problems?.(settings) ?? [])
   return [
@@ -83,7 +140,7 @@ function problemsOf(sandbox: Sandbox) {
   ]
 }
 
-function problemOf({ settings }: Sandbox, code: ErrorCode) {
+function problemOf({ settings }: Sandbox, code: ErrorCode): ProblemView {
   const { status, title, retryable, mitigation }: ErrorKind = catalog[code]
   return {
     code,
@@ -97,7 +154,7 @@ function problemOf({ settings }: Sandbox, code: ErrorCode) {
   }
 }
 
-function operationsOf(sandbox: Sandbox) {
+function operationsOf(sandbox: Sandbox): OperationView[] {
   return [...sandbox.service.operations.values()].map((operation) => {
     const { name, method, path, summary, section, errorFormat, contract } = operation
     const { limit, window } = sandbox.limitOf(name)

@@ -1,13 +1,7 @@
 import * as z from 'zod'
-import { intBetween } from '../../../core/fields.ts'
+import { type InputOf, intBetween, type ShapeOf } from '../../../core/fields.ts'
 import type { LogEntry } from '../../../core/log/request-log.ts'
-import {
-  compare,
-  type Missed,
-  matches,
-  matchSchema,
-  type RequestMatch,
-} from '../../../core/log/request-match.ts'
+import { compare, matches, matchSchema, missed, type RequestMatch } from '../../../core/log/request-match.ts'
 import type { Service } from '../../../core/operation.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { later } from '../../realtime.ts'
@@ -23,16 +17,10 @@ const MOST = 1_000
 const WAIT = 5_000
 const MAX_WAIT = 600_000
 
-/** How many there are to be: all that is given must hold. */
-export interface Count {
-  readonly at_least?: number | undefined
-  readonly at_most?: number | undefined
-  readonly exactly?: number | undefined
-}
-
 const number = () => intBetween(0, 100_000).optional()
 
-const countSchema = () =>
+/** How many there are to be: all that is given must hold. */
+const requestCount = () =>
   z
     .strictObject({ at_least: number(), at_most: number(), exactly: number() })
     .refine(({ at_least, at_most, exactly }) => {
@@ -44,12 +32,46 @@ const countSchema = () =>
       path: ['at_least'],
     })
 
+export type RequestCount = InputOf<typeof requestCount>
+
 const needed = () => intBetween(1, MOST)
 
 const waitedFor = () =>
   z.union([needed(), z.strictObject({ at_least: needed() })], {
     error: `must be a number of requests from 1 to ${MOST}, or {"at_least": number}`,
   })
+
+/** A request that does not fit a match, and what it misses. */
+const nearRequest = () =>
+  z.strictObject({
+    id: z.string(),
+    method: z.string(),
+    path: z.string(),
+    status: z.int(),
+    missed: z.array(missed()),
+    /** Path that explains it. */
+    explain: z.string(),
+  })
+
+export type NearestRequest = ShapeOf<typeof nearRequest>
+
+/** Whether requests have come as expected. */
+const requestCheck = () =>
+  z.strictObject({
+    passed: z.boolean(),
+    /** How many matched. */
+    actual: z.int(),
+    expected: requestCount(),
+    /** Their ids. */
+    matched: z.array(z.string()),
+    /** Of a check that has not passed: the requests that come nearest to the match. */
+    nearest: z.array(nearRequest()).exactOptional(),
+    /** Of a wait that has not passed: whether its time was over, and why it ended in words. */
+    timed_out: z.boolean().exactOptional(),
+    description: z.string().exactOptional(),
+  })
+
+export type RequestCheck = ShapeOf<typeof requestCheck>
 
 /** Assertions over the log of API requests. */
 export const requestCheckRoutes = (service: Service) => {
@@ -61,7 +83,9 @@ export const requestCheckRoutes = (service: Service) => {
       path: '/requests/verify',
       summary: 'Tell whether requests that match have come, at least one unless count says otherwise',
       answers: 'passed, and the ids that matched; 409 with the nearest requests when it is not so.',
-      body: () => z.strictObject({ match: match(), count: countSchema().optional() }),
+      success: [200, 409],
+      input: () => ({ body: z.strictObject({ match: match(), count: requestCount().optional() }) }),
+      output: requestCheck,
       handle: ({ sandbox, body: { match, count = { at_least: 1 } } }) => verify(sandbox, match, count),
     }),
     route({
@@ -71,12 +95,15 @@ export const requestCheckRoutes = (service: Service) => {
       summary: 'Wait until so many requests that match have come, those already in the log included',
       answers: 'passed, and the ids that matched; 409 with the nearest requests when the time is over.',
       waits: true,
-      body: () =>
-        z.strictObject({
+      success: [200, 409],
+      input: () => ({
+        body: z.strictObject({
           match: match(),
           count: waitedFor().default(1),
           timeout_ms: intBetween(1, MAX_WAIT).default(WAIT),
         }),
+      }),
+      output: requestCheck,
       handle: async ({ host: { closing }, sandbox, gone, body: { match, count, timeout_ms: ms } }) => {
         const at_least = typeof count === 'number' ? count : count.at_least
         return waitFor({ sandbox, match, at_least, ms, gone, closing })
@@ -85,35 +112,14 @@ export const requestCheckRoutes = (service: Service) => {
   ] as const
 }
 
-/** Whether requests have come as expected. */
-export interface CheckResult {
-  readonly passed: boolean
-  /** How many matched. */
-  readonly actual: number
-  readonly expected: Count
-  /** Their ids. */
-  readonly matched: readonly string[]
-  /** Of a check that has not passed: the requests that come nearest to the match. */
-  readonly nearest?: readonly NearRequest[]
-  /** Of a wait that has not passed: whether its time was over, and why it ended in words. */
-  readonly timed_out?: boolean
-  readonly description?: string
-}
+/** Which requests are looked for, and from where on: a virtual instant, or the id of a request. */
+export type RequestSearch = RequestMatch & { readonly since?: string | undefined }
 
-/** A request that does not fit a match, and what it misses. */
-export interface NearRequest {
-  readonly id: string
-  readonly method: string
-  readonly path: string
-  readonly status: number
-  readonly missed: readonly Missed[]
-  /** Path that explains it. */
-  readonly explain: string
-}
-
-type Match = RequestMatch & { readonly since?: string | undefined }
-
-function verify(sandbox: Sandbox, { since, ...match }: Match, expected: Count): ControlReply<CheckResult> {
+function verify(
+  sandbox: Sandbox,
+  { since, ...match }: RequestSearch,
+  expected: RequestCount,
+): ControlReply<RequestCheck> {
   const entries = entriesSince(sandbox, since, '/match/since')
   const matched = entries.filter((entry) => matches(match, entry)).map(({ id }) => id)
   const passed = fits(matched.length, expected)
@@ -123,13 +129,13 @@ function verify(sandbox: Sandbox, { since, ...match }: Match, expected: Count): 
   return { status: 409, body: { ...result, nearest: tooFew ? nearest(entries, match) : [] } }
 }
 
-function fits(actual: number, { exactly, at_least = 0, at_most = Infinity }: Count): boolean {
+function fits(actual: number, { exactly, at_least = 0, at_most = Infinity }: RequestCount): boolean {
   return exactly === undefined ? actual >= at_least && actual <= at_most : actual === exactly
 }
 
 interface Wait {
   readonly sandbox: Sandbox
-  readonly match: Match
+  readonly match: RequestSearch
   readonly at_least: number
   readonly ms: number
   readonly gone: AbortSignal
@@ -144,7 +150,7 @@ async function waitFor({
   ms,
   gone,
   closing,
-}: Wait): Promise<ControlReply<CheckResult>> {
+}: Wait): Promise<ControlReply<RequestCheck>> {
   const seen = entriesSince(sandbox, since, '/match/since')
   const matched = seen.filter((entry) => matches(match, entry)).map(({ id }) => id)
   const isEnough = () => matched.length >= at_least
@@ -213,7 +219,7 @@ function onAbort(signal: AbortSignal, call: () => void): () => void {
 }
 
 /** The requests that come nearest to a match, and what each of them misses; of equals the newest first. */
-function nearest(entries: readonly LogEntry[], match: RequestMatch): NearRequest[] {
+function nearest(entries: readonly LogEntry[], match: RequestMatch): NearestRequest[] {
   const compared = entries.map((entry) => ({ entry, missed: compare(match, entry).missed }))
   return compared
     .filter(({ missed }) => missed.length > 0)

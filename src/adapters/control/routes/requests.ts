@@ -1,16 +1,16 @@
 import * as z from 'zod'
 import { didYouMean } from '../../../core/assumptions.ts'
 import { refuseInvalid } from '../../../core/errors.ts'
-import { queryInt, queryText } from '../../../core/fields.ts'
+import { type InputOf, list, listOf, queryInt, queryText, type ShapeOf } from '../../../core/fields.ts'
 import { matches, STATUS_PATTERN } from '../../../core/log/request-match.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
-import { entriesSince, entryOf } from '../request-entry.ts'
-import { route } from '../route.ts'
+import { entriesSince, entryOf, requestEntry } from '../request-entry.ts'
+import { noBody, route } from '../route.ts'
 
 /** How many entries a list holds when nobody asks for another number. */
 const USUAL = 100
 
-const filter = () =>
+const loggedRequests = () =>
   z
     .strictObject({
       operation: queryText().optional(),
@@ -29,6 +29,22 @@ const filter = () =>
     })
     .prefault({})
 
+/** Which requests of the log are asked for, as a query. */
+export type LoggedRequests = NonNullable<InputOf<typeof loggedRequests>>
+
+/** The log of API requests, as far as it was asked for. */
+const requestList = () =>
+  listOf(requestEntry()).extend({
+    /** How many fit, also those that were left out. */
+    matched: z.int(),
+    /** How many the log can hold. */
+    capacity: z.int(),
+    /** How many it has dropped. */
+    dropped: z.int(),
+  })
+
+export type RequestList = ShapeOf<typeof requestList>
+
 /** The log of API requests. */
 export const requestRoutes = [
   route({
@@ -37,7 +53,8 @@ export const requestRoutes = [
     path: '/requests',
     summary: `List the newest API requests (${USUAL} unless limit says otherwise), in order of arrival`,
     answers: 'The entries, how many the log can hold, and how many it has dropped.',
-    query: filter,
+    input: () => ({ query: loggedRequests() }),
+    output: requestList,
     handle: async ({ host, sandbox: chosen, query: { sandbox: name, since, limit = USUAL, ...match } }) => {
       // Looking must not make a sandbox that nobody has used.
       const sandbox = name === undefined ? chosen : (await host.sandboxes.find(name)).sandbox
@@ -45,8 +62,7 @@ export const requestRoutes = [
       const found = entriesSince(sandbox, since, '/query/since').filter((entry) => matches(match, entry))
       return {
         body: {
-          object: 'list',
-          data: found.slice(-limit).map((entry) => entryOf(sandbox, entry)),
+          ...list(found.slice(-limit).map((entry) => entryOf(sandbox, entry))),
           matched: found.length,
           capacity: sandbox.log.capacity,
           dropped: sandbox.log.dropped,
@@ -61,6 +77,7 @@ export const requestRoutes = [
     summary: 'Empty the log of API requests',
     answers: 'Nothing.',
     success: [204],
+    output: noBody,
     handle: ({ sandbox }) => {
       sandbox.log.clear()
       return { status: 204 }

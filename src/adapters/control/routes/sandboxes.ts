@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { refuseInvalid } from '../../../core/errors.ts'
-import { anyObject } from '../../../core/fields.ts'
+import { anyObject, list, listOf, type ShapeOf, timestamp } from '../../../core/fields.ts'
 import { type Issue, isObject, type JsonObject } from '../../../core/json.ts'
 import type { Origin } from '../../../core/sandboxes/origin.ts'
 import { nameField } from '../../../core/sandboxes/origin.ts'
@@ -15,13 +15,13 @@ import { countRecords } from '../../../core/state/state.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
 import type { ControlHost } from '../host.ts'
 import { refuseFixtures } from '../refuse-fixtures.ts'
-import { BASE, route, SANDBOX_BODY } from '../route.ts'
+import { BASE, noBody, route, SANDBOX_BODY } from '../route.ts'
 import { foreignExtends, originOf, startingPoint } from '../starting-point.ts'
 
 const newSandbox = () =>
   z.strictObject({
     name: nameField(),
-    ...startingPoint(),
+    ...startingPoint().shape,
     settings: anyObject().optional(),
     persist: z.boolean().default(false),
     from_snapshot: z.string().optional(),
@@ -29,6 +29,44 @@ const newSandbox = () =>
   })
 
 type NewSandbox = z.output<ReturnType<typeof newSandbox>>
+
+/** One sandbox of the emulator. */
+const sandboxView = () =>
+  z.strictObject({
+    name: z.string(),
+    state: z.literal('open'),
+    /** Whether it outlives the process. */
+    persist: z.boolean(),
+    /** Virtual instant. */
+    now: timestamp(),
+    /** Virtual seconds per real second. */
+    rate: z.number(),
+    seed: z.int(),
+    revision: z.int(),
+    /** How many there are in all collections. */
+    records: z.int(),
+    /** How many the log has. */
+    requests: z.int(),
+    base_url_path: z.string(),
+    control_url_path: z.string(),
+  })
+
+export type SandboxView = ShapeOf<typeof sandboxView>
+
+/** A sandbox that is on the disk and has not been used since the emulator was started. The first request opens it. */
+const savedSandboxView = () =>
+  z.strictObject({
+    name: z.string(),
+    /** `broken`: its file cannot be used, and requests for it are refused. */
+    state: z.enum(['on_disk', 'broken']),
+    persist: z.boolean(),
+    /** What is wrong with its file; null when nothing is known to be. */
+    problem: z.string().nullable(),
+    base_url_path: z.string(),
+    control_url_path: z.string(),
+  })
+
+export type SavedSandboxView = ShapeOf<typeof savedSandboxView>
 
 /** All sandboxes of the process. They are made on first use, too; these routes say from what. */
 export const sandboxRoutes = [
@@ -40,11 +78,9 @@ export const sandboxRoutes = [
     answers:
       'Each with its clock, its size and its paths; of one that the disk holds and nobody has used yet, the paths alone, and why it cannot be opened where that is known.',
     withoutSandbox: true,
+    output: () => listOf(z.union([sandboxView(), savedSandboxView()])),
     handle: ({ host: { sandboxes } }) => ({
-      body: {
-        object: 'list',
-        data: [...sandboxes.list().map(viewOf), ...sandboxes.saved().map(savedView)],
-      },
+      body: list([...sandboxes.list().map(viewOf), ...sandboxes.saved().map(savedView)]),
     }),
   }),
   route({
@@ -58,7 +94,8 @@ export const sandboxRoutes = [
     withoutSandbox: true,
     opens: true,
     bounds: SANDBOX_BODY,
-    body: newSandbox,
+    input: () => ({ body: newSandbox() }),
+    output: sandboxView,
     handle: async ({ host, sandbox, body }) => {
       refuseInvalid([
         ...clashes(body),
@@ -80,6 +117,7 @@ export const sandboxRoutes = [
     summary: 'Show one sandbox',
     answers: 'The sandbox.',
     withoutSandbox: true,
+    output: sandboxView,
     handle: async ({ host, params }) => ({ body: viewOf(await host.sandboxes.find(params.name)) }),
   }),
   route({
@@ -90,6 +128,7 @@ export const sandboxRoutes = [
     answers: 'Nothing.',
     success: [204],
     withoutSandbox: true,
+    output: noBody,
     handle: async ({ host, params }) => {
       await host.sandboxes.delete(params.name)
       return { status: 204 }
@@ -108,11 +147,11 @@ async function startOn({ sandboxes, scenarios }: ControlHost, name: string, scen
 }
 
 // The clock of a sandbox that nobody has used for a while stands where it was last used: its time has passed all the same.
-function viewOf({ sandbox, persist }: SandboxEntry) {
+function viewOf({ sandbox, persist }: SandboxEntry): SandboxView {
   const { name, clock, store, seed, log, service, lag } = sandbox
   return {
     name,
-    state: 'open' as const,
+    state: 'open',
     persist,
     now: formatInstant(lag > 0 ? clock.now : clock.due()),
     rate: clock.rate,
@@ -125,10 +164,10 @@ function viewOf({ sandbox, persist }: SandboxEntry) {
 }
 
 // Reading a thousand files for a list would keep everybody else waiting.
-function savedView({ name, problem }: SavedSandbox) {
+function savedView({ name, problem }: SavedSandbox): SavedSandboxView {
   return {
     name,
-    state: problem === null ? ('on_disk' as const) : ('broken' as const),
+    state: problem === null ? 'on_disk' : 'broken',
     persist: true,
     problem,
     ...pathsOf(name),

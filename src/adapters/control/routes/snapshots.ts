@@ -1,10 +1,16 @@
 import * as z from 'zod'
-import { anyObject } from '../../../core/fields.ts'
+import { anyObject, list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import { nameField } from '../../../core/sandboxes/origin.ts'
-import type { Kept } from '../../../core/sandboxes/snapshots.ts'
+import { type Kept, snapshotView } from '../../../core/sandboxes/snapshots.ts'
 import { maskedDocument } from '../../../core/state/masked.ts'
-import { route, SANDBOX_BODY, withSecretsOrNot } from '../route.ts'
-import { summaryOf } from '../sandbox-summary.ts'
+import { stateDocument } from '../../../core/state/state.ts'
+import { noBody, route, SANDBOX_BODY, withSecretsOrNot } from '../route.ts'
+import { sandboxSummary, summaryOf } from '../sandbox-summary.ts'
+
+/** A snapshot that was just written, and whether it took the place of another. */
+const savedSnapshot = () => snapshotView().extend({ replaced: z.boolean() })
+
+export type SavedSnapshot = ShapeOf<typeof savedSnapshot>
 
 const named = () => z.strictObject({ name: nameField() })
 
@@ -17,8 +23,9 @@ export const snapshotRoutes = [
     summary: 'List the snapshots of the sandbox',
     answers:
       'Each with the instant and the revision of its sandbox and its number of records, or with the problem that makes it unusable.',
+    output: () => listOf(snapshotView()),
     handle: async ({ host, sandbox }) => ({
-      body: { object: 'list', data: await host.sandboxes.snapshots(sandbox).list() },
+      body: list(await host.sandboxes.snapshots(sandbox).list()),
     }),
   }),
   route({
@@ -28,7 +35,8 @@ export const snapshotRoutes = [
     summary: 'Save the whole state, clock included, under a name; it replaces a snapshot of that name',
     answers: 'The snapshot: 201 when the name is new.',
     success: [200, 201],
-    body: named,
+    input: () => ({ body: named() }),
+    output: savedSnapshot,
     handle: async ({ host, sandbox, body: { name } }) =>
       answer(await host.sandboxes.snapshots(sandbox).save(name)),
   }),
@@ -38,7 +46,8 @@ export const snapshotRoutes = [
     path: '/snapshots/{name}',
     summary: 'Show the state document that a snapshot holds',
     answers: 'What GET /state answered when it was saved, masks included unless ?secrets=true is given.',
-    query: withSecretsOrNot,
+    input: withSecretsOrNot,
+    output: stateDocument,
     handle: async ({ host, sandbox, params, query }) => {
       const document = await host.sandboxes.snapshots(sandbox).export(params.name)
       return { body: query.secrets === 'true' ? document : maskedDocument(document) }
@@ -52,7 +61,8 @@ export const snapshotRoutes = [
     answers: 'The snapshot: 201 when the name is new.',
     success: [200, 201],
     bounds: SANDBOX_BODY,
-    body: anyObject,
+    input: () => ({ body: anyObject() }),
+    output: savedSnapshot,
     handle: async ({ host, sandbox, params, body }) =>
       answer(await host.sandboxes.snapshots(sandbox).import(params.name, body)),
   }),
@@ -62,6 +72,7 @@ export const snapshotRoutes = [
     path: '/snapshots/{name}/restore',
     summary: 'Take everything back to a snapshot: records, clock, schedule, settings, limits and request log',
     answers: 'A summary of the sandbox.',
+    output: () => sandboxSummary().extend({ restored: z.string() }),
     handle: async ({ host, sandbox, params }) => {
       await host.sandboxes.snapshots(sandbox).restore(params.name)
       return { body: { restored: params.name, ...summaryOf(sandbox) } }
@@ -74,6 +85,7 @@ export const snapshotRoutes = [
     summary: 'Delete a snapshot',
     answers: 'Nothing.',
     success: [204],
+    output: noBody,
     handle: async ({ host, sandbox, params }) => {
       await host.sandboxes.snapshots(sandbox).delete(params.name)
       return { status: 204 }

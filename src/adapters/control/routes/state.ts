@@ -5,13 +5,14 @@ import { isObject, type JsonObject } from '../../../core/json.ts'
 import { loadDocument } from '../../../core/sandboxes/change.ts'
 import { maskedDocument } from '../../../core/state/masked.ts'
 import { mergeFixtures } from '../../../core/state/merge-fixtures.ts'
+import { stateDocument } from '../../../core/state/state.ts'
 import { readFixtures } from '../../fixtures.ts'
 import { refuseFixtures } from '../refuse-fixtures.ts'
 import { route, SANDBOX_BODY, withSecretsOrNot } from '../route.ts'
-import { summaryOf } from '../sandbox-summary.ts'
+import { sandboxSummary, summaryOf } from '../sandbox-summary.ts'
 import { foreignExtends, originOf, startingPoint } from '../starting-point.ts'
 
-const start = () => z.strictObject(startingPoint()).prefault({})
+const start = () => startingPoint().prefault({})
 
 /** The sandbox as a whole. */
 export const stateRoutes = [
@@ -22,7 +23,8 @@ export const stateRoutes = [
     summary: 'Start the sandbox again: records, clock, settings and request log',
     answers: 'A summary of the new sandbox.',
     bounds: SANDBOX_BODY,
-    body: start,
+    input: () => ({ body: start() }),
+    output: sandboxSummary,
     handle: async ({ host, sandbox, body }) => {
       refuseInvalid(foreignExtends(body.fixtures, '/fixtures'))
       await host.sandboxes
@@ -38,7 +40,8 @@ export const stateRoutes = [
     summary:
       'Show the whole state: secrets as digests, and those that sign webhooks masked unless ?secrets=true is given',
     answers: 'The state document, as the JSON file holds it but for masked secrets.',
-    query: withSecretsOrNot,
+    input: withSecretsOrNot,
+    output: stateDocument,
     handle: ({ sandbox, query }) => ({
       body: query.secrets === 'true' ? sandbox.document() : maskedDocument(sandbox.document()),
     }),
@@ -51,7 +54,8 @@ export const stateRoutes = [
       'Replace the whole state by a document, or refuse it whole; a masked secret stays as it is stored',
     answers: 'A summary of the new sandbox.',
     bounds: SANDBOX_BODY,
-    body: anyObject,
+    input: () => ({ body: anyObject() }),
+    output: sandboxSummary,
     handle: ({ sandbox, body }) => {
       loadDocument(sandbox, body)
       return { body: summaryOf(sandbox) }
@@ -65,7 +69,8 @@ export const stateRoutes = [
       'Add the records of a fixtures document to the sandbox; one with a known id replaces that record',
     answers: 'How many records were written, by collection.',
     bounds: SANDBOX_BODY,
-    body: anyObject,
+    input: () => ({ body: anyObject() }),
+    output: () => z.strictObject({ written: z.record(z.string(), z.int()) }),
     handle: async ({ sandbox, body }) => {
       const document = body as JsonObject
       refuseInvalid(foreignExtends(document, ''))

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { didYouMean } from '../../../core/assumptions.ts'
 import { refuse } from '../../../core/errors.ts'
+import { list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import type { Service } from '../../../core/operation.ts'
 import { change } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
@@ -9,11 +10,21 @@ import {
   putStub,
   type Stub,
   type StubDraft,
+  stub,
   stubDraft,
   stubs,
 } from '../../../core/scenarios/stub.ts'
 import { either, form } from '../../../core/strict-input.ts'
-import { route } from '../route.ts'
+import { removedIds, route } from '../route.ts'
+
+/** The stubs of a sandbox. */
+const stubList = () =>
+  listOf(stub).extend({
+    /** False under `--strict`, where no stub answers. */
+    answers: z.boolean(),
+  })
+
+export type StubList = ShapeOf<typeof stubList>
 
 /** Answers of endpoints that the specification shows no contract for. */
 export const stubRoutes = (service: Service) =>
@@ -24,8 +35,9 @@ export const stubRoutes = (service: Service) =>
       path: '/stubs',
       summary: 'List the stubs: those of the fixtures, of the active scenario, and those written here',
       answers: 'Every stub; answers is false under --strict, where none of them does.',
+      output: stubList,
       handle: ({ sandbox }) => ({
-        body: { object: 'list', data: stubsOf(sandbox), answers: !sandbox.options.strict },
+        body: { ...list(stubsOf(sandbox)), answers: !sandbox.options.strict },
       }),
     }),
     route({
@@ -36,21 +48,23 @@ export const stubRoutes = (service: Service) =>
         'Answer an endpoint without a contract, or a list of them, all or none; of two stubs that fit equally well the later one answers',
       answers: 'The stub, or a list of them.',
       success: [201],
-      body: () => {
+      input: () => {
         const draft = stubDraft(service)
-        return either<StubDraft | readonly StubDraft[]>(
+        const body = either<StubDraft | readonly StubDraft[]>(
           'must be a stub or a list of stubs',
           form.object(draft),
           form.list(z.array(draft).min(1).max(MAX_STUBS)),
         )
+        return { body }
       },
+      output: () => z.union([stub, listOf(stub)]),
       handle: ({ sandbox, body }) => {
         const drafts = Array.isArray(body) ? (body as readonly StubDraft[]) : [body as StubDraft]
         const { result } = change(sandbox, ({ tx }) => drafts.map((draft) => putStub(tx, draft, 'control')))
         const [only] = result
         return {
           status: 201,
-          body: Array.isArray(body) ? { object: 'list' as const, data: result } : (only as Stub),
+          body: Array.isArray(body) ? list(result) : (only as Stub),
         } // one draft, one stub
       },
     }),
@@ -60,6 +74,7 @@ export const stubRoutes = (service: Service) =>
       path: '/stubs',
       summary: 'Remove every stub',
       answers: 'The ids of the stubs.',
+      output: removedIds,
       handle: ({ sandbox }) => {
         const removed = stubsOf(sandbox).map(({ id }) => id)
         change(sandbox, ({ tx }) => {
@@ -74,6 +89,7 @@ export const stubRoutes = (service: Service) =>
       path: '/stubs/{id}',
       summary: 'Show one stub',
       answers: 'The stub.',
+      output: () => stub,
       handle: ({ sandbox, params }) => ({ body: stubNamed(sandbox, params.id) }),
     }),
     route({
@@ -82,10 +98,11 @@ export const stubRoutes = (service: Service) =>
       path: '/stubs/{id}',
       summary: 'Remove one stub',
       answers: 'The stub as it stood.',
+      output: () => stub,
       handle: ({ sandbox, params }) => {
-        const stub = stubNamed(sandbox, params.id)
-        change(sandbox, ({ tx }) => tx.in(stubs).delete(stub.id))
-        return { body: stub }
+        const removed = stubNamed(sandbox, params.id)
+        change(sandbox, ({ tx }) => tx.in(stubs).delete(removed.id))
+        return { body: removed }
       },
     }),
   ] as const

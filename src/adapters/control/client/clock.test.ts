@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { AdvanceResult } from '../../../core/time/scheduler.ts'
-import { advanceToTarget } from './advance.ts'
-import type { ClockTarget } from './views/clock.ts'
+import { advanceToTarget, type TargetOf } from './clock.ts'
+
+type Target = TargetOf<{ readonly batch: string }>
 
 const NOON = '2026-03-01T12:00:00.000Z'
 const ONE = '2026-03-01T13:00:00.000Z'
@@ -17,8 +18,8 @@ function result(from: string, to: string, rest: Partial<AdvanceResult> = {}): Ad
 
 /** Answers each call with the next result, and keeps what was asked. */
 function answering(...results: readonly AdvanceResult[]) {
-  const asked: ClockTarget[] = []
-  const call = async (target: ClockTarget) => {
+  const asked: Target[] = []
+  const call = async (target: Target) => {
     asked.push(target)
     return results[asked.length - 1] ?? result(NOON, NOON)
   }
@@ -27,7 +28,7 @@ function answering(...results: readonly AdvanceResult[]) {
 
 const stopped = 'limit'
 
-test.for<[ClockTarget, ClockTarget]>([
+test.for<[Target, Target]>([
   [{ by: '2h' }, { to: TWO }],
   [{ to: TWO }, { to: TWO }],
   [{ until: { batch: 'b1' } }, { until: { batch: 'b1' } }],

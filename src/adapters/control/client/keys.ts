@@ -1,8 +1,23 @@
 import type { JsonObject } from '../../../core/json.ts'
 import { seal } from '../../../core/secrets.ts'
+import type { Document } from '../../../core/state/state.ts'
 import { keysIn, knownKeys, type PlainKey, readyKeys, writtenKeys } from '../../fixtures.ts'
+import type { ScenarioStart } from '../routes/scenarios.ts'
+import type { SandboxSummary } from '../sandbox-summary.ts'
+import type { FixturesDocument, StartingPoint } from '../starting-point.ts'
+import type { Ask } from './ask.ts'
 import { EmulatorError } from './emulator-error.ts'
-import type { SandboxKeys } from './views/sandboxes.ts'
+import { scenariosOver } from './parts.ts'
+import { type StateRecord, snapshotsOver, stateOver } from './state.ts'
+
+/** API keys of a sandbox in plain text, one of each sort; null where none is known. */
+export interface SandboxKeys {
+  /** Of the first user. */
+  readonly user: string | null
+  /** Of another user. */
+  readonly member: string | null
+  readonly service: string | null
+}
 
 /** A starting state: a shipped name, a file, or a document. */
 export type FixturesSource = string | JsonObject
@@ -93,4 +108,45 @@ function refuseUnknown(): never {
     mitigation:
       "Give connect() an apiKey, or write one: sandbox.state.put('api_keys', { id, kind: 'user', token, user_id, organization_id, teamspace_id }).",
   })
+}
+
+const KEYS = 'api_keys'
+
+/** The parts of a sandbox that can change which keys it has: each looks them up anew when it has done so. */
+export function keyKeepers(ask: Ask, keys: KnownKeys, lookUp: () => Promise<void>) {
+  const snapshots = snapshotsOver(ask)
+  const scenarios = scenariosOver(ask)
+  const state = stateOver(ask)
+  const after = async <T>(work: Promise<T>): Promise<T> => {
+    const done = await work
+    await lookUp()
+    return done
+  }
+  const afterKeys = <T>(collection: string, work: Promise<T>) => (collection === KEYS ? after(work) : work)
+  return {
+    snapshots: { ...snapshots, restore: (name: string) => after(snapshots.restore(name)) },
+    scenarios: {
+      ...scenarios,
+      start: (name: string, options?: ScenarioStart) => after(scenarios.start(name, options)),
+    },
+    state: {
+      ...state,
+      load: (document: Document) => after(state.load(document)),
+      merge: (fixtures: FixturesDocument) => {
+        keys.expectRecords(fixtures.collections?.[KEYS])
+        return after(state.merge(fixtures))
+      },
+      put: <T extends object = StateRecord>(collection: string, record: StateRecord) => {
+        if (collection === KEYS) keys.expectRecords([record])
+        return afterKeys(collection, state.put<T>(collection, record))
+      },
+      patch: <T extends object = StateRecord>(collection: string, id: string, patch: object) =>
+        afterKeys(collection, state.patch<T>(collection, id, { ...patch })),
+      delete: (collection: string, id: string) => afterKeys(collection, state.delete(collection, id)),
+    },
+    reset: async (start: StartingPoint = {}): Promise<SandboxSummary> => {
+      if (start.fixtures !== undefined) keys.expect(start.fixtures as FixturesSource)
+      return after(ask('POST /reset', { body: start }))
+    },
+  }
 }

@@ -1,0 +1,131 @@
+import { distance } from 'fastest-levenshtein'
+import type { Method } from '../core/operation.ts'
+
+/** What a table of routes reads of each: an operation of the API, a stub, a route of the control interface. */
+export interface AnyRoute {
+  readonly method: Method
+  /** Path template: `/pages`, `/skills/{skill_id}/promote`. */
+  readonly path: string
+}
+
+/** What a method and a path lead to. */
+export type Match<R extends AnyRoute> =
+  | { readonly kind: 'route'; readonly route: R; readonly params: Readonly<Record<string, string>> }
+  | { readonly kind: 'wrong_method'; readonly allow: readonly string[] }
+  | { readonly kind: 'unknown'; readonly nearest: readonly string[] }
+  | { readonly kind: 'malformed' }
+
+interface Entry<R> {
+  readonly route: R
+  readonly segments: readonly string[]
+  readonly parameters: number
+}
+
+/**
+ * The routes of an interface. Paths are exact: letter case counts, and so does a trailing slash (U072). Of templates that fit
+ * a path the one with the most literal segments decides, whatever the method is.
+ */
+export class RouteTable<R extends AnyRoute> {
+  readonly #byLength = new Map<number, Entry<R>[]>()
+  readonly #entries: Entry<R>[] = []
+
+  constructor(routes: Iterable<R>) {
+    for (const route of routes) {
+      const segments = route.path.split('/')
+      const entry = { route, segments, parameters: segments.filter(isParameter).length }
+      this.#entries.push(entry)
+      const same = this.#byLength.get(segments.length) ?? []
+      this.#byLength.set(
+        segments.length,
+        [...same, entry].sort((a, b) => a.parameters - b.parameters),
+      )
+    }
+  }
+
+  /** Finds the route for a path, still percent-encoded. HEAD finds what GET finds. */
+  match(method: string, path: string): Match<R> {
+    const segments = path.split('/')
+    const wanted = method === 'HEAD' ? 'GET' : method
+    const allow: string[] = []
+    let parameters = 0
+    for (const entry of this.#byLength.get(segments.length) ?? []) {
+      if (allow.length > 0 && entry.parameters > parameters) break
+      if (!fits(entry.segments, segments)) continue
+      if (entry.route.method !== wanted) {
+        allow.push(entry.route.method)
+        parameters = entry.parameters
+        continue
+      }
+      const params = decode(entry.segments, segments)
+      return params === undefined ? { kind: 'malformed' } : { kind: 'route', route: entry.route, params }
+    }
+    if (allow.length > 0)
+      return { kind: 'wrong_method', allow: allow.includes('GET') ? [...allow, 'HEAD'] : allow }
+    return { kind: 'unknown', nearest: this.#nearest(wanted, segments) }
+  }
+
+  get routes(): readonly R[] {
+    return this.#entries.map(({ route }) => route)
+  }
+
+  /** A route that shares the first segment of a path. */
+  relatedTo(path: string): R | undefined {
+    const first = path.split('/')[1]
+    return this.#entries.find(({ segments }) => segments[1] === first)?.route
+  }
+
+  #nearest(method: string, segments: readonly string[]): string[] {
+    const scored = this.#entries.map(({ route, segments: template }) => ({
+      name: `${route.method} ${route.path}`,
+      score: likeness(template, segments) - (route.method === method ? 0 : 0.1),
+    }))
+    const near = scored.filter(({ score }) => score > 0.5).sort((a, b) => b.score - a.score)
+    return near.slice(0, 3).map(({ name }) => name)
+  }
+}
+
+function isParameter(segment: string | undefined): boolean {
+  return segment?.startsWith('{') === true
+}
+
+function fits(template: readonly string[], segments: readonly string[]): boolean {
+  return template.every(
+    (part, index) => part === segments[index] || (isParameter(part) && segments[index] !== ''),
+  )
+}
+
+function decode(
+  template: readonly string[],
+  segments: readonly string[],
+): Record<string, string> | undefined {
+  const params: Record<string, string> = {}
+  for (const [index, part] of template.entries()) {
+    if (!isParameter(part)) continue
+    const value = decoded(segments[index] ?? '')
+    if (value === undefined) return undefined
+    params[part.slice(1, -1)] = value
+  }
+  return params
+}
+
+function decoded(segment: string): string | undefined {
+  if (!segment.includes('%')) return segment
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return undefined
+  }
+}
+
+// One point for each segment in common, less for one that is merely alike, less what one path has more than the other.
+function likeness(template: readonly string[], segments: readonly string[]): number {
+  const given = segments.filter((segment) => segment !== '').map((segment) => segment.toLowerCase())
+  const known = template.filter((part) => part !== '')
+  const literals = known.filter((part) => !isParameter(part))
+  const points = literals.map((part) => Math.max(0, ...given.map((segment) => alike(part, segment))))
+  return points.reduce((sum, each) => sum + each, 0) - Math.abs(known.length - given.length) * 0.25
+}
+
+function alike(a: string, b: string): number {
+  return Math.max(0, 1 - (2 * distance(a, b)) / Math.max(a.length, b.length))
+}

@@ -1,0 +1,40 @@
+import type { AnyControlRoute } from '../../src/adapters/control/route.ts'
+import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
+import { RouteTable } from '../../src/adapters/route-table.ts'
+import { Settings } from '../../src/core/assumptions.ts'
+import type { Service } from '../../src/core/operation.ts'
+import { zodIssues } from '../../src/core/zod-issues.ts'
+import { workspaceService } from '../../src/service.ts'
+
+const tables = new WeakMap<Service, RouteTable<AnyControlRoute>>()
+
+/** A response of the control interface, read to its end. */
+interface Called {
+  readonly status: number
+  readonly body: unknown
+}
+
+/** Throws where a response of the control interface is not what its route declares. `path`: below `/__emulator`. */
+export function checkOutput<C extends Called>(
+  method: string,
+  path: string,
+  response: C,
+  service: Service = workspaceService,
+): C {
+  const { status, body } = response
+  const table = tables.get(service) ?? new RouteTable(controlRoutes(service))
+  tables.set(service, table)
+  const match = table.match(method, path.replace(/\?.*$/s, '') || '/')
+  if (match.kind !== 'route' || method === 'HEAD') return response
+  const { success = [200], output, media } = match.route
+  if (status >= 300 ? !success.includes(status) || isRefusal(body) : media !== undefined) return response
+  if (!success.includes(status)) throw new Error(`${method} ${path} declares no status ${status}`)
+  const { error } = output(new Settings()).safeParse(body)
+  if (error === undefined) return response
+  const issues = zodIssues(error, '').map(({ pointer, detail }) => `${pointer} ${detail}`)
+  throw new Error(`${method} ${path}: the response is not what the route declares: ${issues.join('; ')}`)
+}
+
+function isRefusal(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && 'status_code' in body
+}
