@@ -2,7 +2,8 @@ import { didYouMean } from '../assumptions.ts'
 import { Refusal, refuse } from '../errors.ts'
 import type { SandboxState } from '../state/state.ts'
 import { replaceState } from './change.ts'
-import { type Origin, originWith, refuseBadName } from './origin.ts'
+import { DEFAULT_SANDBOX, refuseBadName } from './name.ts'
+import { type Origin, originWith } from './origin.ts'
 import type { Sandbox } from './sandbox.ts'
 import { type SnapshotStorage, Snapshots } from './snapshots.ts'
 
@@ -56,9 +57,6 @@ export interface SavedSandbox {
   /** Why it cannot be opened; null when nothing is known to be wrong with it. */
   readonly problem: string | null
 }
-
-/** The sandbox of requests that select none. */
-export const DEFAULT_SANDBOX = 'default'
 
 /** More sandboxes than this in one process mean that a client creates them in an endless loop. */
 export const MAX_SANDBOXES = 10_000
