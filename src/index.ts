@@ -171,7 +171,6 @@ export { EmulatorError, type EmulatorErrorFacts } from './adapters/control/clien
 export type { EventOptions } from './adapters/control/client/events.ts'
 export type { ArmedFault, FaultPatch, SandboxFaults } from './adapters/control/client/faults.ts'
 export type { ApiRequestInit } from './adapters/control/client/fetch.ts'
-export type { SandboxKeys } from './adapters/control/client/keys.ts'
 export type {
   SandboxLimits,
   SandboxScenarios,
@@ -220,7 +219,7 @@ export type { SavedSnapshot } from './adapters/control/routes/snapshots.ts'
 export type { StubList } from './adapters/control/routes/stubs.ts'
 export type { SandboxSummary } from './adapters/control/sandbox-summary.ts'
 export type { FixturesDocument, StartingPoint } from './adapters/control/starting-point.ts'
-export { FixturesError } from './adapters/fixtures.ts'
+export { FixturesError, type SandboxKeys } from './adapters/fixtures.ts'
 export * from './adapters/scenarios/define-scenario.ts'
 export * from './adapters/testing/builders-records.ts'
 export * from './adapters/testing/builders-requests.ts'

@@ -152,9 +152,11 @@ export interface PlainKey {
   readonly description: string
 }
 
-/** One key of each sort; null where the sandbox has no such key, or none that is known in plain text. */
-interface ReadyKeys {
+/** API keys of a sandbox in plain text, one of each sort; null where it has none, or none is known in plain text. */
+export interface SandboxKeys {
+  /** Of the first user. */
   readonly user: string | null
+  /** Of another user. */
   readonly member: string | null
   readonly service: string | null
 }
@@ -199,7 +201,7 @@ export function knownKeys(written: readonly PlainKey[], tokens: readonly unknown
 }
 
 /** One key of each sort: the first user's, another user's, and the first service key. */
-export function readyKeys(keys: readonly PlainKey[]): ReadyKeys {
+export function readyKeys(keys: readonly PlainKey[]): SandboxKeys {
   const [user, member] = keys.filter(({ kind }) => kind === 'user')
   const service = keys.find(({ kind }) => kind === 'service')
   return { user: user?.token ?? null, member: member?.token ?? null, service: service?.token ?? null }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Refusal } from '../core/errors.ts'
-import { NAME_PATTERN } from '../core/sandboxes/origin.ts'
+import { NAME_PATTERN } from '../core/sandboxes/name.ts'
 import { chooseForApi, chooseForControl, pathPrefixOf, withoutBadName } from './selection.ts'
 
 function signs(headers: IncomingHttpHeaders) {

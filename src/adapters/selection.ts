@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Refusal, refuse } from '../core/errors.ts'
 import type { ChosenBy } from '../core/request/exchange.ts'
-import { NAME_PATTERN, NAME_RULE } from '../core/sandboxes/origin.ts'
+import { DEFAULT_SANDBOX, NAME_PATTERN, NAME_RULE } from '../core/sandboxes/name.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
-import { DEFAULT_SANDBOX, type Sandboxes } from '../core/sandboxes/sandboxes.ts'
+import type { Sandboxes } from '../core/sandboxes/sandboxes.ts'
 import { FixturesError } from './fixtures.ts'
 
 /** The sandbox that a request chooses, and how. */

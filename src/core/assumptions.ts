@@ -1,6 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein'
-import type * as z from 'zod'
-import { type Issue, pointer } from './json.ts'
+import * as z from 'zod'
+import { type Immutable, type Issue, pointer } from './json.ts'
 
 /**
  * One thing that the specification leaves open and that a user may choose.
@@ -25,15 +25,18 @@ export interface Setting<T> {
  * `reportedIn`: in the response's `X-Emulator-Assumed` header; only in the request log, because nearly every response relies on it;
  * or nowhere, because no response relies on it.
  */
-export interface Assumption {
-  /** `U` and three digits for what is left open, `T` and two for an ambiguity. */
-  readonly id: string
-  /** What the specification does not say. */
-  readonly open: string
-  /** What the emulator does about it, and why. */
-  readonly decision: string
-  readonly reportedIn: 'response' | 'log' | 'nowhere'
-}
+export const assumption = () =>
+  z.strictObject({
+    /** `U` and three digits for what is left open, `T` and two for an ambiguity. */
+    id: z.string(),
+    /** What the specification does not say. */
+    open: z.string(),
+    /** What the emulator does about it, and why. */
+    decision: z.string(),
+    reportedIn: z.enum(['response', 'log', 'nowhere']),
+  })
+
+export type Assumption = Immutable<z.output<ReturnType<typeof assumption>>>
 
 /** The assumptions of one resource and their settings. */
 export interface Assumptions {

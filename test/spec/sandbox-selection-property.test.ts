@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { NAME_PATTERN } from '../../src/core/sandboxes/origin.ts'
+import { NAME_PATTERN } from '../../src/core/sandboxes/name.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { send } from '../support/send.ts'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { didYouMean } from '../../core/assumptions.ts'
-import { NAME_PATTERN, NAME_RULE } from '../../core/sandboxes/origin.ts'
+import { NAME_PATTERN, NAME_RULE } from '../../core/sandboxes/name.ts'
 import { parseDuration, SECOND } from '../../core/time/instant.ts'
 import {
   BadValue,

@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import type { Issue } from '../../core/json.ts'
-import type { OwnCalls } from '../control/client/ask.ts'
+import type { Ask, OwnCalls } from '../control/client/ask.ts'
 import { FixturesError, readFixtures, SHIPPED_FIXTURES } from '../fixtures.ts'
 import {
   CLIENT_OPTIONS,
+  type Command,
   CommandFailed,
   command,
   type Invocation,
@@ -18,6 +19,20 @@ import { nameArgument, type OptionValues } from './options.ts'
 import { cell, codeOf, columns, show } from './print.ts'
 
 const NAME = { name: '<name>', description: 'lower-case letters, digits and hyphens' }
+
+/** A command that makes one call about a name, and shows its output in one line. */
+function aboutName(
+  name: string,
+  description: string,
+  options: typeof CLIENT_OPTIONS | typeof SANDBOX_OPTIONS,
+  call: (ask: Ask, name: string) => Promise<readonly [output: object, line: string]>,
+): Command {
+  const run = async (invocation: SandboxInvocation): Promise<number> => {
+    const [output, line] = await call(controlOf(invocation.options), nameArgument(invocation.args))
+    return show(invocation, output, [line])
+  }
+  return command({ name, description, args: [NAME], options, run })
+}
 
 // The default is that of the emulator's own start, which a client does not know.
 const AS_STARTED = { shown: 'as the emulator was started' }
@@ -73,17 +88,15 @@ export const sandboxCommands = [
       ])
     },
   }),
-  command({
-    name: 'sandbox delete',
-    description: 'Remove a sandbox and all that belongs to it',
-    args: [NAME],
-    options: CLIENT_OPTIONS,
-    run: async (invocation) => {
-      const name = nameArgument(invocation.args)
-      await controlOf(invocation.options)('DELETE /sandboxes/{name}', { params: { name } })
-      return show(invocation, { deleted: name }, [`Sandbox ${name} removed, with its snapshots.`])
+  aboutName(
+    'sandbox delete',
+    'Remove a sandbox and all that belongs to it',
+    CLIENT_OPTIONS,
+    async (ask, name) => {
+      await ask('DELETE /sandboxes/{name}', { params: { name } })
+      return [{ deleted: name }, `Sandbox ${name} removed, with its snapshots.`]
     },
-  }),
+  ),
 ]
 
 async function listSandboxes(invocation: Invocation<(typeof CLIENT_OPTIONS)[number]>): Promise<number> {
@@ -145,39 +158,27 @@ export const snapshotCommands = [
     SANDBOX_OPTIONS,
     listSnapshots,
   ),
-  command({
-    name: 'snapshot save',
-    description: 'Save the whole state, clock included; it replaces a snapshot of that name',
-    args: [NAME],
-    options: SANDBOX_OPTIONS,
-    run: async (invocation) => {
-      const name = nameArgument(invocation.args)
-      const body = await controlOf(invocation.options)('POST /snapshots', { body: { name } })
-      return show(invocation, body, [`Snapshot ${name} saved${factsOf(body)}.`])
+  aboutName(
+    'snapshot save',
+    'Save the whole state, clock included; it replaces a snapshot of that name',
+    SANDBOX_OPTIONS,
+    async (ask, name) => {
+      const body = await ask('POST /snapshots', { body: { name } })
+      return [body, `Snapshot ${name} saved${factsOf(body)}.`]
     },
-  }),
-  command({
-    name: 'snapshot restore',
-    description: 'Take everything back to a snapshot, the clock included',
-    args: [NAME],
-    options: SANDBOX_OPTIONS,
-    run: async (invocation) => {
-      const name = nameArgument(invocation.args)
-      const body = await controlOf(invocation.options)('POST /snapshots/{name}/restore', { params: { name } })
-      const line = `The sandbox is that of snapshot ${name} again; its clock says ${body.now}.`
-      return show(invocation, body, [line])
+  ),
+  aboutName(
+    'snapshot restore',
+    'Take everything back to a snapshot, the clock included',
+    SANDBOX_OPTIONS,
+    async (ask, name) => {
+      const body = await ask('POST /snapshots/{name}/restore', { params: { name } })
+      return [body, `The sandbox is that of snapshot ${name} again; its clock says ${body.now}.`]
     },
-  }),
-  command({
-    name: 'snapshot delete',
-    description: 'Delete a snapshot',
-    args: [NAME],
-    options: SANDBOX_OPTIONS,
-    run: async (invocation) => {
-      const name = nameArgument(invocation.args)
-      await controlOf(invocation.options)('DELETE /snapshots/{name}', { params: { name } })
-      return show(invocation, { deleted: name }, [`Snapshot ${name} deleted.`])
-    },
+  ),
+  aboutName('snapshot delete', 'Delete a snapshot', SANDBOX_OPTIONS, async (ask, name) => {
+    await ask('DELETE /snapshots/{name}', { params: { name } })
+    return [{ deleted: name }, `Snapshot ${name} deleted.`]
   }),
   command({
     name: 'snapshot export',

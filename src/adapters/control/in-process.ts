@@ -1,6 +1,6 @@
 import type { Json } from '../../core/json.ts'
+import { DEFAULT_SANDBOX } from '../../core/sandboxes/name.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
-import { DEFAULT_SANDBOX } from '../../core/sandboxes/sandboxes.ts'
 import { openSandbox, wellFormed } from '../selection.ts'
 import { asRefusal, refused } from './answer.ts'
 import { serveCall, statusOf } from './call.ts'

@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { threadId } from 'node:worker_threads'
-import { NAME_PATTERN } from '../../core/sandboxes/origin.ts'
+import { NAME_PATTERN } from '../../core/sandboxes/name.ts'
 import { hostTime } from '../../core/time/clock.ts'
 import { create, type Files, hasCode } from './files.ts'
 

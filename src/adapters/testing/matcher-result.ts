@@ -1,3 +1,5 @@
+import type { RequestCount } from '../../index.ts'
+
 /** What a matcher tells its test runner; the same for Vitest and Playwright. */
 export interface MatcherResult {
   readonly pass: boolean
@@ -5,22 +7,15 @@ export interface MatcherResult {
   readonly message: () => string
 }
 
-/** How many there are to be: all that is given must hold. */
-export interface CountRule {
-  readonly at_least?: number | undefined
-  readonly at_most?: number | undefined
-  readonly exactly?: number | undefined
-}
-
 /** A number stands for exactly so many; nothing for at least one. */
-export type ExpectedCount = number | CountRule
+export type ExpectedCount = number | RequestCount
 
 /** Throws a TypeError for a count that would hold of whatever comes. */
-export function countRule(count: ExpectedCount = { at_least: 1 }): CountRule {
+export function countRule(count: ExpectedCount = { at_least: 1 }): RequestCount {
   const rule = typeof count === 'number' ? { exactly: count } : count
   refuseMembers('count', rule, COUNTS)
-  const given = Object.entries(rule).filter(([, value]) => value !== undefined)
-  if (given.length > 0 && given.every(([, value]) => Number.isSafeInteger(value) && value >= 0)) return rule
+  const given = Object.values(rule).filter((value) => value !== undefined)
+  if (given.length > 0 && given.every((value) => Number.isSafeInteger(value) && value >= 0)) return rule
   throw new TypeError(
     `count is ${JSON.stringify(count)}. Give a whole number, or { ${COUNTS.join(', ')} } of which at least one is a whole number.`,
   )
@@ -38,18 +33,21 @@ export function refuseMembers(what: string, value: unknown, known: readonly stri
 }
 
 /** Whether a count might fit otherwise, had so many more been there. */
-export function isOpen(rule: CountRule, actual: number, more: number): boolean {
+export function isOpen(rule: RequestCount, actual: number, more: number): boolean {
   const { exactly, at_least = 0, at_most = Infinity } = rule
   const [least, most] = [exactly ?? at_least, exactly ?? at_most]
   return actual < least ? actual + more >= least : actual <= most && actual + more > most
 }
 
-export function fitsCount({ exactly, at_least = 0, at_most = Infinity }: CountRule, actual: number): boolean {
+export function fitsCount(
+  { exactly, at_least = 0, at_most = Infinity }: RequestCount,
+  actual: number,
+): boolean {
   return exactly === undefined ? actual >= at_least && actual <= at_most : actual === exactly
 }
 
 /** `at least 1 webhook`, `exactly 2 webhooks`, `1 to 3 webhooks`. */
-export function countText({ exactly, at_least, at_most }: CountRule, noun: string): string {
+export function countText({ exactly, at_least, at_most }: RequestCount, noun: string): string {
   if (exactly !== undefined) return `exactly ${counted(exactly, noun)}`
   if (at_most === undefined) return `at least ${counted(at_least ?? 0, noun)}`
   return at_least === undefined

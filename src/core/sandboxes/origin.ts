@@ -1,5 +1,3 @@
-import * as z from 'zod'
-import { refuseInvalid } from '../errors.ts'
 import type { JsonObject } from '../json.ts'
 import {
   CLOCK,
@@ -11,24 +9,6 @@ import {
   type SettingsRow,
 } from '../state/state.ts'
 import type { ClockRow } from '../time/clock.ts'
-
-/** What a name of a sandbox, or of a snapshot, may be. */
-export const NAME_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/
-
-/** The rule for names in words. */
-export const NAME_RULE = '1 to 63 lower-case letters, digits and hyphens, not beginning with a hyphen'
-
-const MUST_BE = `must be ${NAME_RULE}`
-
-/** A field that names a sandbox, or a snapshot. */
-export function nameField() {
-  return z.string().regex(NAME_PATTERN, { error: MUST_BE })
-}
-
-/** Refuses an invalid name. @param at its place in the request, as a JSON Pointer */
-export function refuseBadName(name: string, at: string): void {
-  if (!NAME_PATTERN.test(name)) refuseInvalid([{ pointer: at, detail: MUST_BE }])
-}
 
 /** What a sandbox starts from. Whatever is absent is as the emulator was started. */
 export interface Origin {

@@ -1,8 +1,11 @@
+import * as z from 'zod'
 import { didYouMean } from '../assumptions.ts'
 import { Refusal, refuse } from '../errors.ts'
+import type { ShapeOf } from '../fields.ts'
 import type { SandboxState } from '../state/state.ts'
 import { replaceState } from './change.ts'
-import { type Origin, originWith, refuseBadName } from './origin.ts'
+import { DEFAULT_SANDBOX, refuseBadName } from './name.ts'
+import { type Origin, originWith } from './origin.ts'
 import type { Sandbox } from './sandbox.ts'
 import { type SnapshotStorage, Snapshots } from './snapshots.ts'
 
@@ -22,14 +25,17 @@ export interface SandboxMaker {
 }
 
 /** What the owner of a sandbox should know of its files, as long as those that were kept are there. */
-export interface StorageReport {
-  /** Records that could not be used. */
-  readonly set_aside: readonly { readonly pointer: string; readonly reason: string }[]
-  /** The file beside the state file that holds what could not be used. */
-  readonly kept_in: string | null
-  /** The file from which the state was read instead of the state file; null where that could be used. */
-  readonly recovered_from: string | null
-}
+export const storageReport = () =>
+  z.strictObject({
+    /** Records, and why they are not in force. */
+    set_aside: z.array(z.strictObject({ pointer: z.string(), reason: z.string() })),
+    /** The file in the data directory that holds them; once it is removed, nothing is said any more. */
+    kept_in: z.string().nullable(),
+    /** The file that the state was read from instead of the state file. */
+    recovered_from: z.string().nullable(),
+  })
+
+export type StorageReport = ShapeOf<typeof storageReport>
 
 /** A sandbox and what keeps it alive. */
 export interface RunningSandbox {
@@ -56,9 +62,6 @@ export interface SavedSandbox {
   /** Why it cannot be opened; null when nothing is known to be wrong with it. */
   readonly problem: string | null
 }
-
-/** The sandbox of requests that select none. */
-export const DEFAULT_SANDBOX = 'default'
 
 /** More sandboxes than this in one process mean that a client creates them in an endless loop. */
 export const MAX_SANDBOXES = 10_000

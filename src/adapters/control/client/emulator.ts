@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { JsonObject } from '../../../core/json.ts'
-import { DEFAULT_SANDBOX } from '../../../core/sandboxes/sandboxes.ts'
+import { DEFAULT_SANDBOX } from '../../../core/sandboxes/name.ts'
 import { later } from '../../realtime.ts'
 import type { List } from '../route.ts'
 import type { HealthView, RouteIndex } from '../routes/about.ts'

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../core/json.ts'
 import { seal } from '../../../core/secrets.ts'
 import type { Document } from '../../../core/state/state.ts'
-import { keysIn, knownKeys, type PlainKey, readyKeys, writtenKeys } from '../../fixtures.ts'
+import { keysIn, knownKeys, type PlainKey, readyKeys, type SandboxKeys, writtenKeys } from '../../fixtures.ts'
 import type { ScenarioStart } from '../routes/scenarios.ts'
 import type { SandboxSummary } from '../sandbox-summary.ts'
 import type { FixturesDocument, StartingPoint } from '../starting-point.ts'
@@ -9,15 +9,6 @@ import type { Ask } from './ask.ts'
 import { EmulatorError } from './emulator-error.ts'
 import { scenariosOver } from './parts.ts'
 import { type StateRecord, snapshotsOver, stateOver } from './state.ts'
-
-/** API keys of a sandbox in plain text, one of each sort; null where none is known. */
-export interface SandboxKeys {
-  /** Of the first user. */
-  readonly user: string | null
-  /** Of another user. */
-  readonly member: string | null
-  readonly service: string | null
-}
 
 /** A starting state: a shipped name, a file, or a document. */
 export type FixturesSource = string | JsonObject

@@ -1,3 +1,4 @@
+import type { SandboxKeys } from '../../fixtures.ts'
 import type { SandboxEvent } from '../routes/events.ts'
 import type { SandboxSummary } from '../sandbox-summary.ts'
 import type { StartingPoint } from '../starting-point.ts'
@@ -7,7 +8,7 @@ import { EmulatorError, notAnEmulator } from './emulator-error.ts'
 import { type EventOptions, follow } from './events.ts'
 import { faultsOver, type SandboxFaults } from './faults.ts'
 import { type ApiRequestInit, fetchApi } from './fetch.ts'
-import { type KnownKeys, keyKeepers, type SandboxKeys } from './keys.ts'
+import { type KnownKeys, keyKeepers } from './keys.ts'
 import type { EmulatorAddress } from './over-http.ts'
 import {
   limitsOver,

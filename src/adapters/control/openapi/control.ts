@@ -1,8 +1,7 @@
 import type { Settings } from '../../../core/assumptions.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import type { Input } from '../../../core/operation.ts'
-import { NAME_PATTERN, NAME_RULE } from '../../../core/sandboxes/origin.ts'
-import { DEFAULT_SANDBOX } from '../../../core/sandboxes/sandboxes.ts'
+import { DEFAULT_SANDBOX, NAME_PATTERN, NAME_RULE } from '../../../core/sandboxes/name.ts'
 import type { ControlHost } from '../host.ts'
 import { type AnyControlRoute, BASE, SMALL_BODY } from '../route.ts'
 import {

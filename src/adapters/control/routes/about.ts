@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { ShapeOf } from '../../../core/fields.ts'
+import { storageReport } from '../../../core/sandboxes/sandboxes.ts'
 import { BASE, route } from '../route.ts'
 
 /** Every route of the control interface. */
@@ -16,16 +17,10 @@ export type RouteIndex = ShapeOf<typeof routeIndex>
 
 /** What could not be used of the files of a sandbox. */
 const storageView = () =>
-  z.strictObject({
+  storageReport().extend({
     sandbox: z.string(),
     /** Why it cannot be opened; null when it can. */
     problem: z.string().nullable(),
-    /** Records, and why they are not in force. */
-    set_aside: z.array(z.strictObject({ pointer: z.string(), reason: z.string() })),
-    /** The file in the data directory that holds them; once it is removed, nothing is said any more. */
-    kept_in: z.string().nullable(),
-    /** The file that the state was read from instead of the state file. */
-    recovered_from: z.string().nullable(),
   })
 
 export type StorageView = ShapeOf<typeof storageView>

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Setting } from '../../../core/assumptions.ts'
+import { assumption, type Setting } from '../../../core/assumptions.ts'
 import { anyObject, list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import { setSettings } from '../../../core/sandboxes/change.ts'
@@ -9,14 +9,7 @@ import { route } from '../route.ts'
 
 /** One thing that the specification leaves open, and what is done about it. */
 const assumptionView = () =>
-  z.strictObject({
-    /** `U` and three digits for what is left open, `T` and two for an ambiguity. */
-    id: z.string(),
-    /** What the specification does not say. */
-    open: z.string(),
-    /** What the emulator does about it, and why. */
-    decision: z.string(),
-    reportedIn: z.enum(['response', 'log', 'nowhere']),
+  assumption().extend({
     /** The choices that it offers. */
     settings: z.array(
       z.strictObject({ key: z.string(), description: z.string(), default: z.unknown(), value: z.unknown() }),

@@ -157,12 +157,7 @@ function eventOf({ due_at, kind, ref, urgency, description }: ScheduledEvent): F
   return { at: due_at, kind, ref, urgency, description }
 }
 
-interface GivenTarget {
-  readonly by?: string | undefined
-  readonly to?: string | undefined
-  readonly steps?: number | undefined
-  readonly until?: unknown
-}
+type GivenTarget = Omit<z.output<ReturnType<typeof givenTarget>>, 'max_events'>
 
 // The schema leaves one member, and has read it before.
 function targetOf({ by, to, steps, until }: GivenTarget, milestones: readonly AnyMilestone[]): AdvanceTarget {

@@ -2,15 +2,10 @@ import * as z from 'zod'
 import { refuseInvalid } from '../../../core/errors.ts'
 import { anyObject, list, listOf, type ShapeOf, timestamp } from '../../../core/fields.ts'
 import { type Issue, isObject, type JsonObject } from '../../../core/json.ts'
+import { DEFAULT_SANDBOX, nameField } from '../../../core/sandboxes/name.ts'
 import type { Origin } from '../../../core/sandboxes/origin.ts'
-import { nameField } from '../../../core/sandboxes/origin.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
-import {
-  DEFAULT_SANDBOX,
-  type SandboxEntry,
-  type Sandboxes,
-  type SavedSandbox,
-} from '../../../core/sandboxes/sandboxes.ts'
+import type { SandboxEntry, Sandboxes, SavedSandbox } from '../../../core/sandboxes/sandboxes.ts'
 import { countRecords } from '../../../core/state/state.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
 import type { ControlHost } from '../host.ts'
