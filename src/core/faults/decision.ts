@@ -36,7 +36,7 @@ export interface Verdict {
 }
 
 /** The parameters of one action that has fired. */
-export interface Given<P> {
+export interface FiredAction<P> {
   readonly parameters: P
   readonly rule: FaultRule
   /** Number of the match, from 1. */
@@ -73,7 +73,7 @@ export class Decision implements FaultReport {
   }
 
   /** Every action of one primitive, in order. */
-  given<N extends PrimitiveName>(name: N): readonly Given<Primitives[N]>[] {
+  given<N extends PrimitiveName>(name: N): readonly FiredAction<Primitives[N]>[] {
     return this.fired.flatMap(({ rule, actions, n }) =>
       actions.flatMap((action) =>
         name in action ? [{ rule, n, parameters: (action as Record<N, Primitives[N]>)[name] }] : [],

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { refuse } from '../errors.ts'
 import { intBetween } from '../fields.ts'
 import { type HeaderList, headerValue } from '../request/headers.ts'
-import { windowOf } from '../request/rate-limit.ts'
+import { requestWindow } from '../request/rate-limit.ts'
 import { type Admission, type Limit, policyFields } from '../request/rate-limiter.ts'
 import { either, form, someOf, strictObject } from '../strict-input.ts'
 import { END_OF_TIME } from '../time/clock.ts'
@@ -71,7 +71,7 @@ function merged({ given }: Fault<QuotaFault>): QuotaFault {
 
 // The window is left as it is: a refused request takes no place (T04).
 function reject({ sandbox, exchange }: Fault<QuotaFault>, fault: QuotaFault): never {
-  const { key, limit, now } = windowOf(sandbox, exchange)
+  const { key, limit, now } = requestWindow(sandbox, exchange)
   const admission = claimed(fault, sandbox.limiter.peek(key, limit, now), now)
   const tells = retryAfter(fault, admission, now) !== undefined
   refuse('rate_limit_exceeded', {

@@ -4,7 +4,7 @@ import type { Admission } from '../request/rate-limiter.ts'
 import type { Step } from '../request/steps.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import type { Treatment } from '../webhooks/records.ts'
-import type { Decision, Given } from './decision.ts'
+import type { Decision, FiredAction } from './decision.ts'
 import type { AtLeastOne, FaultPrimitive, PrimitiveName, Primitives } from './primitive.ts'
 
 /** The actions of one primitive that have fired on a request. */
@@ -13,7 +13,7 @@ export interface Fault<P> {
   readonly exchange: Exchange
   readonly decision: Decision
   /** In order; never empty. */
-  readonly given: readonly Given<P>[]
+  readonly given: readonly FiredAction<P>[]
 }
 
 /** The rate-limit part of a response. */

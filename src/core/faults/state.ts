@@ -8,7 +8,7 @@ import type { Exchange } from '../request/exchange.ts'
 import { checkInsertRows, deleteRow, insertRows, insertRowsSchema } from '../state/rows.ts'
 import { either, form, membersOf, nameAmong, someOf, strictObject, together } from '../strict-input.ts'
 import { runEvents } from '../time/run-events.ts'
-import type { Given } from './decision.ts'
+import type { FiredAction } from './decision.ts'
 import type { KnownNames, ParametersOf } from './primitive.ts'
 import type { Fault, StatePrimitive } from './state-primitive.ts'
 
@@ -128,7 +128,7 @@ function change({ sandbox, exchange, decision, given }: Fault<StateFault>, at: S
 
 // A request that asks for a turn itself means what it creates, and a repetition of it creates nothing.
 function isWanted(
-  { rule, parameters }: Given<StateFault>,
+  { rule, parameters }: FiredAction<StateFault>,
   { idempotency }: Exchange,
   at: StateStage,
 ): boolean {

@@ -14,7 +14,7 @@ export function authenticate(sandbox: Sandbox, exchange: Exchange): void {
 }
 
 /** Refuses a caller who may not call the operation. */
-export function authorize(sandbox: Sandbox, exchange: Exchange): void {
+export function authorizeCall(sandbox: Sandbox, exchange: Exchange): void {
   const { operation, params } = exchange.call
   try {
     checkPermission(sandbox, exchange)
@@ -27,7 +27,7 @@ export function authorize(sandbox: Sandbox, exchange: Exchange): void {
 /** Whether the caller may call the operation. */
 export function mayCall(sandbox: Sandbox, exchange: Exchange): boolean {
   try {
-    authorize(sandbox, exchange)
+    authorizeCall(sandbox, exchange)
     return true
   } catch (error) {
     if (error instanceof Refusal) return false

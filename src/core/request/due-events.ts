@@ -2,14 +2,14 @@ import { isStorageFailure } from '../errors.ts'
 import type { Poll } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { END_OF_TIME } from '../time/clock.ts'
-import { advanceTo, nextEventOf, runEvents, runDueEvents as runEventsDue } from '../time/run-events.ts'
+import { advanceTo, nextEventOf, runDueEvents, runEvents } from '../time/run-events.ts'
 import type { AdvanceResult } from '../time/scheduler.ts'
 import type { Exchange } from './exchange.ts'
 
 /** What is due by now happens before the request is looked at, or the request is served at the time reached. */
-export function runDueEvents(sandbox: Sandbox, exchange: Exchange): void {
+export function catchUp(sandbox: Sandbox, exchange: Exchange): void {
   ifWritable(exchange, () => {
-    exchange.caughtUp = eventsIn(runEventsDue(sandbox))
+    exchange.caughtUp = eventsIn(runDueEvents(sandbox))
   })
   exchange.now = sandbox.clock.now
 }

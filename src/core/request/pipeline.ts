@@ -1,37 +1,40 @@
 import { type ErrorCode, type ErrorFormat, Refusal, refuse } from '../errors.ts'
 import type { AnyOperation } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
-import { authenticate, authorize } from './access.ts'
-import { poll, runDueEvents } from './due-events.ts'
+import { authenticate, authorizeCall } from './access.ts'
+import { catchUp, poll } from './due-events.ts'
 import type { Call, Exchange } from './exchange.ts'
 import { rateLimit } from './rate-limit.ts'
 import { noWindow } from './rate-limiter.ts'
 import { commit, replay } from './replay.ts'
-import { type Answer, respond } from './response.ts'
+import { type Answer, finish } from './response.ts'
 import type { Step } from './steps.ts'
-import { validate } from './validate.ts'
+import { validateInput } from './validate.ts'
 
 /** Does its part, or refuses the request. Returns true when the response is there and no later step is needed. */
 type Work = (sandbox: Sandbox, exchange: Exchange) => unknown
 
 /** The way of a request, in order. The hooks of an exchange are called before and after each step, and on the response. */
 const PIPELINE: readonly (readonly [step: Step, work: Work])[] = [
-  ['runDueEvents', runDueEvents],
+  ['runDueEvents', catchUp],
   // Last: a rule may have been armed by an event.
   ['runDueEvents', askForHooks],
   ['authenticate', authenticate],
   ['rateLimit', rateLimit],
   ['checkPathIds', (_, { call }) => call.operation.checkPathIds?.(call.params)],
-  ['authorize', authorize],
+  ['authorize', authorizeCall],
   ['loadTarget', loadTarget],
   // Before the body is checked: a repeated request gets its first response even when it would be refused by now, and
   // another body under the same key is a conflict whether or not it is valid.
   ['replay', (_, exchange) => replay(exchange)],
-  ['validate', validate],
+  ['validate', validateInput],
   ['poll', poll],
   ['handle', handle],
   ['commit', commit],
 ]
+
+/** The steps up to the place in the rate window. */
+const ARRIVAL = PIPELINE.slice(0, PIPELINE.findIndex(([step]) => step === 'rateLimit') + 1)
 
 /** The whole way of a request. Every step either lets it pass or refuses it; the response is made and logged in any case. */
 export function perform(sandbox: Sandbox, call: Call): Answer {
@@ -41,11 +44,11 @@ export function perform(sandbox: Sandbox, call: Call): Answer {
   } catch (error) {
     exchange.refusal = error instanceof Refusal ? error : sandbox.reportDefect(error)
   }
-  return respond(sandbox, exchange)
+  return finish(sandbox, exchange)
 }
 
-function run(sandbox: Sandbox, exchange: Exchange): void {
-  for (const [step, work] of PIPELINE) {
+function run(sandbox: Sandbox, exchange: Exchange, steps = PIPELINE): void {
+  for (const [step, work] of steps) {
     exchange.step = step
     if (exchange.hooks?.before(exchange, step) === true) return
     exchange.step = step
@@ -75,9 +78,9 @@ function handle(_: Sandbox, exchange: Exchange): void {
 export function cutOff(sandbox: Sandbox, call: Call, hasArrived: boolean): void {
   const exchange = sandbox.exchange(call)
   try {
-    if (hasArrived) for (const work of [runDueEvents, authenticate, rateLimit]) work(sandbox, exchange)
+    if (hasArrived) run(sandbox, exchange, ARRIVAL)
   } catch {
-    // Nobody is told any more why it would have been refused.
+    // There is no response that could say why it would have been refused.
   }
   exchange.step = 'faultsBefore'
   exchange.injected = true
@@ -103,7 +106,7 @@ export function turnAway(sandbox: Sandbox, request: Unrouted, refusal: Refusal):
   const exchange = sandbox.exchange({ ...EMPTY_CALL, ...known, operation: { ...NOWHERE, errorFormat } })
   const ofRouting = OF_ROUTING.has(refusal.code)
   try {
-    runDueEvents(sandbox, exchange)
+    catchUp(sandbox, exchange)
     if (ofRouting) askForHooks(sandbox, exchange)
   } catch {
     // What keeps events from running, or matches from being counted, has no part in this response.
@@ -111,7 +114,7 @@ export function turnAway(sandbox: Sandbox, request: Unrouted, refusal: Refusal):
   exchange.nearest = nearest
   exchange.step = ofRouting ? 'route' : 'receive'
   exchange.refusal = refusal
-  return respond(sandbox, exchange)
+  return finish(sandbox, exchange)
 }
 
 const OF_ROUTING: ReadonlySet<string> = new Set<ErrorCode>(['route_not_found', 'method_not_allowed'])

@@ -13,7 +13,7 @@ interface RequestWindow {
 }
 
 /** The rate window that a request uses. */
-export function windowOf(sandbox: Sandbox, exchange: Exchange): RequestWindow {
+export function requestWindow(sandbox: Sandbox, exchange: Exchange): RequestWindow {
   const { caller, ownTeamspace, call, settings } = exchange
   const { operation, path, pathPrefix } = call
   // A caller who may not act in a teamspace must not use up its windows either.
@@ -30,7 +30,7 @@ export function windowOf(sandbox: Sandbox, exchange: Exchange): RequestWindow {
 
 /** Takes a place in the rate window of the request, or refuses it with 429. Specification: Limits / Rate limits. */
 export function rateLimit(sandbox: Sandbox, exchange: Exchange): void {
-  const { key, limit, now } = windowOf(sandbox, exchange)
+  const { key, limit, now } = requestWindow(sandbox, exchange)
   const admission = sandbox.limiter.admit(key, limit, now, sandbox.options.enforceLimits)
   exchange.window = { key, limit, admission }
   if (admission.admitted) return

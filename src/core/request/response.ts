@@ -19,7 +19,7 @@ export interface Answer {
 }
 
 /** Makes the response of a request that has passed the pipeline or was refused, and logs it. */
-export function respond(sandbox: Sandbox, exchange: Exchange): Answer {
+export function finish(sandbox: Sandbox, exchange: Exchange): Answer {
   const { hooks } = exchange
   const content = hooks?.content(exchange) ?? contentOf(exchange)
   const limit = sandbox.limitOf(exchange.call.operation.name)

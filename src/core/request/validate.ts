@@ -6,7 +6,7 @@ import { REQUIRED, zodIssues } from '../zod-issues.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Gives query and body their types, or refuses the request with every wrong field. */
-export function validate(sandbox: Sandbox, exchange: Exchange): void {
+export function validateInput(sandbox: Sandbox, exchange: Exchange): void {
   const { call } = exchange
   const input = sandbox.inputOf(call.operation)
   if (call.body.kind === 'refused') throw call.body.refusal

@@ -1,6 +1,6 @@
 import type { Preset } from '../../core/faults/preset.ts'
 import { bodies, lists, streams } from './content.ts'
-import { connections, rateLimits, retries } from './traffic.ts'
+import { connectionFaults, rateLimits, retries } from './traffic.ts'
 
 const CREATE = { operation: 'batch-predictions.create' }
 const RETRIEVE = { operation: 'batch-predictions.retrieve' }
@@ -153,7 +153,7 @@ const keys: readonly Preset[] = [
 export const presets: readonly Preset[] = [
   ...rateLimits,
   ...retries,
-  ...connections,
+  ...connectionFaults,
   ...bodies,
   ...streams,
   ...lists,

@@ -132,7 +132,7 @@ export const retries: readonly Preset[] = [
 ]
 
 /** What happens to connections. The request has taken effect unless the description says otherwise. */
-export const connections: readonly Preset[] = [
+export const connectionFaults: readonly Preset[] = [
   connected('fin-before-headers', 'The connection is closed in order before a byte of the answer.', [
     { cut: { at: 'before-head', how: 'fin' } },
   ]),

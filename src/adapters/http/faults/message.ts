@@ -6,7 +6,7 @@ import { KEEP_ALIVE_TIMEOUT } from '../connections.ts'
 import type { HeaderPair } from '../guard.ts'
 import { type Draft, draftOf, type Head, plainHead } from './draft.ts'
 import { type Framing, framingHeaders, framingOf } from './framing.ts'
-import { effectsOf } from './primitives.ts'
+import { wireEffects } from './primitives.ts'
 import type { AskedFraming } from './wire-primitive.ts'
 
 /** A response as faults have made it, ready to be written. */
@@ -40,16 +40,16 @@ export async function messageOf(
   extra: readonly HeaderPair[],
   facts: MessageFacts,
 ): Promise<Message> {
-  const bytes = effectsOf(actions, 'bytes').at(-1)
+  const bytes = wireEffects(actions, 'bytes').at(-1)
   if (bytes !== undefined) return { head: undefined, body: bytes(), framing: UNFRAMED, raw: true }
   let draft = await draftOf(answer, extra)
   const isStream = draft.ndjson
-  for (const change of effectsOf(actions, 'body')) draft = await change(draft)
+  for (const change of wireEffects(actions, 'body')) draft = await change(draft)
   const changed = (headers: readonly HeaderPair[]): Head =>
-    effectsOf(actions, 'head').reduce((head, change) => change(head), plainHead(draft.status, headers))
+    wireEffects(actions, 'head').reduce((head, change) => change(head), plainHead(draft.status, headers))
   const { status, version } = changed(draft.headers)
   const http10 = facts.http10 || version === '1.0'
-  const asked = effectsOf(actions, 'framing').reduce<AskedFraming>((asked, change) => change(asked), {})
+  const asked = wireEffects(actions, 'framing').reduce<AskedFraming>((asked, change) => change(asked), {})
   const framing = framingOf(asked, { ...facts, status, stream: isStream, http10 })
   const framed = (keepAlive: boolean): Head =>
     changed([...draft.headers, ...hopHeaders(framing, draft, keepAlive)])

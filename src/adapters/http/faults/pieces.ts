@@ -1,4 +1,4 @@
-import type { Pace } from './wire-primitive.ts'
+import type { AskedPace } from './wire-primitive.ts'
 
 /** Least milliseconds between two pieces: what is written sooner reaches a client joined to what is before it. */
 export const MIN_GAP = 5
@@ -10,7 +10,7 @@ const BEAT = 20
 const MAX_SPLITS = 100
 
 /** The pieces in which a body is sent, made as they are asked for; one for all of it unless a fault splits it. None is empty. */
-export function* piecesOf(body: Buffer, pace: Pace): Generator<Buffer> {
+export function* piecesOf(body: Buffer, pace: AskedPace): Generator<Buffer> {
   let start = 0
   for (const offset of splits(body, pace)) {
     if (offset <= start || offset >= body.length) continue
@@ -21,13 +21,13 @@ export function* piecesOf(body: Buffer, pace: Pace): Generator<Buffer> {
 }
 
 /** Milliseconds between a piece and the next. */
-export function gapAfter(piece: Buffer, { gap_ms = MIN_GAP, kbps }: Pace): number {
+export function gapAfter(piece: Buffer, { gap_ms = MIN_GAP, kbps }: AskedPace): number {
   const atRate = kbps === undefined ? 0 : (piece.length * 8) / kbps
   return Math.max(MIN_GAP, gap_ms, atRate)
 }
 
 /** Where a body is split, in ascending order. */
-function splits(body: Buffer, { chunks, bytes, kbps, gap_ms = BEAT }: Pace): Iterable<number> {
+function splits(body: Buffer, { chunks, bytes, kbps, gap_ms = BEAT }: AskedPace): Iterable<number> {
   if (chunks === 'inside-multibyte') return everyOffset(body, isContinuation)
   if (chunks === 'between-cr-lf') return everyOffset(body, isBetweenCrLf)
   if (chunks !== undefined) return chunks.toSorted((a, b) => a - b)

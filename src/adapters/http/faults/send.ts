@@ -12,7 +12,7 @@ import { longest, paceOf, stopsOf } from './primitives.ts'
 import { stageName } from './stage.ts'
 import { endConnection, firstStop, flushed, lost, type ResponseStop, SETTLE, stopExchange } from './stop.ts'
 import { ExchangeTimeout } from './timeout.ts'
-import type { Pace } from './wire-primitive.ts'
+import type { AskedPace } from './wire-primitive.ts'
 import { ResponseWriter, SocketWriter, type Writer } from './writers.ts'
 
 /**
@@ -60,7 +60,7 @@ export async function sendFaulted(
 
 interface SendPlan {
   readonly message: Message
-  readonly pace: Pace
+  readonly pace: AskedPace
   readonly stop: ResponseStop | undefined
   readonly timeout: ExchangeTimeout
   /** Ends the waiting for a client that does not close its side. */

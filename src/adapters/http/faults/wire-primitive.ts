@@ -6,7 +6,7 @@ import type { Stop } from './stage.ts'
 export type AskedFraming = Primitives['frame']
 
 /** When the bytes are sent: what all actions want of it. */
-export type Pace = Primitives['pace']
+export type AskedPace = Primitives['pace']
 
 /** What a primitive can do to a response. Each is called for one action after the other, in their order. */
 export interface WireHooks<P> {
@@ -17,7 +17,7 @@ export interface WireHooks<P> {
   readonly framing: (asked: AskedFraming, parameters: P) => AskedFraming
   /** Changes the head, framing headers included. */
   readonly head: (head: Head, parameters: P) => Head
-  readonly pace: (pace: Pace, parameters: P) => Pace
+  readonly pace: (pace: AskedPace, parameters: P) => AskedPace
   /** Where the exchange stops; undefined for nowhere. */
   readonly stop: (parameters: P) => Stop | undefined
 }
