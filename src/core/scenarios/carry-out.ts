@@ -1,7 +1,7 @@
 import { didYouMean } from '../assumptions.ts'
 import { Refusal, refuse, refuseInvalid } from '../errors.ts'
 import { nothing } from '../fields.ts'
-import type { Issue, JsonObject } from '../json.ts'
+import type { JsonObject } from '../json.ts'
 import { type AnyControl, idOf, type Scope } from '../operation.ts'
 import { HandlerScope } from '../request/exchange.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
