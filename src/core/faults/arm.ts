@@ -94,7 +94,7 @@ function forget(tx: Transaction, id: string): void {
 
 type Facts = Pick<FaultRule, 'id' | 'source' | 'preset' | 'armed_at' | 'armed_wall'>
 
-// A copy: a row is never changed, and what a script has handed over the script may change. Members without a value go.
+// A copy: a row is never changed, and what a script has handed over the script may change. Fields without a value are left out.
 function ruleOf(draft: FaultDraft, service: Service, facts: Facts): FaultRule {
   const { id, source, preset, armed_at, armed_wall } = facts
   const { match, ...behaviour } = expand(draft, service)

@@ -19,7 +19,7 @@ export interface BookFacts {
 /** Keys that one rule counts by; its oldest are forgotten, since callers choose their keys freely. */
 const MAX_KEYS = 10_000
 
-/** Rules that did not fire of which one decision tells why. */
+/** Rules that did not fire for which one decision says why. */
 const MAX_MISSED = 100
 
 /**
@@ -32,7 +32,7 @@ export class FaultBook {
   readonly #facts: BookFacts
   readonly #keys: CountedKeys
   #sorted: Sorted | undefined
-  /** Made when somebody holds a connection: most sandboxes never do. */
+  /** Created when a connection is held: most sandboxes never hold one. */
   #release: AbortController | undefined
   readonly #holds = new Map<string, Hold>()
 
@@ -56,7 +56,7 @@ export class FaultBook {
     return this.#store.rows(faultRules.name).size === 0
   }
 
-  /** Aborted by {@link release}: anyone who holds a connection open on behalf of a fault lets go of it. */
+  /** Aborted by {@link release}: every connection that a fault holds open is released. */
   get released(): AbortSignal {
     this.#release ??= new AbortController()
     return this.#release.signal

@@ -138,7 +138,7 @@ const MAX_ACCEPTED = 1_000
 /** Real milliseconds for which it may meet every one. */
 const MAX_ACCEPTED_LENGTH = 600_000
 
-// Without an end it would also meet each connection over which somebody could remove it. Virtual time may stand still, and
+// Without an end it would also cut each connection over which it could be removed. Virtual time may stand still, and
 // what is counted by connection begins anew with the next one.
 function hasEnd({ times, when }: Expanded): boolean {
   const { nth, first, until } = when

@@ -14,13 +14,13 @@ export interface Expanded extends Omit<Behaviour, 'match'> {
   readonly match: FaultMatch | 'everything' | undefined
 }
 
-/** Puts a draft over its preset: what the draft says takes precedence, in the match member by member. */
+/** Puts a draft over its preset: what the draft says takes precedence, in the match field by field. */
 export function expand(draft: FaultDraft, { presets }: Pick<Service, 'presets'>): Expanded {
   const preset = draft.preset === undefined ? undefined : presets.get(draft.preset)
   const own = preset?.when ?? {}
   return {
     match: matchOf(draft, preset),
-    // Anyone who says how often it may fire in all wants it more often than the once of the preset.
+    // `times` is how often it may fire in all: a preset that fires once then fires that often.
     when: draft.when ?? (draft.times !== undefined && firesOnce(own) ? untimed(own) : own),
     do: draft.do ?? preset?.do ?? [],
     actions: draft.actions ?? preset?.actions ?? {},

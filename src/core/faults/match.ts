@@ -10,7 +10,7 @@ export interface RequestSubject extends Matchable {
   readonly connection?: { readonly id: string; readonly index: number } | undefined
   /** The record that the path names; null for none. */
   readonly resource: string | null
-  /** What may be told of it; absent: all that it has. */
+  /** What may be shown of it; absent: all that it has. */
   readonly kept?: (() => Pick<Matchable, 'query' | 'headers' | 'body'>) | undefined
 }
 

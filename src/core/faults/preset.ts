@@ -31,5 +31,5 @@ export interface Preset {
   readonly times?: number
 }
 
-/** The way out for anyone who has named a preset that there is not. */
+/** The way out for a request that names an unknown preset. */
 export const ALL_PRESETS = 'GET /__emulator/faults/presets lists every preset.'

@@ -98,7 +98,7 @@ export function ratePart(
   return { admission, headers: quotaFields(fault, admission, limit, now) }
 }
 
-/** What the limiter said, as a rule has it told. Numbers are kept as they are given: fractional, negative or huge. */
+/** What the limiter said, as a rule changes it. Numbers are kept as they are given: fractional, negative or huge. */
 export function claimed(fault: QuotaFault, found: Admission, now: number): Admission {
   const { reject = false, reset_in_s: seconds } = fault
   const limit = fault.limit ?? found.limit
@@ -163,7 +163,7 @@ function resetText(fault: QuotaFault, { reset }: Admission, now: number): string
   }
 }
 
-// Whole seconds: rounded up, so that anyone who waits for the date has waited long enough.
+// Whole seconds: rounded up, so that a client that waits for the date has waited long enough.
 function httpDate(instant: number): string {
   return new Date(inCalendar(Math.ceil(instant / SECOND) * SECOND)).toUTCString()
 }

@@ -47,9 +47,9 @@ export interface When {
   readonly by?: CountedBy | readonly CountedBy[] | undefined
   /** Exactly the n-th match, from 1. */
   readonly nth?: number | undefined
-  /** The first so many. */
+  /** The first matches of this number. */
   readonly first?: number | undefined
-  /** All behind the first so many. */
+  /** All after the first matches of this number. */
   readonly after?: number | undefined
   /** Each n-th. */
   readonly every?: number | undefined
@@ -57,7 +57,7 @@ export interface When {
   readonly sequence?: readonly string[] | undefined
   /** 0 to 1; drawn by seed, rule, counter key and counter alone. */
   readonly probability?: number | undefined
-  /** Until so many matches, a virtual instant, or real milliseconds since it was armed. */
+  /** Until this many matches, a virtual instant, or real milliseconds since it was armed. */
   readonly until?:
     | {
         readonly calls?: number | undefined

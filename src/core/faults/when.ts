@@ -29,7 +29,7 @@ export function countedBy({ by = 'rule' }: When): readonly CountedBy[] {
   return list.filter((each) => each !== 'rule')
 }
 
-/** The parts of `when` that tell matches that fire from those that do not. */
+/** The parts of `when` that select the matches that fire. */
 const TIMINGS = ['nth', 'first', 'after', 'every', 'probability'] as const
 
 /** Whether a rule says which matches fire, or what they are counted by. */

@@ -27,7 +27,7 @@ export type { ChosenBy }
 /** One API request, free of HTTP: what the pipeline needs to know of it. */
 export interface Call {
   readonly operation: AnyOperation
-  /** `POST`, or `HEAD` for a GET whose body nobody wants. */
+  /** `POST`, or `HEAD` for a GET without its body. */
   readonly method: string
   /** The path as it was requested, without the query: the `instance` of a problem. */
   readonly path: string
@@ -41,7 +41,7 @@ export interface Call {
   readonly body: CallBody
   /** The connection that it came on, and which of its requests this is, from 1. */
   readonly connection?: { readonly id: string; readonly index: number }
-  /** Ids of the rules that its own header X-Emulator-Fault has armed; no other request meets those. */
+  /** Ids of the rules that its own header X-Emulator-Fault has armed; they act on no other request. */
   readonly armed?: readonly string[]
   /** Absent: `perform` asks the sandbox for them. */
   readonly hooks?: RequestHooks
@@ -131,7 +131,7 @@ export class HandlerScope implements Scope {
     this.#hooks?.treatmentOf(type, url, resource)
 }
 
-/** One request on its way through the pipeline: its scope, and everything that the steps find out. */
+/** One request in the pipeline: its scope, and everything that the steps find out. */
 // biome-ignore lint/suspicious/noExplicitAny: the operation's schemas have given query and body their types before a handler sees them.
 export class Exchange extends HandlerScope implements Request<any, any> {
   readonly call: Call

@@ -62,7 +62,7 @@ function results(name: string, description: string, actions: readonly Action[], 
   return { name: `ndjson-${name}`, family: 'ndjson', description, match, when, do: actions }
 }
 
-// Anyone who reads again gets all of it.
+// A client that reads again gets all of it.
 const FIRST_READ = { nth: 1, by: 'resource_id' } as const
 
 const IN_SECOND_LINE = { line: 1, plus_bytes: 10 }

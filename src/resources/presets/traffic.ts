@@ -39,7 +39,7 @@ function withKey(name: string, description: string, actions: readonly Action[]):
   }
 }
 
-/** Every way in which a rate limit can be told, and mistold. Specification: Limits / Rate limits. */
+/** Every way in which a rate limit can be stated, rightly and wrongly. Specification: Limits / Rate limits. */
 export const rateLimits: readonly Preset[] = [
   rejection('rate-limited', 'A 429 with Retry-After: 2, as the service sends it.', {}),
   rejection('retry-after-http-date', 'A 429 whose Retry-After is a date two seconds ahead.', {

@@ -3,7 +3,7 @@ import type { Answer } from '../../../core/request/response.ts'
 import type { HeaderPair } from '../guard.ts'
 import { inPieces } from '../render.ts'
 
-/** A response that faults still work on: whole, and without anything that tells how long it is. */
+/** A response that faults still work on: whole, and without a header that states its length. */
 export interface Draft {
   readonly status: number
   readonly headers: readonly HeaderPair[]

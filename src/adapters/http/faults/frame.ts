@@ -12,7 +12,7 @@ declare module '../../../core/faults/primitive.ts' {
   }
 }
 
-/** How the end of the body is told. */
+/** How the end of the body is marked. */
 export type FrameFault = ParametersOf<typeof schema>
 
 function schema() {

@@ -1,7 +1,7 @@
 import type { HeaderPair } from '../guard.ts'
 import type { AskedFraming } from './wire-primitive.ts'
 
-/** How the end of a body is told. */
+/** How the end of a body is marked. */
 export interface Framing {
   /** `none`: there is no body, and no header speaks of one. */
   readonly mode: 'none' | 'length' | 'chunked' | 'close'
@@ -34,7 +34,7 @@ export function framingOf(asked: AskedFraming, facts: FramingFacts): Framing {
   return { mode, delta: mode === 'length' ? length_delta : 0, tail, withBody: facts.withBody }
 }
 
-/** The header that tells of the framing. A length below zero is written as it is. */
+/** The header that states the framing. A length below zero is written as it is. */
 export function framingHeaders({ mode, delta }: Framing, length: number): HeaderPair[] {
   if (mode === 'length') return [['Content-Length', String(length + delta)]]
   return mode === 'chunked' ? [['Transfer-Encoding', 'chunked']] : []

@@ -99,7 +99,7 @@ function ordered(lines: Lines, order: NonNullable<LinesFault['order']>): Lines {
   return [...order.flatMap((at) => lines[at] ?? []), ...lines.filter((_, at) => !named.has(at))]
 }
 
-/** Always the same order for so many lines, and never the one they had. */
+/** Always the same order for the same number of lines, and never the one they had. */
 function shuffled(lines: Lines): Lines {
   const chance = new Chance(0, 'lines', lines.length)
   const result = [...lines]

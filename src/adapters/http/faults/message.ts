@@ -31,7 +31,7 @@ export interface MessageFacts {
 }
 
 /**
- * Carries out everything about what is sent. Bodies and lines change in the order of the actions; then the framing is told
+ * Carries out everything about what is sent. Bodies and lines change in the order of the actions; then the framing is written
  * of, and then heads change, so that a fault may contradict the framing.
  */
 export async function messageOf(

@@ -12,7 +12,7 @@ import { MAX_HOLD_MS, type Stage, type Stop, stageName } from './stage.ts'
 import { endConnection, lost, stopExchange } from './stop.ts'
 import { ExchangeTimeout } from './timeout.ts'
 
-/** Reads the body of a request, telling how many bytes of it have come so far, until told to stop; undefined then, and when the client went away. */
+/** Reads the body of a request and reports the number of bytes so far, until that returns false; undefined then, and when the client has left. */
 export type ReadBody = (received: (bytes: number) => boolean) => Promise<CallBody | undefined>
 
 type Decided = Call & { readonly hooks: FaultedRequest }
@@ -53,19 +53,19 @@ export class RequestReceiver {
     const stops = stopsOf(actions)
     const stop = stops.find(({ at }) => isBeforeBody(at))
     if (stop !== undefined) return this.#stopHere(stop, call)
-    let halted: Promise<undefined> | undefined
+    let stopped: Promise<undefined> | undefined
     const unasked = this.#withhold(call)
     // A body that stays shorter than the stage asks for is none that the fault is about.
     const body = await readBody((bytes) => {
       unasked?.end()
       const reached = stops.find(({ at }) => isReached(at, bytes))
-      if (reached === undefined || halted !== undefined) return halted === undefined
+      if (reached === undefined || stopped !== undefined) return stopped === undefined
       this.#req.pause()
-      halted = this.#stopHere(reached, call)
+      stopped = this.#stopHere(reached, call)
       return false
     })
     unasked?.end()
-    if (halted !== undefined) return halted
+    if (stopped !== undefined) return stopped
     if (body === undefined && fired.length > 0)
       this.#log(call, 'after-request-head', unasked?.over === 'released' ? 'cut' : 'left')
     return body

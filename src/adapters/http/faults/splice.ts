@@ -2,7 +2,7 @@ import { keysOf } from '../../../core/json.ts'
 
 /**
  * Writes a JSON value into a JSON text at the place that a pointer names, everything around it untouched: no number is read
- * and written again. A member that is not there yet is added to its object; any other place that is not there leaves the
+ * and written again. A field that is not there yet is added to its object; any other place that is not there leaves the
  * text as it is.
  */
 export function splice(text: string, pointer: string, value: string): string {
@@ -28,7 +28,7 @@ function find(text: string, keys: readonly string[]): Found | undefined {
   return { start: at, end: valueEnd(text, at), before: '' }
 }
 
-/** Where the value of a member begins; without such a member, where it is to be added. The last of several counts. */
+/** Where the value of a field begins; without such a field, where it is to be added. The last of several counts. */
 function memberOf(text: string, object: number, key: string): number | Found {
   let at = skipSpace(text, object + 1)
   let found: number | undefined
@@ -51,7 +51,7 @@ function elementOf(text: string, array: number, key: string): number | undefined
   return at < text.length && text[at] !== ']' ? at : undefined
 }
 
-// Behind a value and its comma, or at the bracket that closes what it is in.
+// After a value and its comma, or at the bracket that closes what it is in.
 function afterValue(text: string, value: number): number {
   const at = skipSpace(text, valueEnd(text, value))
   return text[at] === ',' ? skipSpace(text, at + 1) : at

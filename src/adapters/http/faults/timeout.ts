@@ -45,13 +45,13 @@ export class ExchangeTimeout {
     return this.#spent
   }
 
-  /** Waits so many milliseconds, less once the limit is spent. @returns whether the exchange goes on */
+  /** Waits this many milliseconds, less once the limit is spent. @returns whether the exchange goes on */
   async sleep(ms: number): Promise<boolean> {
     if (!this.#spent) await this.#wait(true, (done) => later(ms, done))
     return this.#over === undefined
   }
 
-  /** Waits so many milliseconds whatever the limit. @returns whether the exchange goes on */
+  /** Waits this many milliseconds whatever the limit. @returns whether the exchange goes on */
   async drained(ms: number): Promise<boolean> {
     await this.#wait(false, (done) => later(ms, done))
     return this.#over === undefined

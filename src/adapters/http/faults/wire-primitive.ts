@@ -2,7 +2,7 @@ import type { AtLeastOne, FaultPrimitive, PrimitiveName, Primitives } from '../.
 import type { Draft, Head } from './draft.ts'
 import type { Stop } from './stage.ts'
 
-/** How the end of a body is told: what all actions want of it. */
+/** How the end of a body is marked: what all actions want of it. */
 export type AskedFraming = Primitives['frame']
 
 /** When the bytes are sent: what all actions want of it. */
