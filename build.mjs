@@ -30,7 +30,7 @@ let ts
 const SRC = `${resolve('src')}/`
 const INFERRED = /\bz\.(output|input|infer)<|\btypeof\b|\bPrimitives\b/
 /** Tables of routes: no declaration that is published names them. */
-const TABLES = /\b(TableOf|Ask)<|ReturnType<typeof ownRoutes>/
+const TABLES = /\b(CallsOf|Ask)<|ReturnType<typeof ownRoutes>/
 /** Deeper types are circular: only types that nothing published names. */
 const MAX_INDENT = 60
 

@@ -22,7 +22,7 @@ import { Sandboxes } from './core/sandboxes/sandboxes.ts'
 import { hostTime } from './core/time/clock.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
 import { assumptions } from './resources/index.ts'
-import { EmulatorSandboxes, lockData, savedSandboxes } from './sandbox-maker.ts'
+import { lockData, savedSandboxes, WorkspaceSandboxes } from './sandbox-maker.ts'
 import { scenarioVocabulary } from './scenario-checks.ts'
 import { workspaceService } from './service.ts'
 
@@ -61,7 +61,7 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
   let [sandboxes, lock]: [Sandboxes?, Lock?] = []
   try {
     lock = await lockData(options)
-    const maker = new EmulatorSandboxes(options, { senders, scenarios: scenarios.runner }, lock)
+    const maker = new WorkspaceSandboxes(options, { senders, scenarios: scenarios.runner }, lock)
     sandboxes = await openSandboxes(options, maker)
     // Before the first request, which is one of the scenario.
     if (options.scenario !== undefined) await scenarios.runner.begin(sandboxes.default, options.scenario)
@@ -111,7 +111,7 @@ function usualFolder(): string {
 }
 
 /** The default sandbox is opened; the others that the disk holds are known by their names. */
-async function openSandboxes(options: InternalOptions, maker: EmulatorSandboxes): Promise<Sandboxes> {
+async function openSandboxes(options: InternalOptions, maker: WorkspaceSandboxes): Promise<Sandboxes> {
   const sandboxes = new Sandboxes(maker)
   try {
     sandboxes.add(await maker.openDefault(), options.ephemeral !== true)
@@ -126,7 +126,7 @@ async function openSandboxes(options: InternalOptions, maker: EmulatorSandboxes)
 interface Parts {
   readonly sandboxes: Sandboxes
   readonly scenarios: Scenarios
-  readonly maker: EmulatorSandboxes
+  readonly maker: WorkspaceSandboxes
   readonly lock: Lock | undefined
 }
 

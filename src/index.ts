@@ -1,4 +1,4 @@
-import type { Ask, TableOf } from './adapters/control/client/ask.ts'
+import type { Ask, CallsOf } from './adapters/control/client/ask.ts'
 import type { ClockOf, TargetOf } from './adapters/control/client/clock.ts'
 import type { EmulatorOf } from './adapters/control/client/emulator.ts'
 import type { SandboxOf } from './adapters/control/client/sandbox.ts'
@@ -24,7 +24,7 @@ import type { joinTeamspace } from './resources/teamspaces/access.ts'
 import type { Membership } from './resources/teamspaces/schema.ts'
 
 /** The calls that the resources of this service declare. */
-type ServiceCalls = TableOf<
+type ServiceCalls = CallsOf<
   | (typeof batchControls)[number]
   | typeof emitEvent
   | typeof listRuns
@@ -202,7 +202,6 @@ export type {
   LimitDraft,
   LimitFill,
   LimitList,
-  LimitOverride,
   LimitWindow,
 } from './adapters/control/routes/limits.ts'
 export type { OperationView, ProblemView } from './adapters/control/routes/reference.ts'
@@ -226,6 +225,7 @@ export * from './adapters/testing/builders-requests.ts'
 export * from './adapters/testing/builders-sandbox.ts'
 export type { ConnectOptions } from './adapters/testing/connect.ts'
 export type { Assumption } from './core/assumptions.ts'
+export type { LimitOverride } from './core/core-assumptions.ts'
 export type { StepTrace } from './core/explain/steps.ts'
 export type { RequestTrace } from './core/explain/trace.ts'
 export type { MagicValue, Preset } from './core/faults/preset.ts'

@@ -49,7 +49,7 @@ interface SandboxAdapters {
 }
 
 /** Makes the sandboxes of one emulator: their starting states and files, and the adapters that act for them. */
-export class EmulatorSandboxes implements SandboxMaker {
+export class WorkspaceSandboxes implements SandboxMaker {
   readonly #options: InternalOptions
   readonly #adapters: SandboxAdapters
   readonly #lock: Lock | undefined

@@ -44,7 +44,7 @@ export const limitClock = setting<'virtual' | 'wall'>({
   default: 'virtual',
 })
 
-const limitOverride = z.strictObject({
+export const limitOverride = z.strictObject({
   operation: z.string(),
   limit: intBetween(1, 100_000),
   window_s: intBetween(1, 86_400).default(60),

@@ -1,7 +1,7 @@
 import type { Issue } from '../../core/json.ts'
 import { type Ask, askOver, type OwnCalls, type Rest } from '../control/client/ask.ts'
 import { EmulatorError } from '../control/client/emulator-error.ts'
-import { NoAnswer, overHttp, placeOf } from '../control/client/over-http.ts'
+import { methodAndPath, NoAnswer, overHttp } from '../control/client/over-http.ts'
 import { CommandFailed } from './command.ts'
 import { printable } from './print.ts'
 
@@ -31,21 +31,21 @@ const PATIENCE = 300_000
 export function controlOf(address: ControlAddress, patience = PATIENCE): Ask {
   const { url, controlToken, sandbox } = address
   const named = /\/@([^/]*)$/.exec(url)?.[1]
-  const ask: Ask = askOver(overHttp({ url: originOf(address), controlToken }), sandbox ?? named)
+  const ask: Ask = askOver(overHttp({ url: emulatorOrigin(address), controlToken }), sandbox ?? named)
   return async <K extends keyof OwnCalls & string>(route: K, ...[given]: Rest<OwnCalls[K]>) => {
     const rest = [{ ...given, signal: AbortSignal.timeout(patience) }] as unknown as Rest<OwnCalls[K]>
     try {
       return await ask(route, ...rest)
     } catch (error) {
       const { params } = (given ?? {}) as { readonly params?: Readonly<Record<string, string>> }
-      const [method, path] = placeOf({ route, params })
+      const [method, path] = methodAndPath({ route, params })
       throw failure(address, `${method} /__emulator${path}`, error)
     }
   }
 }
 
 /** The origin of the emulator, also where the address names a sandbox. */
-export function originOf({ url }: ControlAddress): string {
+export function emulatorOrigin({ url }: ControlAddress): string {
   return url.replace(/\/@[^/]*$/, '')
 }
 

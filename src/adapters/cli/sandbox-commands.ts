@@ -13,7 +13,7 @@ import {
   SANDBOX_OPTIONS,
   type SandboxInvocation,
 } from './command.ts'
-import { controlOf, originOf, RequestRefused } from './control-client.ts'
+import { controlOf, emulatorOrigin, RequestRefused } from './control-client.ts'
 import { fixturesFailure, refusedFile, requireJsonFile, settingsFailure } from './json-files.ts'
 import { nameArgument, type OptionValues } from './options.ts'
 import { cell, codeOf, columns, show } from './print.ts'
@@ -83,7 +83,7 @@ export const sandboxCommands = [
         },
       )
       return show(invocation, body, [
-        `Sandbox ${name} is there: ${originOf(options)}${body.base_url_path}`,
+        `Sandbox ${name} is there: ${emulatorOrigin(options)}${body.base_url_path}`,
         `  clock  ${body.now}, seed ${body.seed}, ${body.records} records, ${body.persist ? 'on disk' : 'in memory'}`,
       ])
     },
@@ -108,7 +108,7 @@ async function listSandboxes(invocation: Invocation<(typeof CLIENT_OPTIONS)[numb
       : [each.state === 'broken' ? 'broken' : 'not opened yet', '-', '-', '-']
     ).map(cell),
     each.persist ? 'on disk' : 'in memory',
-    `${originOf(invocation.options)}${each.base_url_path}`,
+    `${emulatorOrigin(invocation.options)}${each.base_url_path}`,
   ])
   const problems = body.data.flatMap((each) =>
     'problem' in each && each.problem !== null ? [each.problem] : [],

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { Settings } from '../../core/assumptions.ts'
 import { defect, errorFacts, Refusal, standardBody } from '../../core/errors.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
-import { statusOf } from './call.ts'
+import { replyStatus } from './call.ts'
 import type { ControlHost } from './host.ts'
 import type { ControlReply } from './route.ts'
 
@@ -22,13 +22,13 @@ const OWN_STATUSES = new Settings()
 
 /** Writes a successful answer, dated by the clock of the sandbox that it is about. */
 export function reply(sandbox: Sandbox, res: ServerResponse, answer: ControlReply): void {
-  writeHead(sandbox, res, statusOf(answer))
+  writeHead(sandbox, res, replyStatus(answer))
   if (answer.stream === undefined) writeBody(res, answer.body)
   else answer.stream(res)
 }
 
 /** Writes a refusal. */
-export function fail(sandbox: Sandbox, res: ServerResponse, refusal: Refusal): void {
+export function replyRefusal(sandbox: Sandbox, res: ServerResponse, refusal: Refusal): void {
   const { status, body } = refused(refusal)
   writeHead(sandbox, res, status, refusal.options.headers)
   writeBody(res, body)

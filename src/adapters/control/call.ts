@@ -49,7 +49,7 @@ function catchUp(sandbox: Sandbox, { method }: AnyControlRoute): void {
 }
 
 /** Status of a reply that names none. */
-export function statusOf({ status, body, stream }: ControlReply): number {
+export function replyStatus({ status, body, stream }: ControlReply): number {
   return status ?? (body === undefined && stream === undefined ? 204 : 200)
 }
 

@@ -3,7 +3,7 @@ import { DEFAULT_SANDBOX } from '../../core/sandboxes/name.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { openSandbox, wellFormed } from '../selection.ts'
 import { asRefusal, refused } from './answer.ts'
-import { serveCall, statusOf } from './call.ts'
+import { replyStatus, serveCall } from './call.ts'
 import { type ControlCall, type ControlResponse, jsonText, type Transport } from './client/transport.ts'
 import type { ControlHost } from './host.ts'
 import { type AnyControlRoute, SMALL_BODY } from './route.ts'
@@ -44,7 +44,7 @@ async function serve(
   if (route.opens === true) await context.host.sandboxes.openSaved(name)
   const sandbox = await chosen(context.host, route, wellFormed(name, 'path'))
   const reply = await serveCall(context, { route, sandbox }, { params, query, body, gone: signal })
-  return { status: statusOf(reply), body: copied(reply.body) }
+  return { status: replyStatus(reply), body: copied(reply.body) }
 }
 
 function chosen(

@@ -4,7 +4,7 @@ import { Refusal, refuse } from '../../core/errors.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { type Match, RouteTable } from '../route-table.ts'
 import { chooseForControl, isForeignFetch, openSandbox, presentSandbox } from '../selection.ts'
-import { asRefusal, fail, reply } from './answer.ts'
+import { asRefusal, reply, replyRefusal } from './answer.ts'
 import { type Context, serveCall } from './call.ts'
 import { refuseRequest } from './guard.ts'
 import type { ControlHost } from './host.ts'
@@ -29,7 +29,7 @@ export function controlRouter(host: ControlHost): Router {
   // Express knows a handler of errors by its four parameters.
   router.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
     if (res.headersSent) res.destroy()
-    else fail(present(host, req), res, asRefusal(host, error))
+    else replyRefusal(present(host, req), res, asRefusal(host, error))
   })
   return router
 }

@@ -18,7 +18,7 @@ export const sandboxSummary = () =>
 
 export type SandboxSummary = ShapeOf<typeof sandboxSummary>
 
-export function summaryOf(sandbox: Sandbox): SandboxSummary {
+export function describeSandbox(sandbox: Sandbox): SandboxSummary {
   const counts = [...sandbox.service.collections.keys()].map(
     (name) => [name, sandbox.store.rows(name).size] as const,
   )

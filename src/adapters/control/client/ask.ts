@@ -31,12 +31,12 @@ interface CallOf<R extends Declared> {
 }
 
 /** What calls take and return, by method and path template: `POST /clock/advance`. */
-export type TableOf<R extends Declared> = {
+export type CallsOf<R extends Declared> = {
   readonly [Each in R as `${Each['method']} ${Each['path']}`]: CallOf<Each>
 }
 
 /** The calls of the control interface that every service has. */
-export type OwnCalls = TableOf<OwnRoute | ReturnType<typeof webhookControls>[number]>
+export type OwnCalls = CallsOf<OwnRoute | ReturnType<typeof webhookControls>[number]>
 
 interface Call {
   readonly params: unknown

@@ -1,6 +1,13 @@
 import type { EventType, SandboxEvent } from '../routes/events.ts'
 import { notAnEmulator, refusalIn } from './emulator-error.ts'
-import { type EmulatorAddress, headersOf, isLocked, lockedOut, reasonOf, silence } from './over-http.ts'
+import {
+  controlHeaders,
+  type EmulatorAddress,
+  isLocked,
+  lockedOut,
+  networkReason,
+  noAnswer,
+} from './over-http.ts'
 import { controlPath, prefixOf } from './transport.ts'
 
 /** What to listen to, and for how long. */
@@ -15,7 +22,7 @@ export interface EventOptions {
  * Follows what happens in a sandbox. Nothing is sent before the first item is asked for.
  * @param beforeOpening throws where nothing may be sent any more
  */
-export async function* follow(
+export async function* followEvents(
   address: EmulatorAddress,
   sandbox: string,
   { types, signal }: EventOptions = {},
@@ -34,7 +41,7 @@ export async function* follow(
     }
   } catch (error) {
     if (isOver()) return
-    throw error instanceof TypeError ? silence(address.url, reasonOf(error), error) : error
+    throw error instanceof TypeError ? noAnswer(address.url, networkReason(error), error) : error
   } finally {
     signal?.removeEventListener('abort', leave)
     leaving.abort()
@@ -50,7 +57,7 @@ async function open(
   const { url, controlToken, fetch = globalThis.fetch } = address
   const query = types === undefined ? '' : `?types=${encodeURIComponent(types.join(','))}`
   const response = await fetch(`${url}${controlPath(sandbox)}/events${query}`, {
-    headers: headersOf({ controlToken }),
+    headers: controlHeaders({ controlToken }),
     signal,
   })
   if (isFeed(response)) return response.body as AsyncIterable<Uint8Array>

@@ -23,12 +23,12 @@ async function send(request: HttpRequest, { url }: EmulatorAddress) {
     return await sendJson(request)
   } catch (error) {
     request.signal?.throwIfAborted()
-    throw error instanceof NoAnswer ? silence(url, error.message, error) : error
+    throw error instanceof NoAnswer ? noAnswer(url, error.message, error) : error
   }
 }
 
 /** The method of a call, and its path below `/__emulator`. */
-export function placeOf({ route, params }: Pick<ControlCall, 'route' | 'params'>): [string, string] {
+export function methodAndPath({ route, params }: Pick<ControlCall, 'route' | 'params'>): [string, string] {
   const [method = '', template = ''] = route.split(' ')
   return [
     method,
@@ -37,7 +37,7 @@ export function placeOf({ route, params }: Pick<ControlCall, 'route' | 'params'>
 }
 
 function requestOf({ url, controlToken, fetch }: EmulatorAddress, call: ControlCall): HttpRequest {
-  const [method, path] = placeOf(call)
+  const [method, path] = methodAndPath(call)
   const query = call.query === undefined ? '' : `?${new URLSearchParams(call.query)}`
   return {
     method,
@@ -50,7 +50,7 @@ function requestOf({ url, controlToken, fetch }: EmulatorAddress, call: ControlC
 }
 
 /** That no emulator answers at an address, and what to do. @param reason in the words of the operating system */
-export function silence(url: string, reason: string, cause?: unknown): EmulatorError {
+export function noAnswer(url: string, reason: string, cause?: unknown): EmulatorError {
   const detail =
     reason === 'ECONNREFUSED' ? `Nothing listens at ${url}.` : `There is no answer from ${url} (${reason}).`
   const mitigation =
@@ -102,18 +102,18 @@ async function sendJson(request: HttpRequest): Promise<HttpResponse> {
   try {
     const response = await fetch(url, {
       method,
-      headers: headersOf({ controlToken, body }),
+      headers: controlHeaders({ controlToken, body }),
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
     })
     return { status: response.status, body: parsed(await response.text()), locked: isLocked(response) }
   } catch (error) {
-    throw new NoAnswer(reasonOf(error), { cause: error })
+    throw new NoAnswer(networkReason(error), { cause: error })
   }
 }
 
 /** The headers that open the control interface and announce the body. */
-export function headersOf({
+export function controlHeaders({
   controlToken,
   body,
 }: Pick<HttpRequest, 'controlToken' | 'body'>): Record<string, string> {
@@ -129,7 +129,7 @@ export function isLocked({ headers }: Response): boolean {
 }
 
 // fetch hides what the operating system said inside the cause, for hosts with several addresses one level deeper.
-export function reasonOf(error: unknown): string {
+export function networkReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const inner = error.cause instanceof AggregateError ? error.cause.errors[0] : error.cause
   if (inner instanceof Error) return 'code' in inner ? String(inner.code) : inner.message

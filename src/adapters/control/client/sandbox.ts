@@ -5,7 +5,7 @@ import type { StartingPoint } from '../starting-point.ts'
 import { type Ask, askOver } from './ask.ts'
 import { type ClockOf, clockOver } from './clock.ts'
 import { EmulatorError, notAnEmulator } from './emulator-error.ts'
-import { type EventOptions, follow } from './events.ts'
+import { type EventOptions, followEvents } from './events.ts'
 import { faultsOver, type SandboxFaults } from './faults.ts'
 import { type ApiRequestInit, fetchApi } from './fetch.ts'
 import { type KnownKeys, keyKeepers } from './keys.ts'
@@ -139,7 +139,7 @@ export function openSandboxClient<Sandbox extends SandboxOf<never>>(
     ...keyKeepers(ask, keys, lookUpKeys),
     events: (options) => {
       refuseRemoved()
-      return follow(address, name, options, refuseRemoved)
+      return followEvents(address, name, options, refuseRemoved)
     },
     fetch: async (path, init) => {
       refuseRemoved()

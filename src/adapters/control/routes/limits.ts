@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { didYouMean } from '../../../core/assumptions.ts'
-import { limitClock, limitOverrides, pathKey } from '../../../core/core-assumptions.ts'
+import { limitClock, limitOverride, limitOverrides, pathKey } from '../../../core/core-assumptions.ts'
 import { refuse, refuseInvalid } from '../../../core/errors.ts'
 import {
   type InputOf,
@@ -62,15 +62,10 @@ const limitWindow = () =>
 
 export type LimitWindow = ShapeOf<typeof limitWindow>
 
-/** An operation with a limit of its own. */
-const limitOverride = () => z.strictObject({ operation: z.string(), limit: z.number(), window_s: z.number() })
-
-export type LimitOverride = ShapeOf<typeof limitOverride>
-
 /** The windows that hold requests, and the limits that differ from the default. */
 const limitList = () =>
   listOf(limitWindow()).extend({
-    overrides: z.array(limitOverride()),
+    overrides: z.array(limitOverride),
     /** Whether a full window refuses. */
     enforced: z.boolean(),
     /** Which clock the windows go by. */
@@ -104,7 +99,7 @@ export const limitRoutes = [
     summary: 'Give an operation a limit of its own (setting limits.overrides)',
     answers: 'The limits that differ from the default.',
     input: () => ({ body: limitDraft() }),
-    output: () => listOf(limitOverride()),
+    output: () => listOf(limitOverride),
     handle: ({ sandbox, params, body }) => {
       const { name } = operationNamed(sandbox, params.operation)
       const others = sandbox.settings.get(limitOverrides).filter(({ operation }) => operation !== name)

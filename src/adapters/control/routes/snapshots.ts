@@ -5,7 +5,7 @@ import { type Kept, snapshotView } from '../../../core/sandboxes/snapshots.ts'
 import { maskedDocument } from '../../../core/state/masked.ts'
 import { stateDocument } from '../../../core/state/state.ts'
 import { noBody, route, SANDBOX_BODY, withSecretsOrNot } from '../route.ts'
-import { sandboxSummary, summaryOf } from '../sandbox-summary.ts'
+import { describeSandbox, sandboxSummary } from '../sandbox-summary.ts'
 
 /** A snapshot that was just written, and whether it took the place of another. */
 const savedSnapshot = () => snapshotView().extend({ replaced: z.boolean() })
@@ -75,7 +75,7 @@ export const snapshotRoutes = [
     output: () => sandboxSummary().extend({ restored: z.string() }),
     handle: async ({ host, sandbox, params }) => {
       await host.sandboxes.snapshots(sandbox).restore(params.name)
-      return { body: { restored: params.name, ...summaryOf(sandbox) } }
+      return { body: { restored: params.name, ...describeSandbox(sandbox) } }
     },
   }),
   route({

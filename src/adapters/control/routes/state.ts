@@ -9,7 +9,7 @@ import { stateDocument } from '../../../core/state/state.ts'
 import { readFixtures } from '../../fixtures.ts'
 import { refuseFixtures } from '../refuse-fixtures.ts'
 import { route, SANDBOX_BODY, withSecretsOrNot } from '../route.ts'
-import { sandboxSummary, summaryOf } from '../sandbox-summary.ts'
+import { describeSandbox, sandboxSummary } from '../sandbox-summary.ts'
 import { foreignExtends, originOf, startingPoint } from '../starting-point.ts'
 
 const start = () => startingPoint().prefault({})
@@ -30,7 +30,7 @@ export const stateRoutes = [
       await host.sandboxes
         .reset(sandbox, originOf(body))
         .catch((error) => refuseFixtures(error, isObject(body.fixtures) ? '/fixtures' : ''))
-      return { body: summaryOf(sandbox) }
+      return { body: describeSandbox(sandbox) }
     },
   }),
   route({
@@ -58,7 +58,7 @@ export const stateRoutes = [
     output: sandboxSummary,
     handle: ({ sandbox, body }) => {
       loadDocument(sandbox, body)
-      return { body: summaryOf(sandbox) }
+      return { body: describeSandbox(sandbox) }
     },
   }),
   route({
