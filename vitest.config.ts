@@ -14,7 +14,7 @@ export default defineConfig({
     // Tests and examples import the package by its name, and get its source.
     alias: [
       { find: /^agent-workspace-emulator$/, replacement: source('index.ts') },
-      { find: /^agent-workspace-emulator\/vitest$/, replacement: source('adapters/testing/vitest.ts') },
+      { find: /^agent-workspace-emulator\/vitest$/, replacement: source('vitest.ts') },
     ],
   },
   test: {

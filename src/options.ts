@@ -78,7 +78,7 @@ export function optional<T>(of: Kind<T>, shown: string, description: string): Op
   return { kind: 'value', ...of, default: undefined, shown, description }
 }
 
-export function list<T>(
+export function listOption<T>(
   { placeholder, schema, parse }: Kind<T>,
   description: Description,
 ): Option<readonly T[]> {
@@ -252,16 +252,16 @@ export const startOptions = {
     description: 'what may not lose an acknowledged write: the death of the process, or a power cut',
   }),
   controlToken: optional(token, 'none', 'bearer token that the control interface demands'),
-  allowHosts: list(hostHeader, {
+  allowHosts: listOption(hostHeader, {
     flag: 'allow-host',
     description: 'further host name under which clients address the emulator; may be repeated',
   }),
-  allowWebhooks: list(webhookReceiver, {
+  allowWebhooks: listOption(webhookReceiver, {
     flag: 'allow-webhook',
     description:
       'receiver of webhooks beyond this machine, to which alone the emulator sends; may be repeated',
   }),
-  corsOrigins: list(origin, {
+  corsOrigins: listOption(origin, {
     flag: 'cors-origin',
     description: 'further origin whose web pages may use the API, or *; may be repeated',
   }),

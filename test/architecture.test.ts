@@ -55,7 +55,7 @@ const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly 
   },
   {
     call: /\bprocess\.env\b/,
-    home: /^adapters\/(cli\/options|testing\/environment|scenarios\/script-process)\.ts$/,
+    home: /^adapters\/(cli\/options|testing\/running|scenarios\/script-process)\.ts$/,
     instead: 'add an option to adapters/cli/options.ts',
   },
   {
@@ -133,10 +133,12 @@ test('src holds the layers, the entry points and the composition root, and nothi
     'index.ts',
     'json-schema',
     'options.ts',
+    'playwright.ts',
     'resources',
     'sandbox-maker.ts',
     'scenario-checks.ts',
     'service.ts',
+    'vitest.ts',
   ])
 })
 

@@ -8,7 +8,7 @@ import {
   decimal,
   instant,
   kind,
-  list,
+  listOption,
   type Option,
   option,
   optional,
@@ -91,7 +91,7 @@ const optionTable = {
   ),
   limit: optional(count, '100', 'how many requests to list, the newest ones'),
   first: optional(count, 'none', 'fire on this many matches from the first on'),
-  match: list(textOption('field=value'), {
+  match: listOption(textOption('field=value'), {
     description: 'only what matches, such as path=/v1/pages or headers.user-agent=curl/*; may be repeated',
   }),
   always: toggle('fire on every match'),

@@ -41,7 +41,7 @@ interface Connection {
  * - `never`: bytes of an answer are out, which raw ones would be spliced into or be taken for.
  * - `taken`: another answer has this turn, or the connection is gone.
  */
-export type Turn = { kind: 'now' | 'never' | 'taken' } | { kind: 'after'; res: ServerResponse }
+export type WireTurn = { kind: 'now' | 'never' | 'taken' } | { kind: 'after'; res: ServerResponse }
 
 // What is asked of one connection is asked far from its server.
 const connectionOf = new WeakMap<Socket, Connection>()
@@ -204,7 +204,7 @@ export class Connections {
    * When the raw answer to something that is no request may be written, after which the connection ends. Node
    * reports everything that arrives after the first error as a further error: those get `taken`.
    */
-  lastTurn(socket: Socket): Turn {
+  lastTurn(socket: Socket): WireTurn {
     const connection = this.#open.get(socket)
     if (connection === undefined || connection.silent) return { kind: 'taken' }
     connection.silent = true

@@ -1,5 +1,5 @@
+import { fitsGlob } from '../../core/log/patterns.ts'
 import type { SandboxClient, WebhookDelivery } from '../../index.ts'
-import { fitsGlob } from './glob.ts'
 import {
   countRule,
   countText,

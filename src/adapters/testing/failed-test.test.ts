@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { addReport } from './failed-test.ts'
+import { addReport } from './report.ts'
 
 test('a report stands behind the message, and before the places', () => {
   const error = { message: 'two\nlines', stack: 'Error: two\nlines\n    at a.ts:1:1' }

@@ -1,5 +1,4 @@
 import type { RequestEntry, RequestList, RequestMatch, SandboxClient } from '../../index.ts'
-import { inSandbox } from './in-sandbox.ts'
 import {
   countRule,
   countText,
@@ -8,6 +7,7 @@ import {
   type MatcherResult,
   missedLine,
 } from './matcher-result.ts'
+import { inSandbox } from './report.ts'
 
 /** Matches that a failure shows. */
 const MAX_SHOWN = 5

@@ -1,5 +1,4 @@
 import type { RequestEntry, SandboxClient } from '../../index.ts'
-import { inSandbox } from './in-sandbox.ts'
 
 /** Requests that a report tells of, the latest. */
 const MAX_REQUESTS = 10
@@ -76,4 +75,29 @@ function scenarioLines(active: Awaited<ReturnType<SandboxClient['scenarios']['li
       ? []
       : [`  the scenario ${name} failed at ${last_error.at}, ${last_error.ref}: ${last_error.message}`]),
   ]
+}
+
+/** A text about requests of one sandbox, without the prefix of its paths that only says which sandbox it is. */
+export function inSandbox({ name }: SandboxClient, text: string): string {
+  return text.replaceAll(`/@${name}/v1`, '/v1')
+}
+
+/** An error of a test, as its runner keeps it. */
+export interface TestFailure {
+  message: string
+  stack?: string | undefined
+}
+
+/**
+ * Puts a report behind the message of an error, in its stack as well: some reporters print the one, some the other. The lines of
+ * the stack that name places stay at its end, where tools look for them.
+ */
+export function addReport(error: TestFailure, report: string): void {
+  const { message, stack } = error
+  error.message = `${message}\n\n${report}\n`
+  if (stack === undefined) return
+  const end = stack.indexOf(message) + message.length
+  const place = stack.includes(message) ? end : stack.search(/\n\s+at /)
+  error.stack =
+    place === -1 ? `${stack}\n\n${report}\n` : `${stack.slice(0, place)}\n\n${report}\n${stack.slice(place)}`
 }

@@ -1,6 +1,6 @@
 import type { RequestEntry, RequestMatch, SandboxClient } from '../../index.ts'
-import { inSandbox } from './in-sandbox.ts'
 import type { MatcherResult } from './matcher-result.ts'
+import { inSandbox } from './report.ts'
 import { type Wait, waitsAmong } from './waits.ts'
 
 /** Real milliseconds by which a retry may come early: timers of clients are as inexact as that. */

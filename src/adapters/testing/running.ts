@@ -2,10 +2,10 @@ import {
   connect,
   type EmulatorClient,
   type EmulatorOptions,
+  type SandboxClient,
   type SandboxStart,
   startEmulator,
 } from '../../index.ts'
-import { givenEmulator } from './environment.ts'
 
 /** An emulator for tests, and how to let go of it. */
 export interface EmulatorForTests {
@@ -66,4 +66,38 @@ function refuseStartOptions(options: EmulatorOptions, url: string): void {
   throw new Error(
     `emulatorOptions has ${odd.join(', ')}, which an emulator takes at its start, but the tests were given one that runs already: ${url} (WORKSPACE_EMULATOR_URL). Start that one so, or unset the variable, and each file starts its own.`,
   )
+}
+
+/** An emulator that runs already, as `workspace-emulator exec` tells the commands that it runs. */
+interface GivenEmulator {
+  readonly url: string
+  readonly controlToken: string | undefined
+  readonly apiKey: string | undefined
+}
+
+/** The emulator that the environment names; undefined when tests are to start one of their own. */
+function givenEmulator(): GivenEmulator | undefined {
+  const {
+    WORKSPACE_EMULATOR_URL: url = '',
+    WORKSPACE_EMULATOR_CONTROL_TOKEN: controlToken,
+    WORKSPACE_API_KEY: apiKey,
+  } = process.env
+  // A key is the emulator's own only beside its address: alone it may well be one of the real service.
+  return url === '' ? undefined : { url, controlToken, apiKey }
+}
+
+/** What each test has to itself. */
+export interface WorkspaceFixtures {
+  /** A sandbox of the test's own, made for it and removed behind it. */
+  readonly sandbox: SandboxClient
+  /** How the sandbox starts: fixtures, seed, clock, rate, settings, scenario. Default: as the emulator was started. */
+  readonly sandboxOptions: SandboxStart
+}
+
+/** What tests share. */
+export interface WorkspaceSharedFixtures {
+  /** The emulator that the sandboxes are on. */
+  readonly emulator: EmulatorClient
+  /** How it is started. Default: a free port, everything in memory, a clock that stands still; else as `startEmulator` has it. */
+  readonly emulatorOptions: EmulatorOptions
 }

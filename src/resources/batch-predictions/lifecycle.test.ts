@@ -15,7 +15,7 @@ import {
   countPoll,
   expire,
   failBatch,
-  finish,
+  finishBatch,
   startBatch,
   step,
   stop,
@@ -85,7 +85,7 @@ test('the way to completion, step by step: what each state shows, and what lies 
 
 test('the webhook of the end carries the batch as it has become', { tags: ['R232', 'R234'] }, () => {
   const scope = scopeAt(2_000)
-  const batch = complete(scope, finish(scope, running(2)))
+  const batch = complete(scope, finishBatch(scope, running(2)))
   const [notice] = noticesOf(scope)
   expect(notice).toMatchObject({ type: 'batch_prediction.completed', ref: 'batch_predictions/batch-1' })
   expect(notice?.body).toMatchObject({
@@ -183,7 +183,7 @@ test('the error of a batch is a problem, empty where that is chosen, or what the
 test('the address of the results starts at the root of the server with its prefix, or behind the version', {
   tags: ['T29'],
 }, () => {
-  const batch = finish(scopeAt(0), running(1))
+  const batch = finishBatch(scopeAt(0), running(1))
   const prefixed: Batch = { ...batch, _emulator: { ...batch._emulator, prefix: '/@w' } }
   expect(complete(scopeAt(0), prefixed).results_url).toBe('/@w/v1/batch-predictions/batch-1/results')
   const own = { 'batch.results_url': 'base_relative' }
@@ -194,7 +194,7 @@ test('a batch whose results are removed has no address for them, and nothing ahe
   tags: ['R282'],
 }, () => {
   const scope = scopeAt(0)
-  const done = complete(scope, finish(scope, running(1)))
+  const done = complete(scope, finishBatch(scope, running(1)))
   const cleaned = cleanUp(scope, done)
   expect([cleaned, aheadOf(scope)]).toEqual([{ ...done, results_url: null }, []])
 })

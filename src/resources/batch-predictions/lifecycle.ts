@@ -32,7 +32,7 @@ export function startBatch(scope: Scope, batch: Batch): Batch {
 }
 
 /** All item work is done. */
-export function finish(scope: Scope, batch: Batch): Batch {
+export function finishBatch(scope: Scope, batch: Batch): Batch {
   return move(scope, batch, 'finish', { progress: { done: batch._emulator.request.items.length } })
 }
 
@@ -86,7 +86,7 @@ export function cleanUp(scope: Scope, batch: Batch): Batch {
 /** Makes the next move on the normal way to completion, whatever its time. */
 export function step(scope: Scope, batch: Batch): Batch {
   if (batch.status === 'validating') return startBatch(scope, batch)
-  return batch.status === 'in_progress' ? finish(scope, batch) : complete(scope, batch)
+  return batch.status === 'in_progress' ? finishBatch(scope, batch) : complete(scope, batch)
 }
 
 /** Counts a poll where the present phase passes by polls; the last of them moves the batch on. */
@@ -238,7 +238,7 @@ export const batchEvents: readonly EventHandler[] = [
   event('batch.start', 'Validation of a batch ends: it starts to process its items, or fails.', startBatch, [
     'validating',
   ]),
-  event('batch.finalize', 'The last item of a batch is finished, and the batch is finalized.', finish, [
+  event('batch.finalize', 'The last item of a batch is finished, and the batch is finalized.', finishBatch, [
     'in_progress',
   ]),
   event('batch.complete', 'Finalizing ends, and the batch is completed.', complete, ['finalizing']),

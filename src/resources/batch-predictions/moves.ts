@@ -4,7 +4,7 @@ import { either, form, nameAmong, someOf, together } from '../../core/strict-inp
 import { batches } from './batches.ts'
 import { changePlan, completeNow, failNow } from './controls.ts'
 import { MAX_BATCH_ITEMS } from './items.ts'
-import { cancel, cleanUp, expire, finish, isPhase, putBatch, startBatch } from './lifecycle.ts'
+import { cancel, cleanUp, expire, finishBatch, isPhase, putBatch, startBatch } from './lifecycle.ts'
 import type { Pace } from './pace.ts'
 import { type Batch, type Failure, failureFields, planFields } from './schema.ts'
 import { batchLifecycle, isTerminal } from './states.ts'
@@ -15,7 +15,7 @@ type Act = (scope: Scope, batch: Batch, failure: Failure) => Batch
 /** What can be done to a batch in one word. Each leaves a batch alone that is in the wrong state for it. */
 const ACTS = {
   start: (scope, batch) => (batch.status === 'validating' ? startBatch(scope, batch) : batch),
-  finish: (scope, batch) => (batch.status === 'in_progress' ? finish(scope, batch) : batch),
+  finish: (scope, batch) => (batch.status === 'in_progress' ? finishBatch(scope, batch) : batch),
   complete: (scope, batch) => (isPhase(batch.status) ? completeNow(scope, batch) : batch),
   instant: (scope, batch) => (isPhase(batch.status) ? completeNow(scope, batch) : batch),
   fail: (scope, batch, failure) => (may(batch, 'fail') ? failNow(scope, batch, failure) : batch),
@@ -124,7 +124,7 @@ function finishSome(scope: Scope, batch: Batch, amount: number, word: Word | und
   const wanted = amount < 1 ? Math.round(amount * total) : amount
   const running = batch.status === 'validating' && wanted > 0 ? startBatch(scope, batch) : batch
   if (running.status !== 'in_progress') return running
-  if (wanted >= total && !ENDS_EARLY.includes(word)) return finish(scope, running)
+  if (wanted >= total && !ENDS_EARLY.includes(word)) return finishBatch(scope, running)
   const most = ENDS_EARLY.includes(word) ? Math.min(total - 1, finishable(running)) : finishable(running)
   const done = Math.max(finishedItems(running, scope.now), Math.min(wanted, most))
   const { progress } = running._emulator

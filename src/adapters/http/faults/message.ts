@@ -10,7 +10,7 @@ import { wireEffects } from './primitives.ts'
 import type { AskedFraming } from './wire-primitive.ts'
 
 /** A response as faults have made it, ready to be written. */
-export interface Message {
+export interface ResponseMessage {
   /** Undefined: `body` is all there is, written as it stands. */
   readonly head: Head | undefined
   /** Empty where none is sent. */
@@ -39,7 +39,7 @@ export async function messageOf(
   actions: readonly Action[],
   extra: readonly HeaderPair[],
   facts: MessageFacts,
-): Promise<Message> {
+): Promise<ResponseMessage> {
   const bytes = wireEffects(actions, 'bytes').at(-1)
   if (bytes !== undefined) return { head: undefined, body: bytes(), framing: UNFRAMED, raw: true }
   let draft = await draftOf(answer, extra)

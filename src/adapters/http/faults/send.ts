@@ -6,7 +6,7 @@ import type { Answer } from '../../../core/request/response.ts'
 import { isIdle } from '../connections.ts'
 import type { HeaderPair } from '../guard.ts'
 import { interimBytes } from './draft.ts'
-import { type Message, messageOf } from './message.ts'
+import { messageOf, type ResponseMessage } from './message.ts'
 import { gapAfter, piecesOf } from './pieces.ts'
 import { longest, paceOf, stopsOf } from './primitives.ts'
 import { stageName } from './stage.ts'
@@ -59,7 +59,7 @@ export async function sendFaulted(
 }
 
 interface SendPlan {
-  readonly message: Message
+  readonly message: ResponseMessage
   readonly pace: AskedPace
   readonly stop: ResponseStop | undefined
   readonly timeout: ExchangeTimeout

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { headBytes } from './draft.ts'
 import { chunkOf, LAST_CHUNK } from './framing.ts'
-import type { Message } from './message.ts'
+import type { ResponseMessage } from './message.ts'
 
 /** Writes a message piece by piece, in this order. */
 export interface Writer {
@@ -16,9 +16,9 @@ export interface Writer {
 /** Through Node's own response: the connection stays in order after it. */
 export class ResponseWriter implements Writer {
   readonly #res: ServerResponse
-  readonly #message: Message
+  readonly #message: ResponseMessage
 
-  constructor(res: ServerResponse, message: Message) {
+  constructor(res: ServerResponse, message: ResponseMessage) {
     this.#res = res
     this.#message = message
   }
@@ -47,9 +47,9 @@ export class ResponseWriter implements Writer {
 /** To the socket itself: everything that Node refuses to write. The connection has to be ended after it. */
 export class SocketWriter implements Writer {
   readonly #socket: Socket
-  readonly #message: Message
+  readonly #message: ResponseMessage
 
-  constructor(socket: Socket, message: Message) {
+  constructor(socket: Socket, message: ResponseMessage) {
     this.#socket = socket
     this.#message = message
   }

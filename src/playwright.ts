@@ -1,15 +1,15 @@
 import { test as base, expect as plain } from '@playwright/test'
-import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './fixtures.ts'
-import { matchers } from './matchers.ts'
-import { reportOn } from './report.ts'
-import { emulatorForTests, startOfSandboxes } from './running.ts'
+import { matchers } from './adapters/testing/matchers.ts'
+import { reportOn } from './adapters/testing/report.ts'
+import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './adapters/testing/running.ts'
+import { emulatorForTests, startOfSandboxes } from './adapters/testing/running.ts'
 
 /**
  * Playwright's `test` with a sandbox of the emulated service for each test that asks for one, on an emulator that the tests of a
  * worker share. Pages on loopback origins may call it as it is. When a test fails, a report of what its sandbox has seen is
- * attached. Options: `test.use({ worldOptions, emulatorOptions })`, or `use` in the configuration.
+ * attached. Options: `test.use({ sandboxOptions, emulatorOptions })`, or `use` in the configuration.
  */
-export const test = base.extend<WorkspaceFixtures, WorkspaceSharedFixtures>({
+const test = base.extend<WorkspaceFixtures, WorkspaceSharedFixtures>({
   emulatorOptions: [{}, { scope: 'worker', option: true }],
   emulator: [
     async ({ emulatorOptions }, use) => {
@@ -34,8 +34,9 @@ export const test = base.extend<WorkspaceFixtures, WorkspaceSharedFixtures>({
 })
 
 /** Playwright's `expect` with the matchers about sandboxes. */
-export const expect = plain.extend(matchers)
+const expect = plain.extend(matchers)
 
-export type { DeliveryMatch } from './delivered.ts'
-export type { ExpectedCount } from './matcher-result.ts'
+export type { DeliveryMatch } from './adapters/testing/delivered.ts'
+export type { ExpectedCount } from './adapters/testing/matcher-result.ts'
 export type { WorkspaceFixtures, WorkspaceSharedFixtures }
+export { expect, test }

@@ -1,5 +1,5 @@
 import { describe, expect, expectTypeOf, test as plain } from 'vitest'
-import type { EmulatorClient, SandboxClient } from '../../index.ts'
+import type { EmulatorClient, SandboxClient } from './index.ts'
 import { test as base, expect as sameExpect } from './vitest.ts'
 
 const test = base.extend('emulatorOptions', { scope: 'file' }, { seed: 3 })

@@ -1,19 +1,18 @@
 import { test as base, expect, type TestAPI } from 'vitest'
-import type { RequestMatch, SandboxClient } from '../../index.ts'
-import type { DeliveryMatch } from './delivered.ts'
-import { addReport } from './failed-test.ts'
-import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './fixtures.ts'
-import type { ExpectedCount } from './matcher-result.ts'
-import { matchers } from './matchers.ts'
-import { reportOn } from './report.ts'
-import { emulatorForTests, startOfSandboxes } from './running.ts'
+import type { DeliveryMatch } from './adapters/testing/delivered.ts'
+import type { ExpectedCount } from './adapters/testing/matcher-result.ts'
+import { matchers } from './adapters/testing/matchers.ts'
+import { addReport, reportOn } from './adapters/testing/report.ts'
+import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './adapters/testing/running.ts'
+import { emulatorForTests, startOfSandboxes } from './adapters/testing/running.ts'
+import type { RequestMatch, SandboxClient } from './index.ts'
 
 /**
  * Vitest's `test` with a sandbox of the emulated service for each test that asks for one, on an emulator that the tests of a file
  * share. Sandboxes do not see each other, so that tests run in parallel as they like. When a test fails, its error also tells what
  * its sandbox has seen.
  *
- * Options of the sandboxes of a suite: `test.override({ worldOptions: { ... } })` in its `describe`. Those of a file or of a project
+ * Options of the sandboxes of a suite: `test.override({ sandboxOptions: { ... } })` in its `describe`. Those of a file or of a project
  * make a test of its own: `test.extend('emulatorOptions', { scope: 'file' }, { ... })`, since an override at the top of a file
  * reaches all files of a worker where Vitest runs them without isolation.
  * @example
@@ -22,7 +21,7 @@ import { emulatorForTests, startOfSandboxes } from './running.ts'
  *   await expect(sandbox).toHaveReceived({ operation: 'pages.create' })
  * })
  */
-export const test: TestAPI<WorkspaceFixtures & WorkspaceSharedFixtures> = base.extend<{
+const test: TestAPI<WorkspaceFixtures & WorkspaceSharedFixtures> = base.extend<{
   $test: WorkspaceFixtures
   $file: WorkspaceSharedFixtures
 }>({
@@ -69,4 +68,4 @@ declare module 'vitest' {
 }
 
 export type { DeliveryMatch, ExpectedCount, WorkspaceFixtures, WorkspaceSharedFixtures }
-export { expect, matchers }
+export { expect, matchers, test }
