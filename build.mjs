@@ -28,7 +28,7 @@ const INSIDE_JITI = {
 const loadCompiler = () => createRequire(require.resolve('@microsoft/api-extractor'))('typescript')
 let ts
 const SRC = `${resolve('src')}/`
-const INFERRED = /\bz\.(output|input|infer)<|\btypeof\b/
+const INFERRED = /\bz\.(output|input|infer)<|\btypeof\b|\bPrimitives\b/
 /** Tables of routes: no declaration that is published names them. */
 const TABLES = /\b(CallsOf|Ask)<|ReturnType<typeof ownRoutes>/
 /** Deeper types are circular: only types that nothing published names. */

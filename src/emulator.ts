@@ -21,9 +21,10 @@ import type { Sandbox } from './core/sandboxes/sandbox.ts'
 import { Sandboxes } from './core/sandboxes/sandboxes.ts'
 import { hostTime } from './core/time/clock.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
-import { assumptions, workspaceService } from './resources/index.ts'
+import { assumptions } from './resources/index.ts'
 import { lockData, savedSandboxes, WorkspaceSandboxes } from './sandbox-maker.ts'
 import { scenarioVocabulary } from './scenario-checks.ts'
+import { workspaceService } from './service.ts'
 
 export { ListenError } from './adapters/http/server.ts'
 export type { InternalOptions, Logger } from './options.ts'
@@ -42,6 +43,8 @@ export interface RunningEmulator {
   readonly sandboxes: Sandboxes
   /** The control interface without HTTP; its code is loaded by the first call. */
   readonly control: Transport
+  /** The Express application, with the API and the control interface in it; its code is loaded by the first call. */
+  readonly app: () => Promise<RequestListener>
   /** Lets requests in flight finish, saves, and stops listening. */
   close(): Promise<void>
 }
@@ -181,6 +184,7 @@ async function serve(
     sandbox: sandboxes.default,
     sandboxes,
     control: controlWithoutHttp(context),
+    app: loadApp,
     close: async () => {
       closing.abort()
       stopOpening()

@@ -112,12 +112,12 @@ export function decimal(text: string): number | undefined {
   return /^\d*\.?\d+$/.test(text) ? Number(text) : undefined
 }
 
-export function choice<const T extends string>(placeholder: string, words: readonly T[]): Kind<T> {
+export function choiceOption<const T extends string>(placeholder: string, words: readonly T[]): Kind<T> {
   const refusal = `is unknown. Give ${words.slice(0, -1).join(', ')} or ${words.at(-1)}.`
   return kind(placeholder, z.enum(words as readonly [T, ...T[]]), refusal)
 }
 
-export function text(placeholder: string): Kind<string> {
+export function textOption(placeholder: string): Kind<string> {
   return kind(placeholder, z.string().min(1), 'is empty. Give a value, or leave it out.')
 }
 
@@ -217,18 +217,18 @@ export const startOptions = {
   host: option(bindAddress, '127.0.0.1', {
     description: 'address to listen on; any but a loopback one makes a control token mandatory',
   }),
-  data: option(text('dir'), '.workspace-emulator', {
+  data: option(textOption('dir'), '.workspace-emulator', {
     description: 'directory of the state: default.json and its log',
   }),
   ephemeral: toggle('keep everything in memory, write nothing to disk'),
   fixtures: document(fixtures, 'demo' as string, {
     description: 'starting state: a shipped one (empty, demo, large) or a JSON file',
   }),
-  scenarios: option(text('dir'), 'scenarios', {
+  scenarios: option(textOption('dir'), 'scenarios', {
     shown: 'scenarios, or the shipped ones where there is no such directory',
     description: 'directory of the scenarios; what changes in it is loaded again',
   }),
-  scenario: optional(text('name'), 'none', 'scenario that is active from the start on'),
+  scenario: optional(textOption('name'), 'none', 'scenario that is active from the start on'),
   settings: document(settings, undefined as string | undefined, {
     shown: 'none',
     description: 'JSON file with names and choices that the specification leaves open',
@@ -237,7 +237,7 @@ export const startOptions = {
   clock: optional(instant, 'now', 'virtual instant at which a new sandbox starts'),
   rate: option(rate, 1, { description: 'virtual seconds per real second; 0 freezes the clock' }),
   skipOnPoll: toggle('a poll of an unfinished batch first advances the clock to its next work event'),
-  auth: option(choice('mode', ['registered', 'any']), 'registered', {
+  auth: option(choiceOption('mode', ['registered', 'any']), 'registered', {
     description:
       'registered: only keys that the sandbox knows; any: an unknown key acts as the first of its kind',
   }),
@@ -248,7 +248,7 @@ export const startOptions = {
   }),
   strict: toggle('invent nothing: endpoints without a contract respond with 501, assumed bodies are off'),
   revealFaults: toggle('responses name the fault rules that fired on them: header X-Emulator-Fault'),
-  durability: option(choice('level', ['process', 'power']), 'process', {
+  durability: option(choiceOption('level', ['process', 'power']), 'process', {
     description: 'what may not lose an acknowledged write: the death of the process, or a power cut',
   }),
   controlToken: optional(token, 'none', 'bearer token that the control interface demands'),

@@ -16,6 +16,7 @@ import {
 } from './adapters/storage/index.ts'
 import type { WebhookSenders } from './adapters/webhooks/senders.ts'
 import { isStorageFailure, Refusal, refuse } from './core/errors.ts'
+import { faultHooks } from './core/faults/hooks.ts'
 import { setSettings } from './core/sandboxes/change.ts'
 import { DEFAULT_SANDBOX } from './core/sandboxes/name.ts'
 import type { Origin } from './core/sandboxes/origin.ts'
@@ -29,7 +30,8 @@ import { formatInstant } from './core/time/instant.ts'
 import { runDueEvents } from './core/time/run-events.ts'
 import { TURN } from './core/time/turn.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
-import { assumptions, workspaceService } from './resources/index.ts'
+import { assumptions } from './resources/index.ts'
+import { workspaceService } from './service.ts'
 
 /** Milliseconds for which a starting state is used again: its relative timestamps may be that much older than the clock. */
 const MAX_AGE = 60_000
@@ -288,6 +290,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
       enforceLimits: limits,
       strict: this.#strict,
       revealFaults,
+      hooks: faultHooks,
       host: this.#host,
       turn: this.#options.turn ?? TURN,
       onDefect: (error: unknown) => {

@@ -19,7 +19,7 @@ const MODULE_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   agents: ['croner', 'node:module'],
 }
 const ADAPTER_PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  http: ['express', 'structured-headers'],
+  http: ['express', 'zod'],
   'route-table.ts': ['fastest-levenshtein'],
   scenarios: ['chokidar', 'jiti', 'zod'],
   control: ['express', 'zod'],
@@ -99,6 +99,17 @@ test('core knows no resource: the word batch is in no code of it', () => {
   ).toEqual([])
 })
 
+test('faults are outside the pipeline: three files of core know them', () => {
+  const found = sources.filter(({ path, imports }) => {
+    const isOutside = path.startsWith('core/') && !path.startsWith('core/faults/')
+    return isOutside && imports.some((target) => target.startsWith('core/faults/'))
+  })
+  expect(
+    found.map(({ path }) => path).sort(),
+    'act through the hooks of an exchange (core/faults/hooks.ts) instead',
+  ).toEqual(['core/explain/trace.ts', 'core/operation.ts', 'core/sandboxes/sandbox.ts'])
+})
+
 test('there is no circle of imports, types included', () => {
   const graph = new Map(sources.map(({ path, imports }) => [path, imports]))
   const done = new Set<string>()
@@ -125,6 +136,7 @@ test('src holds the layers, the entry points and the composition root, and nothi
     'resources',
     'sandbox-maker.ts',
     'scenario-checks.ts',
+    'service.ts',
   ])
 })
 

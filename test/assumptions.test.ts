@@ -35,7 +35,9 @@ test('an unknown setting is refused with the nearest known one, a wrong value wi
   ])
 })
 
-test('R004 an answer that rests on an open item says which, and one that does not says nothing', async () => {
+test('an answer that rests on an open item says which, and one that does not says nothing', {
+  tags: ['R004'],
+}, async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   expect((await emulator.post('/pages', { name: 'x' })).assumed).toContain('U002')
   expect((await emulator.get('/organization/teamspaces/ts-a/users')).assumed).toContain('U019')

@@ -94,11 +94,15 @@ const bounds: readonly Bound[] = [
   },
 ]
 
-test.for(bounds)('R284 $says may have the size $bound in fixtures', async ({ bound, document }) => {
-  expect(await issuesOf(document(bound))).toEqual([])
-})
+test.for(bounds)(
+  '$says may have the size $bound in fixtures',
+  { tags: ['R284'] },
+  async ({ bound, document }) => {
+    expect(await issuesOf(document(bound))).toEqual([])
+  },
+)
 
-test.for(bounds)('R284 $says of one more than $bound is refused by its bound', async (row) => {
+test.for(bounds)('$says of one more than $bound is refused by its bound', { tags: ['R284'] }, async (row) => {
   const [issue, ...others] = await issuesOf(row.document(row.bound + 1))
   expect(issue?.pointer).toContain(row.at)
   expect(issue?.detail.replace(',', '')).toContain(String(row.bound))
@@ -111,7 +115,7 @@ test.for([
   [1, true],
   [100, true],
   [101, false],
-] as const)('R284 a page size of %i from the settings: %s', async ([size, good]) => {
+] as const)('a page size of %i from the settings: %s', { tags: ['R284'] }, async ([size, good]) => {
   const issues = await issuesOf({ extends: 'empty' }, { 'lists.default_limit': size })
   if (good) expect(issues).toEqual([])
   else {

@@ -24,7 +24,9 @@ test('demo is the sandbox of an emulator that is told nothing', async () => {
   expect(emulator.sandbox.document().collections).toEqual((await shippedEmulator('demo')).collections)
 })
 
-test('R019 the two teamspaces of demo stand on different clouds, one open and one closed', async () => {
+test('the two teamspaces of demo stand on different clouds, one open and one closed', {
+  tags: ['R019'],
+}, async () => {
   const facts = (await demo('teamspaces')).map(({ cloud_provider, access }) => [cloud_provider, access])
   expect(facts.sort()).toEqual([
     ['cloud_a', 'open'],
@@ -32,20 +34,24 @@ test('R019 the two teamspaces of demo stand on different clouds, one open and on
   ])
 })
 
-test('R035 demo has skills of each of the eleven categories', async () => {
+test('demo has skills of each of the eleven categories', { tags: ['R035'] }, async () => {
   expect(skillCategories).toHaveLength(11)
   const used = new Set((await demo('skills')).map(({ category }) => category))
   expect([...used].sort()).toEqual([...skillCategories].sort())
 })
 
-test('R034 demo has skills of each scope, and of a company its override of a built-in one', async () => {
+test('demo has skills of each scope, and of a company its override of a built-in one', {
+  tags: ['R034'],
+}, async () => {
   const skills = await demo('skills')
   expect(new Set(skills.map(({ scope }) => scope))).toEqual(new Set(['user', 'account', 'builtin']))
   const overrides = skills.filter(({ scope, builtin_key }) => scope === 'account' && builtin_key !== null)
   expect(overrides).toMatchObject([{ id: 'skill-clause-finder-larkmoor' }])
 })
 
-test('R227 the keys of demo are of the kinds, teamspaces and rights that their names say', async () => {
+test('the keys of demo are of the kinds, teamspaces and rights that their names say', {
+  tags: ['R227'],
+}, async () => {
   const keys = await demo('api_keys')
   expect(
     keys.map(({ id, kind, teamspace_id, account_admin, permissions }) => ({
@@ -99,7 +105,9 @@ test.for([
   expect([await statusIn('teamspace-harbor'), await statusIn('teamspace-depot')]).toEqual([harbor, depot])
 })
 
-test('R229 the outsider of demo sees the data views and MCP servers of another teamspace than the owner', async () => {
+test('the outsider of demo sees the data views and MCP servers of another teamspace than the owner', {
+  tags: ['R229'],
+}, async () => {
   const ask = await serve('demo')
   const idsAt = async (token: string, path: string) =>
     (await ask(token, 'GET', path)).body.data.map(({ id }: AnyRecord) => id).sort()
@@ -111,7 +119,9 @@ test('R229 the outsider of demo sees the data views and MCP servers of another t
   expect(await idsAt(OUTSIDER, '/organization/mcp-servers')).toEqual(['mcp-track-access'])
 })
 
-test('R174 the owner of demo promotes a skill, the member none, not even an own one', async () => {
+test('the owner of demo promotes a skill, the member none, not even an own one', {
+  tags: ['R174'],
+}, async () => {
   const ask = await serve('demo')
   const promote = (token: string, id: string) => ask(token, 'POST', `/skills/${id}/promote`)
   const promoted = await promote(OWNER, 'skill-takeoff')
@@ -130,7 +140,9 @@ const complete = (ask: Ask, token: string, name: string, redirect_uri: string) =
 
 const LOCAL = 'http://localhost:3000/oauth/callback'
 
-test('R147 the pending flow of demo completes with its documented state and code, for a user only', async () => {
+test('the pending flow of demo completes with its documented state and code, for a user only', {
+  tags: ['R147'],
+}, async () => {
   const ask = await serve('demo')
   expect((await complete(ask, SERVICE, 'drawings', LOCAL)).body.error).toBe(
     'mcp_oauth_requires_user_principal',
@@ -147,7 +159,9 @@ test('the member of demo completes the flow without a sync, and one server syncs
   expect(failing.body).toMatchObject({ oauth_configured: true, tools_synced: false })
 })
 
-test('R119 the claim tokens of demo work once, the claimed one and that of another teamspace do not', async () => {
+test('the claim tokens of demo work once, the claimed one and that of another teamspace do not', {
+  tags: ['R119'],
+}, async () => {
   const ask = await serve('demo')
   const claim = async (token: string, claim_token: string) =>
     (await ask(token, 'POST', '/agents/claim', { claim_token })).body
@@ -159,12 +173,16 @@ test('R119 the claim tokens of demo work once, the claimed one and that of anoth
   expect(await claim(OWNER, 'claim-demo-used')).toMatchObject({ error: 'not_found' })
 })
 
-test.for(['direct', 'channel', 'chats'])('R225 the root conversation %s of demo stays', async (name) => {
-  const ask = await serve('demo')
-  expect((await ask(OWNER, 'DELETE', `/conversations/conversation-${name}`)).status).toBe(400)
-})
+test.for(['direct', 'channel', 'chats'])(
+  'the root conversation %s of demo stays',
+  { tags: ['R225'] },
+  async (name) => {
+    const ask = await serve('demo')
+    expect((await ask(OWNER, 'DELETE', `/conversations/conversation-${name}`)).status).toBe(400)
+  },
+)
 
-test('R229 conversations of demo are shown to those who may see them', async () => {
+test('conversations of demo are shown to those who may see them', { tags: ['R229'] }, async () => {
   const ask = await serve('demo')
   const seenBy = async (token: string) =>
     (await ask(token, 'GET', '/conversations')).body.data.map(({ id }: AnyRecord) => id.slice(13)).sort()
@@ -178,16 +196,22 @@ test.for([
   ['takeoff', 1, 400],
   ['takeoff', 2, 204],
   ['toolbox', 3, 204],
-] as const)('R131 feedback in demo, conversation %s, message %i: %i', async ([conversation, n, status]) => {
-  const ask = await serve('demo')
-  const id = `d0000000-0000-4000-8000-00000000000${n}`
-  const given = await ask(OWNER, 'POST', `/conversations/conversation-${conversation}/messages/${id}`, {
-    like: 1,
-  })
-  expect(given.status).toBe(status)
-})
+] as const)(
+  'feedback in demo, conversation %s, message %i: %i',
+  { tags: ['R131'] },
+  async ([conversation, n, status]) => {
+    const ask = await serve('demo')
+    const id = `d0000000-0000-4000-8000-00000000000${n}`
+    const given = await ask(OWNER, 'POST', `/conversations/conversation-${conversation}/messages/${id}`, {
+      like: 1,
+    })
+    expect(given.status).toBe(status)
+  },
+)
 
-test('R290 content blocks of the type json and of an unknown type are kept as they are written', async () => {
+test('content blocks of the type json and of an unknown type are kept as they are written', {
+  tags: ['R290'],
+}, async () => {
   const written: AnyRecord[] = shipped('demo').collections.messages
   const types = written.flatMap(({ content }) => content.map(({ type }: AnyRecord) => type))
   expect(new Set(types)).toEqual(new Set(['text', 'json', 'hologram']))
@@ -196,7 +220,9 @@ test('R290 content blocks of the type json and of an unknown type are kept as th
   )
 })
 
-test('R120 the deleted automation of demo is shown no more, and its runs are kept', async () => {
+test('the deleted automation of demo is shown no more, and its runs are kept', {
+  tags: ['R120'],
+}, async () => {
   const ask = await serve('demo')
   const path = '/agents/agent-site-diary/automations'
   expect((await ask(OWNER, 'GET', path)).body.data).toMatchObject([{ id: 'automation-morning-brief' }])

@@ -10,7 +10,8 @@ import { skillCategories } from '../src/resources/skills.ts'
 import { type AnyRecord, demoWith, documentOf, issuesOf, records } from './support/starting-states.ts'
 
 test.for(['not-an-email', '', 'a@', '@example.com', 'a b@example.com', 'a@b@example.com', 7, true])(
-  'R029 the e-mail address %j is refused by the place where it stands',
+  'the e-mail address %j is refused by the place where it stands',
+  { tags: ['R029'] },
   async (email) => {
     const [issue, ...others] = await issuesOf(demoWith('users', 'user-ines', () => ({ email })))
     expect(issue?.pointer).toBe('/collections/users/2/email')
@@ -19,18 +20,18 @@ test.for(['not-an-email', '', 'a@', '@example.com', 'a b@example.com', 'a@b@exam
   },
 )
 
-test('R029 an emulator does not start on a bad e-mail address, and says which', async () => {
+test('an emulator does not start on a bad e-mail address, and says which', { tags: ['R029'] }, async () => {
   const fixtures = demoWith('users', 'user-ines', () => ({ email: 'ines at example.com' }))
   const starting = openEmulator({ port: 0, ephemeral: true, rate: 0, fixtures })
   await expect(starting).rejects.toThrow(/\/collections\/users\/2\/email: must be an e-mail address/)
   await expect(starting).rejects.toBeInstanceOf(FixturesError)
 })
 
-test.for([...skillCategories])('R035 a skill may be of the category %s', async (category) => {
+test.for([...skillCategories])('a skill may be of the category %s', { tags: ['R035'] }, async (category) => {
   expect(await issuesOf(demoWith('skills', 'skill-takeoff', () => ({ category })))).toEqual([])
 })
 
-test('R035 a twelfth category is refused, and the eleven are named', async () => {
+test('a twelfth category is refused, and the eleven are named', { tags: ['R035'] }, async () => {
   const [issue, ...others] = await issuesOf(
     demoWith('skills', 'skill-takeoff', () => ({ category: 'gardening' })),
   )

@@ -17,7 +17,9 @@ async function send({ port }: Probed, body: Buffer): Promise<number> {
   return answer.status
 }
 
-test('R270 100 MiB are accepted one after the other, one byte more is not, and nothing of them stays in memory', async () => {
+test('100 MiB are accepted one after the other, one byte more is not, and nothing of them stays in memory', {
+  tags: ['R270'],
+}, async () => {
   await using stage = new Stage()
   const server = await startProbed(stage)
   const largest = creationOf(100 * MIB)

@@ -16,7 +16,7 @@ export function ticks(): number {
 export const LOOK_AGAIN = 250
 
 /** Where a process runs. Its process number means something to the processes of the same place only. */
-export interface Place {
+export interface ProcessPlace {
   readonly host: string
   /** One run of the operating system; null where it has no name. */
   readonly boot: string | null
@@ -25,16 +25,16 @@ export interface Place {
 }
 
 /** Who has a lock. */
-export interface Holder extends ProcessIdentity {
+export interface LockHolder extends ProcessIdentity {
   /** One acquisition; no two ever have the same. */
   readonly id: string
   /** Null in the locks of 0.1.0, which knew one place only. */
-  readonly place: Place | null
+  readonly place: ProcessPlace | null
 }
 
 /** A holder whose place is known. */
-export interface LocatedHolder extends Holder {
-  readonly place: Place
+export interface LocatedHolder extends LockHolder {
+  readonly place: ProcessPlace
 }
 
 /** This process, and where it runs. */
@@ -48,7 +48,7 @@ export function thisHolder(id: string): LocatedHolder {
 }
 
 /** Whether the holder's process number means the same process here. Linux without the names of boot and namespace cannot tell. */
-export function isHere({ place }: Holder, here: Place): boolean {
+export function isHere({ place }: LockHolder, here: ProcessPlace): boolean {
   if (place === null) return true
   const isNamed = process.platform !== 'linux' || (place.boot !== null && place.namespace !== null)
   const isSame = place.host === here.host && place.boot === here.boot && place.namespace === here.namespace
@@ -68,12 +68,12 @@ export function beatAt(ms: number): string {
 }
 
 /** The content of a lock. */
-export function lockText({ id, pid, started, place }: Holder, beat: string): string {
+export function lockText({ id, pid, started, place }: LockHolder, beat: string): string {
   return `${JSON.stringify({ beat, id, pid, started, ...place })}\n`
 }
 
 /** The holder in the content of a lock; undefined when it is not a complete lock. */
-export function holderIn(text: string): Holder | undefined {
+export function holderIn(text: string): LockHolder | undefined {
   const raw = parsed(text)
   if (!isObject(raw) || !Number.isSafeInteger(raw.pid) || typeof raw.id !== 'string') return undefined
   if (!/^[\w-]+$/.test(raw.id)) return undefined
@@ -87,7 +87,7 @@ export function holderIn(text: string): Holder | undefined {
 }
 
 /** A holder in words. */
-export function describeHolder(holder: Holder | undefined, here: Place): string {
+export function describeHolder(holder: LockHolder | undefined, here: ProcessPlace): string {
   if (holder === undefined) return 'an unknown process, which has not written all of it'
   const { pid, place } = holder
   if (place === null || isHere(holder, here)) return `process ${pid}`
@@ -96,16 +96,16 @@ export function describeHolder(holder: Holder | undefined, here: Place): string 
 }
 
 /** What is known of the holder of a lock after one more look at it. */
-export type Verdict = 'alive' | 'dead' | 'unknown'
+export type HolderState = 'alive' | 'dead' | 'unknown'
 
 /** Tells whether the holder of one lock is alive: by its process, or in another place by its heartbeat, which changes the content. */
 export class Observation {
-  readonly #here: Place
+  readonly #here: ProcessPlace
   readonly #isRunning: (process: ProcessIdentity) => boolean
   #text: string | undefined
   #since = 0
 
-  constructor(here: Place, runs: (process: ProcessIdentity) => boolean = isRunning) {
+  constructor(here: ProcessPlace, runs: (process: ProcessIdentity) => boolean = isRunning) {
     this.#here = here
     this.#isRunning = runs
   }
@@ -115,7 +115,7 @@ export class Observation {
    * @param before monotonic milliseconds before it was read
    * @param after the same, after it was read
    */
-  look(text: string, before: number, after: number): Verdict {
+  look(text: string, before: number, after: number): HolderState {
     const holder = holderIn(text)
     if (holder !== undefined && isHere(holder, this.#here)) return this.#isRunning(holder) ? 'alive' : 'dead'
     if (this.#text !== undefined && this.#text !== text) return 'alive'

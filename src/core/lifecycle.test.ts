@@ -26,7 +26,7 @@ test('a state is terminal when no arrow leads out of it', () => {
   ])
 })
 
-test('R012 ids are 24 hexadecimal characters that sort in order of creation', () => {
+test('ids are 24 hexadecimal characters that sort in order of creation', { tags: ['R012'] }, () => {
   const ids = Array.from({ length: 1_000 }, (_, n) => objectId(1, n + 1))
   expect(new Set(ids).size).toBe(1_000)
   expect([...ids].sort()).toEqual(ids)
@@ -41,7 +41,7 @@ test('UUIDs have the form of version 4 and differ', () => {
   ).toBe(true)
 })
 
-test('R296 a draw depends on the seed and its labels alone', () => {
+test('a draw depends on the seed and its labels alone', { tags: ['R296'] }, () => {
   expect(hash(1, 'a', 2)).toBe(hash(1, 'a', 2))
   expect(
     new Set([hash(1, 'a', 2), hash(2, 'a', 2), hash(1, 'b', 2), hash(1, 'a', 3), hash(1, 'a')]).size,
@@ -65,7 +65,9 @@ test('draws are spread evenly', () => {
   expect(Math.max(...counts)).toBeLessThan(1_150)
 })
 
-test('R049 a sealed secret does not show, is equal to itself sealed again, and only named members are sealed', () => {
+test('a sealed secret does not show, is equal to itself sealed again, and only named members are sealed', {
+  tags: ['R049'],
+}, () => {
   const sealed = seal('live_owner')
   expect(sealed).not.toContain('owner')
   expect(seal(sealed)).toBe(sealed)

@@ -2,17 +2,18 @@ import type * as z from 'zod'
 import type { Assumptions, Setting, Settings } from './assumptions.ts'
 import { unknownFields } from './core-assumptions.ts'
 import type { ErrorFormat, Refusal } from './errors.ts'
-import type { Decision } from './faults/decision.ts'
-import { byFamily, type MagicValue, type Preset } from './faults/preset.ts'
-import { generalPresets } from './faults/presets/index.ts'
+import type { MagicValue, Preset } from './faults/preset.ts'
+import type { AnyPrimitive, PrimitiveMap, Primitives } from './faults/primitive.ts'
+import type { FaultDraft, FaultRule, FaultSource, StoredFaults } from './faults/rule.ts'
 import { type FieldKit, fieldKit } from './fields.ts'
-import type { Immutable, Json, JsonObject } from './json.ts'
+import type { Immutable, Issue, Json, JsonObject } from './json.ts'
 import type { Chance, Label } from './random.ts'
 import { apiKeys, type Caller, type PrincipalKind } from './request/auth.ts'
 import type { AnyCollection } from './state/collection.ts'
 import type { Row } from './state/commit.ts'
 import type { Transaction } from './state/transaction.ts'
 import type { NewEvent, ScheduledEvent } from './time/scheduler.ts'
+import type { Treatment } from './webhooks/records.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'PUT'
 
@@ -64,10 +65,10 @@ export interface Scope {
   /** Takes the events of these kinds about a record out of the schedule. */
   unschedule(ref: string, kinds: readonly string[]): void
   /**
-   * What the fault rules decide about a new webhook for a receiver; undefined where there are none.
-   * It counts as a match of theirs. `resource`: id of the record that it is about.
+   * What happens to a new webhook for a receiver; undefined: it is delivered as usual.
+   * @param resource id of the record that it is about
    */
-  webhookFaults(type: string, url: string, resource: string): Decision | undefined
+  treatmentOf(type: string, url: string, resource: string): Treatment | undefined
 }
 
 /** What a request's handler has beyond the scope. */
@@ -211,8 +212,6 @@ export interface Resource {
   readonly moves?: readonly AnyMove[]
   /** Values of requests that trigger a fault, as test cards do with a payment provider; not under `--strict`. */
   readonly magic?: readonly MagicValue[]
-  /** Ready-made faults about this resource. */
-  readonly presets?: readonly Preset[]
   /** What scenarios can have a hook on. */
   readonly happenings?: readonly Happening[]
   /** What scenarios can do with records of this resource. */
@@ -324,6 +323,41 @@ export function control<
 // biome-ignore lint/suspicious/noExplicitAny: a list of milestones forgets each one's goal; its own functions keep it.
 export type AnyMilestone = Milestone<any>
 
+/** The parameters of each fault primitive. */
+export type FaultParameters = Primitives
+
+/** What state documents and scenarios do with fault rules. */
+export interface FaultRules {
+  /** What users write. */
+  draft(service: Service, settings: Settings): z.ZodType<FaultDraft>
+  /** Compares a rule as it is written with everything that a rule may be. Issues have pointers into it. */
+  check(
+    raw: unknown,
+    service: Service,
+    settings: Settings,
+  ): { readonly draft: FaultDraft } | { readonly issues: Issue[] }
+  /** Arms a rule whose draft has been checked. @param wall the real instant, as a timestamp */
+  arm(scope: Scope, service: Service, draft: FaultDraft, source: FaultSource, wall: string): FaultRule
+  /** Removes a rule; refuses an unknown id. */
+  remove(scope: Pick<Scope, 'tx'>, id: string): void
+  /** Removes the rules of a source; with ids, only those of them. */
+  removeOf(scope: Pick<Scope, 'tx'>, source: FaultSource, ids?: readonly string[]): void
+  /** The rules and counters of a state document; what is wrong with them is added to the issues. */
+  accept(
+    raw: { readonly faults: readonly unknown[]; readonly fault_counters: readonly unknown[] },
+    service: Service,
+    settings: Settings,
+    issues: Issue[],
+  ): StoredFaults
+}
+
+/** What is known of faults, for {@link service}. */
+export interface ServiceFaults {
+  readonly primitives: readonly AnyPrimitive[]
+  readonly presets: readonly Preset[]
+  readonly rules: FaultRules
+}
+
 /** Everything that makes one service: the resources joined. Built once, shared by all sandboxes. */
 export interface Service {
   readonly resources: readonly Resource[]
@@ -334,16 +368,23 @@ export interface Service {
   /** Every type of webhook. */
   readonly notices: readonly Notice[]
   readonly moves: ReadonlyMap<string, AnyMove>
+  /** What fault rules can do. */
+  readonly primitives: PrimitiveMap
+  readonly rules: FaultRules
   readonly magic: readonly MagicValue[]
-  /** The presets of core and of every resource. */
+  /** Rules with a name, in the order in which they are listed. */
   readonly presets: ReadonlyMap<string, Preset>
   readonly happenings: ReadonlyMap<string, Happening>
   /** What scenarios can do with records; at most one resource declares it. */
   readonly script: Script | undefined
 }
 
-/** Joins resources into a service; the keys, which core itself needs, are always there. Throws when two resources declare the same name. */
-export function service(resources: readonly Resource[]): Service {
+/**
+ * Joins resources into a service; the keys, which core itself needs, are always there. Throws when two resources declare the
+ * same name.
+ * @param faults what fault rules can do to it, and the rules that have a name
+ */
+export function service(resources: readonly Resource[], faults: ServiceFaults): Service {
   const named = <T>(list: readonly T[], key: (each: T) => string): ReadonlyMap<string, T> => {
     const map = new Map(list.map((each) => [key(each), each]))
     if (map.size !== list.length) throw new Error(`declared twice: ${list.map(key).join(', ')}`)
@@ -369,11 +410,10 @@ export function service(resources: readonly Resource[]): Service {
       resources.flatMap((resource) => resource.moves ?? []),
       (each) => each.name,
     ),
+    primitives: named(faults.primitives, (each) => each.name),
     magic: resources.flatMap((resource) => resource.magic ?? []),
-    presets: named(
-      byFamily([...generalPresets, ...resources.flatMap((resource) => resource.presets ?? [])]),
-      (each) => each.name,
-    ),
+    rules: faults.rules,
+    presets: named(faults.presets, (each) => each.name),
     happenings: named(
       resources.flatMap((resource) => resource.happenings ?? []),
       (each) => each.name,

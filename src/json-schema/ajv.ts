@@ -2,7 +2,15 @@ import { createRequire } from 'node:module'
 import type { Ajv2020, AnySchema, ErrorObject, Options, ValidateFunction } from 'ajv/dist/2020.js'
 import { isObject, type Json, type JsonObject } from '../core/json.ts'
 import { formatOf } from './formats.ts'
-import { ASSERTIONS, canonical, ONE_SCHEMA, put, SCHEMA_LISTS, SCHEMA_MAPS, type Schema } from './keywords.ts'
+import {
+  ASSERTIONS,
+  canonical,
+  ONE_SCHEMA,
+  SCHEMA_LISTS,
+  SCHEMA_MAPS,
+  type Schema,
+  setMember,
+} from './keywords.ts'
 import { perSchema } from './memo.ts'
 import { WHOLE_FORMATS } from './numbers.ts'
 import { compilePattern } from './pattern.ts'
@@ -153,7 +161,7 @@ function forAjv(schema: Schema): AnySchema & object {
     const map = schema[keyword]
     if (!isObject(map)) continue
     const entries: Record<string, Json> = {}
-    for (const [name, entry] of Object.entries(map)) put(entries, name, inside(entry))
+    for (const [name, entry] of Object.entries(map)) setMember(entries, name, inside(entry))
     copy[keyword] = entries
   }
   return withProtoProperty(schema, copy)

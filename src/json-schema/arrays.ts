@@ -1,7 +1,7 @@
 import type { Json } from '../core/json.ts'
 import { type Compiler, type Conjunction, given, place } from './clause.ts'
 import { canonical } from './keywords.ts'
-import { attempt, CannotSatisfy, type Chance, checked, type Maker } from './maker.ts'
+import { attempt, CannotSatisfy, checked, type Maker, type RandomSource } from './maker.ts'
 import { type Length, Places } from './places.ts'
 
 // Lists inside lists inside lists grow fast: the deeper, the shorter.
@@ -44,14 +44,14 @@ function listMaker(places: Places, { from, to }: Length, unique: boolean): Maker
   const makers = places.makers(to)
   const last = makers.at(-1)
   const list = unique ? distinctItems : items
-  const make = (chance: Chance): Json[] => {
+  const make = (chance: RandomSource): Json[] => {
     const count = from === to ? from : chance.int(from, to)
     return last === undefined ? [] : list(makers, last, count, chance)
   }
   return { make, weight: places.weightOf(from) }
 }
 
-function items(makers: readonly Maker[], last: Maker, count: number, chance: Chance): Json[] {
+function items(makers: readonly Maker[], last: Maker, count: number, chance: RandomSource): Json[] {
   const list: Json[] = []
   for (let index = 0; index < count; index++) list.push((makers[index] ?? last).make(chance))
   return list
@@ -61,7 +61,7 @@ const TRIES_PER_ITEM = 10
 const TRIES_PER_LIST = 2_000
 
 /** Items that differ, as far as that can be had in a bounded number of tries. */
-function distinctItems(makers: readonly Maker[], last: Maker, count: number, chance: Chance): Json[] {
+function distinctItems(makers: readonly Maker[], last: Maker, count: number, chance: RandomSource): Json[] {
   const list: Json[] = []
   const seen = new Set<string>()
   const unused = new Map<Maker, Json[]>()
@@ -82,7 +82,7 @@ function takeUnused(
   maker: Maker,
   unused: Map<Maker, Json[]>,
   seen: ReadonlySet<string>,
-  chance: Chance,
+  chance: RandomSource,
 ): Json | undefined {
   if (maker.values === undefined) return undefined
   const left = unused.get(maker) ?? [...maker.values]

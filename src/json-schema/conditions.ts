@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../core/json.ts'
 import { type Clause, type Conjunction, helper, isNever, sameValue, strings } from './clause.ts'
-import { own, put, type Schema } from './keywords.ts'
+import { own, type Schema, setMember } from './keywords.ts'
 import { anyOf, attempt, CannotSatisfy, isMaker, type Maker } from './maker.ts'
 import { negations } from './negation.ts'
 
@@ -93,7 +93,7 @@ function isSchema(value: Json | undefined): value is Schema {
 
 function forbidden(name: string): JsonObject {
   const properties: Record<string, Json> = {}
-  put(properties, name, false)
+  setMember(properties, name, false)
   return properties
 }
 

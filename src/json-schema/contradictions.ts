@@ -2,7 +2,7 @@ import { type Issue, isObject, type Json, type JsonObject, pointer } from '../co
 import { hasType, own } from './keywords.ts'
 import { MAX_WEIGHT } from './maker.ts'
 import { MAX_MEMBERS } from './objects.ts'
-import { MAX_ITEMS } from './places.ts'
+import { MAX_GENERATED_ITEMS } from './places.ts'
 
 /** What one schema, looked at alone, asks for and cannot get. Schemas inside it are not looked into. */
 export function contradictions(schema: JsonObject, at: string): Issue[] {
@@ -101,8 +101,8 @@ function ofRequired(schema: JsonObject, at: string): Issue[] {
 
 const LIMITS = [
   ['minLength', MAX_WEIGHT],
-  ['minItems', MAX_ITEMS],
-  ['minContains', MAX_ITEMS],
+  ['minItems', MAX_GENERATED_ITEMS],
+  ['minContains', MAX_GENERATED_ITEMS],
   ['minProperties', MAX_MEMBERS],
 ] as const
 

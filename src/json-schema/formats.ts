@@ -1,11 +1,11 @@
-import type { Chance } from './maker.ts'
+import type { RandomSource } from './maker.ts'
 import { letters, word, words } from './text.ts'
 
 /** How texts of one `format` are made. */
 export interface Format {
-  make(chance: Chance): string
+  make(chance: RandomSource): string
   /** The same text made longer by `more` characters, where the format has room for that. */
-  grow?(text: string, more: number, chance: Chance): string
+  grow?(text: string, more: number, chance: RandomSource): string
   /** A short text of the format that `grow` can start from. */
   readonly base?: string
   /** More texts of the format, of other lengths. */
@@ -18,32 +18,33 @@ const DAY_MS = 86_400_000
 const FIRST_DAY_MS = Date.parse('2022-01-01T00:00:00Z')
 const DAYS = 1_460
 
-const date = (chance: Chance): string =>
+const date = (chance: RandomSource): string =>
   new Date(FIRST_DAY_MS + chance.int(0, DAYS) * DAY_MS).toISOString().slice(0, 10)
 
 const two = (number: number): string => String(number).padStart(2, '0')
 
-const time = (chance: Chance): string =>
+const time = (chance: RandomSource): string =>
   `${two(chance.int(0, 23))}:${two(chance.int(0, 59))}:${two(chance.int(0, 59))}Z`
 
 const fraction = (text: string, more: number): string =>
   more === 1 ? text : text.replace('Z', `.${'0'.repeat(more - 1)}Z`)
 
-const hex = (chance: Chance, length: number): string => {
+const hex = (chance: RandomSource, length: number): string => {
   let text = ''
   while (text.length < length) text += chance.int(0, 15).toString(16)
   return text
 }
 
-const uuid = (chance: Chance): string =>
+const uuid = (chance: RandomSource): string =>
   `${hex(chance, 8)}-${hex(chance, 4)}-4${hex(chance, 3)}-${'89ab'.charAt(chance.int(0, 3))}${hex(chance, 3)}-${hex(chance, 12)}`
 
-const host = (chance: Chance): string => `${word(chance)}.example.${['com', 'org', 'net'][chance.int(0, 2)]}`
+const host = (chance: RandomSource): string =>
+  `${word(chance)}.example.${['com', 'org', 'net'][chance.int(0, 2)]}`
 
-const append = (text: string, more: number, chance: Chance): string => text + letters(more, chance)
+const append = (text: string, more: number, chance: RandomSource): string => text + letters(more, chance)
 
 // A label holds at most 63 characters, so a long name gets more labels.
-const moreLabels = (text: string, more: number, chance: Chance): string => {
+const moreLabels = (text: string, more: number, chance: RandomSource): string => {
   if (more === 1) return `a${text}`
   const label = Math.min(more, 40)
   const longer = `${letters(label - 1, chance)}.${text}`
@@ -159,7 +160,7 @@ export function formatOf(name: string): Format | undefined {
 }
 
 /** Texts of the format with `min` to `max` characters, the most ordinary first. */
-export function* textsOf(format: Format, chance: Chance, min: number, max: number): Generator<string> {
+export function* textsOf(format: Format, chance: RandomSource, min: number, max: number): Generator<string> {
   const most = Math.min(max, format.max ?? Infinity)
   for (const text of [format.make(chance), ...(format.base === undefined ? [] : [format.base])]) {
     const short = min - text.length

@@ -86,7 +86,7 @@ export function own(object: Json | undefined, key: string): Json | undefined {
 }
 
 /** Sets any key, `__proto__` included, as an ordinary member. */
-export function put(object: Record<string, Json>, key: string, value: Json): void {
+export function setMember(object: Record<string, Json>, key: string, value: Json): void {
   if (key !== '__proto__') object[key] = value
   else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
 }

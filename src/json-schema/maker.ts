@@ -1,7 +1,7 @@
 import type { Issue, Json } from '../core/json.ts'
 
 /** Where random decisions come from. The same sequence gives the same output. */
-export interface Chance {
+export interface RandomSource {
   /** Uniform in [0, 1). */
   next(): number
   /** A whole number from `min` to `max`, both inclusive. */
@@ -11,7 +11,7 @@ export interface Chance {
 /** Makes values that satisfy one set of schemas. */
 export interface Maker {
   /** One value. `wide` asks for a rarer one, where a list needs more different values than are usual. */
-  make(chance: Chance, wide?: boolean): Json
+  make(chance: RandomSource, wide?: boolean): Json
   /** The least size of a value: its characters and members, counted together. */
   readonly weight: number
   /** Every value that can be made, where they are few and known. */
@@ -60,7 +60,7 @@ export function checked(maker: Maker, accept: (value: Json) => boolean, otherwis
   const values = maker.values?.filter(accept)
   if (values !== undefined) return choice(values, otherwise)
   const spare = firstAccepted(maker, accept, otherwise)
-  const make = (chance: Chance, wide?: boolean): Json => {
+  const make = (chance: RandomSource, wide?: boolean): Json => {
     for (let tries = 0; tries < TRIES_PER_ITEM; tries++) {
       const value = maker.make(chance, wide)
       if (accept(value)) return value
@@ -80,7 +80,7 @@ function firstAccepted(maker: Maker, accept: (value: Json) => boolean, otherwise
 }
 
 /** One element of a list, each as likely as the other; nothing of an empty one. */
-export function oneOf<T>(list: readonly T[], chance: Chance): T | undefined {
+export function oneOf<T>(list: readonly T[], chance: RandomSource): T | undefined {
   return list.length === 0 ? undefined : list[chance.int(0, list.length - 1)]
 }
 
@@ -96,7 +96,7 @@ export function choice(values: readonly Json[], otherwise: CannotSatisfy): Maker
 }
 
 /** Always the same sequence (a 32-bit xorshift): for the trial values that a schema is built with. */
-export function fixedChance(): Chance & { readonly drawn: number } {
+export function fixedChance(): RandomSource & { readonly drawn: number } {
   let state = 0x9e3779b9
   let drawn = 0
   const next = (): number => {
@@ -127,7 +127,7 @@ export function anyOf(makers: readonly Maker[], nullLast = false): Maker {
   if (first === undefined || others.length === 0) return first ?? { make: () => null, weight: 1 }
   const usual = nullLast ? makers.slice(0, -1) : makers
   const last = nullLast ? makers.at(-1) : undefined
-  const make = (chance: Chance, wide?: boolean): Json => {
+  const make = (chance: RandomSource, wide?: boolean): Json => {
     if (last !== undefined && chance.next() < RARELY) return last.make(chance)
     return (oneOf(usual, chance) ?? first).make(chance, wide)
   }

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../core/json.ts'
-import { put, type Schema, TYPES } from './keywords.ts'
+import { type Schema, setMember, TYPES } from './keywords.ts'
 
 /**
  * Schemas each of which rules the given one out, most telling first: what fails one keyword fails the whole.
@@ -27,7 +27,7 @@ function ofMembers(schema: JsonObject): JsonObject[] {
 
 function single(name: string, value: Json): JsonObject {
   const members: Record<string, Json> = {}
-  put(members, name, value)
+  setMember(members, name, value)
   return members
 }
 

@@ -1,6 +1,6 @@
 import type { Json } from '../core/json.ts'
 import { type Conjunction, given, greatest, least, numbers, place } from './clause.ts'
-import { CannotSatisfy, type Chance, checked, choice, type Maker } from './maker.ts'
+import { CannotSatisfy, checked, choice, type Maker, type RandomSource } from './maker.ts'
 
 const USUAL_SPAN = 1_000
 const VERY_WIDE = 1e9
@@ -89,7 +89,7 @@ function multipleMaker(multiples: readonly number[], range: Range, otherwise: Ca
       Array.from({ length: Math.max(0, last - first + 1) }, (_, n) => at(first + n)).filter(accept),
       otherwise,
     )
-  const make = (chance: Chance): number => at(Math.floor(first + chance.next() * (last - first + 1)))
+  const make = (chance: RandomSource): number => at(Math.floor(first + chance.next() * (last - first + 1)))
   return checked({ make, weight: 4 }, accept, otherwise)
 }
 
@@ -113,7 +113,7 @@ function decimalsOf(value: number): number {
 
 function plainMaker({ from, to, accept }: Range, otherwise: CannotSatisfy): Maker {
   if (from === to) return choice([from + 0].filter(accept), otherwise)
-  const make = (chance: Chance): number => {
+  const make = (chance: RandomSource): number => {
     const share = chance.next()
     const exact = from * (1 - share) + to * share
     for (const decimals of [2, 6]) {

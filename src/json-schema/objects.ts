@@ -12,8 +12,8 @@ import {
   place,
   strings,
 } from './clause.ts'
-import { own, put } from './keywords.ts'
-import { attempt, CannotSatisfy, type Chance, fixedChance, MAX_WEIGHT, type Maker } from './maker.ts'
+import { own, setMember } from './keywords.ts'
+import { attempt, CannotSatisfy, fixedChance, MAX_WEIGHT, type Maker, type RandomSource } from './maker.ts'
 import { word } from './text.ts'
 
 /** The most members that an object is given to reach `minProperties`. */
@@ -99,9 +99,9 @@ class Members {
 
   maker(): Maker {
     const entries = this.inDeclaredOrder()
-    const make = (chance: Chance, wide?: boolean): Json => {
+    const make = (chance: RandomSource, wide?: boolean): Json => {
       const object: Record<string, Json> = {}
-      for (const [name, maker] of entries) put(object, name, maker.make(chance, wide))
+      for (const [name, maker] of entries) setMember(object, name, maker.make(chance, wide))
       return object
     }
     return { make, weight: this.weight }
@@ -222,7 +222,7 @@ class Members {
   }
 }
 
-function inventedName(tries: number, chance: Chance): string {
+function inventedName(tries: number, chance: RandomSource): string {
   return tries < 20 ? word(chance) : `${word(chance)}_${tries}`
 }
 

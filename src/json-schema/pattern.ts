@@ -1,4 +1,4 @@
-import { type Chance, oneOf } from './maker.ts'
+import { oneOf, type RandomSource } from './maker.ts'
 import { linearMatcher } from './pattern-match.ts'
 import {
   charSet,
@@ -18,7 +18,7 @@ export interface Pattern {
    * A text of `min` to `max` characters that should match; `undefined` where no such length is possible.
    * `padded` adds letters outside the match where the pattern leaves its ends open.
    */
-  draft(chance: Chance, min: number, max: number, padded?: boolean): string | undefined
+  draft(chance: RandomSource, min: number, max: number, padded?: boolean): string | undefined
 }
 
 // Indexed by the number of open repeats: backtracking over texts up to these lengths stays below a few ms.
@@ -117,7 +117,7 @@ function ends(node: PatternNode): boolean {
   return node.kind === 'end'
 }
 
-function draft(node: PatternNode, chance: Chance, min: number, max: number): string | undefined {
+function draft(node: PatternNode, chance: RandomSource, min: number, max: number): string | undefined {
   const least = Math.max(min, node.min)
   const most = Math.min(max, node.max, least + SPACE_TO_GROW)
   if (least > most) return undefined
@@ -125,7 +125,7 @@ function draft(node: PatternNode, chance: Chance, min: number, max: number): str
 }
 
 /** A text for the node of `want` characters, or as near to that as its shape allows. */
-function fill(node: PatternNode, want: number, chance: Chance): string {
+function fill(node: PatternNode, want: number, chance: RandomSource): string {
   if (node.kind === 'set') return oneOf(node.picks, chance) ?? ''
   if (node.kind === 'seq') return fillAll(node.parts, want, chance)
   if (node.kind === 'alt') return fill(nearest(node.options, want, chance), want, chance)
@@ -133,14 +133,18 @@ function fill(node: PatternNode, want: number, chance: Chance): string {
   return ''
 }
 
-function nearest(options: readonly PatternNode[], want: number, chance: Chance): PatternNode {
+function nearest(options: readonly PatternNode[], want: number, chance: RandomSource): PatternNode {
   const distance = (node: PatternNode): number => Math.max(node.min - want, want - node.max, 0)
   const least = Math.min(...options.map(distance))
   const best = options.filter((option) => distance(option) === least)
   return oneOf(best, chance) ?? NOTHING
 }
 
-function fillRepeat(node: Extract<PatternNode, { kind: 'repeat' }>, want: number, chance: Chance): string {
+function fillRepeat(
+  node: Extract<PatternNode, { kind: 'repeat' }>,
+  want: number,
+  chance: RandomSource,
+): string {
   const { body, least, most } = node
   const fewest = body.max === 0 ? least : Math.max(least, Math.ceil(want / body.max))
   const greatest = Math.min(most, body.min === 0 ? Math.max(fewest, want) : Math.floor(want / body.min))
@@ -153,7 +157,7 @@ function fillRepeat(node: Extract<PatternNode, { kind: 'repeat' }>, want: number
 }
 
 /** Shares the characters beyond the least among the parts: at random first, what is left over in order. */
-function fillAll(parts: readonly PatternNode[], want: number, chance: Chance): string {
+function fillAll(parts: readonly PatternNode[], want: number, chance: RandomSource): string {
   let spare = want
   for (const part of parts) spare -= part.min
   if (spare <= 0) return parts.map((part) => fill(part, part.min, chance)).join('')

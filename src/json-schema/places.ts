@@ -13,7 +13,7 @@ import { lengthOf, negationsOf, type Wish, wishesOf } from './contains.ts'
 import { attempt, CannotSatisfy, MAX_WEIGHT, type Maker } from './maker.ts'
 
 /** The most items that an array is given to reach `minItems`. */
-export const MAX_ITEMS = 100_000
+export const MAX_GENERATED_ITEMS = 100_000
 
 /** The lengths that an array may have, both inclusive. */
 export interface Length {
@@ -54,7 +54,8 @@ export class Places {
       ...given(clauses, 'prefixItems').map(({ value }) => (Array.isArray(value) ? value.length : 0)),
     )
     this.settled = this.prefix
-    if (this.min > MAX_ITEMS) throw this.at('minItems', `is more than ${MAX_ITEMS} items; lower it`)
+    if (this.min > MAX_GENERATED_ITEMS)
+      throw this.at('minItems', `is more than ${MAX_GENERATED_ITEMS} items; lower it`)
     this.resource = max
     for (let index = 0; index <= this.prefix && index < this.resource; index++) {
       if (this.isImpossible(index, wishesOf(clauses))) this.resource = index
@@ -67,7 +68,8 @@ export class Places {
   private grant(wish: Wish): void {
     if (wish.min > wish.max)
       throw this.at('maxContains', 'is lower than the matching items that contains asks for')
-    if (wish.min > MAX_ITEMS) throw this.at('minContains', `is more than ${MAX_ITEMS} items; lower it`)
+    if (wish.min > MAX_GENERATED_ITEMS)
+      throw this.at('minContains', `is more than ${MAX_GENERATED_ITEMS} items; lower it`)
     let left = wish.min - this.grantUnavoidable(wish)
     for (let index = this.settled; left > 0 && index < this.resource; index++) {
       if (!this.setAside(index, [wish])) break

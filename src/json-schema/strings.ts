@@ -2,7 +2,7 @@ import type { Json } from '../core/json.ts'
 import { hasFormat } from './ajv.ts'
 import { type Conjunction, given, greatest, least, place } from './clause.ts'
 import { type Format, formatOf, textsOf } from './formats.ts'
-import { CannotSatisfy, type Chance, checked, MAX_WEIGHT, type Maker, oneOf } from './maker.ts'
+import { CannotSatisfy, checked, MAX_WEIGHT, type Maker, oneOf, type RandomSource } from './maker.ts'
 import { compilePattern, type Pattern } from './pattern.ts'
 import { words } from './text.ts'
 
@@ -71,7 +71,7 @@ function accepts(
   }
 }
 
-function fromFormat(format: Format, min: number, max: number): (chance: Chance) => Json {
+function fromFormat(format: Format, min: number, max: number): (chance: RandomSource) => Json {
   return (chance) => textsOf(format, chance, min, max).next().value ?? null
 }
 
@@ -81,7 +81,7 @@ function fromEither(
   patterns: readonly Pattern[],
   min: number,
   max: number,
-): (chance: Chance) => Json {
+): (chance: RandomSource) => Json {
   return (chance) => {
     const format = oneOf(formats, chance)
     const pattern = oneOf(patterns, chance)

@@ -1,4 +1,4 @@
-import { type Chance, oneOf } from './maker.ts'
+import { oneOf, type RandomSource } from './maker.ts'
 
 const WORDS =
   `amber angle autumn basin birch bridge calm canal cedar clay clear cloud coast copper corner cotton delta
@@ -9,21 +9,21 @@ const WORDS =
   violet water west willow winter wood`.split(/\s+/)
 
 /** One short lowercase word. */
-export function word(chance: Chance): string {
+export function word(chance: RandomSource): string {
   return oneOf(WORDS, chance) ?? 'word'
 }
 
 const LETTERS_AND_DIGITS = 'abcdefghijklmnopqrstuvwxyz0123456789'
 
 /** Lowercase letters, `length` of them. */
-export function letters(length: number, chance: Chance): string {
+export function letters(length: number, chance: RandomSource): string {
   let text = ''
   while (text.length < length) text += LETTERS_AND_DIGITS.charAt(chance.int(0, 25))
   return text
 }
 
 /** Two to four words, or as many as the bounds (in characters) ask for and allow; `wide` for rarer texts. */
-export function words(chance: Chance, min: number, max: number, wide = false): string {
+export function words(chance: RandomSource, min: number, max: number, wide = false): string {
   if (max <= 3) return characters(chance.int(Math.max(min, Math.min(1, max)), max), chance, wide)
   let text = wide ? letters(chance.int(4, 12), chance) : word(chance)
   let more = chance.int(1, 3)
@@ -33,7 +33,7 @@ export function words(chance: Chance, min: number, max: number, wide = false): s
   return cut.endsWith(' ') ? `${cut.slice(0, -1)}s` : cut
 }
 
-function characters(length: number, chance: Chance, wide: boolean): string {
+function characters(length: number, chance: RandomSource, wide: boolean): string {
   const pick = (): string =>
     wide
       ? String.fromCodePoint(chance.int(0x3b1, 0x3b1 + 0x400))

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { type Settings, setting } from '../core/assumptions.ts'
 import { successRead } from '../core/core-assumptions.ts'
-import type { Preset } from '../core/faults/preset.ts'
 import { nonEmptyText, queryInt, queryText, timestamp } from '../core/fields.ts'
 import { isObject } from '../core/json.ts'
 import { operation, type Resource } from '../core/operation.ts'
@@ -107,21 +106,10 @@ function itemOf({ object, id, dataset_name, created_at, ...ids }: DataView, memb
   return { object, id, [member]: dataset_name, created_at, knowledge_id, service_account_id }
 }
 
-const shiftingPage: Preset = {
-  name: 'page-rows-shift',
-  family: 'list',
-  description:
-    'A data view is made between two pages, so that the second begins with the last row of the first.',
-  match: { operation: 'data-views.list' },
-  when: { nth: 2 },
-  do: [{ state: { insert_rows: { collection: 'data_views', count: 1 } } }],
-}
-
 export const dataViewsResource: Resource = {
   name: 'data-views',
   operations: [listDataViews],
   collections: [dataViews],
-  presets: [shiftingPage],
   assumptions: {
     items: [
       {

@@ -1,6 +1,6 @@
 import { AssumptionCatalog } from '../core/assumptions.ts'
 import { coreAssumptions } from '../core/core-assumptions.ts'
-import { type Resource, service } from '../core/operation.ts'
+import type { Resource } from '../core/operation.ts'
 import { webhooksResource } from '../core/webhooks/resource.ts'
 import { agentsResource } from './agents/index.ts'
 import { batchPredictionsResource } from './batch-predictions/index.ts'
@@ -17,7 +17,7 @@ import { teamspacesResource } from './teamspaces/index.ts'
 import { uncontractedResource } from './uncontracted.ts'
 
 /** The resources of the Agent Workspace Service, in the order of its parts. Sandboxes are built in this order, so that a record may refer to earlier ones. */
-const resources: readonly Resource[] = [
+const ownResources: readonly Resource[] = [
   organizationsResource,
   teamspacesResource,
   pagesResource,
@@ -33,13 +33,14 @@ const resources: readonly Resource[] = [
   uncontractedResource,
 ]
 
-const webhooks = webhooksResource(resources.flatMap((resource) => resource.notices ?? []))
-
-/** Everything that the service declares. */
-export const workspaceService = service([...resources, webhooks])
+/** These and the subscriptions to the webhooks that they cause. */
+export const resources: readonly Resource[] = [
+  ...ownResources,
+  webhooksResource(ownResources.flatMap((resource) => resource.notices ?? [])),
+]
 
 /** Every item that the specification leaves open, with its settings. */
 export const assumptions = new AssumptionCatalog([
   coreAssumptions,
-  ...[...resources, webhooks].flatMap((resource) => resource.assumptions ?? []),
+  ...resources.flatMap((resource) => resource.assumptions ?? []),
 ])

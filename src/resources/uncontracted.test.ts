@@ -25,7 +25,7 @@ const pairsOf = (record: object) =>
 
 const asking = { note: () => {}, assume: () => 'newest' as never, seed: 1 }
 
-test('R223 whatever members a record has, they are kept as they came', () => {
+test('whatever members a record has, they are kept as they came', { tags: ['R223'] }, () => {
   fc.assert(
     fc.property(members, (given) => {
       const made = opaqueNew(given, 'r1', { teamspace_id: 't', note: 'n' })
@@ -36,7 +36,9 @@ test('R223 whatever members a record has, they are kept as they came', () => {
   )
 })
 
-test('R223 an update keeps what it does not name, and the id and the facts in any case', () => {
+test('an update keeps what it does not name, and the id and the facts in any case', {
+  tags: ['R223'],
+}, () => {
   fc.assert(
     fc.property(members, members, (first, second) => {
       const facts = { teamspace_id: 't', note: 'n' }
@@ -72,7 +74,7 @@ test.for<[title: string, raw: unknown, issues: readonly (readonly [string, strin
   )
 })
 
-test('R223 a list is in the order of lists whatever the records say of their creation', () => {
+test('a list is in the order of lists whatever the records say of their creation', { tags: ['R223'] }, () => {
   const created = [null, 1, 'soon', '2026-01-01T00:00:00Z', '2026-01-02', '2026-01-01T05:00:00.000+09:00']
   const records = created.map((created_at, n) => ({ id: `r${n}`, created_at }))
   fc.assert(
@@ -83,7 +85,7 @@ test('R223 a list is in the order of lists whatever the records say of their cre
   )
 })
 
-test('R223 only --strict refuses what could be passed through, and says how to get it', () => {
+test('only --strict refuses what could be passed through, and says how to get it', { tags: ['R223'] }, () => {
   expect(() => refuseStrict(new Settings({}, false), 'agents.list')).not.toThrow()
   expect(() => refuseStrict(new Settings({}, true), 'agents.list')).toThrow('no contract for agents.list')
 })

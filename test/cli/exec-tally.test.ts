@@ -92,7 +92,7 @@ test('a fault that a request has asked for by its own values is in no table, and
   const tally = new Tally()
   tally.watch(sandbox)
   const rule = { id: 'magic:fail', source: 'magic' } as FaultRule
-  const faults = new Decision([{ rule, actions: [], step: undefined, n: 1, key: null }], [])
+  const faults = new Decision([{ rule, actions: [], step: undefined, n: 1, key: null }], [], new Map())
   sandbox.log.add({ ...entry, faults })
   sandbox.log.add({ ...entry, faults })
   expect(tally.faults).toEqual([{ id: 'magic:fail', armed: 2, fired: 2, never_fired: 0 }])

@@ -5,12 +5,10 @@ import { commands } from '../../src/adapters/cli/command-line.ts'
 import { referenceTable, START_OPTIONS } from '../../src/adapters/cli/options.ts'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { Settings } from '../../src/core/assumptions.ts'
-import type { PrimitiveName } from '../../src/core/faults/actions.ts'
-import { stateFaultSchemas } from '../../src/core/faults/schema/state.ts'
-import { wireSchemas } from '../../src/core/faults/schema/wire.ts'
 import { batchLifecycle } from '../../src/resources/batch-predictions/states.ts'
-import { assumptions, workspaceService } from '../../src/resources/index.ts'
+import { assumptions } from '../../src/resources/index.ts'
 import { checkedFields } from '../../src/resources/uncontracted.ts'
+import { workspaceService } from '../../src/service.ts'
 
 export { commands }
 
@@ -54,7 +52,11 @@ export const references: Readonly<Record<string, () => string>> = {
   primitives: () =>
     table(
       ['primitive', 'parameters', 'what it is for'],
-      Object.entries(PRIMITIVES).map(([name, description]) => [code(name), parametersOf(name), description]),
+      [...workspaceService.primitives.values()].map(({ name, description, schema }) => [
+        code(name),
+        parametersOf(schema(workspaceService, new Settings())),
+        description,
+      ]),
     ),
   scenarios: () => table(['scenario', 'what it is'], shippedScenarios()),
   records,
@@ -160,29 +162,8 @@ function typeOf(shape: JsonSchema): string {
   return [shape.type ?? 'any'].flat().join(' or ')
 }
 
-const PRIMITIVES: Readonly<Record<PrimitiveName, string>> = {
-  respond: 'another answer: short for a head and a body',
-  head: 'statuses, reasons, versions, header names and their case, 1xx before it',
-  body: 'nulls, unknown members, other types, byte order marks, big numbers, encodings, half bodies',
-  lines: 'order, repetition, ends and breaks of NDJSON lines',
-  frame: 'wrong lengths, chunked or not, bytes behind the end',
-  pace: 'latency, drip, splits at chosen places, stalls: always real milliseconds',
-  cut: 'the end of the connection: in order, by reset, or never',
-  raw: 'bytes that are no HTTP',
-  quota: 'what the limiter says, and in which form',
-  idem: 'keys that are in use, forgotten, or unique in something else',
-  state: 'moves of records: of batches, rows that come and go, reads that lag behind',
-  auth: 'keys that expire, are revoked, or turn into another kind',
-  clock: 'time that passes, stands still, or is told wrongly',
-  deliver: 'webhooks that come twice, late, out of order, forged, or never',
-}
-
-function parametersOf(name: string): string {
-  const schemas: Readonly<Record<string, unknown>> = {
-    ...wireSchemas(),
-    ...stateFaultSchemas(workspaceService, new Settings()),
-  }
-  return Object.keys(jsonSchema(schemas[name]).properties ?? {})
+function parametersOf(schema: z.ZodType): string {
+  return Object.keys(jsonSchema(schema).properties ?? {})
     .map(code)
     .join(', ')
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { RouteTable } from '../../src/adapters/route-table.ts'
 import { connect } from '../../src/index.ts'
-import { workspaceService } from '../../src/resources/index.ts'
+import { workspaceService } from '../../src/service.ts'
 
 const nameOf = ({ method, path }: { readonly method: string; readonly path: string }) => `${method} ${path}`
 

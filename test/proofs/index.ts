@@ -18,6 +18,8 @@ export const proofs: ReadonlyMap<string, () => Promise<Proof>> = new Map([
   ['F4', async () => (await import('./api/f4-limiter.ts')).f4],
   ['F5', async () => (await import('./api/f5-dependence.ts')).f5],
   ['F7', async () => (await import('./api/f7-pipelining.ts')).f7],
+  ['F8', async () => (await import('./api/f8-express.ts')).f8],
+  ['F8', async () => (await import('./api/f8-express.ts')).f8],
   ['F6', async () => (await import('./resources/f6-advance.ts')).f6],
   ['S1', async () => (await import('./resources/s1-soak.ts')).s1],
   ['S2', async () => (await import('./resources/s2-bodies.ts')).s2],

@@ -32,7 +32,9 @@ const droppedOf = (emulator: TestEmulator, table: string, id: string): number | 
 const emit = (emulator: TestEmulator, event: string) =>
   emulator.control('POST', '/provider-events', { source: 'file_sharing', event })
 
-test('U075 the newest 1,000 runs of an automation are kept, the others counted, those of another untouched', async () => {
+test('the newest 1,000 runs of an automation are kept, the others counted, those of another untouched', {
+  tags: ['U075'],
+}, async () => {
   const emulator = await liveEmulator({ collections: { automations: everyMinute } })
   emulator.advance('18h')
   expect(queuedBy(emulator, 'u1')).toHaveLength(1_000)
@@ -47,7 +49,9 @@ test('U075 the newest 1,000 runs of an automation are kept, the others counted, 
   expect([body.data.length, body.dropped]).toEqual([1_018, 80])
 })
 
-test('U075 a setting says how many runs are kept, of each trigger too, also from then on', async () => {
+test('a setting says how many runs are kept, of each trigger too, also from then on', {
+  tags: ['U075'],
+}, async () => {
   const triggers = [aTrigger('t1', 'File:created'), aTrigger('t2', 'File:removed')]
   const collections = { automations: everyMinute, event_triggers: triggers }
   const emulator = await liveEmulator({ collections, settings: { 'agent_runs.keep': 3 } })
@@ -66,7 +70,9 @@ test('U075 a setting says how many runs are kept, of each trigger too, also from
   expect((await again.control('GET', '/agent-runs')).body.dropped).toBe(2 + 4)
 })
 
-test('U075 a run that is queued is kept, and dropped once it has executed and is too old', async () => {
+test('a run that is queued is kept, and dropped once it has executed and is too old', {
+  tags: ['U075'],
+}, async () => {
   const settings = { 'agent_runs.keep': 2, 'agent_runs.queue_time': '10m' }
   const emulator = await liveEmulator({ collections: { automations: everyMinute }, settings })
   emulator.advance('9m')
@@ -78,7 +84,9 @@ test('U075 a run that is queued is kept, and dropped once it has executed and is
   expect(droppedOf(emulator, 'automations', 'u1')).toBeGreaterThanOrEqual(3)
 })
 
-test('U075 T35 the history of a deleted automation is retained as far as it is kept', async () => {
+test('the history of a deleted automation is retained as far as it is kept', {
+  tags: ['U075', 'T35'],
+}, async () => {
   const collections = { automations: [anAutomation('u1', '* * * * *')] }
   const emulator = await liveEmulator({ collections, settings: { 'agent_runs.keep': 2 } })
   emulator.advance('4m')

@@ -56,7 +56,7 @@ test.for<[schedule: string, rule: (date: Date) => boolean]>([
   ],
   ['@hourly', (date) => date.getUTCMinutes() === 0],
   ['0 */5 * * * *', (date) => date.getUTCMinutes() % 5 === 0],
-])('T35 over a month %s fires at exactly its instants', async ([schedule, rule]) => {
+])('over a month %s fires at exactly its instants', { tags: ['T35'] }, async ([schedule, rule]) => {
   const settings = { 'agent_runs.keep': 10_000 }
   const emulator = await liveEmulator([anAutomation('u1', schedule)], { settings })
   await emulator.advance('31d')
@@ -65,13 +65,17 @@ test.for<[schedule: string, rule: (date: Date) => boolean]>([
   expect(firings(emulator)).toEqual(wanted)
 })
 
-test('T35 a schedule with seconds fires to the second, and never at the instant at which the sandbox starts', async () => {
+test('a schedule with seconds fires to the second, and never at the instant at which the sandbox starts', {
+  tags: ['T35'],
+}, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '*/15 * * * * *')])
   await emulator.advance('1m')
   expect(firings(emulator)).toEqual([15_000, 30_000, 45_000, 60_000].map((after) => START + after))
 })
 
-test('T35 each firing queues a run of the agent, which is executed a second later', async () => {
+test('each firing queues a run of the agent, which is executed a second later', {
+  tags: ['T35'],
+}, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '0 6 * * *')])
   await emulator.advance('18h')
   const [run] = emulator.state('agent_runs')
@@ -93,7 +97,9 @@ test('T35 each firing queues a run of the agent, which is executed a second late
   expect(emulator.state('agent_runs')).toEqual([executed])
 })
 
-test('T35 the result tells of firings and executions in order, at their own instants', async () => {
+test('the result tells of firings and executions in order, at their own instants', {
+  tags: ['T35'],
+}, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '0 13 * * *'), anAutomation('u2', '@hourly')])
   const { events, failed } = await emulator.advance('2h')
   const [first, second, third] = emulator.state('agent_runs').map(({ id }) => `agent_runs/${id}`)
@@ -109,7 +115,9 @@ test('T35 the result tells of firings and executions in order, at their own inst
   expect(third).toBeDefined()
 })
 
-test('T35 it makes no difference in how many steps, restarts and reloads a month passes', async () => {
+test('it makes no difference in how many steps, restarts and reloads a month passes', {
+  tags: ['T35'],
+}, async () => {
   const automations = [anAutomation('u1', '*/30 20-23 * * *'), anAutomation('u2', '45 6 * * 1-5')]
   const whole = await liveEmulator(automations)
   await whole.advance('30d')
@@ -130,7 +138,7 @@ test('T35 it makes no difference in how many steps, restarts and reloads a month
   expect(ahead(emulator)).toEqual(ahead(whole))
 })
 
-test('T35 the same sandbox fires the same runs, ids included', async () => {
+test('the same sandbox fires the same runs, ids included', { tags: ['T35'] }, async () => {
   const digests = []
   for (let n = 0; n < 2; n++) {
     const emulator = await liveEmulator([anAutomation('u1', '@hourly'), anAutomation('u2', '*/7 * * * *')])
@@ -140,7 +148,9 @@ test('T35 the same sandbox fires the same runs, ids included', async () => {
   expect(digests[0]).toBe(digests[1])
 })
 
-test('T35 automations of the demo data are to fire as their schedules say, except the deleted one', async () => {
+test('automations of the demo data are to fire as their schedules say, except the deleted one', {
+  tags: ['T35'],
+}, async () => {
   const clock = '2026-03-01T12:00:00.000Z'
   const emulator = await openEmulator({ port: 0, ephemeral: true, rate: 0, clock, fixtures: 'demo' })
   onTestFinished(() => emulator.close())
@@ -151,7 +161,9 @@ test('T35 automations of the demo data are to fire as their schedules say, excep
   ])
 })
 
-test('R120 R184 an automation that is deleted fires no more, and its history stays', async () => {
+test('an automation that is deleted fires no more, and its history stays', {
+  tags: ['R120', 'R184'],
+}, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')])
   await emulator.advance('2h')
   await emulator.advance('1s')
@@ -167,7 +179,9 @@ test('R120 R184 an automation that is deleted fires no more, and its history sta
   expect(firings(again)).toHaveLength(2)
 })
 
-test('R186 a run that is queued when its automation is deleted executes at its time', async () => {
+test('a run that is queued when its automation is deleted executes at its time', {
+  tags: ['R186'],
+}, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '@hourly')])
   await emulator.advance('1h')
   await emulator.delete(`${at}/u1`)
@@ -178,7 +192,7 @@ test('R186 a run that is queued when its automation is deleted executes at its t
   ])
 })
 
-test('R186 with automations.queued_runs=drop it never executes, and others do', async () => {
+test('with automations.queued_runs=drop it never executes, and others do', { tags: ['R186'] }, async () => {
   const settings = { 'automations.queued_runs': 'drop' }
   const emulator = await liveEmulator([anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')], {
     settings,
@@ -194,7 +208,9 @@ test('R186 with automations.queued_runs=drop it never executes, and others do', 
   ])
 })
 
-test('R120 a deleted automation does not fire even where its event is still in the schedule', async () => {
+test('a deleted automation does not fire even where its event is still in the schedule', {
+  tags: ['R120'],
+}, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '@hourly')])
   const document = JSON.parse(JSON.stringify(emulator.sandbox.document()))
   document.collections.automations[0]._emulator.deleted_at = '2026-03-01T12:00:00.000Z'
@@ -204,21 +220,25 @@ test('R120 a deleted automation does not fire even where its event is still in t
   expect([emulator.state('agent_runs'), ahead(emulator)]).toEqual([[], []])
 })
 
-test('R223 an automation that is created over the API has no schedule, so it never fires by itself', async () => {
+test('an automation that is created over the API has no schedule, so it never fires by itself', {
+  tags: ['R223'],
+}, async () => {
   const emulator = await liveEmulator([])
   await emulator.post(at, { schedule: '* * * * *', _emulator: { schedule: '* * * * *' } })
   await emulator.advance('1d')
   expect(emulator.state('agent_runs')).toEqual([])
 })
 
-test('R223 an update over the API leaves the schedule as it is', async () => {
+test('an update over the API leaves the schedule as it is', { tags: ['R223'] }, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '@hourly')])
   await emulator.patch(`${at}/u1`, { title: 'x', _emulator: { schedule: null } })
   await emulator.advance('90m')
   expect(firings(emulator)).toEqual([START + HOUR])
 })
 
-test('T35 a schedule that is written through the control interface holds from now on', async () => {
+test('a schedule that is written through the control interface holds from now on', {
+  tags: ['T35'],
+}, async () => {
   const emulator = await liveEmulator([anAutomation('u1', null)])
   await emulator.advance('90m')
   const write = (schedule: string | null) =>
@@ -235,7 +255,9 @@ test('T35 a schedule that is written through the control interface holds from no
   expect(minutes).toEqual([135, 195])
 })
 
-test('T35 a deletion or its undoing through the control interface stops the automation or starts it again', async () => {
+test('a deletion or its undoing through the control interface stops the automation or starts it again', {
+  tags: ['T35'],
+}, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '@hourly')])
   const deleted_at = '2026-03-01T12:00:00.000Z'
   await emulator.control('PATCH', '/state/automations/u1', { _emulator: { deleted_at } })
@@ -249,7 +271,7 @@ test('T35 a deletion or its undoing through the control interface stops the auto
   expect(emulator.state('agent_runs')).toEqual([])
 })
 
-test('T35 a record that is written again as it is does not move its event', async () => {
+test('a record that is written again as it is does not move its event', { tags: ['T35'] }, async () => {
   const automations = [anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')]
   const emulator = await liveEmulator(automations)
   await emulator.advance('20m')
@@ -265,7 +287,9 @@ test('T35 a record that is written again as it is does not move its event', asyn
   ])
 })
 
-test('T35 a record that is written at the instant of its firing, before it has fired, fires once', async () => {
+test('a record that is written at the instant of its firing, before it has fired, fires once', {
+  tags: ['T35'],
+}, async () => {
   const automations = [anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')]
   const emulator = await liveEmulator(automations)
   await emulator.control('POST', '/clock/advance', { steps: 1 })
@@ -283,7 +307,9 @@ test('T35 a record that is written at the instant of its firing, before it has f
   expect([firings(emulator), firings(emulator, 'u2')]).toEqual([[START + HOUR], [START + HOUR]])
 })
 
-test('T35 an automation that comes with a fixtures document later fires from then on', async () => {
+test('an automation that comes with a fixtures document later fires from then on', {
+  tags: ['T35'],
+}, async () => {
   const emulator = await liveEmulator([])
   await emulator.advance('150m')
   const collections = { automations: [anAutomation('u1', '@hourly')] }
@@ -294,7 +320,9 @@ test('T35 an automation that comes with a fixtures document later fires from the
 
 const aRun = (id: string, status: string, queued_at: string) => ({ id, agent_id: 'a1', status, queued_at })
 
-test('T35 queued runs of fixtures execute when their time in the queue is over, at once where that is past', async () => {
+test('queued runs of fixtures execute when their time in the queue is over, at once where that is past', {
+  tags: ['T35'],
+}, async () => {
   const agent_runs = [
     aRun('ahead', 'queued', '2026-03-01T12:00:30.000Z'),
     aRun('now', 'queued', '2026-03-01T12:00:00.000Z'),
@@ -322,7 +350,7 @@ test('T35 queued runs of fixtures execute when their time in the queue is over, 
   ])
 })
 
-test('T35 a queued run that is dropped by hand does not execute', async () => {
+test('a queued run that is dropped by hand does not execute', { tags: ['T35'] }, async () => {
   const agent_runs = [aRun('r1', 'queued', '2026-03-01T12:00:00.000Z')]
   const emulator = await liveEmulator([], { collections: { agent_runs } })
   await emulator.control('PATCH', '/state/agent_runs/r1', { status: 'dropped' })
@@ -332,14 +360,17 @@ test('T35 a queued run that is dropped by hand does not execute', async () => {
 })
 
 test.for(['daily', '* * * *', '61 * * * *', '2026-03-01T12:00:00Z', '', '0 0 30 2 *'])(
-  'T35 the schedule "%s" is refused in fixtures, where it stands',
+  'the schedule "%s" is refused in fixtures, where it stands',
+  { tags: ['T35'] },
   async (schedule) => {
     const made = liveEmulator([anAutomation('u1', '@hourly'), anAutomation('u2', schedule)])
     await expect(made).rejects.toThrow('/collections/automations/1/_emulator/schedule: ')
   },
 )
 
-test('T35 a schedule that is none is refused in a write and in a document, and changes nothing', async () => {
+test('a schedule that is none is refused in a write and in a document, and changes nothing', {
+  tags: ['T35'],
+}, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '@hourly')])
   const before = emulator.digest()
   const written = await emulator.control('PUT', '/state/automations/u1', anAutomation('u1', 'daily'))
@@ -353,7 +384,7 @@ test('T35 a schedule that is none is refused in a write and in a document, and c
   expect(emulator.digest()).toBe(before)
 })
 
-test('T35 when an automation fires is a fact that no answer shows', async () => {
+test('when an automation fires is a fact that no answer shows', { tags: ['T35'] }, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '@hourly')])
   await emulator.advance('1h')
   expect((await emulator.get(`${at}/u1`)).text).toBe('{"id":"u1","title":"Automation u1"}')

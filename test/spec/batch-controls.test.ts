@@ -186,7 +186,9 @@ test('complete fails a batch whose items do not validate', async () => {
   expect((await retrieve(emulator, id)).status).toBe('failed')
 })
 
-test('R114 an intervention makes no move that the table does not have, and says which it has', async () => {
+test('an intervention makes no move that the table does not have, and says which it has', {
+  tags: ['R114'],
+}, async () => {
   const moves: Record<string, readonly string[]> = {
     fail: ['validating', 'in_progress'],
     expire: ['validating', 'in_progress'],

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { batchEmulator, counts, createBatch, retrieve, stamps } from '../support/batches.ts'
 
-test('R082 R083 R084 R089 R110 U054 the way to completion takes the default pace and sets each timestamp once', async () => {
+test('the way to completion takes the default pace and sets each timestamp once', {
+  tags: ['R082', 'R083', 'R084', 'R089', 'R110', 'U054'],
+}, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { items: 120 })
   const seen = []
@@ -25,7 +27,7 @@ test('R082 R083 R084 R089 R110 U054 the way to completion takes the default pace
   ])
 })
 
-test('R209 a thousand polls at one instant give one body and change nothing', async () => {
+test('a thousand polls at one instant give one body and change nothing', { tags: ['R209'] }, async () => {
   const emulator = await batchEmulator({}, { limits: false })
   const { id } = await createBatch(emulator, { items: 100 })
   emulator.advance('2300ms')
@@ -36,7 +38,9 @@ test('R209 a thousand polls at one instant give one body and change nothing', as
   expect(emulator.digest()).toBe(before)
 })
 
-test('U054 polls move a batch on where the pace says so, and items finish in step with them', async () => {
+test('polls move a batch on where the pace says so, and items finish in step with them', {
+  tags: ['U054'],
+}, async () => {
   const pace = { validating: { polls: 2 }, in_progress: { polls: 3 }, finalizing: { polls: 1 } }
   const emulator = await batchEmulator({ 'batch.pace': pace })
   const { id } = await createBatch(emulator, { items: 7 })
@@ -57,7 +61,7 @@ test('U054 polls move a batch on where the pace says so, and items finish in ste
   ])
 })
 
-test('U054 reading results or cancelling is no poll', async () => {
+test('reading results or cancelling is no poll', { tags: ['U054'] }, async () => {
   const emulator = await batchEmulator({ 'batch.pace': { validating: { polls: 1 } } })
   const { id } = await createBatch(emulator)
   await emulator.get(`/batch-predictions/${id}/results`)
@@ -65,7 +69,9 @@ test('U054 reading results or cancelling is no poll', async () => {
   expect(emulator.state('batch_predictions')[0].status).toBe('validating')
 })
 
-test('R102 U054 at an immediate pace a creation still shows validating, and the next request the end', async () => {
+test('at an immediate pace a creation still shows validating, and the next request the end', {
+  tags: ['R102', 'U054'],
+}, async () => {
   const pace = { validating: 'immediate', in_progress: 'immediate', finalizing: 'immediate' }
   const emulator = await batchEmulator({ 'batch.pace': pace })
   const created = await createBatch(emulator, { items: 5_000 })
@@ -75,7 +81,7 @@ test('R102 U054 at an immediate pace a creation still shows validating, and the 
   expect(stamps(batch)).toEqual({ in_progress_at: 0, finalizing_at: 0, completed_at: 0 })
 })
 
-test('U054 skipping on polls runs work and never jumps into a deadline', async () => {
+test('skipping on polls runs work and never jumps into a deadline', { tags: ['U054'] }, async () => {
   const emulator = await batchEmulator({ 'batch.pace': { finalizing: 'hold' } }, { skipOnPoll: true })
   const { id } = await createBatch(emulator)
   const seen = []
@@ -84,7 +90,7 @@ test('U054 skipping on polls runs work and never jumps into a deadline', async (
   expect(emulator.now() - Date.parse('2026-03-01T12:00:00.000Z')).toBe(2_200)
 })
 
-test('U054 a phase given as one duration spreads its items over it', async () => {
+test('a phase given as one duration spreads its items over it', { tags: ['U054'] }, async () => {
   const emulator = await batchEmulator({ 'batch.pace': { validating: 'immediate', in_progress: '10s' } })
   const { id } = await createBatch(emulator, { items: 4 })
   const seen = []

@@ -65,7 +65,9 @@ function isEnd(status: string): boolean {
   return ['completed', 'failed', 'expired', 'cancelled'].includes(status)
 }
 
-test('R221 in 1,000 interleavings a cancel and the end of a batch have exactly one outcome', async () => {
+test('in 1,000 interleavings a cancel and the end of a batch have exactly one outcome', {
+  tags: ['R221'],
+}, async () => {
   const ends = new Map<string, number>()
   for (const [group, settings] of SETTINGS.entries()) {
     const emulator = await batchEmulator(settings, { limits: false })

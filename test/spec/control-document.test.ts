@@ -5,7 +5,9 @@ import { libraryEmulator } from '../support/library.ts'
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
 
-test('R286 index and health tell the versions of the emulator and of the contract', async () => {
+test('index and health tell the versions of the emulator and of the contract', {
+  tags: ['R286'],
+}, async () => {
   const emulator = await controlEmulator()
   const health = await emulator.call('GET', '/health')
   expect(health.status).toBe(200)
@@ -75,7 +77,7 @@ test.for<[name: string, body: object, pointer: string]>([
   expect(emulator.digest()).toBe(before)
 })
 
-test('R284 reset with records that break a rule is refused whole', async () => {
+test('reset with records that break a rule is refused whole', { tags: ['R284'] }, async () => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
   const snapshotStore = { id: 's', name: 'x'.repeat(21), note: null, created_at: JANUARY }
@@ -153,7 +155,7 @@ test.for<[name: string, body: object, pointer: string]>([
   ['a number that is none', { generate: { books: -1 } }, '/generate/books'],
   ['a file to extend', { extends: './x.json' }, '/extends'],
   ['an unknown key', { record: {} }, '/record'],
-])('R284 fixtures with %s are refused whole', async ([, body, pointer]) => {
+])('fixtures with %s are refused whole', { tags: ['R284'] }, async ([, body, pointer]) => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
   const answer = await emulator.call('POST', '/fixtures', body)
@@ -190,7 +192,9 @@ test('reset takes merged records away again', async () => {
   expect((await emulator.call('GET', '/state')).body.collections).toEqual(saved.collections)
 })
 
-test('R251 the type of a problem inside a result line or a batch leads to its explanation too', async () => {
+test('the type of a problem inside a result line or a batch leads to its explanation too', {
+  tags: ['R251'],
+}, async () => {
   const emulator = await testEmulator()
   for (const code of ['prediction_failed', 'batch_expired', 'canceled']) {
     const answer = await fetch(`${emulator.emulator.controlUrl}/problems/${code}`)

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { service } from '../../src/core/operation.ts'
+import { serviceFaults } from '../../src/service.ts'
 import { controlEmulator } from '../support/control-emulator.ts'
 import { library } from '../support/library.ts'
 
@@ -87,7 +88,9 @@ test('a client that waits to be told to go on is told so, then answered', async 
   expect([answer.status, answer.body.seed]).toEqual([200, 2])
 })
 
-test('R253 a percent sign that encodes nothing is a 400 in JSON, without a stack trace', async () => {
+test('a percent sign that encodes nothing is a 400 in JSON, without a stack trace', {
+  tags: ['R253'],
+}, async () => {
   const emulator = await controlEmulator()
   const answer = await emulator.call('GET', '/state/%E0%A4%A')
   expect(answer.status).toBe(400)
@@ -96,7 +99,9 @@ test('R253 a percent sign that encodes nothing is a 400 in JSON, without a stack
   expect(answer.text).not.toMatch(/at \/|node_modules|<!DOCTYPE|URIError/i)
 })
 
-test('R253 a defect is a 500 in JSON that gives nothing away, and the host is told of it', async () => {
+test('a defect is a 500 in JSON that gives nothing away, and the host is told of it', {
+  tags: ['R253'],
+}, async () => {
   const emulator = await controlEmulator({ forgiving: true })
   const before = emulator.digest()
   const answer = await emulator.call('POST', '/break')
@@ -133,9 +138,9 @@ test('it is never rate limited, and never in the log of requests', async () => {
   expect((await emulator.call('GET', '/limits')).body.data).toEqual([])
 })
 
-test('R254 no request, however odd, causes a 5xx, HTML or a surprise', async () => {
+test('no request, however odd, causes a 5xx, HTML or a surprise', { tags: ['R254'] }, async () => {
   const emulator = await controlEmulator()
-  const paths = controlRoutes(service([library]))
+  const paths = controlRoutes(service([library], serviceFaults))
     .map(({ method, path }) => [method, String(path)] as const)
     .filter(([, path]) => path !== '/break')
   const segment = fc.oneof(

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { service } from '../../src/core/operation.ts'
-import { workspaceService } from '../../src/resources/index.ts'
+import { serviceFaults, workspaceService } from '../../src/service.ts'
 import { type ControlRequestOptions, callControl, controlEmulator } from '../support/control-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { library } from '../support/library.ts'
 import { pipelined } from '../support/pipeline.ts'
 
 const TOKEN = 'control-token-of-this-test'
-const routes = controlRoutes(service([library]))
+const routes = controlRoutes(service([library], serviceFaults))
 
 /** A body that each writing route would take, so that a guard that lets it through shows. */
 const BODIES: Readonly<Record<string, object>> = {

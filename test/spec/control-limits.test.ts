@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { controlEmulator } from '../support/control-emulator.ts'
 
-test('R258 a limit of its own is set, shown, survives in the state and goes away with its setting', async () => {
+test('a limit of its own is set, shown, survives in the state and goes away with its setting', {
+  tags: ['R258'],
+}, async () => {
   const emulator = await controlEmulator()
   const answer = await emulator.call('PUT', '/limits/books.list', { limit: 2, window_s: 10 })
   expect(answer.body.data).toEqual([{ operation: 'books.list', limit: 2, window_s: 10 }])
@@ -115,7 +117,9 @@ test('where every concrete path has its window, filling says why it cannot, and 
   ])
 })
 
-test('T07 R262 windows filled under the virtual clock do not bind the wall clock, which the virtual one may be far ahead of', async () => {
+test('windows filled under the virtual clock do not bind the wall clock, which the virtual one may be far ahead of', {
+  tags: ['T07', 'R262'],
+}, async () => {
   const emulator = await controlEmulator()
   await emulator.call('POST', '/clock/advance', { by: '29d' })
   await emulator.call('PUT', '/limits/books.list', { limit: 1 })

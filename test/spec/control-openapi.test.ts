@@ -3,6 +3,7 @@ import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { service } from '../../src/core/operation.ts'
 import { mcpServersResource } from '../../src/resources/mcp-servers/index.ts'
 import { pagesResource } from '../../src/resources/pages.ts'
+import { serviceFaults } from '../../src/service.ts'
 import { controlEmulator } from '../support/control-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { library } from '../support/library.ts'
@@ -53,7 +54,9 @@ function expectSound(document: Any): void {
   expect(new Set(shapes).size).toBe(shapes.length)
 }
 
-test('R286 the document of the emulated API carries the version 0.1.1 and every operation', async () => {
+test('the document of the emulated API carries the version 0.1.1 and every operation', {
+  tags: ['R286'],
+}, async () => {
   const emulator = await controlEmulator()
   const { body, headers } = await emulator.call('GET', '/openapi.json?api=workspace')
   expect(headers['content-type']).toBe('application/json; charset=utf-8')
@@ -70,7 +73,9 @@ test('R286 the document of the emulated API carries the version 0.1.1 and every 
   expect(described.sort()).toEqual(declared.sort())
 })
 
-test('R286 R287 the documents of the running emulator are sound, complete, and mark what is beta or has no contract', async () => {
+test('the documents of the running emulator are sound, complete, and mark what is beta or has no contract', {
+  tags: ['R286', 'R287'],
+}, async () => {
   const emulator = await testEmulator()
   const fetched = async (path: string): Promise<Any> =>
     (await fetch(emulator.emulator.controlUrl + path)).json()
@@ -91,7 +96,7 @@ test('R286 R287 the documents of the running emulator are sound, complete, and m
   expectSound(await fetched('/openapi.json'))
 })
 
-test('R287 the document marks the MCP server endpoints as beta, and no others', async () => {
+test('the document marks the MCP server endpoints as beta, and no others', { tags: ['R287'] }, async () => {
   const emulator = await controlEmulator({
     resources: [pagesResource, mcpServersResource],
     fixtures: { collections: {} },
@@ -113,7 +118,7 @@ test('R287 the document marks the MCP server endpoints as beta, and no others', 
   ])
 })
 
-test('R288 the standard error of the document marks statusCode as deprecated', async () => {
+test('the standard error of the document marks statusCode as deprecated', { tags: ['R288'] }, async () => {
   const emulator = await controlEmulator()
   const { components } = (await emulator.call('GET', '/openapi.json?api=workspace')).body
   expect(components.schemas.StandardError.properties.statusCode.deprecated).toBe(true)
@@ -166,7 +171,9 @@ test('the document of the control interface has every route, and every route is 
   expect(body.servers[1].variables.sandbox.default).toBe('default')
   expect(body.security).toBeUndefined()
   const described = operationsIn(body).map(({ path, method }) => `${method} ${path}`)
-  const declared = controlRoutes(service([library])).map(({ path, method }) => `${method} ${path}`)
+  const declared = controlRoutes(service([library], serviceFaults)).map(
+    ({ path, method }) => `${method} ${path}`,
+  )
   expect(described.sort()).toEqual(declared.sort())
   const index = (await emulator.call('GET', '/')).body.routes
   expect(

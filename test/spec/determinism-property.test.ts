@@ -119,7 +119,9 @@ async function live(made: BusyEmulator, each: Cut, { received }: WebhookReceiver
   return told(result)
 }
 
-test('R296 however time is cut up, taken back or moved elsewhere, the same events happen, the same webhooks arrive, and the same sandbox goes on', async () => {
+test('however time is cut up, taken back or moved elsewhere, the same events happen, the same webhooks arrive, and the same sandbox goes on', {
+  tags: ['R296'],
+}, async () => {
   const receiver = await webhookReceiver(moody())
   const whole = await busyEmulator(receiver)
   const start = whole.emulator.now()

@@ -52,7 +52,9 @@ async function threadsOf(emulator: TestEmulator, count: number): Promise<string[
 
 const t1 = '/agents/a1/event-triggers/t1'
 
-test('R237 an event fires its trigger: a run of the agent is queued, and executed after a second', async () => {
+test('an event fires its trigger: a run of the agent is queued, and executed after a second', {
+  tags: ['R237'],
+}, async () => {
   const emulator = await liveEmulator()
   const answer = await emit(emulator, { ...created, payload: { path: '/a.pdf' } })
   const [run] = emulator.state('agent_runs')
@@ -85,7 +87,9 @@ test('R237 an event fires its trigger: a run of the agent is queued, and execute
   expect(emulator.state('agent_runs')).toEqual([executed])
 })
 
-test('R237 of the 16 combinations of source, event, enabled and conditions exactly the one with all four fires', async () => {
+test('of the 16 combinations of source, event, enabled and conditions exactly the one with all four fires', {
+  tags: ['R237'],
+}, async () => {
   const either = [true, false]
   const triggers = either.flatMap((enabled) =>
     either.map((condition_verdict) =>
@@ -111,7 +115,9 @@ test('R237 of the 16 combinations of source, event, enabled and conditions exact
   expect(silent).toEqual([['true-false', 'false-true', 'false-false'], [], [], []])
 })
 
-test('R237 U062 each trigger that an event concerns and does not fire is named with the reason', async () => {
+test('each trigger that an event concerns and does not fire is named with the reason', {
+  tags: ['R237', 'U062'],
+}, async () => {
   const emulator = await liveEmulator([
     aTrigger('paused', { enabled: false }),
     aTrigger('picky', { run_conditions: 'only PDFs' }, { condition_verdict: false }),
@@ -126,26 +132,30 @@ test('R237 U062 each trigger that an event concerns and does not fire is named w
   ])
 })
 
-test('R237 an event knows no teamspace: triggers of all teamspaces fire, in the order of their records', async () => {
+test('an event knows no teamspace: triggers of all teamspaces fire, in the order of their records', {
+  tags: ['R237'],
+}, async () => {
   const emulator = await liveEmulator([aTrigger('t9', {}, { agent_id: 'a9' }), aTrigger('t1')])
   const { fired } = await emit(emulator)
   expect(fired.map((each: { agent_id: string }) => each.agent_id)).toEqual(['a9', 'a1'])
   expect(new Set(fired.map((each: { thread_id: string }) => each.thread_id)).size).toBe(2)
 })
 
-test('R237 an event that no trigger waits for runs nothing', async () => {
+test('an event that no trigger waits for runs nothing', { tags: ['R237'] }, async () => {
   const emulator = await liveEmulator()
   const { fired, not_fired } = await emit(emulator, { source: 'file_sharing', event: 'file:created' })
   expect([fired, not_fired, emulator.state('agent_runs')]).toEqual([[], [], []])
 })
 
-test('R073 R238 with response_thread set three events start three threads', async () => {
+test('with response_thread set three events start three threads', { tags: ['R073', 'R238'] }, async () => {
   const emulator = await liveEmulator([aTrigger('t1', EACH_TIME)])
   expect(new Set(await threadsOf(emulator, 3)).size).toBe(3)
   expect(emulator.state('event_triggers')[0]._emulator.thread_id).toBeNull()
 })
 
-test('R073 R238 without response_thread three events share one thread, and a restart keeps it', async () => {
+test('without response_thread three events share one thread, and a restart keeps it', {
+  tags: ['R073', 'R238'],
+}, async () => {
   const emulator = await liveEmulator()
   const threads = await threadsOf(emulator, 3)
   const again = await emulator.restart()
@@ -153,7 +163,7 @@ test('R073 R238 without response_thread three events share one thread, and a res
   expect(threads[0]).toMatch(UUID)
 })
 
-test('R238 a shared thread belongs to one trigger alone', async () => {
+test('a shared thread belongs to one trigger alone', { tags: ['R238'] }, async () => {
   const emulator = await liveEmulator([aTrigger('t1'), aTrigger('t2')])
   await emit(emulator)
   await emit(emulator)
@@ -161,7 +171,9 @@ test('R238 a shared thread belongs to one trigger alone', async () => {
   expect([...threads.values()]).toEqual(['t1', 't2'])
 })
 
-test('R238 a trigger that is set to new threads opens them, and goes back to the thread that it shared before', async () => {
+test('a trigger that is set to new threads opens them, and goes back to the thread that it shared before', {
+  tags: ['R238'],
+}, async () => {
   const emulator = await liveEmulator()
   const [shared] = await threadsOf(emulator, 1)
   await emulator.patch(t1, EACH_TIME)
@@ -172,7 +184,9 @@ test('R238 a trigger that is set to new threads opens them, and goes back to the
   expect(back).toBe(shared)
 })
 
-test('R073 the thread of a trigger is a fact that no answer shows, and firing is no change of the trigger', async () => {
+test('the thread of a trigger is a fact that no answer shows, and firing is no change of the trigger', {
+  tags: ['R073'],
+}, async () => {
   const emulator = await liveEmulator()
   await emit(emulator)
   const { body } = await emulator.get('/agents/a1/event-triggers')
@@ -180,7 +194,7 @@ test('R073 the thread of a trigger is a fact that no answer shows, and firing is
   expect(JSON.stringify(body)).not.toContain('thread_id')
 })
 
-test('R116 a trigger that PATCH pauses does not run on a later event', async () => {
+test('a trigger that PATCH pauses does not run on a later event', { tags: ['R116'] }, async () => {
   const emulator = await liveEmulator()
   expect((await emulator.patch(t1, { enabled: false })).body.enabled).toBe(false)
   const { fired, not_fired } = await emit(emulator)
@@ -190,7 +204,9 @@ test('R116 a trigger that PATCH pauses does not run on a later event', async () 
   expect((await emulator.get('/agents/a1/event-triggers')).body.data[0].enabled).toBe(false)
 })
 
-test('R117 U058 a trigger that PATCH resumes runs on later events, and never on those of the pause', async () => {
+test('a trigger that PATCH resumes runs on later events, and never on those of the pause', {
+  tags: ['R117', 'U058'],
+}, async () => {
   const emulator = await liveEmulator([aTrigger('t1', { enabled: false })])
   await emit(emulator)
   await emit(emulator)
@@ -202,7 +218,9 @@ test('R117 U058 a trigger that PATCH resumes runs on later events, and never on 
   expect(emulator.state('agent_runs')).toMatchObject([{ event_id: id, status: 'executed' }])
 })
 
-test('R116 a run that is queued when its trigger is paused or deleted still executes', async () => {
+test('a run that is queued when its trigger is paused or deleted still executes', {
+  tags: ['R116'],
+}, async () => {
   const emulator = await liveEmulator([aTrigger('t1'), aTrigger('t2')])
   await emit(emulator)
   await emulator.patch(t1, { enabled: false })
@@ -213,7 +231,7 @@ test('R116 a run that is queued when its trigger is paused or deleted still exec
   expect([fired, not_fired.length]).toEqual([[], 1])
 })
 
-test('R237 a trigger that was created over the API fires like any other', async () => {
+test('a trigger that was created over the API fires like any other', { tags: ['R237'] }, async () => {
   const emulator = await liveEmulator([])
   const { body } = await emulator.post('/agents/a1/event-triggers', {
     trigger_source: 'document_collaboration',
@@ -223,7 +241,7 @@ test('R237 a trigger that was created over the API fires like any other', async 
   expect(fired).toMatchObject([{ trigger_id: body.id, agent_id: 'a1' }])
 })
 
-test('R237 an update of the event moves the trigger to it', async () => {
+test('an update of the event moves the trigger to it', { tags: ['R237'] }, async () => {
   const emulator = await liveEmulator()
   await emulator.patch(t1, { trigger_event: 'Folder:moved' })
   expect((await emit(emulator)).fired).toEqual([])
@@ -233,7 +251,7 @@ test('R237 an update of the event moves the trigger to it', async () => {
 test.for<[time: string, ms: number]>([
   ['90s', 90_000],
   ['PT1H', 3_600_000],
-])('T35 the setting agent_runs.queue_time queues runs for %s', async ([time, ms]) => {
+])('the setting agent_runs.queue_time queues runs for %s', { tags: ['T35'] }, async ([time, ms]) => {
   const emulator = await liveEmulator([aTrigger('t1')], { settings: { 'agent_runs.queue_time': time } })
   await emit(emulator)
   const due_at = new Date(emulator.now() + ms).toISOString()
@@ -244,19 +262,21 @@ test.for<[time: string, ms: number]>([
   expect(emulator.state('agent_runs')).toMatchObject([{ status: 'executed', executed_at: due_at }])
 })
 
-test('T35 a run that waits for no time is executed when the answer comes', async () => {
+test('a run that waits for no time is executed when the answer comes', { tags: ['T35'] }, async () => {
   const emulator = await liveEmulator([aTrigger('t1')], { settings: { 'agent_runs.queue_time': '0s' } })
   await emit(emulator)
   expect(emulator.state('agent_runs')).toMatchObject([{ status: 'executed', executed_at: NOW }])
 })
 
-test.for(['3651d', 'soon', '-1s'])('T35 %s is no queue time', async (time) => {
+test.for(['3651d', 'soon', '-1s'])('%s is no queue time', { tags: ['T35'] }, async (time) => {
   await expect(liveEmulator([], { settings: { 'agent_runs.queue_time': time } })).rejects.toThrow(
     'queue_time',
   )
 })
 
-test('U008 a source goes by the name that the settings give clients, and by that alone', async () => {
+test('a source goes by the name that the settings give clients, and by that alone', {
+  tags: ['U008'],
+}, async () => {
   const settings = { 'names.trigger_sources': ['builder', 'papers', 'drive'] }
   const emulator = await liveEmulator([aTrigger('t1')], { settings })
   const { source, fired } = await emit(emulator, { source: 'drive', event: 'File:created' })
@@ -279,7 +299,7 @@ test.for<[title: string, body: unknown, pointer: string]>([
   ['a payload that is too long', { ...created, payload: { x: 'y'.repeat(65_529) } }, '/payload'],
   ['an unknown member', { ...created, agent_id: 'a1' }, '/agent_id'],
   ['no body', undefined, ''],
-])('R237 %s is refused, and nothing fires', async ([, json, pointer]) => {
+])('%s is refused, and nothing fires', { tags: ['R237'] }, async ([, json, pointer]) => {
   const emulator = await liveEmulator()
   const before = emulator.digest()
   const { status, body } = await emulator.control('POST', '/provider-events', json)
@@ -287,7 +307,7 @@ test.for<[title: string, body: unknown, pointer: string]>([
   expect(emulator.digest()).toBe(before)
 })
 
-test('R237 a run keeps the payload as it was given, up to 65,536 characters', async () => {
+test('a run keeps the payload as it was given, up to 65,536 characters', { tags: ['R237'] }, async () => {
   const emulator = await liveEmulator()
   const odd = JSON.parse('{"__proto__":{"x":[1,null]},"":"é","constructor":1}')
   await emit(emulator, { ...created, payload: odd })
@@ -298,7 +318,9 @@ test('R237 a run keeps the payload as it was given, up to 65,536 characters', as
   expect([first, long?.length, none]).toEqual([JSON.stringify(odd), 65_536, '{}'])
 })
 
-test('R238 GET /agent-runs lists the runs in the order in which they were queued, and the threads', async () => {
+test('GET /agent-runs lists the runs in the order in which they were queued, and the threads', {
+  tags: ['R238'],
+}, async () => {
   const fromFixtures = (id: string, queued_at: string, thread_id: string | null) => {
     return { id, agent_id: 'a1', status: 'executed', queued_at, executed_at: queued_at, thread_id }
   }
@@ -328,7 +350,9 @@ test('R238 GET /agent-runs lists the runs in the order in which they were queued
   expect(emulator.digest()).toBe(before)
 })
 
-test('R237 the same events in the same sandbox make the same runs, ids and threads included', async () => {
+test('the same events in the same sandbox make the same runs, ids and threads included', {
+  tags: ['R237'],
+}, async () => {
   const digests = []
   for (let n = 0; n < 2; n++) {
     const emulator = await liveEmulator([aTrigger('t1'), aTrigger('t2', EACH_TIME)])

@@ -4,7 +4,7 @@ import { catalog } from '../../src/core/errors.ts'
 import type { RequestTrace } from '../../src/core/explain/trace.ts'
 import type { Json } from '../../src/core/json.ts'
 import { STEPS } from '../../src/core/request/steps.ts'
-import { workspaceService } from '../../src/resources/index.ts'
+import { workspaceService } from '../../src/service.ts'
 import { KEYS } from '../support/base-state.ts'
 import { prettyJson } from '../support/pretty-json.ts'
 import { faultKinds } from './explain-fault-kinds.ts'
@@ -58,7 +58,7 @@ test('the golden files show every step deciding, but those that can only let pas
   expect(STEPS.filter((step) => !decided.has(step))).toEqual(never)
 })
 
-test('R231 no secret is in a golden file', () => {
+test('no secret is in a golden file', { tags: ['R231'] }, () => {
   const text = JSON.stringify(written())
   for (const secret of [
     ...Object.values(KEYS),

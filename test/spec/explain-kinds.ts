@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { Refusal, refuse } from '../../src/core/errors.ts'
-import { turnAway } from '../../src/core/request/perform.ts'
+import { turnAway } from '../../src/core/request/pipeline.ts'
 import { change } from '../../src/core/sandboxes/change.ts'
 import { KEYS, type KeyName } from '../support/base-state.ts'
 import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'

@@ -94,7 +94,9 @@ test('what a request was is shown as it came: query, headers and body, without c
   expect(text).not.toMatch(/authorization|cookie|live_owner|session=1|"host"/i)
 })
 
-test('R231 the secrets of a claim and of an OAuth callback are shown by their names only', async () => {
+test('the secrets of a claim and of an OAuth callback are shown by their names only', {
+  tags: ['R231'],
+}, async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   const claim = await emulator.post('/agents/claim', { claim_token: 'claim-1' })
   const callback = { code: 'the-code', state: 'state-of-flow', redirect_uri: 'https://app.example/callback' }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { AuthFault } from '../../src/core/faults/actions.ts'
+import type { AuthFault } from '../../src/core/faults/auth.ts'
 import { change } from '../../src/core/sandboxes/change.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
@@ -11,7 +11,9 @@ function auth(emulator: TestEmulator, fault: AuthFault, by?: 'api_key'): void {
   armRule(emulator.sandbox, { when: by === undefined ? {} : { by }, do: [{ auth: fault }] })
 }
 
-test('R121 an expired key is refused with 401, and the challenge says invalid_token', async () => {
+test('an expired key is refused with 401, and the challenge says invalid_token', {
+  tags: ['R121'],
+}, async () => {
   const emulator = await testEmulator()
   auth(emulator, { expire_now: true })
   const answer = await emulator.post('/pages', { name: 'Plan' })
@@ -25,14 +27,14 @@ test('R121 an expired key is refused with 401, and the challenge says invalid_to
   })
 })
 
-test('R121 on batch endpoints it is problem details', async () => {
+test('on batch endpoints it is problem details', { tags: ['R121'] }, async () => {
   const emulator = await batchEmulator()
   auth(emulator, { expire_now: true })
   const answer = await emulator.post('/batch-predictions', aBatch())
   expect([answer.status, answer.headers.get('content-type')]).toEqual([401, 'application/problem+json'])
 })
 
-test('R121 a key expires behind so many calls, each key by itself', async () => {
+test('a key expires behind so many calls, each key by itself', { tags: ['R121'] }, async () => {
   const emulator = await testEmulator()
   auth(emulator, { expire_after_calls: 2 }, 'api_key')
   const calls = ['KU', 'KU', 'KM', 'KU', 'KM', 'KM', 'KU'] as const
@@ -41,14 +43,16 @@ test('R121 a key expires behind so many calls, each key by itself', async () => 
   expect(statuses).toEqual([200, 200, 200, 401, 200, 401, 401])
 })
 
-test('T06 a refused key uses up nothing', async () => {
+test('a refused key uses up nothing', { tags: ['T06'] }, async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ auth: { expire_now: true } }] })
   await emulator.get('/agents')
   expect((await emulator.get('/agents')).headers.get('x-ratelimit-remaining')).toBe('199')
 })
 
-test('U069 a revoked key is gone for this and all later requests, until the sandbox is reset', async () => {
+test('a revoked key is gone for this and all later requests, until the sandbox is reset', {
+  tags: ['U069'],
+}, async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ auth: { revoke: true } }] })
   const commits: string[][] = []
@@ -65,7 +69,9 @@ test('U069 a revoked key is gone for this and all later requests, until the sand
   expect((await emulator.get('/agents')).status).toBe(200)
 })
 
-test('R147 a user key that acts as a service key is refused where a person is needed', async () => {
+test('a user key that acts as a service key is refused where a person is needed', {
+  tags: ['R147'],
+}, async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   auth(emulator, { kind: 'service' })
   const body = { code: 'c', state: 'state-of-flow', redirect_uri: 'https://app.example/callback' }
@@ -73,7 +79,9 @@ test('R147 a user key that acts as a service key is refused where a person is ne
   expect([answer.status, answer.body.error]).toEqual([403, 'mcp_oauth_requires_user_principal'])
 })
 
-test('R147 a service key that acts as a user key acts for somebody of its teamspace', async () => {
+test('a service key that acts as a user key acts for somebody of its teamspace', {
+  tags: ['R147'],
+}, async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   auth(emulator, { kind: 'user' })
   const body = { code: 'c', state: 'state-of-flow', redirect_uri: 'https://app.example/callback' }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ClockFault } from '../../src/core/faults/actions.ts'
+import type { ClockFault } from '../../src/core/faults/clock.ts'
 import { batchEmulator, createBatch } from '../support/batches.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'

@@ -1,11 +1,13 @@
 import { cpSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { DeliverFault } from '../../src/core/faults/actions.ts'
+import type { DeliverFault } from '../../src/core/faults/deliver.ts'
 import { temporaryDirectory } from '../cli/in-process.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { armed, completedBatch } from '../support/webhook-faults.ts'
 
-test('U060 R233 what faults have done to webhooks survives a crash, counters included', async () => {
+test('what faults have done to webhooks survives a crash, counters included', {
+  tags: ['U060', 'R233'],
+}, async () => {
   const [running, crashed] = [temporaryDirectory(), temporaryDirectory()]
   const options = (data: string) => ({ ephemeral: false, data })
   const { emulator, receiver } = await webhookEmulator(undefined, options(running))

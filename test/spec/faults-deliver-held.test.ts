@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { FaultDraft } from '../../src/core/faults/draft.ts'
+import type { FaultDraft } from '../../src/core/faults/rule.ts'
 import { aBatch } from '../support/batches.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { armed } from '../support/webhook-faults.ts'
@@ -11,7 +11,7 @@ const RACE: FaultDraft = {
   do: [{ state: { at: 'after-handler', batch: 'instant' } }, { deliver: { when: 'before-response' } }],
 }
 
-test('U060 the webhook of a batch arrives before the answer that says its id', async () => {
+test('the webhook of a batch arrives before the answer that says its id', { tags: ['U060'] }, async () => {
   const order: string[] = []
   const { emulator } = await webhookEmulator(({ body }) => {
     order.push(`webhook ${body.id}`)
@@ -23,7 +23,9 @@ test('U060 the webhook of a batch arrives before the answer that says its id', a
   expect([status < 300, order]).toEqual([true, [`webhook ${body.id}`, `answer ${body.id}`]])
 })
 
-test('U060 a receiver that asks the API about an answer that is still held gets its own', async () => {
+test('a receiver that asks the API about an answer that is still held gets its own', {
+  tags: ['U060'],
+}, async () => {
   const seen: unknown[] = []
   const { emulator } = await webhookEmulator(async ({ text, body }) => {
     const answer = await emulator.get(`/batch-predictions/${body.id}`)
@@ -38,7 +40,7 @@ test('U060 a receiver that asks the API about an answer that is still held gets 
   ])
 })
 
-test('U060 an answer is held no longer than its webhooks may take', async () => {
+test('an answer is held no longer than its webhooks may take', { tags: ['U060'] }, async () => {
   const { emulator } = await webhookEmulator(() => undefined, { settings: { 'webhooks.timeout': '100ms' } })
   await armed(emulator, RACE)
   expect((await emulator.post('/batch-predictions', aBatch({ items: 1 }))).status).toBeLessThan(300)
@@ -47,7 +49,9 @@ test('U060 an answer is held no longer than its webhooks may take', async () => 
   ])
 })
 
-test('U060 a receiver whose own creation is held for its webhook waits until that one has failed', async () => {
+test('a receiver whose own creation is held for its webhook waits until that one has failed', {
+  tags: ['U060'],
+}, async () => {
   const answers: number[] = []
   const { emulator, receiver } = await webhookEmulator(
     async () => {
@@ -67,7 +71,7 @@ test('U060 a receiver whose own creation is held for its webhook waits until tha
   ])
 })
 
-test('U060 an answer that leaves no webhook is not held', async () => {
+test('an answer that leaves no webhook is not held', { tags: ['U060'] }, async () => {
   const { emulator } = await webhookEmulator()
   await armed(emulator, {
     match: { operation: 'pages.create' },

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { DeliverFault } from '../../src/core/faults/actions.ts'
-import type { FaultDraft } from '../../src/core/faults/draft.ts'
+import type { DeliverFault } from '../../src/core/faults/deliver.ts'
+import type { FaultDraft } from '../../src/core/faults/rule.ts'
 import { createBatch } from '../support/batches.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { armed, completedBatch, faultedEmulator } from '../support/webhook-faults.ts'
 
-test('U060 copies arrive with the same body and id, whichever envelope', async () => {
+test('copies arrive with the same body and id, whichever envelope', { tags: ['U060'] }, async () => {
   for (const kind of ['none', 'typed']) {
     const settings = { 'webhooks.envelope': kind }
     const { emulator, receiver } = await faultedEmulator({ copies: 3 }, undefined, { settings })
@@ -25,7 +25,9 @@ test('U060 copies arrive with the same body and id, whichever envelope', async (
   }
 })
 
-test('U060 a webhook that goes after the next arrives behind it, however the receiver answers', async () => {
+test('a webhook that goes after the next arrives behind it, however the receiver answers', {
+  tags: ['U060'],
+}, async () => {
   const { emulator, receiver } = await faultedEmulator({ order: 'after-next' }, () => 503, {}, { times: 1 })
   const first = await completedBatch(emulator)
   await pass(emulator, '30s')
@@ -36,7 +38,7 @@ test('U060 a webhook that goes after the next arrives behind it, however the rec
   expect(events.map(({ kind }) => kind)).toEqual(['webhook.failed', 'webhook.failed'])
 })
 
-test('U060 two webhooks of one instant change places', async () => {
+test('two webhooks of one instant change places', { tags: ['U060'] }, async () => {
   const { emulator, receiver } = await faultedEmulator({ order: 'after-next' })
   const ids = [await createBatch(emulator, { items: 1 }), await createBatch(emulator, { items: 1 })].map(
     ({ id }) => id,
@@ -45,7 +47,7 @@ test('U060 two webhooks of one instant change places', async () => {
   expect(receiver.received.map(({ body }) => body.id)).toEqual(ids.reverse())
 })
 
-test('U060 without a next one it arrives after 60 s', async () => {
+test('without a next one it arrives after 60 s', { tags: ['U060'] }, async () => {
   const { emulator, receiver } = await faultedEmulator({ order: 'after-next' })
   await completedBatch(emulator)
   await pass(emulator, '59999ms')
@@ -54,7 +56,7 @@ test('U060 without a next one it arrives after 60 s', async () => {
   expect(receiver.received).toHaveLength(1)
 })
 
-test('U060 a late webhook stands in the horizon and in the result', async () => {
+test('a late webhook stands in the horizon and in the result', { tags: ['U060'] }, async () => {
   const { emulator, receiver } = await faultedEmulator({ delay: '10m' })
   await completedBatch(emulator)
   const { body } = await emulator.control('GET', '/clock/horizon')
@@ -73,7 +75,9 @@ test('U060 a late webhook stands in the horizon and in the result', async () => 
   expect(receiver.received).toHaveLength(1)
 })
 
-test('U060 a dropped webhook is told by result, list and explanation, and can be sent by hand', async () => {
+test('a dropped webhook is told by result, list and explanation, and can be sent by hand', {
+  tags: ['U060'],
+}, async () => {
   const { emulator, receiver } = await faultedEmulator({ drop: true })
   const { id } = await createBatch(emulator, { items: 1 })
   const { events } = await pass(emulator, '40d')
@@ -98,7 +102,9 @@ test('U060 a dropped webhook is told by result, list and explanation, and can be
   expect(await deliveriesOf(emulator)).toMatchObject([{ status: 'delivered', faults: { rules: ['r'] } }])
 })
 
-test('U060 an explanation names the rules of the webhooks that a request has left', async () => {
+test('an explanation names the rules of the webhooks that a request has left', {
+  tags: ['U060'],
+}, async () => {
   const pace = { validating: 'immediate', in_progress: 'immediate', finalizing: { polls: 1 } }
   const { emulator } = await faultedEmulator({ drop: true }, undefined, { settings: { 'batch.pace': pace } })
   const { id } = await createBatch(emulator)
@@ -110,7 +116,7 @@ test('U060 an explanation names the rules of the webhooks that a request has lef
   expect(await deliveriesOf(emulator)).toMatchObject([{ caused_by: request, status: 'dropped' }])
 })
 
-test('U060 T38 retries and time-outs of a rule hold for its deliveries alone', async () => {
+test('retries and time-outs of a rule hold for its deliveries alone', { tags: ['U060', 'T38'] }, async () => {
   const settings = { 'webhooks.retry': ['1h'], 'webhooks.timeout': '5m' }
   const faults = { timeout_ms: 40, retries: ['1s', '2s'] }
   const { emulator } = await faultedEmulator(faults, () => undefined, { settings })
@@ -133,7 +139,7 @@ function signature(text: string): string {
   return `v1=${createHmac('sha256', 's').update(text).digest('hex')}`
 }
 
-test('U060 a signature is wrong or missing where a rule says so', async () => {
+test('a signature is wrong or missing where a rule says so', { tags: ['U060'] }, async () => {
   const { emulator, receiver } = await webhookEmulator(undefined, signed)
   const rule = (id: string, sign: 'wrong' | 'missing', n: number): FaultDraft => ({
     id,
@@ -155,7 +161,9 @@ test('U060 a signature is wrong or missing where a rule says so', async () => {
   expect(right?.headers['x-sign']).toBe(signature(right?.text ?? ''))
 })
 
-test('U060 a patched body is signed as it is sent, in every attempt but one by hand', async () => {
+test('a patched body is signed as it is sent, in every attempt but one by hand', {
+  tags: ['U060'],
+}, async () => {
   let status = 500
   const patch = { status: 'zombie', metadata: null, extra: { deep: [1] } }
   const { emulator, receiver } = await faultedEmulator({ body: patch, retries: ['1s'] }, () => status, signed)
@@ -175,7 +183,7 @@ test('U060 a patched body is signed as it is sent, in every attempt but one by h
   expect(body).toMatchObject({ id, status: 'completed', metadata: {} })
 })
 
-test('U060 rules that let others go on compose, and the list says which', async () => {
+test('rules that let others go on compose, and the list says which', { tags: ['U060'] }, async () => {
   const { emulator, receiver } = await webhookEmulator(undefined, signed)
   const rule = (id: string, deliver: DeliverFault): FaultDraft => ({
     id,
@@ -195,7 +203,7 @@ test('U060 rules that let others go on compose, and the list says which', async 
   expect(await deliveriesOf(emulator)).toMatchObject([{ faults: { rules } }, { faults: { rules } }])
 })
 
-test('U060 one subscriber of two is faulted by its url', async () => {
+test('one subscriber of two is faulted by its url', { tags: ['U060'] }, async () => {
   const { emulator, receiver } = await webhookEmulator()
   await emulator.control('POST', '/webhooks', { url: `${receiver.url}/other` })
   await armed(emulator, { match: { webhook: '*', url: '*/other' }, do: [{ deliver: { drop: true } }] })
@@ -204,7 +212,9 @@ test('U060 one subscriber of two is faulted by its url', async () => {
   expect(receiver.received.map(({ path }) => path)).toEqual(['/hook'])
 })
 
-test('U060 R233 held, late and dropped webhooks survive a restart as they are', async () => {
+test('held, late and dropped webhooks survive a restart as they are', {
+  tags: ['U060', 'R233'],
+}, async () => {
   const { emulator, receiver } = await webhookEmulator()
   const rule = (n: number, deliver: DeliverFault): FaultDraft => ({
     match: { webhook: '*' },
@@ -232,7 +242,9 @@ test('U060 R233 held, late and dropped webhooks survive a restart as they are', 
   expect(events.map(({ kind }) => kind)).not.toContain('webhook.dropped')
 })
 
-test('U060 the same seed makes the same webhooks late, lost and twice, another seed others', async () => {
+test('the same seed makes the same webhooks late, lost and twice, another seed others', {
+  tags: ['U060'],
+}, async () => {
   const run = async (seed: number) => {
     const { emulator } = await webhookEmulator(undefined, { seed })
     const faults: readonly DeliverFault[] = [

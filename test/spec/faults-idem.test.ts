@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { IdemFault } from '../../src/core/faults/actions.ts'
+import type { IdemFault } from '../../src/core/faults/idem.ts'
 import type { When } from '../../src/core/faults/rule.ts'
 import { aBatch, batchEmulator, expectProblem } from '../support/batches.ts'
 import type { RequestOptions, TestEmulator } from '../support/emulator.ts'
@@ -17,7 +17,9 @@ function batchesOf(emulator: TestEmulator): number {
   return emulator.state('batch_predictions').length
 }
 
-test('U059 a key can be in use: 409, retryable, and nothing is made or remembered', async () => {
+test('a key can be in use: 409, retryable, and nothing is made or remembered', {
+  tags: ['U059'],
+}, async () => {
   const emulator = await batchEmulator()
   idem(emulator, { concurrent: true }, { nth: 1 })
   const answer = await create(emulator)
@@ -28,7 +30,9 @@ test('U059 a key can be in use: 409, retryable, and nothing is made or remembere
   expect(emulator.sandbox.log.entries().map(({ idempotency }) => idempotency)).toEqual(['none', 'fresh'])
 })
 
-test('U059 a request without a key, or without idempotency, is none of its business', async () => {
+test('a request without a key, or without idempotency, is none of its business', {
+  tags: ['U059'],
+}, async () => {
   const emulator = await batchEmulator()
   armRule(emulator.sandbox, { do: [{ idem: { concurrent: true } }] })
   expect((await emulator.post('/batch-predictions', aBatch())).status).toBe(200)
@@ -36,7 +40,7 @@ test('U059 a request without a key, or without idempotency, is none of its busin
   expect(page.status).toBe(200)
 })
 
-test('R277 the status for another body under the same key can be another', async () => {
+test('the status for another body under the same key can be another', { tags: ['R277'] }, async () => {
   const emulator = await batchEmulator()
   idem(emulator, { mismatch_status: 422 })
   await create(emulator)
@@ -45,7 +49,7 @@ test('R277 the status for another body under the same key can be another', async
   expect(batchesOf(emulator)).toBe(1)
 })
 
-test('U059 keys can be unique in the whole organization', async () => {
+test('keys can be unique in the whole organization', { tags: ['U059'] }, async () => {
   const emulator = await batchEmulator()
   idem(emulator, { scope: 'organization' })
   const [first, second, foreign] = [
@@ -62,7 +66,7 @@ test('U059 keys can be unique in the whole organization', async () => {
   expect(batchesOf(emulator)).toBe(1)
 })
 
-test('U059 keys can be unique for each API key', async () => {
+test('keys can be unique for each API key', { tags: ['U059'] }, async () => {
   const emulator = await batchEmulator()
   idem(emulator, { scope: 'api_key' })
   const first = await create(emulator)
@@ -72,7 +76,7 @@ test('U059 keys can be unique for each API key', async () => {
   expect((await create(emulator)).body.id).toBe(first.body.id)
 })
 
-test('R276 what is remembered can be forgotten: the request is made once more', async () => {
+test('what is remembered can be forgotten: the request is made once more', { tags: ['R276'] }, async () => {
   const emulator = await batchEmulator()
   idem(emulator, { forget: true }, { nth: 2 })
   const ids = [await create(emulator), await create(emulator), await create(emulator)].map(
@@ -83,7 +87,7 @@ test('R276 what is remembered can be forgotten: the request is made once more', 
   expect(batchesOf(emulator)).toBe(2)
 })
 
-test('R276 a request that is refused forgets nothing', async () => {
+test('a request that is refused forgets nothing', { tags: ['R276'] }, async () => {
   const emulator = await batchEmulator()
   idem(emulator, { forget: true }, { nth: 2 })
   const first = await create(emulator)

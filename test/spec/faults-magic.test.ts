@@ -64,7 +64,9 @@ test('what an item asks for comes before the outcome rules of the settings, and 
   ])
 })
 
-test('R107 an item that asks to expire keeps the batch at work until the window ends; the others have succeeded', async () => {
+test('an item that asks to expire keeps the batch at work until the window ends; the others have succeeded', {
+  tags: ['R107'],
+}, async () => {
   const emulator = await batchEmulator(SLOWLY)
   const { id } = await createBatch(emulator, { items: itemsNamed('emu:expired:a', 'b', 'c') })
   const seen = []
@@ -112,7 +114,9 @@ test('a slow item is finished last and takes ten times as long', async () => {
   ])
 })
 
-test('R096 what is unfinished when a batch is cancelled is the slow item, whatever its place', async () => {
+test('what is unfinished when a batch is cancelled is the slow item, whatever its place', {
+  tags: ['R096'],
+}, async () => {
   const emulator = await batchEmulator(SLOWLY)
   const { id } = await createBatch(emulator, { items: itemsNamed('emu:slow:a', 'b') })
   emulator.advance('4s')
@@ -184,7 +188,7 @@ test.for([
   expect(await linesOf(emulator, id)).toHaveLength(4)
 })
 
-test('R277 a repeated creation answers as the first, and does not ask again', async () => {
+test('a repeated creation answers as the first, and does not ask again', { tags: ['R277'] }, async () => {
   const emulator = await batchEmulator()
   const headers = { 'idempotency-key': 'k1' }
   const body = aBatch({ metadata: { emu_script: 'stuck:in_progress' } })
@@ -248,7 +252,7 @@ test.for([
   )
 })
 
-test('R096 under --strict all of it is plain text', async () => {
+test('under --strict all of it is plain text', { tags: ['R096'] }, async () => {
   const emulator = await batchEmulator(NAMES, STRICT)
   const ids = ['emu:errored:a', 'emu:slow:b', 'emu:expired:c', 'emu:typo:d']
   for (const emu_script of ['instant', 'anything']) {

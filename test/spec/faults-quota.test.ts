@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { QuotaFault } from '../../src/core/faults/actions.ts'
+import type { QuotaFault } from '../../src/core/faults/quota.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
 import { type TestAnswer, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
@@ -28,7 +28,9 @@ async function under(quota: QuotaFault, path = '/agents'): Promise<TestAnswer & 
 
 const REJECT: QuotaFault = { reject: true, remaining: 0, reset_in_s: 2 }
 
-test('R264 an injected 429 is the one of the service: body, Retry-After, and nothing remains', async () => {
+test('an injected 429 is the one of the service: body, Retry-After, and nothing remains', {
+  tags: ['R264'],
+}, async () => {
   const answer = await under(REJECT)
   expectStandardError(answer, 429, 'rate_limit_exceeded')
   expect(answer.body.details).toEqual({ reason: 'rate_limit_exceeded' })
@@ -41,7 +43,9 @@ test('R264 an injected 429 is the one of the service: body, Retry-After, and not
   })
 })
 
-test('T04 R267 a request that is refused so takes no place and changes nothing', async () => {
+test('a request that is refused so takes no place and changes nothing', {
+  tags: ['T04', 'R267'],
+}, async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ quota: REJECT }] })
   expect((await emulator.post('/pages', { name: 'Plan' })).status).toBe(429)
@@ -49,7 +53,7 @@ test('T04 R267 a request that is refused so takes no place and changes nothing',
   expect(fieldsOf(await emulator.post('/pages', { name: 'Plan' }))['x-ratelimit-remaining']).toBe('199')
 })
 
-test('R268 it is refused although limits are off', async () => {
+test('it is refused although limits are off', { tags: ['R268'] }, async () => {
   const emulator = await testEmulator({ limits: false })
   armRule(emulator.sandbox, { do: [{ quota: { reject: true } }] })
   const answer = await emulator.get('/agents')
@@ -71,7 +75,7 @@ test.for<readonly [QuotaFault, string | undefined]>([
   [{ retry_after: 'http-date', reset_in_s: -60 }, 'Sun, 01 Mar 2026 11:59:00 GMT'],
   [{ retry_after: 'http-date', reset_in_s: 1e300 }, 'Thu, 31 Dec 9998 23:59:59 GMT'],
   [{ retry_after: 'http-date', reset_in_s: -1e300 }, 'Thu, 01 Jan 1970 00:00:00 GMT'],
-])('R268 %j is told as Retry-After: %s', async ([quota, expected]) => {
+])('%j is told as Retry-After: %s', { tags: ['R268'] }, async ([quota, expected]) => {
   const answer = await under({ ...REJECT, ...quota })
   expect([answer.status, fieldsOf(answer)['retry-after']]).toEqual([429, expected])
 })
@@ -83,7 +87,7 @@ test.for<readonly [QuotaFault['reset_format'], string]>([
   ['seconds', '2'],
   ['http-date', 'Sun, 01 Mar 2026 12:00:02 GMT'],
   ['iso', '2026-03-01T12:00:02.000Z'],
-])('R261 the reset can be written as %s', async ([reset_format, expected]) => {
+])('the reset can be written as %s', { tags: ['R261'] }, async ([reset_format, expected]) => {
   const answer = await under({ ...REJECT, reset_format })
   expect(fieldsOf(answer)['x-ratelimit-reset']).toBe(expected)
 })
@@ -92,12 +96,12 @@ test.for<readonly [QuotaFault['reset_format'], string]>([
   ['epoch-milliseconds', '1772366460000'],
   ['seconds', '60'],
   ['iso', '2026-03-01T12:01:00.000Z'],
-])('R261 the true reset can be written as %s', async ([reset_format, expected]) => {
+])('the true reset can be written as %s', { tags: ['R261'] }, async ([reset_format, expected]) => {
   const answer = await under({ reset_format })
   expect([answer.status, fieldsOf(answer)['x-ratelimit-reset']]).toEqual([200, expected])
 })
 
-test('R268 a 429 can say that requests are left', async () => {
+test('a 429 can say that requests are left', { tags: ['R268'] }, async () => {
   const answer = await under({ reject: true, remaining: 17 })
   expect([answer.status, fieldsOf(answer)]).toMatchObject([
     429,
@@ -105,7 +109,9 @@ test('R268 a 429 can say that requests are left', async () => {
   ])
 })
 
-test('R262 an answer that is not refused can say that nothing remains, or that the limit is another', async () => {
+test('an answer that is not refused can say that nothing remains, or that the limit is another', {
+  tags: ['R262'],
+}, async () => {
   const none = await under({ remaining: 0, reset_in_s: 9 })
   expect([none.status, fieldsOf(none)]).toMatchObject([
     200,
@@ -119,7 +125,9 @@ test('R262 an answer that is not refused can say that nothing remains, or that t
   expect(fieldsOf(less)['retry-after']).toBeUndefined()
 })
 
-test('R265 a policy is told in the fields of the IETF draft, beside ours or instead', async () => {
+test('a policy is told in the fields of the IETF draft, beside ours or instead', {
+  tags: ['R265'],
+}, async () => {
   const policy = { policy: 'org-concurrency', limit: 5, reset_in_s: 30, reject: true } as const
   const both = await under({ ...policy, fields: 'both' })
   expect(fieldsOf(both)).toEqual({
@@ -143,7 +151,9 @@ test('R265 a policy is told in the fields of the IETF draft, beside ours or inst
   })
 })
 
-test('R265 structured fields keep to whole numbers of 15 digits, whatever a rule says', async () => {
+test('structured fields keep to whole numbers of 15 digits, whatever a rule says', {
+  tags: ['R265'],
+}, async () => {
   const odd = fieldsOf(await under({ remaining: 3, reset_in_s: 1e300, window_s: 0.5, fields: 'ietf' }))
   expect(odd).toEqual({
     'ratelimit-policy': '"default";q=200;w=1',
@@ -152,12 +162,14 @@ test('R265 structured fields keep to whole numbers of 15 digits, whatever a rule
   expect(fieldsOf(await under({ reset_in_s: -4, fields: 'ietf' })).ratelimit).toBe('"default";r=199;t=0')
 })
 
-test('R259 an answer can lack every rate-limit header', async () => {
+test('an answer can lack every rate-limit header', { tags: ['R259'] }, async () => {
   expect(fieldsOf(await under({ fields: 'none' }))).toEqual({})
   expect(fieldsOf(await under({ ...REJECT, fields: 'none' }))).toEqual({ 'retry-after': '2' })
 })
 
-test('R265 R266 a refused creation is problem details, keeps its key free and makes no batch', async () => {
+test('a refused creation is problem details, keeps its key free and makes no batch', {
+  tags: ['R265', 'R266'],
+}, async () => {
   const emulator = await batchEmulator()
   const quota = { ...REJECT, policy: 'org-create-rate', limit: 10, window_s: 60, fields: 'both' } as const
   armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ quota }] })
@@ -173,7 +185,9 @@ test('R265 R266 a refused creation is problem details, keeps its key free and ma
   expect([(await create()).status, emulator.state('batch_predictions').length]).toEqual([200, 1])
 })
 
-test('R265 what a rule says of the limiter replaces what an admission policy says', async () => {
+test('what a rule says of the limiter replaces what an admission policy says', {
+  tags: ['R265'],
+}, async () => {
   const emulator = await batchEmulator({ 'limits.admission.concurrency': 0 })
   armRule(emulator.sandbox, { do: [{ quota: { policy: 'other', limit: 7, reset_in_s: 4, fields: 'both' } }] })
   const answer = await emulator.post('/batch-predictions', aBatch())
@@ -188,7 +202,7 @@ test('R265 what a rule says of the limiter replaces what an admission policy say
   ])
 })
 
-test('T06 without a known key it is a 401, whose headers say what the rule says', async () => {
+test('without a known key it is a 401, whose headers say what the rule says', { tags: ['T06'] }, async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [{ quota: { ...REJECT, limit: 3 } }] })
   const answer = await emulator.get('/agents', { key: 'none' })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Action, Respond } from '../../src/core/faults/actions.ts'
+import type { Action } from '../../src/core/faults/primitive.ts'
+import type { Respond } from '../../src/core/faults/respond.ts'
 import { aBatch, batchEmulator, createBatch } from '../support/batches.ts'
 import { type TestAnswer, type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
@@ -25,7 +26,9 @@ function lastOf({ sandbox }: TestEmulator) {
   return sandbox.log.entries().at(-1)
 }
 
-test('R239 R246 an injected error has the standard body of the service and its quota headers', async () => {
+test('an injected error has the standard body of the service and its quota headers', {
+  tags: ['R239', 'R246'],
+}, async () => {
   const emulator = await testEmulator()
   respond(emulator, { status: 500 })
   const answer = await emulator.post('/pages', { name: 'Plan' })
@@ -44,7 +47,7 @@ test('R239 R246 an injected error has the standard body of the service and its q
   expect(quotaOf(answer)).toEqual(['200', '199', expect.stringMatching(/^\d+$/)])
 })
 
-test('R245 R246 on batch endpoints it is problem details', async () => {
+test('on batch endpoints it is problem details', { tags: ['R245', 'R246'] }, async () => {
   const emulator = await batchEmulator()
   respond(emulator, { status: 503 })
   const answer = await emulator.post(CREATE, aBatch())
@@ -57,7 +60,9 @@ test('R245 R246 on batch endpoints it is problem details', async () => {
   expect(answer.body.type).toMatch(/\/service_unavailable$/)
 })
 
-test('T04 without effects it uses up a place of the window and changes nothing else', async () => {
+test('without effects it uses up a place of the window and changes nothing else', {
+  tags: ['T04'],
+}, async () => {
   const emulator = await batchEmulator()
   respond(emulator, { status: 503 })
   const before = content(emulator)
@@ -68,7 +73,7 @@ test('T04 without effects it uses up a place of the window and changes nothing e
   expect(content(emulator)).toEqual(before)
 })
 
-test('R137 a claim that is answered by a fault leaves its token', async () => {
+test('a claim that is answered by a fault leaves its token', { tags: ['R137'] }, async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   const claim = () => emulator.post('/agents/claim', { claim_token: 'claim-1' })
   armRule(emulator.sandbox, { when: { first: 1 }, do: [{ respond: { status: 500 } }] })
@@ -76,7 +81,9 @@ test('R137 a claim that is answered by a fault leaves its token', async () => {
   expect((await claim()).status).toBe(200)
 })
 
-test('R276 with effects the answer is lost and the same key replays the real one', async () => {
+test('with effects the answer is lost and the same key replays the real one', {
+  tags: ['R276'],
+}, async () => {
   const emulator = await batchEmulator()
   armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ respond: { status: 504, effects: 'apply' } }] })
   const key = { headers: { 'idempotency-key': 'key-1' } }
@@ -92,7 +99,7 @@ test('R276 with effects the answer is lost and the same key replays the real one
   ])
 })
 
-test('R276 without effects the same key is a first use afterwards', async () => {
+test('without effects the same key is a first use afterwards', { tags: ['R276'] }, async () => {
   const emulator = await batchEmulator()
   armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ respond: { status: 504 } }] })
   const key = { headers: { 'idempotency-key': 'key-1' } }
@@ -135,7 +142,7 @@ test('code and detail can be said', async () => {
   expect(body.detail).toMatch(/^Seen before\./)
 })
 
-test('R268 an injected 429 says that nothing remains, and when to come back', async () => {
+test('an injected 429 says that nothing remains, and when to come back', { tags: ['R268'] }, async () => {
   const emulator = await testEmulator()
   respond(emulator, { status: 429 })
   const answer = await emulator.get('/agents')
@@ -146,7 +153,7 @@ test('R268 an injected 429 says that nothing remains, and when to come back', as
   expect(retry).toBe((reset ?? 0) - emulator.now() / 1000)
 })
 
-test('R268 two injected 429s and then a success, each logged with its rule', async () => {
+test('two injected 429s and then a success, each logged with its rule', { tags: ['R268'] }, async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, {
     id: 'storm',

@@ -23,14 +23,16 @@ async function pausesOf(emulator: TestEmulator): Promise<number[]> {
   return times.slice(1).map((at: number, n: number) => (at - times[n]) / 1000)
 }
 
-test('R268 behind two 429s a client with two retries succeeds, having waited as it was told', async () => {
+test('behind two 429s a client with two retries succeeds, having waited as it was told', {
+  tags: ['R268'],
+}, async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { preset: 'rate-limited', when: { first: 2 } })
   expect((await stockClient(emulator, '/data-views')).status).toBe(200)
   expect(await pausesOf(emulator)).toEqual([2, 2])
 })
 
-test('R268 behind three 429s it gives up after three requests', async () => {
+test('behind three 429s it gives up after three requests', { tags: ['R268'] }, async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { preset: 'rate-limited', when: { first: 3 } })
   const { status, body } = await stockClient(emulator, '/data-views')
@@ -38,7 +40,7 @@ test('R268 behind three 429s it gives up after three requests', async () => {
   expect((await emulator.control('GET', '/requests')).body.matched).toBe(3)
 })
 
-test('R268 two 429s and then an answer can be said as a sequence, too', async () => {
+test('two 429s and then an answer can be said as a sequence, too', { tags: ['R268'] }, async () => {
   const emulator = await testEmulator()
   const actions = { refuse: [{ quota: { reject: true, reset_in_s: 7 } }] }
   const when = { sequence: ['refuse', 'refuse', 'pass'] }
@@ -47,7 +49,7 @@ test('R268 two 429s and then an answer can be said as a sequence, too', async ()
   expect(await pausesOf(emulator)).toEqual([7, 7])
 })
 
-test('R268 the back-off of a client that gets no Retry-After shows in the log', async () => {
+test('the back-off of a client that gets no Retry-After shows in the log', { tags: ['R268'] }, async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { preset: 'retry-after-missing', when: { first: 8 } })
   const { status, headers } = await stockClient(emulator, '/data-views', 8)

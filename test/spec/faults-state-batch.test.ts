@@ -115,7 +115,9 @@ test('the pace and the outcomes of what is to come can change with the move', as
   expect([batch.status, counts(batch)]).toEqual(['in_progress', { total: 10, processing: 5, errored: 5 }])
 })
 
-test('R107 an expiry with half of the items finished: counts and result lines say the same', async () => {
+test('an expiry with half of the items finished: counts and result lines say the same', {
+  tags: ['R107'],
+}, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { items: 4 })
   await arm(emulator, moving({ batch: { do: 'expire', finished: 0.5 } }))
@@ -168,7 +170,9 @@ test('without a move of its own, finished brings a batch so far, and never back'
   ])
 })
 
-test('T17 a failure says what it was told to say, also in the lines of unfinished items', async () => {
+test('a failure says what it was told to say, also in the lines of unfinished items', {
+  tags: ['T17'],
+}, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   await arm(emulator, moving({ batch: { do: 'fail', finished: 1, detail: 'The disk is full.' } }))
@@ -177,7 +181,7 @@ test('T17 a failure says what it was told to say, also in the lines of unfinishe
   expect(details).toEqual([null, 'The disk is full.', 'The disk is full.'])
 })
 
-test('R091 a failure can show an error of its own', async () => {
+test('a failure can show an error of its own', { tags: ['R091'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   await arm(emulator, moving({ batch: { do: 'fail', error: { code: 'E17' } } }))
@@ -203,7 +207,9 @@ test('behind the handler a creation answers as ever, and the first look sees wha
   ])
 })
 
-test('R221 a cancel that a completion has overtaken is refused, and the results are whole', async () => {
+test('a cancel that a completion has overtaken is refused, and the results are whole', {
+  tags: ['R221'],
+}, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   await arm(emulator, moving({ batch: 'complete' }, { match: { operation: 'batch-predictions.cancel' } }))
@@ -211,12 +217,16 @@ test('R221 a cancel that a completion has overtaken is refused, and the results 
   expect((await linesOf(emulator, id)).map(({ status }) => status)).toEqual(Array(3).fill('succeeded'))
 })
 
-test.for(['fail', 'expire'])('R221 a cancel that %s has overtaken is refused', async (move) => {
-  const emulator = await batchEmulator()
-  const { id } = await createBatch(emulator)
-  await arm(emulator, moving({ batch: move }, { match: { operation: 'batch-predictions.cancel' } }))
-  expect((await cancel(emulator, id)).status).toBe(409)
-})
+test.for(['fail', 'expire'])(
+  'a cancel that %s has overtaken is refused',
+  { tags: ['R221'] },
+  async (move) => {
+    const emulator = await batchEmulator()
+    const { id } = await createBatch(emulator)
+    await arm(emulator, moving({ batch: move }, { match: { operation: 'batch-predictions.cancel' } }))
+    expect((await cancel(emulator, id)).status).toBe(409)
+  },
+)
 
 test('a batch that a fault has cancelled takes a cancel unchanged', async () => {
   const emulator = await batchEmulator()

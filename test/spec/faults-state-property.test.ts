@@ -119,7 +119,9 @@ function checkLines(
   for (const [name, count] of Object.entries(ends)) expect([name, told.get(name) ?? 0]).toEqual([name, count])
 }
 
-test('R295 whatever moves and time do to a batch: counts add up, it ends once, and one webhook tells of it', async () => {
+test('whatever moves and time do to a batch: counts add up, it ends once, and one webhook tells of it', {
+  tags: ['R295'],
+}, async () => {
   const webhooks = [{ id: 'hook', url: 'http://127.0.0.1:9/', created_at: '2026-01-01T00:00:00.000Z' }]
   const { sandbox: origin } = await batchEmulator({}, { collections: { webhooks } })
   const start = origin.capture()
@@ -133,6 +135,6 @@ test('R295 whatever moves and time do to a batch: counts add up, it ends once, a
       take(life, { move: 'release' })
       take(life, { by: '30d' })
     }),
-    { numRuns: 100 },
+    { numRuns: 50 },
   )
 })

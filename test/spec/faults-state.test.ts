@@ -54,7 +54,9 @@ test('cleanup waits for a batch to be terminal, and can be told not to happen', 
   ])
 })
 
-test('U023 a record that is not to be seen yet is not found, in the words of an unknown id', async () => {
+test('a record that is not to be seen yet is not found, in the words of an unknown id', {
+  tags: ['U023'],
+}, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   await arm(emulator, { ...moving({ visible_after_reads: 2 }), when: { by: 'resource_id' } })
@@ -125,7 +127,9 @@ test('a deleted record is gone, with the events ahead of it', async () => {
   expect((await emulator.control('GET', '/clock/horizon')).body.data ?? []).toEqual([])
 })
 
-test('R157 T28 the user of a cursor is deleted, and with it what cannot be without it; the page resumes from its place', async () => {
+test('the user of a cursor is deleted, and with it what cannot be without it; the page resumes from its place', {
+  tags: ['R157', 'T28'],
+}, async () => {
   const emulator = await batchEmulator()
   const [first = ''] = await idsOf(emulator, `${USERS}?limit=1`)
   const [second = '', third] = await idsOf(emulator, `${USERS}?limit=2&after=${first}`)
@@ -137,7 +141,9 @@ test('R157 T28 the user of a cursor is deleted, and with it what cannot be witho
   expect(again.state('users').map(({ id }) => id)).not.toContain(second)
 })
 
-test('R157 members who come and go between two pages leave the walk by cursors right', async () => {
+test('members who come and go between two pages leave the walk by cursors right', {
+  tags: ['R157'],
+}, async () => {
   const emulator = await batchEmulator()
   const match = { operation: 'teamspace-users.list' }
   const member = { add: 2, remove: 'user-outsider' }
@@ -208,7 +214,9 @@ test('rows that are made up between two pages shift the second', async () => {
   expect(await idsOf(emulator, `${VIEWS}?limit=2&offset=2`)).toEqual(['v-3', 'v-2'])
 })
 
-test('R170 a row of consumption that is made up between two pages shifts the second', async () => {
+test('a row of consumption that is made up between two pages shifts the second', {
+  tags: ['R170'],
+}, async () => {
   const rows = [1, 2, 3].map((n) => ({
     id: `row-${n}`,
     credits: n,

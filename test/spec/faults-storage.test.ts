@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import type { CutFault } from '../../src/adapters/http/faults/cut.ts'
 import { refuse } from '../../src/core/errors.ts'
-import type { CutFault } from '../../src/core/faults/actions.ts'
 import { KEYS } from '../support/base-state.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
@@ -22,14 +22,16 @@ async function statusOf({ emulator: { port } }: TestEmulator): Promise<string> {
 test.for<CutFault>([
   { at: 'before-read', how: 'rst' },
   { at: 'end', how: 'fin' },
-])('R123 a match that no disk takes is a 507, at $at too', async (cut) => {
+])('a match that no disk takes is a 507, at $at too', { tags: ['R123'] }, async (cut) => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [{ cut }] })
   fillDisk(emulator)
   expect(await statusOf(emulator)).toBe('507')
 })
 
-test('R123 a connection that cannot be counted is left alone, and the emulator goes on', async () => {
+test('a connection that cannot be counted is left alone, and the emulator goes on', {
+  tags: ['R123'],
+}, async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { times: 1_000, do: [{ cut: { at: 'accept', how: 'rst' } }] })
   fillDisk(emulator)

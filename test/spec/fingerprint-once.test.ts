@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { AnyOperation } from '../../src/core/operation.ts'
 import { fingerprint } from '../../src/core/request/idempotency.ts'
-import { perform } from '../../src/core/request/perform.ts'
+import { perform } from '../../src/core/request/pipeline.ts'
 import { KEYS } from '../support/base-state.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
 
@@ -18,7 +18,9 @@ function countingBody() {
   return { reads, body: Object.defineProperty(body, 'prompt', { get, enumerable: true }) }
 }
 
-test('R276 a first use of a key takes the digest of its body once, however large', async () => {
+test('a first use of a key takes the digest of its body once, however large', {
+  tags: ['R276'],
+}, async () => {
   const { sandbox } = await batchEmulator()
   const operation = sandbox.service.operations.get('batch-predictions.create') as AnyOperation
   const readsOfCreation = (key: Readonly<Record<string, string>>): number => {

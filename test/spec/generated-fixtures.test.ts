@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { buildStartingState } from '../../src/core/state/starting-state.ts'
 import { hostTime } from '../../src/core/time/clock.ts'
-import { assumptions, workspaceService } from '../../src/resources/index.ts'
+import { assumptions } from '../../src/resources/index.ts'
+import { workspaceService } from '../../src/service.ts'
 import { baseCollections, START } from '../support/base-state.ts'
 
 const start = {
@@ -35,19 +36,21 @@ const WANTED = {
   consumption_rows: 100,
 }
 
-test('R284 generated records keep every rule of their collections, and are as many as asked for', async () => {
+test('generated records keep every rule of their collections, and are as many as asked for', {
+  tags: ['R284'],
+}, async () => {
   const sandbox = await generated(WANTED)
   for (const [name, count] of Object.entries(WANTED))
     expect([name, sandbox[name]?.length]).toEqual([name, count + (baseCollections[name]?.length ?? 0)])
 })
 
-test('R296 the same seed generates the same sandbox, another seed another', async () => {
+test('the same seed generates the same sandbox, another seed another', { tags: ['R296'] }, async () => {
   const sandbox = await generated(WANTED)
   expect(await generated(WANTED)).toEqual(sandbox)
   expect(await generated(WANTED, 2)).not.toEqual(sandbox)
 })
 
-test('R014 generated pages belong to teamspaces that exist', async () => {
+test('generated pages belong to teamspaces that exist', { tags: ['R014'] }, async () => {
   const { pages, teamspaces } = await generated({ teamspaces: 3, pages: 60 })
   const known = teamspaces?.map(({ id }) => id)
   const used = new Set(pages?.map((page) => (page as unknown as { teamspace_id: string }).teamspace_id))

@@ -17,12 +17,16 @@ async function four(emulator: TestEmulator) {
   return answers
 }
 
-test('R262 with limits off no response says that nothing remains or that a client has to wait', async () => {
+test('with limits off no response says that nothing remains or that a client has to wait', {
+  tags: ['R262'],
+}, async () => {
   const emulator = await testEmulator({ settings, limits: false })
   expect(await four(emulator)).toEqual(Array.from({ length: 4 }, () => [200, '2', '1', null]))
 })
 
-test('R262 with limits on nothing changes: the last place and a 429 carry Retry-After', async () => {
+test('with limits on nothing changes: the last place and a 429 carry Retry-After', {
+  tags: ['R262'],
+}, async () => {
   expect(await four(await testEmulator({ settings }))).toEqual([
     [200, '2', '1', null],
     [200, '2', '0', '60'],
@@ -31,7 +35,7 @@ test('R262 with limits on nothing changes: the last place and a 429 carry Retry-
   ])
 })
 
-test('R268 with limits off a fault can still say that nothing remains', async () => {
+test('with limits off a fault can still say that nothing remains', { tags: ['R268'] }, async () => {
   const emulator = await testEmulator({ limits: false })
   await arm(emulator, { match: { operation: 'data-views.list' }, do: [{ quota: { remaining: 0 } }] })
   expect(quotaOf(await emulator.get('/data-views'))).toEqual([200, '200', '0', '60'])

@@ -11,7 +11,8 @@ test.for([
   ['fetch', viaFetch],
   ['node:http', viaHttp()],
 ] as const)(
-  'R111 lost-response-after-commit, 100 times through %s: a reset, then the replay, one batch, one webhook',
+  'lost-response-after-commit, 100 times through %s: a reset, then the replay, one batch, one webhook',
+  { tags: ['R111'] },
   async ([, client]) => {
     const { stage } = await theatre()
     const on = await stage(client)

@@ -4,7 +4,8 @@ import { testEmulator } from '../support/emulator.ts'
 import { overSocket } from '../support/wire-client.ts'
 
 test.each(['http://[::1', 'http://evil.example/v1/data-views', 'http://%zz/', 'ftp://127.0.0.1/', '*'])(
-  'R253 a request target that is no path is refused in the form of the API: %s',
+  'a request target that is no path is refused in the form of the API: %s',
+  { tags: ['R253'] },
   async (target) => {
     const { emulator } = await testEmulator()
     const lines = [

@@ -44,7 +44,9 @@ test('a request whose sandbox is removed while it comes in is told so, and nothi
   expect(lastEntry(emulator.sandbox)).toMatchObject({ path: '/@w1/v1/pages', status: 409 })
 })
 
-test('R121 a request without a key makes the sandbox that it names: its keys are in there', async () => {
+test('a request without a key makes the sandbox that it names: its keys are in there', {
+  tags: ['R121'],
+}, async () => {
   const emulator = await testEmulator()
   const answer = await send(emulator, 'GET', '/@w1/v1/data-views', { authorization: undefined })
   expect([answer.status, answer.headers['x-emulator-request-id']]).toEqual([401, 'w1-000001'])

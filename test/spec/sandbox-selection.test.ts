@@ -225,7 +225,9 @@ test('the key of a limit that is counted by path does not know the way to the sa
   expect(left).toEqual([first, String(Number(first) - 1), String(Number(first) - 2)])
 })
 
-test('T29 R092 results_url keeps /@name where the path chose, and only there, and leads to the results', async () => {
+test('results_url keeps /@name where the path chose, and only there, and leads to the results', {
+  tags: ['T29', 'R092'],
+}, async () => {
   const emulator = await batchEmulator()
   const urls = []
   for (const [, prefix, said] of ways) {
@@ -243,7 +245,7 @@ test('T29 R092 results_url keeps /@name where the path chose, and only there, an
   expect(new Set(urls).size).toBe(3)
 })
 
-test('R245 the instance of a problem is the path as it was requested', async () => {
+test('the instance of a problem is the path as it was requested', { tags: ['R245'] }, async () => {
   const emulator = await testEmulator()
   const answer = await send(emulator, 'GET', '/@w1/v1/batch-predictions/none?x=1')
   expect([answer.status, answer.body.instance]).toEqual([404, '/@w1/v1/batch-predictions/none'])

@@ -214,7 +214,7 @@ test.for<[what: string, body: object, pointers: string[]]>([
     { name: 'w1', from_snapshot: 'base', fixtures: 'empty', seed: 1, clock: JANUARY, settings: {} },
     ['/fixtures', '/seed', '/clock', '/settings'],
   ],
-])('R284 a sandbox with %s is refused, and none is made', async ([, body, pointers]) => {
+])('a sandbox with %s is refused, and none is made', { tags: ['R284'] }, async ([, body, pointers]) => {
   const { control } = await testEmulator()
   await control('POST', '/snapshots', { name: 'base' })
   const answer = await control('POST', '/sandboxes', body)

@@ -68,7 +68,9 @@ test('happy-path: four polls, each of which shows the next state', async () => {
   expect((await results(id)).status).toBe(200)
 })
 
-test('R266 rate-limit-storm: a creation meets each policy once, and polls tell their wait in four ways', async () => {
+test('rate-limit-storm: a creation meets each policy once, and polls tell their wait in four ways', {
+  tags: ['R266'],
+}, async () => {
   const { call, poll } = await under('rate-limit-storm')
   const policies = []
   let created: ClientView
@@ -182,7 +184,9 @@ test('webhook-trouble: twice, out of order, late, and never', async () => {
   expect(arrived()).toBe('aacbfd')
 })
 
-test('R291 stubbed-endpoints: converse and search answer as agreed, and knowledge_ids reach them unmodified', async () => {
+test('stubbed-endpoints: converse and search answer as agreed, and knowledge_ids reach them unmodified', {
+  tags: ['R291'],
+}, async () => {
   const { call } = await under('stubbed-endpoints')
   const knowledge_ids = ['knowledge-of-a-sibling', 'knowledge-invoices']
   const said = await call('POST', '/converse', { message: 'When?', knowledge_ids })

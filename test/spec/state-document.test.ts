@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkDocument, issuesByRecord } from '../../src/core/state/document.ts'
-import { assumptions, workspaceService } from '../../src/resources/index.ts'
+import { assumptions } from '../../src/resources/index.ts'
+import { workspaceService } from '../../src/service.ts'
 import { alive, dataFolder } from '../support/data-folder.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { batchBody, sampleRecords } from '../support/sample-calls.ts'
@@ -102,7 +103,8 @@ const errorsOf = ({ body }: { body: Any }): readonly { pointer: string; detail: 
   body.details.errors
 
 test.for(DAMAGES)(
-  'R284 a document with %s is refused by PUT /state and by an import, and changes nothing',
+  'a document with %s is refused by PUT /state and by an import, and changes nothing',
+  { tags: ['R284'] },
   async ([, members, pointer, detail]) => {
     const emulator = await testEmulator()
     const document = emulator.sandbox.document()

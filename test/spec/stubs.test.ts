@@ -13,7 +13,9 @@ const mirror = {
 
 const stub = { method: 'GET', path: '/search', body: { object: 'list', data: [] } }
 
-test('R291 knowledge_ids of sibling teamspaces reach the stub that answers converse and search unmodified', async () => {
+test('knowledge_ids of sibling teamspaces reach the stub that answers converse and search unmodified', {
+  tags: ['R291'],
+}, async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/stubs', [
     {
@@ -33,7 +35,9 @@ test('R291 knowledge_ids of sibling teamspaces reach the stub that answers conve
   expect([search.status, search.body]).toEqual([200, { knowledge_ids }])
 })
 
-test('R223 a stub answers what would be a 501, and the specification still gives it no contract', async () => {
+test('a stub answers what would be a 501, and the specification still gives it no contract', {
+  tags: ['R223'],
+}, async () => {
   const emulator = await testEmulator()
   expect((await emulator.get('/search')).body.mitigation).toContain('/__emulator/stubs')
   const made = await emulator.control('POST', '/stubs', { ...stub, headers: { 'X-Kind': 'stub' } })
@@ -47,7 +51,9 @@ test('R223 a stub answers what would be a 501, and the specification still gives
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
 })
 
-test('R223 U045 a stub answers a path that is no route at all, message reads for instance', async () => {
+test('a stub answers a path that is no route at all, message reads for instance', {
+  tags: ['R223', 'U045'],
+}, async () => {
   const emulator = await testEmulator()
   const path = '/conversations/{conversation_id}/messages/{message_id}'
   await emulator.control('POST', '/stubs', { method: 'GET', path, body: mirror })
@@ -68,7 +74,7 @@ test('R223 U045 a stub answers a path that is no route at all, message reads for
   expect((await emulator.post('/conversations/c1/messages/m1', {})).status).not.toBe(200)
 })
 
-test('U043 a stub is asked before the records that are passed through', async () => {
+test('a stub is asked before the records that are passed through', { tags: ['U043'] }, async () => {
   const agent = { id: 'a1', _emulator: { teamspace_id: 'ts-a' } }
   const emulator = await testEmulator({ collections: { agents: [agent] } })
   expect((await emulator.get('/agents')).body.data).toEqual([{ id: 'a1' }])
@@ -167,7 +173,7 @@ test('the most literal stub answers, and of equals the one written last', async 
   expect((await emulator.request('HEAD', '/notes/1')).status).toBe(200)
 })
 
-test('R223 under --strict no stub answers', async () => {
+test('under --strict no stub answers', { tags: ['R223'] }, async () => {
   const emulator = await testEmulator({ strict: true })
   await emulator.control('POST', '/stubs', [stub, { ...stub, path: '/notes' }])
   expect((await emulator.control('GET', '/stubs')).body.answers).toBe(false)

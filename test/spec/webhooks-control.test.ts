@@ -3,7 +3,7 @@ import { createBatch } from '../support/batches.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 
-test('U046 a subscription is made, listed without its secret, and removed', async () => {
+test('a subscription is made, listed without its secret, and removed', { tags: ['U046'] }, async () => {
   const { emulator } = await webhookEmulator()
   const receiver = await webhookReceiver()
   const events = ['batch_prediction.completed']
@@ -38,7 +38,7 @@ test('U046 a subscription is made, listed without its secret, and removed', asyn
   expect(receiver.received).toEqual([])
 })
 
-test('U046 a subscriber is told of the types that it wants', async () => {
+test('a subscriber is told of the types that it wants', { tags: ['U046'] }, async () => {
   const { emulator } = await webhookEmulator()
   const [some, none] = [await webhookReceiver(), await webhookReceiver()]
   await emulator.control('POST', '/webhooks', {
@@ -63,7 +63,7 @@ test.for([
   ],
   ['/secret', { url: 'http://127.0.0.1:1/', secret: '' }, 'must not be empty'],
   ['/urls', { url: 'http://127.0.0.1:1/', urls: 1 }, 'Did you mean "url"?'],
-] as const)('U046 a subscription is refused at %s: %j', async ([pointer, json, detail]) => {
+] as const)('a subscription is refused at %s: %j', { tags: ['U046'] }, async ([pointer, json, detail]) => {
   const { emulator } = await webhookEmulator()
   const before = emulator.digest()
   const { status, body } = await emulator.control('POST', '/webhooks', json)
@@ -71,7 +71,9 @@ test.for([
   expect(emulator.digest()).toBe(before)
 })
 
-test('U046 subscriptions of the settings are there in every sandbox and outlive the others', async () => {
+test('subscriptions of the settings are there in every sandbox and outlive the others', {
+  tags: ['U046'],
+}, async () => {
   const receiver = await webhookReceiver()
   const { emulator } = await webhookEmulator(undefined, {
     settings: { 'webhooks.subscriptions': [{ url: receiver.url, events: ['batch_prediction.completed'] }] },
@@ -91,7 +93,9 @@ test('U046 subscriptions of the settings are there in every sandbox and outlive 
   expect(receiver.received).toHaveLength(1)
 })
 
-test('U060 T38 a delivery is sent again on request: the same body, the next attempt', async () => {
+test('a delivery is sent again on request: the same body, the next attempt', {
+  tags: ['U060', 'T38'],
+}, async () => {
   let status = 500
   const { emulator, receiver } = await webhookEmulator(() => status)
   await createBatch(emulator)
@@ -111,7 +115,9 @@ test('U060 T38 a delivery is sent again on request: the same body, the next atte
   expect((await emulator.control('POST', '/webhooks/deliveries/nobody/redeliver')).status).toBe(404)
 })
 
-test('U060 a delivery that waits is sent at once on request, one under way is not', async () => {
+test('a delivery that waits is sent at once on request, one under way is not', {
+  tags: ['U060'],
+}, async () => {
   let held: (() => void) | undefined
   const { emulator, receiver } = await webhookEmulator(
     ({ headers }, res) => {
@@ -138,7 +144,7 @@ test('U060 a delivery that waits is sent at once on request, one under way is no
   expect(receiver.received).toHaveLength(2)
 })
 
-test('U060 a reset takes subscriptions and deliveries back to the start', async () => {
+test('a reset takes subscriptions and deliveries back to the start', { tags: ['U060'] }, async () => {
   const { emulator } = await webhookEmulator()
   await emulator.control('POST', '/webhooks', { url: 'http://127.0.0.1:1/' })
   await createBatch(emulator)

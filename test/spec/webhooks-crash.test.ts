@@ -8,7 +8,9 @@ import { webhookReceiver } from '../support/webhook-receiver.ts'
 
 const file = { id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }
 
-test('R233 R280 a webhook that was under way when the process was killed is sent after the restart, visibly again', async () => {
+test('a webhook that was under way when the process was killed is sent after the restart, visibly again', {
+  tags: ['R233', 'R280'],
+}, async () => {
   let answers = false
   const receiver = await webhookReceiver(() => (answers ? 200 : undefined))
   const fixtures = temporaryFile(

@@ -4,7 +4,9 @@ import { createBatch, intervene } from '../support/batches.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 
-test('U060 by default a webhook is not signed, not retried, and its type stands in a header of ours', async () => {
+test('by default a webhook is not signed, not retried, and its type stands in a header of ours', {
+  tags: ['U060'],
+}, async () => {
   const { emulator, receiver } = await webhookEmulator(() => 500)
   await createBatch(emulator)
   await pass(emulator, '40d')
@@ -17,7 +19,9 @@ test('U060 by default a webhook is not signed, not retried, and its type stands 
   ])
 })
 
-test('U060 the result of an advance holds every attempt, at its instant and in order', async () => {
+test('the result of an advance holds every attempt, at its instant and in order', {
+  tags: ['U060'],
+}, async () => {
   const { emulator, receiver } = await webhookEmulator(
     ({ headers }) => (headers['x-emulator-delivery-attempt'] === '3' ? 204 : 503),
     {
@@ -56,7 +60,9 @@ test('U060 the result of an advance holds every attempt, at its instant and in o
   ])
 })
 
-test('U060 a signature is the HMAC of what arrives; a secret of the subscription goes first', async () => {
+test('a signature is the HMAC of what arrives; a secret of the subscription goes first', {
+  tags: ['U060'],
+}, async () => {
   const receiver = await webhookReceiver()
   const { emulator } = await webhookEmulator(undefined, {
     settings: {
@@ -74,7 +80,7 @@ test('U060 a signature is the HMAC of what arrives; a secret of the subscription
   }
 })
 
-test('U060 the typed envelope holds the object and says what it is', async () => {
+test('the typed envelope holds the object and says what it is', { tags: ['U060'] }, async () => {
   const settings = { 'webhooks.envelope': 'typed', 'webhooks.event_header': 'X-Kind' }
   const { emulator, receiver } = await webhookEmulator(undefined, { settings })
   const { id } = await createBatch(emulator, { items: 1 })
@@ -89,7 +95,7 @@ test('U060 the typed envelope holds the object and says what it is', async () =>
   })
 })
 
-test('U060 a receiver that does not answer in time has failed, and time goes on', async () => {
+test('a receiver that does not answer in time has failed, and time goes on', { tags: ['U060'] }, async () => {
   const settings = { 'webhooks.timeout': '100ms' }
   const { emulator } = await webhookEmulator(() => undefined, { settings })
   await createBatch(emulator)
@@ -100,7 +106,7 @@ test('U060 a receiver that does not answer in time has failed, and time goes on'
   ])
 })
 
-test('U060 redirects are not followed', async () => {
+test('redirects are not followed', { tags: ['U060'] }, async () => {
   const other = await webhookReceiver()
   const { emulator } = await webhookEmulator((_received, res) => {
     res.writeHead(307, { location: other.url }).end()
@@ -114,7 +120,7 @@ test('U060 redirects are not followed', async () => {
   ])
 })
 
-test('U060 at most 20 webhooks are under way at once, and all of them arrive', async () => {
+test('at most 20 webhooks are under way at once, and all of them arrive', { tags: ['U060'] }, async () => {
   const held: (() => void)[] = []
   const { emulator, receiver } = await webhookEmulator((_received, res) => {
     held.push(() => res.writeHead(200).end())
@@ -137,7 +143,9 @@ test('U060 at most 20 webhooks are under way at once, and all of them arrive', a
   )
 })
 
-test('U060 what happens at one instant happens one after the other: each receiver sees the sandbox of its webhook', async () => {
+test('what happens at one instant happens one after the other: each receiver sees the sandbox of its webhook', {
+  tags: ['U060'],
+}, async () => {
   const seen: string[] = []
   const { emulator } = await webhookEmulator(() => {
     seen.push(
@@ -153,7 +161,9 @@ test('U060 what happens at one instant happens one after the other: each receive
   expect(seen).toEqual(['cff', 'ccf', 'ccc'])
 })
 
-test('U060 what may not be reached is refused with the way out, and never contacted', async () => {
+test('what may not be reached is refused with the way out, and never contacted', {
+  tags: ['U060'],
+}, async () => {
   const receiver = await webhookReceiver()
   const { emulator } = await webhookEmulator()
   const own = `http://127.0.0.1:${emulator.emulator.port}/__emulator/reset`
@@ -175,7 +185,9 @@ test('U060 what may not be reached is refused with the way out, and never contac
   ])
 })
 
-test('U060 while the clock runs, batches end, webhooks leave and retries follow by themselves', async () => {
+test('while the clock runs, batches end, webhooks leave and retries follow by themselves', {
+  tags: ['U060'],
+}, async () => {
   const settings = { 'webhooks.retry': ['20s'] }
   const { emulator, receiver } = await webhookEmulator(
     ({ headers }) => (headers['x-emulator-delivery-attempt'] === '1' ? 503 : 200),
@@ -189,7 +201,7 @@ test('U060 while the clock runs, batches end, webhooks leave and retries follow 
   expect(Date.parse(attempts[1].at) - Date.parse(attempts[0].at)).toBeGreaterThanOrEqual(20_000)
 })
 
-test('U060 nobody waits for a receiver but anyone who lets time pass', async () => {
+test('nobody waits for a receiver but anyone who lets time pass', { tags: ['U060'] }, async () => {
   const { emulator, receiver } = await webhookEmulator(() => undefined)
   const { id } = await createBatch(emulator)
   intervene(emulator, 'complete', id)

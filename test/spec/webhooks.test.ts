@@ -23,7 +23,7 @@ async function end(emulator: TestEmulator, id: string, status: string): Promise<
   }
 }
 
-test.for(TERMINAL)('R232 T18 a batch that becomes %s is told of once', async (status) => {
+test.for(TERMINAL)('a batch that becomes %s is told of once', { tags: ['R232', 'T18'] }, async (status) => {
   const { emulator, receiver } = await webhookEmulator()
   const { id } = await createBatch(emulator)
   await end(emulator, id, status)
@@ -34,7 +34,8 @@ test.for(TERMINAL)('R232 T18 a batch that becomes %s is told of once', async (st
 })
 
 test.for(['validating', 'in_progress', 'finalizing', 'cancelling'])(
-  'R232 of a batch that is %s nobody has been told',
+  'of a batch that is %s nobody has been told',
+  { tags: ['R232'] },
   async (status) => {
     const { emulator, receiver } = await webhookEmulator()
     const { id } = await createBatch(emulator)
@@ -45,7 +46,8 @@ test.for(['validating', 'in_progress', 'finalizing', 'cancelling'])(
 )
 
 test.for(TERMINAL)(
-  'R208 R234 R235 R236 R086 the webhook of a batch that became %s is what a retrieve shows at that instant',
+  'the webhook of a batch that became %s is what a retrieve shows at that instant',
+  { tags: ['R208', 'R234', 'R235', 'R236', 'R086'] },
   async (status) => {
     const seen: { text: string; results: number; lines: number }[] = []
     const { emulator, receiver } = await webhookEmulator(async ({ body }) => {
@@ -67,7 +69,9 @@ test.for(TERMINAL)(
   },
 )
 
-test('R234 R208 keys that mean something to JavaScript are delivered as retrieve shows them', async () => {
+test('keys that mean something to JavaScript are delivered as retrieve shows them', {
+  tags: ['R234', 'R208'],
+}, async () => {
   const { emulator, receiver } = await webhookEmulator()
   const metadata = JSON.parse('{"__proto__":"p","constructor":"c","":"e","10":"n"}')
   const { id } = await createBatch(emulator, { metadata })
@@ -75,7 +79,9 @@ test('R234 R208 keys that mean something to JavaScript are delivered as retrieve
   expect(receiver.received[0]?.text).toBe((await emulator.get(`/batch-predictions/${id}`)).text)
 })
 
-test('R208 R236 results_url is the one of a retrieve, whatever it is relative to', async () => {
+test('results_url is the one of a retrieve, whatever it is relative to', {
+  tags: ['R208', 'R236'],
+}, async () => {
   const settings = { 'batch.results_url': 'base_relative' }
   const { emulator, receiver } = await webhookEmulator(undefined, { settings })
   const { id } = await createBatch(emulator)
@@ -84,7 +90,9 @@ test('R208 R236 results_url is the one of a retrieve, whatever it is relative to
   expect(receiver.received[0]?.text).toBe((await emulator.get(`/batch-predictions/${id}`)).text)
 })
 
-test('R233 R105 repeated cancels, clock jumps and a restart tell nobody a second time', async () => {
+test('repeated cancels, clock jumps and a restart tell nobody a second time', {
+  tags: ['R233', 'R105'],
+}, async () => {
   const { emulator, receiver } = await webhookEmulator()
   const { id } = await createBatch(emulator)
   await cancel(emulator, id)
@@ -99,7 +107,9 @@ test('R233 R105 repeated cancels, clock jumps and a restart tell nobody a second
   expect(await deliveriesOf(next)).toHaveLength(1)
 })
 
-test('R233 R232 a restart between the transition and the outcome repeats the delivery, not the event', async () => {
+test('a restart between the transition and the outcome repeats the delivery, not the event', {
+  tags: ['R233', 'R232'],
+}, async () => {
   const { emulator, receiver } = await webhookEmulator(({ headers }) =>
     headers['x-emulator-delivery-attempt'] === '1' ? undefined : 200,
   )
@@ -120,7 +130,9 @@ test('R233 R232 a restart between the transition and the outcome repeats the del
   ])
 })
 
-test('T38 R234 a late retry repeats the object of the transition, also after its results were removed', async () => {
+test('a late retry repeats the object of the transition, also after its results were removed', {
+  tags: ['T38', 'R234'],
+}, async () => {
   const settings = { 'webhooks.retry': ['30d'] }
   let status = 503
   const { emulator, receiver } = await webhookEmulator(() => status, { settings })
@@ -134,7 +146,9 @@ test('T38 R234 a late retry repeats the object of the transition, also after its
   expect([receiver.received.length, second?.text]).toEqual([2, first?.text])
 })
 
-test('R236 results can be read at the instant of the webhook, and the clock is at it', async () => {
+test('results can be read at the instant of the webhook, and the clock is at it', {
+  tags: ['R236'],
+}, async () => {
   const instants: unknown[] = []
   const { emulator } = await webhookEmulator(async ({ body }) => {
     instants.push([new Date(emulator.now()).toISOString(), (await linesOf(emulator, body.id)).length])
@@ -149,7 +163,9 @@ test('R236 results can be read at the instant of the webhook, and the clock is a
   ])
 })
 
-test('R221 R233 in 200 interleavings a cancel and the end of a batch make one webhook, that of the outcome', async () => {
+test('in 200 interleavings a cancel and the end of a batch make one webhook, that of the outcome', {
+  tags: ['R221', 'R233'],
+}, async () => {
   const { emulator } = await webhookEmulator(undefined, {
     settings: { 'batch.cancel_delay': '0s' },
     limits: false,
@@ -180,7 +196,7 @@ test('R221 R233 in 200 interleavings a cancel and the end of a batch make one we
   expect([...ends].sort()).toEqual(['cancelled', 'completed', 'expired'])
 })
 
-test('R233 a batch that is terminal from the start, or is edited, tells nobody', async () => {
+test('a batch that is terminal from the start, or is edited, tells nobody', { tags: ['R233'] }, async () => {
   const { emulator, receiver } = await webhookEmulator()
   const { id } = await createBatch(emulator)
   await end(emulator, id, 'completed')

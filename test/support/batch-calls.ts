@@ -1,6 +1,7 @@
+import { FaultedRequest } from '../../src/core/faults/hooks.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Call } from '../../src/core/request/exchange.ts'
-import { perform } from '../../src/core/request/perform.ts'
+import { perform } from '../../src/core/request/pipeline.ts'
 import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import { KEYS } from './base-state.ts'
 
@@ -31,7 +32,8 @@ export function callBatches(
     headers: { authorization: `Bearer ${KEYS.KU}`, 'idempotency-key': idempotencyKey },
     body: body === undefined ? { kind: 'none' } : { kind: 'json', value: body as JsonObject },
   }
-  const { status, text = '{}', lines, wire } = perform(sandbox, call)
+  const { status, text = '{}', lines, hooks } = perform(sandbox, call)
+  const wire = hooks instanceof FaultedRequest ? hooks.wire : undefined
   const parsed = JSON.parse(text === '' ? 'null' : text)
   return { status, text, body: parsed, lines: [...(lines ?? [])].map((line) => JSON.parse(line)), wire }
 }

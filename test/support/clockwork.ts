@@ -7,6 +7,7 @@ import type { Row } from '../../src/core/state/commit.ts'
 import { buildStartingState } from '../../src/core/state/starting-state.ts'
 import type { HostTime } from '../../src/core/time/clock.ts'
 import type { TurnLimit } from '../../src/core/time/turn.ts'
+import { serviceFaults } from '../../src/service.ts'
 
 /** A sandbox with nothing but events in it: what passing time does, without a service around it. */
 export const START = Date.parse('2026-03-01T12:00:00.000Z')
@@ -82,14 +83,22 @@ export async function clockwork(
   const built = await buildStartingState(
     { collections: {}, generate: {} },
     start,
-    service([resource]),
+    service([resource], serviceFaults),
     assumptions,
   )
   if (!('state' in built)) throw new Error('the sandbox is empty and cannot be wrong')
   const onDefect = (error: unknown) => options.defects?.push(error)
   const onWarning = (message: string) => void options.warnings?.push(message)
   const { mostEvents = sandboxDefaults.mostEvents, turn = sandboxDefaults.turn } = options
-  const given = { service: service([resource]), assumptions, host, mostEvents, turn, onDefect, onWarning }
+  const given = {
+    service: service([resource], serviceFaults),
+    assumptions,
+    host,
+    mostEvents,
+    turn,
+    onDefect,
+    onWarning,
+  }
   return new Sandbox({ ...sandboxDefaults, ...given }, built.state)
 }
 

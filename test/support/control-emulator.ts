@@ -13,14 +13,16 @@ import { ScenarioRunner } from '../../src/adapters/scenarios/runner.ts'
 import { AssumptionCatalog } from '../../src/core/assumptions.ts'
 import { coreAssumptions } from '../../src/core/core-assumptions.ts'
 import { Refusal } from '../../src/core/errors.ts'
+import { faultHooks } from '../../src/core/faults/hooks.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { type Resource, service } from '../../src/core/operation.ts'
-import { perform } from '../../src/core/request/perform.ts'
+import { perform } from '../../src/core/request/pipeline.ts'
 import { Sandbox, sandboxDefaults } from '../../src/core/sandboxes/sandbox.ts'
 import { type RunningSandbox, Sandboxes } from '../../src/core/sandboxes/sandboxes.ts'
 import type { ScenarioSource } from '../../src/core/scenarios/source.ts'
 import { buildStartingState } from '../../src/core/state/starting-state.ts'
 import type { SandboxState } from '../../src/core/state/state.ts'
+import { serviceFaults } from '../../src/service.ts'
 import { checkOutput } from './control-output.ts'
 import { library, libraryEmulator } from './library.ts'
 import { MemoryScenarios } from './memory-scenarios.ts'
@@ -60,7 +62,7 @@ export interface ControlEmulatorOptions {
 /** Starts a control interface for one test. */
 export async function controlEmulator(options: ControlEmulatorOptions = {}): Promise<ControlEmulator> {
   const { resources = [library], fixtures = libraryEmulator, settings = {} } = options
-  const joined = service(resources)
+  const joined = service(resources, serviceFaults)
   const assumptions = new AssumptionCatalog([
     coreAssumptions,
     ...resources.flatMap((resource) => resource.assumptions ?? []),
@@ -73,7 +75,14 @@ export async function controlEmulator(options: ControlEmulatorOptions = {}): Pro
     if ('state' in built) return built.state
     throw new Refusal('validation_failed', { detail: 'fixtures', issues: built.issues })
   }
-  const sandboxOptions = { ...sandboxDefaults, service: joined, assumptions, host: () => START, onDefect }
+  const sandboxOptions = {
+    ...sandboxDefaults,
+    service: joined,
+    assumptions,
+    host: () => START,
+    onDefect,
+    hooks: faultHooks,
+  }
   const house = (name: string, state: SandboxState): RunningSandbox => {
     const sandbox = new Sandbox({ ...sandboxOptions, name }, state)
     return { sandbox, close: async () => {}, remove: async () => {} }

@@ -4,7 +4,7 @@ import { RouteTable } from '../../src/adapters/route-table.ts'
 import { Settings } from '../../src/core/assumptions.ts'
 import type { Service } from '../../src/core/operation.ts'
 import { zodIssues } from '../../src/core/zod-issues.ts'
-import { workspaceService } from '../../src/resources/index.ts'
+import { workspaceService } from '../../src/service.ts'
 
 const tables = new WeakMap<Service, RouteTable<AnyControlRoute>>()
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Later } from '../../src/adapters/realtime.ts'
 import type { Files } from '../../src/adapters/storage/files.ts'
 import type { Durability } from '../../src/adapters/storage/journal.ts'
-import type { Notice } from '../../src/adapters/storage/notice.ts'
+import type { StorageNotice } from '../../src/adapters/storage/notice.ts'
 import { Persistence } from '../../src/adapters/storage/persistence.ts'
 import { AssumptionCatalog } from '../../src/core/assumptions.ts'
 import { coreAssumptions } from '../../src/core/core-assumptions.ts'
@@ -16,6 +16,7 @@ import { Sandbox, sandboxDefaults } from '../../src/core/sandboxes/sandbox.ts'
 import { collection } from '../../src/core/state/collection.ts'
 import type { Row } from '../../src/core/state/commit.ts'
 import { buildStartingState } from '../../src/core/state/starting-state.ts'
+import { serviceFaults } from '../../src/service.ts'
 
 /** What the tests of storage need: a small service, a sandbox of it, timers that run when told to, a folder. */
 
@@ -51,7 +52,7 @@ const shout: EventHandler = {
 }
 
 const resource: Resource = { name: 'resource', operations: [], collections: [notes], events: [shout] }
-export const testService: Service = service([resource])
+export const testService: Service = service([resource], serviceFaults)
 export const testAssumptions = new AssumptionCatalog([coreAssumptions])
 
 export function sandboxOptions(host: () => number = () => START) {
@@ -124,7 +125,7 @@ export function folder(cleanUp: (remove: () => void) => void): string {
 export interface Opened {
   readonly persistence: Persistence
   readonly sandbox: Sandbox
-  readonly notices: Notice[]
+  readonly notices: StorageNotice[]
   readonly timers: HandTimers
   /** Whether the sandbox came from the disk. */
   readonly found: boolean
@@ -142,7 +143,7 @@ export interface OpenOptions {
 export async function open(file: string, options: OpenOptions = {}): Promise<Opened> {
   const { files, durability = 'process', start = {}, rate = 0 } = options
   const timers = new HandTimers()
-  const notices: Notice[] = []
+  const notices: StorageNotice[] = []
   const persistence = new Persistence({
     file,
     durability,

@@ -8,11 +8,13 @@ import { formatInstant, parseDuration } from '../../src/core/time/instant.ts'
 import { runEvents } from '../../src/core/time/run-events.ts'
 import type { AdvanceResult, RanEvent } from '../../src/core/time/scheduler.ts'
 import { type InternalOptions, openEmulator, type RunningEmulator } from '../../src/emulator.ts'
-import { assumptions, workspaceService } from '../../src/resources/index.ts'
+import { assumptions } from '../../src/resources/index.ts'
+import { workspaceService } from '../../src/service.ts'
 import { baseCollections, KEYS, type KeyName, START } from './base-state.ts'
 import { type CallControl, controlOf } from './control.ts'
 import { checkOutput } from './control-output.ts'
 import { NO_SCENARIOS } from './no-scenarios.ts'
+import { transportTo } from './transport.ts'
 
 /** An answer of the API, read to its end. */
 export interface TestAnswer {
@@ -110,9 +112,9 @@ function join(extra: Readonly<Record<string, readonly object[]>>) {
 
 function around(emulator: RunningEmulator, options: TestEmulatorOptions): TestEmulator {
   const { sandbox, baseUrl } = emulator
+  const send = transportTo(emulator)
   const request: TestEmulator['request'] = async (method, path, how = {}) => {
-    const response = await fetch(baseUrl + path, { method, redirect: 'manual', ...toFetch(how) })
-    return read(response)
+    return read(await send(`/v1${path}`, { method, ...toFetch(how) }))
   }
   return {
     emulator,
@@ -125,7 +127,7 @@ function around(emulator: RunningEmulator, options: TestEmulatorOptions): TestEm
     delete: (path, how) => request('DELETE', path, how),
     control: async (method, path, json) => {
       const how = { key: 'none', ...(json === undefined ? {} : { json }) } as const
-      const answer = await read(await fetch(emulator.controlUrl + path, { method, ...toFetch(how) }))
+      const answer = await read(await send(`/__emulator${path}`, { method, ...toFetch(how) }))
       return checkOutput(method, path, answer)
     },
     in: (name) => controlOf(emulator, name),

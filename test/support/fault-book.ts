@@ -2,6 +2,7 @@ import { FaultBook } from '../../src/core/faults/book.ts'
 import type { RequestSubject } from '../../src/core/faults/match.ts'
 import { type FaultRule, faultRules } from '../../src/core/faults/rule.ts'
 import { Store } from '../../src/core/state/store.ts'
+import { workspaceService } from '../../src/service.ts'
 import { START } from './base-state.ts'
 
 /** A request as rules look at it; what a test does not say is that of a plain one. */
@@ -26,7 +27,7 @@ export function bookOf(...rules: readonly Partial<FaultRule>[]) {
   const store = new Store()
   const facts = { now: Date.parse(START), wall: Date.parse(START), seed: 1 }
   const { now, wall, seed } = facts
-  const book = new FaultBook(store, {
+  const book = new FaultBook(store, workspaceService.primitives, {
     now: () => facts.now,
     wall: () => facts.wall,
     seed: () => facts.seed,

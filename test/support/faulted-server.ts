@@ -1,12 +1,13 @@
 import { onTestFinished } from 'vitest'
-import { sendFaulted } from '../../src/adapters/http/faults/index.ts'
+import { sendFaulted } from '../../src/adapters/http/faults/send.ts'
 import { close, createHttpServer, listen } from '../../src/adapters/http/server.ts'
-import type { Action } from '../../src/core/faults/actions.ts'
-import type { Sent } from '../../src/core/faults/decision.ts'
-import type { Answer, Wire } from '../../src/core/request/answer.ts'
+import type { Wire } from '../../src/core/faults/hooks.ts'
+import type { Action } from '../../src/core/faults/primitive.ts'
+import type { Sent } from '../../src/core/log/request-log.ts'
+import type { Answer } from '../../src/core/request/response.ts'
 import { overSocket, requestBytes, type WireView } from './wire-client.ts'
 
-export interface Faulted extends Partial<Omit<Answer, 'wire'>> {
+export interface Faulted extends Partial<Answer> {
   /** What is done to the first answer; the others go out as they are. */
   readonly actions?: readonly Action[]
   readonly hold?: Wire['hold']
@@ -44,7 +45,7 @@ export async function faultedServer(faulted: Faulted = {}): Promise<FaultedServe
       const isFaulted = always || ++count === 1
       const report = (each: Sent) => sent.push(each)
       const wire = { actions: isFaulted ? actions : [], hold, released: released.signal, report }
-      sendFaulted(req, res, { ...answer, wire }, [['Vary', 'Origin']], req.method !== 'HEAD', {
+      sendFaulted(req, res, answer, wire, [['Vary', 'Origin']], req.method !== 'HEAD', {
         closing: closing.signal,
       }).catch((error) => failures.push(error))
     },

@@ -2,7 +2,7 @@ import { type Files, nodeFiles } from '../../src/adapters/storage/files.ts'
 import type { HeartbeatOptions } from '../../src/adapters/storage/heartbeat.ts'
 import { Lock } from '../../src/adapters/storage/lock.ts'
 import { LockIo, type LockPorts } from '../../src/adapters/storage/lock-taking.ts'
-import type { Notice } from '../../src/adapters/storage/notice.ts'
+import type { StorageNotice } from '../../src/adapters/storage/notice.ts'
 
 /** Clocks that move only when the test says so, and the processes that go by them. */
 export class Machines {
@@ -42,7 +42,7 @@ export class Machines {
 /** A process as far as its lock is concerned. */
 export class FakeProcess {
   readonly ports: LockPorts
-  readonly notices: Notice[] = []
+  readonly notices: StorageNotice[] = []
   /** Whether processes of the same place find it running. */
   isRunning = true
   #heartbeat: HeartbeatOptions | undefined

@@ -6,9 +6,9 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { Json, JsonObject } from '../../src/core/json.ts'
 import {
-  type Chance,
   checkOutputSchema,
   outputGenerator,
+  type RandomSource,
 } from '../../src/resources/batch-predictions/output-schema.ts'
 
 /** A second opinion: the stock validator on the schema as the client sent it. */
@@ -18,7 +18,7 @@ export function judge(schema: JsonObject): (value: Json) => boolean {
   return ajv.compile<Json>(schema)
 }
 
-export function seeded(seed: number): Chance {
+export function seeded(seed: number): RandomSource {
   let state = seed
   const next = (): number => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0

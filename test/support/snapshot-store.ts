@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Files } from '../../src/adapters/storage/files.ts'
-import type { Notice } from '../../src/adapters/storage/notice.ts'
+import type { StorageNotice } from '../../src/adapters/storage/notice.ts'
 import { SnapshotFiles } from '../../src/adapters/storage/snapshots.ts'
 import { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import { Snapshots } from '../../src/core/sandboxes/snapshots.ts'
@@ -13,7 +13,7 @@ export interface SnapshotEmulator {
   readonly snapshots: Snapshots
   readonly snapshotStore: SnapshotFiles
   readonly directory: string
-  readonly notices: Notice[]
+  readonly notices: StorageNotice[]
 }
 
 /** The path of a directory for snapshots that is not there yet, gone at the end of the test. */
@@ -28,7 +28,7 @@ export async function shelved(
   files?: Files,
 ): Promise<SnapshotEmulator> {
   const sandbox = new Sandbox({ ...sandboxOptions(), name: 'w1' }, await startingState(notes))
-  const notices: Notice[] = []
+  const notices: StorageNotice[] = []
   const snapshotStore = new SnapshotFiles({
     directory,
     sandbox: 'w1',

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { DeliverFault } from '../../src/core/faults/actions.ts'
-import type { FaultDraft } from '../../src/core/faults/draft.ts'
+import type { DeliverFault } from '../../src/core/faults/deliver.ts'
+import type { FaultDraft } from '../../src/core/faults/rule.ts'
 import { createBatch, intervene } from './batches.ts'
 import type { TestEmulator, TestEmulatorOptions } from './emulator.ts'
 import { type WebhookEmulator, webhookEmulator } from './webhook-emulator.ts'

@@ -2,8 +2,8 @@ import { onTestFinished } from 'vitest'
 import type { WebhookRequest } from '../../src/adapters/webhooks/message.ts'
 import type { Send } from '../../src/adapters/webhooks/send.ts'
 import { Slots, WebhookSender, type WebhookSenderOptions } from '../../src/adapters/webhooks/sender.ts'
-
 import { AssumptionCatalog } from '../../src/core/assumptions.ts'
+import { faultHooks } from '../../src/core/faults/hooks.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { type Notice, service } from '../../src/core/operation.ts'
 import { change } from '../../src/core/sandboxes/change.ts'
@@ -15,6 +15,7 @@ import type { RanEvent } from '../../src/core/time/scheduler.ts'
 import { type AttemptResult, publish } from '../../src/core/webhooks/delivery.ts'
 import type { Delivery } from '../../src/core/webhooks/records.ts'
 import { webhooksResource } from '../../src/core/webhooks/resource.ts'
+import { serviceFaults } from '../../src/service.ts'
 
 /** The instant at which these sandboxes start, and where their clocks stand still. */
 export const START = Date.parse('2026-03-01T12:00:00.000Z')
@@ -27,7 +28,7 @@ export const notices: readonly Notice[] = [
 ]
 
 const resource = webhooksResource(notices)
-const joined = service([resource])
+const joined = service([resource], serviceFaults)
 const assumptions = new AssumptionCatalog(resource.assumptions === undefined ? [] : [resource.assumptions])
 
 export interface OutboxEmulatorOptions {
@@ -67,6 +68,7 @@ export async function outboxEmulator(options: OutboxEmulatorOptions = {}): Promi
     {
       ...sandboxDefaults,
       service: joined,
+      hooks: faultHooks,
       assumptions,
       host: options.host ?? (() => START),
       onDefect: (error) => void defects.push(error),

@@ -99,11 +99,14 @@ const PATIENCE = 2_000
 
 async function untilReady(address: ControlAddress, timeout: number): Promise<void> {
   const deadline = elapsedTime() + timeout
+  let last: string | undefined
   for (;;) {
     // A timeout of 0 asks once.
     const left = timeout === 0 ? PATIENCE : Math.ceil(deadline - elapsedTime())
-    const obstacle = await obstacleAt(address, Math.max(1, Math.min(PATIENCE, left)))
+    const patience = Math.max(1, Math.min(PATIENCE, left))
+    const obstacle = await obstacleAt(address, patience, last)
     if (obstacle === undefined) return
+    last = obstacle
     if (elapsedTime() + PAUSE >= deadline) {
       throw new CommandFailed(`Not ready after ${formatDuration(timeout)}: ${obstacle}`)
     }
@@ -112,13 +115,18 @@ async function untilReady(address: ControlAddress, timeout: number): Promise<voi
   }
 }
 
-async function obstacleAt(address: ControlAddress, patience: number): Promise<string | undefined> {
+/** Why the emulator is not ready. A request that had less time than the others says nothing new: what was known before stays. */
+async function obstacleAt(
+  address: ControlAddress,
+  patience: number,
+  known: string | undefined,
+): Promise<string | undefined> {
   try {
     await controlOf(address, patience)('GET /ready')
     return undefined
   } catch (error) {
-    if (error instanceof CommandFailed) return error.message
-    throw error
+    if (!(error instanceof CommandFailed)) throw error
+    return known !== undefined && error.message.includes('TimeoutError') ? known : error.message
   }
 }
 

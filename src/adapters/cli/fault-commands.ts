@@ -1,6 +1,5 @@
-import type { FaultDraft } from '../../core/faults/draft.ts'
-import { parameterHelp } from '../../core/faults/header/parameters.ts'
-import { type Retiming, retimed } from '../../core/faults/retime.ts'
+import type { FaultDraft } from '../../core/faults/rule.ts'
+import { untimed } from '../../core/faults/when.ts'
 import { isObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { OwnCalls } from '../control/client/ask.ts'
 import { syntaxIssue } from '../json-text.ts'
@@ -14,11 +13,7 @@ type Rule = OwnCalls['GET /faults/{id}']['output']
 type Presets = OwnCalls['GET /faults/presets']['output']
 type Preset = Presets['data'][number]
 
-const RULE_OPTIONS = [
-  ...SANDBOX_OPTIONS,
-  ...(['id', 'operation', 'method', 'path', 'nth', 'first', 'after', 'every'] as const),
-  ...(['probability', 'by', 'times', 'ttl'] as const),
-] as const
+const RULE_OPTIONS = [...SANDBOX_OPTIONS, 'operation', 'match', 'first', 'always'] as const
 
 export const faultCommands = [
   ...listCommands(
@@ -33,9 +28,6 @@ export const faultCommands = [
     description: 'Arm a fault rule: a preset, a JSON file or JSON, with what the flags change about it',
     args: [{ name: '<rule>', description: 'name of a preset, path of a JSON file, or JSON in quotes' }],
     options: RULE_OPTIONS,
-    help: {
-      path: { description: 'only requests to this path from /v1 on; * is any run of characters' },
-    },
     run: async (invocation) => {
       const { options, args } = invocation
       const { value, file } = await readSource(args[0] ?? '')
@@ -92,17 +84,11 @@ async function list(invocation: SandboxInvocation): Promise<number> {
 async function showPreset(invocation: SandboxInvocation, name: string): Promise<number> {
   const preset = await controlOf(invocation.options)('GET /faults/presets/{name}', { params: { name } })
   const fitsHeader = preset.match === 'everything' || preset.match.webhook === undefined
-  const parameters = parameterHelp(preset).map(({ names, description }) => [
-    `    ;${names.join(' ;')}`,
-    description,
-  ])
   return show(invocation, preset, [
     ...presetLines(preset),
     '',
     `  workspace-emulator faults add ${name}`,
-    ...(fitsHeader
-      ? [`  X-Emulator-Fault: ${name}`, '', '  Parameters of the header:', ...columns(parameters)]
-      : []),
+    ...(fitsHeader ? [`  X-Emulator-Fault: ${name}`] : []),
   ])
 }
 
@@ -138,49 +124,51 @@ function inlineJson(source: string): Json {
 type RuleOptions = OptionValues<(typeof RULE_OPTIONS)[number]>
 
 async function withFlags(value: Json, options: RuleOptions): Promise<Json> {
-  const { id, operation, method, path, by, times, ttl, nth, first, after, every, probability } = options
-  const match = present({ operation, method, path })
-  const timing: Retiming = present({ nth, first, after, every, probability, by: countedBy(by) })
-  const rest = present({ id, times, ttl })
-  if ([match, timing, rest].every((each) => Object.keys(each).length === 0)) return value
+  const { operation, match, first, always } = options
+  if (operation === undefined && match.length === 0 && first === undefined && !always) return value
+  if (first !== undefined && always) throw new UsageError(['--first and --always exclude each other.'])
   if (!isObject(value)) {
     throw new UsageError(['Flags change one rule. Give a rule that is an object, or the list without flags.'])
   }
-  const when = await timingOf(value, timing, times !== undefined, options)
-  const narrowed = { ...(isObject(value.match) ? value.match : {}), ...match }
+  const narrowed = { ...(operation !== undefined && { operation }), ...matchOf(match) }
+  const when = first === undefined && !always ? undefined : await timingOf(value, first, options)
   return {
     ...value,
-    ...rest,
-    ...(Object.keys(match).length === 0 ? {} : { match: narrowed }),
-    ...(when === undefined ? {} : { when }),
+    ...(Object.keys(narrowed).length > 0 && {
+      match: { ...(isObject(value.match) ? value.match : {}), ...narrowed },
+    }),
+    ...(when && { when }),
   }
 }
 
-/** The timing of the rule, or of its preset, as the flags change it; undefined where they do not. */
+/** The timing of the rule, or of its preset, for the first matches of a number, or for all; what it counts by stays. */
 async function timingOf(
   { when, preset }: JsonObject,
-  wanted: Retiming,
-  isLimited: boolean,
+  first: number | undefined,
   options: RuleOptions,
-): Promise<JsonObject | undefined> {
-  if (Object.keys(wanted).length === 0 && !isLimited) return undefined
+): Promise<JsonObject> {
+  const own =
+    isObject(when) || typeof preset !== 'string'
+      ? when
+      : (await controlOf(options)('GET /faults/presets/{name}', { params: { name: preset } })).when
   // The emulator checks the timing.
-  if (isObject(when)) return retimed(when, wanted) as JsonObject
-  if (typeof preset !== 'string') return wanted as JsonObject
-  const params = { name: preset }
-  const { when: own = {} } = await controlOf(options)('GET /faults/presets/{name}', { params })
-  return retimed(own, wanted, isLimited) as JsonObject
+  const rest = untimed(isObject(own) ? own : {}) as JsonObject
+  return first === undefined ? rest : { ...rest, first }
 }
 
-function countedBy(by: readonly string[]): Retiming['by'] {
-  const [only, ...more] = by as readonly Exclude<Retiming['by'], readonly unknown[] | undefined>[]
-  if (only === undefined) return undefined
-  return more.length === 0 ? only : [only, ...more]
-}
+/** Fields of `match` that are objects: `--match headers.user-agent=curl/*`. */
+const MAPS = ['headers', 'query']
 
-function present<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  const given = Object.entries(fields).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(given) as { [K in keyof T]?: NonNullable<T[K]> }
+function matchOf(pairs: readonly string[]): JsonObject {
+  const match: Record<string, Json> = {}
+  for (const pair of pairs) {
+    const [, field = '', value = ''] = /^([^=]+)=(.*)$/s.exec(pair) ?? []
+    if (field === '') throw new UsageError([`--match: "${pair}" is not FIELD=VALUE, such as path=/v1/pages.`])
+    const [, map = '', key = ''] = /^([a-z]+)\.(.+)$/s.exec(field) ?? []
+    if (MAPS.includes(map)) match[map] = { ...((match[map] ?? {}) as JsonObject), [key]: value }
+    else match[field] = /^connection_request_index$/.test(field) ? Number(value) : value
+  }
+  return match
 }
 
 /** Characters of the actions in a row of a table; `--json` has all of them. */

@@ -4,7 +4,7 @@ import { NAME_PATTERN, NAME_RULE } from '../../core/sandboxes/name.ts'
 import { parseDuration, SECOND } from '../../core/time/instant.ts'
 import {
   BadValue,
-  choice,
+  choiceOption,
   decimal,
   instant,
   kind,
@@ -14,7 +14,7 @@ import {
   optional,
   type Parse,
   startOptions,
-  text,
+  textOption,
   toggle,
 } from '../../options.ts'
 
@@ -32,12 +32,6 @@ export class UsageError extends Error {
 const PREFIX = 'WORKSPACE_EMULATOR_'
 
 const count = kind('number', z.int().min(1), 'is not a count. Give a whole number from 1.', decimal)
-const share = kind(
-  'share',
-  z.number().min(0).max(1),
-  'is not a share. Give a number from 0 to 1, such as 0.25.',
-  decimal,
-)
 const duration = kind(
   'duration',
   z.number(),
@@ -60,10 +54,10 @@ const emulatorUrl = kind(
 /** Every option of every command. */
 const optionTable = {
   ...startOptions,
-  logLevel: option(choice('level', ['debug', 'info', 'warn', 'error', 'silent']), 'info', {
+  logLevel: option(choiceOption('level', ['debug', 'info', 'warn', 'error', 'silent']), 'info', {
     description: 'least severity that is logged: debug, info, warn, error or silent',
   }),
-  logFormat: option(choice('format', ['pretty', 'json']), 'pretty', {
+  logFormat: option(choiceOption('format', ['pretty', 'json']), 'pretty', {
     description: 'pretty for people, json for machines; logs go to stderr',
   }),
   quiet: toggle('no banner, and only warnings and errors in the log'),
@@ -79,34 +73,28 @@ const optionTable = {
   to: optional(instant, 'none', 'virtual instant to advance to'),
   steps: optional(count, 'none', 'number of events to advance over'),
   maxEvents: optional(count, 'none', 'stop after this many events, whether or not the target is reached'),
-  untilBatch: optional(text('id'), 'none', 'batch to advance for, until it is terminal'),
+  untilBatch: optional(textOption('id'), 'none', 'batch to advance for, until it is terminal'),
   items: optional(count, 'none', 'finished items of the batch to advance to, instead of its end'),
-  status: optional(text('status'), 'none', 'status to look for'),
-  operation: optional(text('name'), 'none', 'only requests of an operation: pages.create'),
-  method: optional(text('method'), 'none', 'only requests with this method'),
-  path: optional(text('glob'), 'none', 'only requests to this path; * is any run of characters'),
+  status: optional(textOption('status'), 'none', 'status to look for'),
+  operation: optional(textOption('name'), 'none', 'only requests of an operation: pages.create'),
+  method: optional(textOption('method'), 'none', 'only requests with this method'),
+  path: optional(textOption('glob'), 'none', 'only requests to this path; * is any run of characters'),
   idempotencyKey: optional(
-    text('glob'),
+    textOption('glob'),
     'none',
     'only requests with this Idempotency-Key; * is any run of characters',
   ),
   since: optional(
-    text('instant|id'),
+    textOption('instant|id'),
     'none',
     'only requests from this virtual instant on, or after the request with this id',
   ),
   limit: optional(count, '100', 'how many requests to list, the newest ones'),
-  id: optional(text('id'), 'the name of the preset', 'name of the rule'),
-  nth: optional(count, 'none', 'fire on exactly this match'),
   first: optional(count, 'none', 'fire on this many matches from the first on'),
-  after: optional(count, 'none', 'fire on all matches after this many'),
-  every: optional(count, 'none', 'fire on each n-th match'),
-  probability: optional(share, 'none', 'fire on this share of the matches, drawn by the seed: 0 to 1'),
-  by: list(text('what'), {
-    description: 'what matches are counted by, such as operation or idempotency_key; may be repeated',
+  match: list(textOption('field=value'), {
+    description: 'only what matches, such as path=/v1/pages or headers.user-agent=curl/*; may be repeated',
   }),
-  times: optional(count, 'none', 'how often the rule may fire in all'),
-  ttl: optional(text('duration'), 'none', 'virtual time for which the rule is armed: 10m'),
+  always: toggle('fire on every match'),
   reset: toggle('put the starting state back first'),
   persist: toggle('keep the sandbox on disk, so that it outlives the process'),
   fromSnapshot: optional(sandboxName, 'none', 'snapshot to start from, of the sandbox that --sandbox names'),

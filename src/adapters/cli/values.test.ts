@@ -28,9 +28,6 @@ test.for([
   ['allowWebhooks', '[fd00::5]:65535', '[fd00::5]:65535'],
   ['sandbox', 'w3-a', 'w3-a'],
   ['steps', '10', 10],
-  ['probability', '0.25', 0.25],
-  ['probability', '1', 1],
-  ['probability', '.5', 0.5],
 ] as const)('%s: reads %2$s', ([name, text, value]) => {
   expect(optionOf(name).parse(text)).toBe(value)
 })
@@ -71,9 +68,6 @@ test.for([
   ['sandbox', 'W3'],
   ['steps', '0'],
   ['steps', '1.5'],
-  ['probability', '1.5'],
-  ['probability', '-0.1'],
-  ['probability', '.'],
 ] as const)('%s: refuses %2$s and says what to give', ([name, text]) => {
   const { parse } = optionOf(name)
   expect(() => parse(text)).toThrow(BadValue)

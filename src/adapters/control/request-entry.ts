@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { refuse } from '../../core/errors.ts'
-import { firedOn } from '../../core/explain/faults.ts'
 import { idempotencyTrace } from '../../core/explain/limits.ts'
 import { type ShapeOf, timestamp } from '../../core/fields.ts'
 import { CHOSEN_BY, type LogEntry } from '../../core/log/request-log.ts'
@@ -83,7 +82,7 @@ export function entryOf(sandbox: Sandbox, entry: LogEntry): RequestEntry {
     idempotency_key: headers['idempotency-key'] ?? null,
     error: entry.error === undefined ? null : { code: entry.error.code, detail: entry.error.detail },
     assumed: entry.assumed,
-    faults: firedOn(entry),
+    faults: (entry.faults?.fired ?? []).map(({ rule }) => rule.id),
     changed: changes.map(({ table, id }) => `${table}/${id}`),
     explain: explainPath(entry.id),
   }

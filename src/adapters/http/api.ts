@@ -2,12 +2,12 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net'
 import { type ErrorFormat, Refusal, refuse } from '../../core/errors.ts'
 import type { Decision } from '../../core/faults/decision.ts'
-import { stopsOf } from '../../core/faults/stops.ts'
+import { FaultedRequest } from '../../core/faults/hooks.ts'
 import type { AnyOperation } from '../../core/operation.ts'
-import { type Answer, quotaHeaders } from '../../core/request/answer.ts'
 import type { Call, CallBody, ChosenBy } from '../../core/request/exchange.ts'
-import { perform, turnAway } from '../../core/request/perform.ts'
+import { perform, turnAway } from '../../core/request/pipeline.ts'
 import { DEFAULT_LIMIT, noWindow } from '../../core/request/rate-limiter.ts'
+import { type Answer, quotaHeaders } from '../../core/request/response.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
 import { RouteTable } from '../route-table.ts'
@@ -22,6 +22,7 @@ import {
 import { passageOf, silence } from './connections.ts'
 import { discardBody } from './discard.ts'
 import { faultsOfHeader } from './fault-header.ts'
+import { stopsOf } from './faults/primitives.ts'
 import {
   type AllowedHosts,
   corsHeaders,
@@ -183,9 +184,9 @@ export class Api {
       return body && { ...head, body }
     }
     const connection = passageOf(req)
-    const { Reception } = await loadWire()
-    const reception = new Reception(req, sandbox, this.#options.closing)
-    return reception.receive(connection === undefined ? head : { ...head, connection }, readBody)
+    const { RequestReceiver } = await loadReceiver()
+    const receiver = new RequestReceiver(req, sandbox, this.#options.closing)
+    return receiver.receive(connection === undefined ? head : { ...head, connection }, readBody)
   }
 
   async #write(
@@ -195,11 +196,11 @@ export class Api {
     extra: readonly HeaderPair[] = corsHeaders(this.#origin(req)),
   ): Promise<void> {
     const withBody = req.method !== 'HEAD'
-    const { wire } = response
+    const wire = response.hooks instanceof FaultedRequest ? response.hooks.wire : undefined
     await discardBody(req)
     if (wire === undefined) return render(res, response, extra, withBody)
-    const { sendFaulted } = await loadWire()
-    return sendFaulted(req, res, { ...response, wire }, extra, withBody, this.#options)
+    const { sendFaulted } = await import('./faults/send.ts')
+    return sendFaulted(req, res, response, wire, extra, withBody, this.#options)
   }
 
   /** The form of errors that belongs to a path, known or not: that of the operations that share its first segment. */
@@ -255,7 +256,7 @@ export class Api {
     silence(socket)
     const { closing } = this.#options
     const signals = { released: faults.releasedFor(decision), closing }
-    loadWire()
+    loadReceiver()
       .then(({ cutAccepted }) => cutAccepted(socket, decision, signals))
       .catch(this.#default.options.onDefect)
   }
@@ -296,12 +297,12 @@ export class Api {
   }
 }
 
-let wire: Promise<typeof import('./faults/index.ts')> | undefined
+let receiver: Promise<typeof import('./faults/receive.ts')> | undefined
 
 // Loaded with the first fault; and asking the loader again for what it has costs more than a request.
-function loadWire() {
-  wire ??= import('./faults/index.ts')
-  return wire
+function loadReceiver() {
+  receiver ??= import('./faults/receive.ts')
+  return receiver
 }
 
 /** Where a request is refused. */

@@ -1,36 +1,27 @@
-import { createRequire } from 'node:module'
-import type { BareItem, InnerList, Item } from 'structured-headers'
+import { didYouMean } from '../../core/assumptions.ts'
 import { Refusal } from '../../core/errors.ts'
-import {
-  armByHeader,
-  type HeaderFault,
-  type HeaderValue,
-  headerRefusal,
-} from '../../core/faults/header/rules.ts'
+import { arm, checkDraft } from '../../core/faults/arm.ts'
+import { ALL_PRESETS, type Preset } from '../../core/faults/preset.ts'
+import { type CountedBy, faultRules } from '../../core/faults/rule.ts'
+import { isTimed } from '../../core/faults/when.ts'
 import type { Call } from '../../core/request/exchange.ts'
+import { change } from '../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
+import { formatInstant } from '../../core/time/instant.ts'
 
-type StructuredModule = typeof import('structured-headers')
-
-// A bundler sees the plain require and wraps the package, still to be run on first use; in plain ESM that name does not
-// exist and createRequire takes over. A request without the header never pays for it.
-function structured(): StructuredModule {
-  try {
-    return require('structured-headers') as StructuredModule
-  } catch {
-    return createRequire(import.meta.url)('structured-headers') as StructuredModule
-  }
-}
-
-/** The header with which a request asks for faults of its own. Lower case, as Node has it. */
+/** The header with which a request asks for faults. Lower case, as Node has it. */
 const NAME = 'x-emulator-fault'
 
-/** Members of one header: each arms a rule. */
-const MAX_MEMBERS = 20
+/** Names in one header: each may arm a rule. */
+const MAX_NAMES = 20
+
+/** Counted so, a client that sends its default headers with every attempt succeeds at the second. */
+const EACH_REQUEST: readonly CountedBy[] = ['operation', 'idempotency_key']
 
 /**
- * Arms the faults that a request names in its header X-Emulator-Fault, unless an earlier one has armed them already.
- * @returns the ids of their rules, for `Call.armed`; undefined without the header; a refusal (400) when it cannot be obeyed,
+ * Reads the header X-Emulator-Fault: names of presets and ids of armed rules, separated by commas. Arms a rule for each preset,
+ * unless an earlier request has done so.
+ * @returns the ids of those rules, for `Call.armed`; undefined without the header; a refusal (400) for a name that is neither,
  * in which case nothing is armed
  */
 export function faultsOfHeader(
@@ -40,55 +31,73 @@ export function faultsOfHeader(
   const value = headers[NAME]
   if (value === undefined) return undefined
   try {
-    return armByHeader(sandbox, readFaultHeader(value))
+    const names = namesIn(value)
+    return armPresets(
+      sandbox,
+      names.flatMap((name) => presetNamed(sandbox, name) ?? []),
+    )
   } catch (error) {
     return error instanceof Refusal ? error : sandbox.reportDefect(error)
   }
 }
 
-/**
- * Reads a structured field (RFC 9651): a list of tokens, each the name of a preset, with parameters that say what is to be
- * different about it. Throws a {@link Refusal} that says where it goes wrong.
- * @example readFaultHeader('retry-after-http-date;in=2;nth=1, server-error;status=503')
- */
-export function readFaultHeader(value: string): readonly HeaderFault[] {
-  const members = listOf(value)
-  if (members.length > MAX_MEMBERS) {
-    throw headerRefusal(
-      `It names ${members.length} faults; at most ${MAX_MEMBERS} may be named in one request.`,
-    )
-  }
-  return members.map(faultOf)
+function namesIn(value: string): readonly string[] {
+  if (value.trim() === '') return []
+  const names = value.split(',').map((name) => name.trim())
+  if (names.length > MAX_NAMES)
+    throw refusal(`It names ${names.length} faults; at most ${MAX_NAMES} may be named in one request.`)
+  if (names.includes('')) throw refusal('There is no name before or after one of its commas.', EXAMPLE)
+  return names
 }
 
-function listOf(value: string): readonly (Item | InnerList)[] {
-  try {
-    return structured().parseList(value)
-  } catch (error) {
-    const reason = (error as Error).message.replace(/^Parse error: /, '')
-    throw headerRefusal(`It is no list of names with parameters (RFC 9651): ${reason}.`, EXAMPLE)
+/** The preset of a name; undefined for an armed rule, which is asked as for every other request. */
+function presetNamed({ service, store }: Sandbox, name: string): Preset | undefined {
+  const preset = service.presets.get(name)
+  const rules = store.rows(faultRules.name)
+  if (preset === undefined) {
+    if (rules.has(name)) return undefined
+    const hint = didYouMean(name, [...service.presets.keys(), ...rules.keys()])
+    const way = name.includes(';') ? ` ${NO_PARAMETERS}` : ''
+    throw refusal(`There is no preset and no armed rule "${name}".${hint}${way}`, ALL_PRESETS)
   }
-}
-
-function faultOf(member: Item | InnerList): HeaderFault {
-  const { Token, serializeList } = structured()
-  const text = serializeList([member])
-  const [name, parameters] = member
-  if (!(name instanceof Token)) {
-    throw headerRefusal(`"${text}" is no name of a preset: names stand without quotes and brackets.`, EXAMPLE)
-  }
-  const plain = [...parameters].map(([key, item]) => [key, plainOf(key, item)] as const)
-  return { text, preset: name.toString(), parameters: new Map(plain) }
-}
-
-function plainOf(key: string, item: BareItem): HeaderValue {
-  if (typeof item === 'number' || typeof item === 'string' || typeof item === 'boolean') return item
-  const { Token, serializeBareItem } = structured()
-  if (item instanceof Token) return item.toString()
-  throw headerRefusal(
-    `The parameter ${key} has the value ${serializeBareItem(item)}. A value is a number, a word, or a text in quotes.`,
+  if (preset.match === 'everything' || preset.match.webhook === undefined) return preset
+  throw refusal(
+    `The preset ${name} is about webhooks, which belong to no request.`,
+    `Arm it with POST /__emulator/faults {"preset":"${name}"}.`,
   )
 }
 
-const EXAMPLE =
-  'Write it like this: X-Emulator-Fault: retry-after-http-date;in=2, server-error;status=503;nth=1'
+// Those that an earlier request has named are there, with what they have counted.
+function armPresets(sandbox: Sandbox, presets: readonly Preset[]): readonly string[] {
+  const wanted = new Map(presets.map((preset) => [`header:${preset.name}`, preset]))
+  const missing = [...wanted].filter(([id]) => sandbox.store.get(faultRules.name, id) === undefined)
+  if (missing.length > 0) {
+    const wall = formatInstant(sandbox.options.host())
+    change(
+      sandbox,
+      (scope) => {
+        for (const [id, { name, when = {} }] of missing) {
+          // A preset that counts by something itself keeps its timing.
+          const own = isTimed(when) ? when : { ...when, nth: 1 }
+          const raw = { id, preset: name, when: { by: EACH_REQUEST, ...own } }
+          const checked = checkDraft(raw, sandbox.service, sandbox.settings)
+          if ('draft' in checked) arm(scope, sandbox.service, checked.draft, 'header', wall)
+        }
+      },
+      'header',
+    )
+  }
+  return [...wanted.keys()]
+}
+
+function refusal(detail: string, mitigation?: string): Refusal {
+  return new Refusal('bad_request', {
+    detail: `The header X-Emulator-Fault cannot be obeyed. ${detail}`,
+    issues: [{ pointer: '/headers/x-emulator-fault', detail }],
+    ...(mitigation === undefined ? {} : { mitigation }),
+  })
+}
+
+const NO_PARAMETERS = 'A name has no parameters: for those, arm a rule with POST /__emulator/faults.'
+
+const EXAMPLE = 'Write it like this: X-Emulator-Fault: retry-after-http-date, server-error'

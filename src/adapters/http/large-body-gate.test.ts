@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { Gate, type Holder } from './large-body-gate.ts'
+import { Gate, type LargeBody } from './large-body-gate.ts'
 
-const somebody = (): Holder => ({ received: () => 0, onStalled: () => {} })
+const somebody = (): LargeBody => ({ received: () => 0, onStalled: () => {} })
 
 /** Lets everything run that is ready to run. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
@@ -62,7 +62,7 @@ function timed() {
     }
     await settled()
   }
-  const holder = (name: string, received = () => 0): Holder => ({
+  const holder = (name: string, received = () => 0): LargeBody => ({
     received,
     onStalled: () => void stalled.push(name),
   })

@@ -4,7 +4,7 @@ import { type Cancel, type Later, later as realLater } from '../realtime.ts'
 export type Release = () => void
 
 /** A body that has the place, or waits for it. */
-export interface Holder {
+export interface LargeBody {
   /** Bytes that have come so far. */
   received(): number
   /** Called when the place goes to another because too few bytes come. */
@@ -18,7 +18,7 @@ const PATIENCE = 2_000
 const MIN_BYTES = 64 * 1024
 
 interface Entry {
-  readonly holder: Holder
+  readonly holder: LargeBody
   readonly resolve: (release: Release) => void
 }
 
@@ -30,7 +30,7 @@ interface Entry {
 export class Gate {
   readonly #waiting: Entry[] = []
   readonly #later: Later
-  #holder: Holder | undefined
+  #holder: LargeBody | undefined
   #cancel: Cancel | undefined
 
   /** @param later calls back after so many real milliseconds; for tests */
@@ -39,7 +39,7 @@ export class Gate {
   }
 
   /** Resolves when the place is the caller's, who must call the release exactly when done, in a `finally`. */
-  acquire(holder: Holder): Promise<Release> {
+  acquire(holder: LargeBody): Promise<Release> {
     return new Promise((resolve) => {
       this.#waiting.push({ holder, resolve })
       this.#handOn()
@@ -56,7 +56,7 @@ export class Gate {
     if (this.#waiting.length > 0) this.#watch(this.#holder)
   }
 
-  #releaseOf(holder: Holder): Release {
+  #releaseOf(holder: LargeBody): Release {
     return () => {
       if (this.#holder !== holder) return
       this.#holder = undefined
@@ -66,7 +66,7 @@ export class Gate {
     }
   }
 
-  #watch(holder: Holder): void {
+  #watch(holder: LargeBody): void {
     if (this.#cancel !== undefined) return
     const before = holder.received()
     this.#cancel = this.#later(PATIENCE, () => {

@@ -1,6 +1,6 @@
 import { ServerResponse } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Answer } from '../../core/request/answer.ts'
+import type { Answer } from '../../core/request/response.ts'
 import { draftOf } from './faults/draft.ts'
 import { inPieces, render } from './render.ts'
 

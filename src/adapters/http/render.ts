@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Answer } from '../../core/request/answer.ts'
+import type { Answer } from '../../core/request/response.ts'
 import type { HeaderPair } from './guard.ts'
 
 /** Writes a response. Headers go out once, as one flat list; the body was serialised by the pipeline. */

@@ -29,19 +29,23 @@ test.each([
     `POST / HTTP/1.1\r\n${HOST}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n`,
   ],
   ['an unknown Transfer-Encoding', `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked, gzip\r\n\r\n`],
-])('R253 R259 R239 %s is answered 400 in JSON with rate-limit headers', async (_what, bytes) => {
-  const { port } = await serving()
-  expect(rawAnswer(await exchange(port, bytes), 400)).toMatchObject({ error: 'bad_request' })
-})
+])(
+  '%s is answered 400 in JSON with rate-limit headers',
+  { tags: ['R253', 'R259', 'R239'] },
+  async (_what, bytes) => {
+    const { port } = await serving()
+    expect(rawAnswer(await exchange(port, bytes), 400)).toMatchObject({ error: 'bad_request' })
+  },
+)
 
-test('R259 R239 a head or URL that is too large is answered 431', async () => {
+test('a head or URL that is too large is answered 431', { tags: ['R259', 'R239'] }, async () => {
   const { port } = await serving()
   const big = 'x'.repeat(17 * 1024)
   rawAnswer(await exchange(port, `GET / HTTP/1.1\r\n${HOST}a: ${big}\r\n\r\n`), 431)
   rawAnswer(await exchange(port, `GET /${big} HTTP/1.1\r\n${HOST}\r\n`), 431)
 })
 
-test('S3 R259 a head, or a body, that drips is answered 408', async () => {
+test('S3 a head, or a body, that drips is answered 408', { tags: ['R259'] }, async () => {
   const limits = { headersTimeout: 40, requestTimeout: 80, connectionsCheckingInterval: 10 }
   const { port } = await serving((req) => req.resume(), limits)
   expect(rawAnswer(await exchange(port, 'GET / HT'), 408)).toMatchObject({ error: 'request_timeout' })
@@ -181,7 +185,9 @@ test('100 Continue is sent when the body is wanted', async () => {
   expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1\.1 200 OK.*bytes$/s)
 })
 
-test('R270 a client that waits for 100 Continue learns of its too large body before it sends it', async () => {
+test('a client that waits for 100 Continue learns of its too large body before it sends it', {
+  tags: ['R270'],
+}, async () => {
   const { port } = await serving(async (req, res) => {
     const body = await readBody(req, { limit: 10 })
     res.statusCode = body.kind === 'too_large' ? body.status : 500
@@ -195,7 +201,9 @@ test('R270 a client that waits for 100 Continue learns of its too large body bef
   }
 })
 
-test('R259 an unknown expectation is refused with 417 through the way of the caller', async () => {
+test('an unknown expectation is refused with 417 through the way of the caller', {
+  tags: ['R259'],
+}, async () => {
   const { port } = await serving()
   const text = await exchange(port, `GET / HTTP/1.1\r\n${HOST}Expect: miracles\r\nConnection: close\r\n\r\n`)
   expect(text).toMatch(/^HTTP\/1\.1 417 Expectation Failed\r\nX-RateLimit-Limit: 200/)
@@ -212,7 +220,8 @@ test('the server has the limits that it is documented with', async () => {
 })
 
 test.each([['gzip, chunked'], ['chunked, chunked'], ['x, chunked'], ['GZIP,CHUNKED']])(
-  'R259 a body in the transfer coding %s is refused, not taken for a plain one',
+  'a body in the transfer coding %s is refused, not taken for a plain one',
+  { tags: ['R259'] },
   async (coding) => {
     const bodies: unknown[] = []
     const { port } = await serving(async (req, res) => {
@@ -268,7 +277,9 @@ test('requests that come in pieces, pipelined, or with a body are served in orde
   expect((await text).match(/^\/[abc]/gm)).toEqual(['/a', '/b', '/c'])
 })
 
-test('F2 R259 whatever bytes come, every answer has the rate-limit headers, and the next request is served', async () => {
+test('F2 whatever bytes come, every answer has the rate-limit headers, and the next request is served', {
+  tags: ['R259'],
+}, async () => {
   const { port } = await serving((req, res) => {
     req.resume()
     res.writeHead(200, [...RATE_HEADERS.flat(), 'Content-Type', 'application/json'])

@@ -1,4 +1,4 @@
-import type { FaultDraft } from '../../core/faults/draft.ts'
+import type { FaultDraft } from '../../core/faults/rule.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { ScenarioEvent } from '../../core/scenarios/row.ts'
 import type { ScenarioClock } from '../../core/scenarios/source.ts'

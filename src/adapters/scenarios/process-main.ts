@@ -8,7 +8,7 @@ import {
   PARENT_FD,
   QUESTIONS_FD,
   type Question,
-  type Reply,
+  type QuestionAnswer,
   type SnapshotHead,
   type Task,
   type TaskOutcome,
@@ -59,7 +59,7 @@ function view(id: number, head: SnapshotHead): ScenarioSnapshot {
 // Functions look at the sandbox without waiting for it, so that the process stands still until it has been shown.
 function ask(question: Question) {
   writeSync(QUESTIONS_FD, `${JSON.stringify(question)}\n`)
-  const answer = JSON.parse(readLine()) as Reply
+  const answer = JSON.parse(readLine()) as QuestionAnswer
   if ('refusal' in answer) throw new Error(answer.refusal)
   return answer.records
 }

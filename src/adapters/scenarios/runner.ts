@@ -13,6 +13,7 @@ import type {
 import { startAnew, startScenario } from '../../core/scenarios/start.ts'
 import type { Fixtures } from '../../core/state/starting-state.ts'
 import { FAILED_EVENTS, type SandboxState } from '../../core/state/state.ts'
+import type { FailedEvent } from '../../core/time/scheduler.ts'
 import { joinPendingWork } from '../../core/time/turn.ts'
 import { FixturesError, readFixtures } from '../fixtures.ts'
 import type { Cancel } from '../realtime.ts'
@@ -248,12 +249,6 @@ function lastFailure({ store }: Sandbox, { name }: ScenarioRow): ScenarioFailure
     .sort(byInstant)
     .at(-1)
   return last === undefined ? null : { at: last.due_at, ref: last.ref, message: last.error }
-}
-
-interface FailedEvent {
-  readonly ref: string
-  readonly due_at: string
-  readonly error: string
 }
 
 function byInstant(a: FailedEvent, b: FailedEvent): number {

@@ -10,7 +10,7 @@ import {
   type FromProcess,
   QUESTIONS_FD,
   type Question,
-  type Reply,
+  type QuestionAnswer,
   type Task,
   type TaskOutcome,
 } from './protocol.ts'
@@ -157,7 +157,7 @@ export class ScriptProcess {
     try {
       return JSON.stringify(answerTo(question, snapshot))
     } catch (error) {
-      return JSON.stringify({ refusal: `cannot be shown: ${String(error)}` } satisfies Reply)
+      return JSON.stringify({ refusal: `cannot be shown: ${String(error)}` } satisfies QuestionAnswer)
     }
   }
 
@@ -231,7 +231,7 @@ export function cannotStart(error: unknown): string {
   return `was not run: no process for scripts can be started (${String(error)}). Scripts need the right to run ${process.execPath}.`
 }
 
-function answerTo(question: Question, snapshot: ScenarioSnapshot | undefined): Reply {
+function answerTo(question: Question, snapshot: ScenarioSnapshot | undefined): QuestionAnswer {
   if (snapshot === undefined) return { refusal: 'The sandbox can be looked at only while a function runs.' }
   return { records: question.kind === 'records' ? snapshot.records() : snapshot.state(question.collection) }
 }

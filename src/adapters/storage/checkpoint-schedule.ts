@@ -3,7 +3,7 @@ import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { countRecords } from '../../core/state/state.ts'
 import { elapsedTime, hostTime } from '../../core/time/clock.ts'
 import type { Later } from '../realtime.ts'
-import { reasonOf } from './files.ts'
+import { errorMessage } from './files.ts'
 import { shortList } from './notice.ts'
 
 /** Milliseconds between a change and its checkpoint: changes that come together share one. */
@@ -110,7 +110,7 @@ export class Checkpointer {
     } catch (error) {
       this.#failures += 1
       this.#dirty = true
-      if (this.#failures === 1) this.#options.onFailure(reasonOf(error))
+      if (this.#failures === 1) this.#options.onFailure(errorMessage(error))
       throw error
     } finally {
       this.#finished = hostTime()
@@ -183,14 +183,14 @@ export class ExitBudget {
 }
 
 /** Tells whether a sandbox has changed since a checkpoint: by commits, or by requests, which are in no journal. */
-export interface Standing {
+export interface ChangeMark {
   readonly revision: number
   readonly requests: number
   readonly limits: readonly SavedWindow[]
   readonly records: number
 }
 
-export function standingOf({ store, log, limiter, service }: Sandbox): Standing {
+export function changeMarkOf({ store, log, limiter, service }: Sandbox): ChangeMark {
   return {
     revision: store.revision,
     requests: log.requests,
@@ -203,8 +203,8 @@ export function standingOf({ store, log, limiter, service }: Sandbox): Standing 
 const SPEED = 400
 
 /** Milliseconds that a checkpoint is expected to take. @param busy what the last one took, with the records of `before` */
-export function expectedTime(sandbox: Sandbox, busy: number, before: Standing): number {
-  const { records } = standingOf(sandbox)
+export function expectedTime(sandbox: Sandbox, busy: number, before: ChangeMark): number {
+  const { records } = changeMarkOf(sandbox)
   return records > before.records
     ? busy + (records - before.records) / SPEED
     : (busy * records) / Math.max(1, before.records)

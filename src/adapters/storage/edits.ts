@@ -4,7 +4,7 @@ import { checkDocument } from '../../core/state/document.ts'
 import { salvage } from '../../core/state/salvage.ts'
 import type { Document } from '../../core/state/state.ts'
 import type { Cancel, Later } from '../realtime.ts'
-import { type FileStat, reasonOf } from './files.ts'
+import { errorMessage, type FileStat } from './files.ts'
 import type { JournalWriter } from './journal.ts'
 import { applyEdit } from './merge-edit.ts'
 import type { OwnFile } from './own-file.ts'
@@ -88,7 +88,7 @@ export class Edits {
       this.#options.aside.notify(
         'warn',
         'watch_failed',
-        `${path} cannot be watched: ${reasonOf(error)}. Edits are noticed at the next checkpoint.`,
+        `${path} cannot be watched: ${errorMessage(error)}. Edits are noticed at the next checkpoint.`,
       )
     const look = (): void => {
       this.done().catch(failed)
@@ -131,7 +131,7 @@ export class Edits {
       aside.notify(
         'warn',
         'watch_failed',
-        `A file that a checkpoint of ${own.path} has replaced cannot be read any more: ${reasonOf(error)}. If you saved the file at that moment, see whether your edit is in it.`,
+        `A file that a checkpoint of ${own.path} has replaced cannot be read any more: ${errorMessage(error)}. If you saved the file at that moment, see whether your edit is in it.`,
       ),
     )
     const written = leftovers.filter((bytes) => bytes.length > 0)
@@ -195,7 +195,7 @@ export class Edits {
         if (this.#starting) throw error
         if (!isLast) return 'disk-fails'
       }
-      return refuse(`${own.path}: ${reasonOf(error)}`)
+      return refuse(`${own.path}: ${errorMessage(error)}`)
     }
   }
 

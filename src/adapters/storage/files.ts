@@ -154,7 +154,7 @@ export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
 }
 
 /** The message of an error. */
-export function reasonOf(error: unknown): string {
+export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
@@ -259,6 +259,6 @@ export async function onDisk<T>(path: string, work: () => Promise<T>): Promise<T
     return await work()
   } catch (error) {
     if (error instanceof Refusal) throw error
-    return refuse('storage_unavailable', { detail: `${path} could not be written: ${reasonOf(error)}.` })
+    return refuse('storage_unavailable', { detail: `${path} could not be written: ${errorMessage(error)}.` })
   }
 }

@@ -6,7 +6,7 @@ import { holderIn } from '../lock-file.ts'
 import { Beats, startHeartbeat } from './heartbeat.ts'
 import { Lock } from './lock.ts'
 import { realPorts } from './lock-taking.ts'
-import type { Notice } from './notice.ts'
+import type { StorageNotice } from './notice.ts'
 
 /** Only a thread that does nothing needs so long. */
 const PATIENT = { timeout: 30_000, interval: 50 }
@@ -14,7 +14,7 @@ const PATIENT = { timeout: 30_000, interval: 50 }
 /** A lock with a real thread. */
 async function beating() {
   const data = join(folder(onTestFinished), 'data')
-  const notices: Notice[] = []
+  const notices: StorageNotice[] = []
   const ports = realPorts()
   const lock = await Lock.take(data, (notice) => notices.push(notice), ports)
   onTestFinished(() => lock.release())
@@ -69,7 +69,7 @@ test('a thread that finds no lock goes on looking, which is no heartbeat', async
 
 test('a lock says it when its thread has ended, and is read before each write then', async () => {
   const data = join(folder(onTestFinished), 'data')
-  const notices: Notice[] = []
+  const notices: StorageNotice[] = []
   let end: (reason: string) => void = () => {}
   const ports = {
     ...realPorts(),

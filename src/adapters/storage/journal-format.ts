@@ -196,7 +196,7 @@ export function isCheckpointOf({ file, next }: GenerationContents, sha256: strin
 /**
  * The commits after a revision, in order, up to the first place at which one is missing or damaged; and that place.
  */
-export function follow(
+export function commitsAfter(
   generations: readonly Pick<GenerationContents, 'path' | 'header' | 'commits' | 'corrupt'>[],
   revision: number,
 ): { readonly commits: readonly PlacedCommit[]; readonly corrupt: JournalCorrupt | undefined } {

@@ -10,9 +10,9 @@ import { type Files, nodeFiles } from './files.ts'
 import { Generation, JournalWriter } from './journal.ts'
 import {
   commitLine,
+  commitsAfter,
   decodeLine,
   encodeLine,
-  follow,
   type GenerationContents,
   readGeneration,
 } from './journal-format.ts'
@@ -118,7 +118,7 @@ test('D6 a journal with any bit flipped is read as an exact prefix, and the dama
 test('a journal is not followed over a missing commit, and the place is named', () => {
   const { journal, path } = opened()
   for (const revision of [1, 2, 4, 5]) journal.append(commit(revision, 'a'))
-  const { commits, corrupt } = follow([readGeneration(nodeFiles, path)], 0)
+  const { commits, corrupt } = commitsAfter([readGeneration(nodeFiles, path)], 0)
   expect(revisions({ commits })).toEqual([1, 2])
   expect(corrupt?.message).toContain('revision 4 follows revision 2')
   expect(readFileSync(path).toString('latin1', corrupt?.offset).slice(9, 23)).toBe('{"revision":4,')
@@ -129,13 +129,13 @@ test('a journal is not followed from a generation that begins too late', () => {
   const journal = inProcess(path)
   onTestFinished(() => journal.close())
   journal.begin(7, undefined)
-  const empty = follow([readGeneration(nodeFiles, path)], 5)
+  const empty = commitsAfter([readGeneration(nodeFiles, path)], 5)
   expect([empty.commits, empty.corrupt?.offset]).toEqual([[], 0])
   journal.append(commit(8, 'a'))
-  expect(follow([readGeneration(nodeFiles, path)], 5).corrupt?.message).toContain(
+  expect(commitsAfter([readGeneration(nodeFiles, path)], 5).corrupt?.message).toContain(
     'revision 8 follows revision 5',
   )
-  expect(revisions(follow([readGeneration(nodeFiles, path)], 7))).toEqual([8])
+  expect(revisions(commitsAfter([readGeneration(nodeFiles, path)], 7))).toEqual([8])
 })
 
 test('commits that the checkpoint contains are skipped, in every generation', () => {
@@ -146,8 +146,8 @@ test('commits that the checkpoint contains are skipped, in every generation', ()
   journal.begin(2, 0)
   journal.append(commit(3, 'a'))
   const generations = [`${path}.0`, path].map((each) => readGeneration(nodeFiles, each))
-  expect(revisions(follow(generations, 1))).toEqual([2, 3])
-  expect(revisions(follow(generations, 2))).toEqual([3])
+  expect(revisions(commitsAfter(generations, 1))).toEqual([2, 3])
+  expect(revisions(commitsAfter(generations, 2))).toEqual([3])
   expect(generations.map(({ file }) => file)).toEqual(Array(2).fill({ sha256: 'x', checkpoint: true }))
   journal.removeBefore(1)
   expect(earlierGenerations(nodeFiles, path)).toEqual([`${path}.0`])
@@ -327,7 +327,7 @@ test('a generation that follows a failed checkpoint is gone on with, and all of 
   journal.begin(2, 0)
   journal.append(commit(3, 'a'))
   const generations = [`${path}.0`, path].map((each) => readGeneration(nodeFiles, each))
-  expect(revisions(follow(generations, 0))).toEqual([1, 2, 3])
+  expect(revisions(commitsAfter(generations, 0))).toEqual([1, 2, 3])
 })
 
 test('a journal that somebody has removed is begun anew by the next checkpoint', () => {

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { Refusal, refuse } from '../../core/errors.ts'
 import type { Commit, Journal } from '../../core/state/commit.ts'
-import { type Files, reasonOf, writeAll } from './files.ts'
+import { errorMessage, type Files, writeAll } from './files.ts'
 import {
   commitLine,
   encodeLine,
@@ -69,7 +69,7 @@ export class JournalWriter implements Journal {
     } catch (error) {
       // The lock of the folder names its own reason.
       if (error instanceof Refusal) throw error
-      refuse('storage_unavailable', { detail: `${this.path} could not be written: ${reasonOf(error)}.` })
+      refuse('storage_unavailable', { detail: `${this.path} could not be written: ${errorMessage(error)}.` })
     }
     if (file !== undefined) this.#file = file
     this.#taking = undefined
@@ -177,14 +177,14 @@ export class JournalWriter implements Journal {
     try {
       await Promise.all([...this.#earlier, this.#present].map((generation) => generation?.sync()))
     } catch (cause) {
-      await this.#rescued(`it could not be brought onto the disk: ${reasonOf(cause)}`)
+      await this.#rescued(`it could not be brought onto the disk: ${errorMessage(cause)}`)
     }
   }
 
   #rescued(cause: string): Promise<void> {
     return this.#options.rescue().catch((error) =>
       refuse('storage_unavailable', {
-        detail: `${this.path} cannot be relied on: ${cause}. A checkpoint failed, too: ${reasonOf(error)}.`,
+        detail: `${this.path} cannot be relied on: ${cause}. A checkpoint failed, too: ${errorMessage(error)}.`,
       }),
     )
   }

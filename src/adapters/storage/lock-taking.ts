@@ -5,12 +5,12 @@ import {
   BEAT_AT,
   beatAt,
   describeHolder,
-  type Holder,
   holderIn,
   isHere,
   isRunning,
   LOCK_START,
   type LocatedHolder,
+  type LockHolder,
   lockText,
   Observation,
   type ProcessIdentity,
@@ -109,7 +109,7 @@ export class LockTaking {
     return undefined
   }
 
-  #locked(holder: Holder | undefined): DataFolderLocked {
+  #locked(holder: LockHolder | undefined): DataFolderLocked {
     const who = describeHolder(holder, this.#ports.self.place)
     return new DataFolderLocked(this.#folder, this.#path, who, holder?.pid)
   }
@@ -138,7 +138,7 @@ export class LockTaking {
 export interface Found {
   readonly text: string
   /** Undefined for what has not been written completely. */
-  readonly holder: Holder | undefined
+  readonly holder: LockHolder | undefined
 }
 
 const NEEDED = 'the lock of the data folder'

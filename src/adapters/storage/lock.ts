@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path'
 import { Refusal, refuse } from '../../core/errors.ts'
 import { describeHolder, LOCK, LOOK_AGAIN, SILENCE } from '../lock-file.ts'
 import type { Cancel } from '../realtime.ts'
-import { type Files, hasCode, NotAFile, reasonOf } from './files.ts'
+import { errorMessage, type Files, hasCode, NotAFile } from './files.ts'
 import { Beats, type Moment } from './heartbeat.ts'
 import { type Found, LockIo, type LockPorts, LockTaking, realPorts } from './lock-taking.ts'
 import type { OnNotice } from './notice.ts'
@@ -85,7 +85,7 @@ export class Lock {
           ? {}
           : { mitigation: 'Make the data folder usable again; writing resumes by itself.' }
       refuse('storage_unavailable', {
-        detail: `The lock of the data folder cannot be checked: ${reasonOf(error)}.`,
+        detail: `The lock of the data folder cannot be checked: ${errorMessage(error)}.`,
         ...way,
       })
     }
@@ -107,7 +107,7 @@ export class Lock {
       this.#onNotice({
         level: 'warn',
         event: 'lock_left',
-        message: `The lock of ${this.folder} could not be removed: ${reasonOf(error)}. It opens when this process ends; to use the folder sooner, delete ${this.#path}.`,
+        message: `The lock of ${this.folder} could not be removed: ${errorMessage(error)}. It opens when this process ends; to use the folder sooner, delete ${this.#path}.`,
         file: this.#path,
       })
     }
@@ -289,6 +289,6 @@ function explain(folder: string, error: unknown): unknown {
   if (!hasCode(error, ...Object.keys(REASONS))) return error
   const { code = '', syscall = '' } = error as NodeJS.ErrnoException
   const user = process.getuid === undefined ? '' : ` (user id ${process.getuid()})`
-  const message = `The data folder ${folder} cannot be written by this process${user}: ${REASONS[code]} (${reasonOf(error)}). Make it writable, choose another one with --data, or keep everything in memory with --ephemeral`
+  const message = `The data folder ${folder} cannot be written by this process${user}: ${REASONS[code]} (${errorMessage(error)}). Make it writable, choose another one with --data, or keep everything in memory with --ephemeral`
   return Object.assign(new Error(message, { cause: error }), { name: 'FolderUnusable', code, syscall })
 }

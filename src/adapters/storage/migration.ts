@@ -2,7 +2,7 @@ import type { LoggedCommit } from '../../core/state/commit.ts'
 import { migrateCommit } from '../../core/state/migrate.ts'
 import type { Document } from '../../core/state/state.ts'
 import type { Files } from './files.ts'
-import { follow, JournalCorrupt, type Line, type PlacedCommit, readLines } from './journal-format.ts'
+import { commitsAfter, JournalCorrupt, type Line, type PlacedCommit, readLines } from './journal-format.ts'
 import { earlierGenerations, keptName } from './names.ts'
 import type { SetAside } from './set-aside.ts'
 import type { FoundState } from './state-file.ts'
@@ -69,7 +69,7 @@ export class OldFiles {
       return undefined
     }
     const start = adopted?.commit.revision ?? revision
-    const { commits, corrupt } = follow(journals, start)
+    const { commits, corrupt } = commitsAfter(journals, start)
     if (corrupt !== undefined)
       this.#orphan(
         [],

@@ -81,7 +81,7 @@ export function savedSandboxNames(files: Files, directory: string): string[] {
 }
 
 /** The real path, also of a file or a link whose target does not exist yet. */
-export function located(files: Files, file: string): string {
+export function realPathOf(files: Files, file: string): string {
   const path = linkTarget(resolve(file))
   files.makeDirectory(dirname(path))
   return join(realpathSync(dirname(path)), basename(path))

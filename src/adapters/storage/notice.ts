@@ -23,7 +23,7 @@ type NoticeEvent =
   | 'snapshots_orphaned'
 
 /** One report about the files. */
-export interface Notice {
+export interface StorageNotice {
   readonly level: 'info' | 'warn' | 'error'
   readonly event: NoticeEvent
   /** What, where, why, and the way out. */
@@ -35,7 +35,7 @@ export interface Notice {
   readonly kept?: string
 }
 
-export type OnNotice = (notice: Notice) => void
+export type OnNotice = (notice: StorageNotice) => void
 
 export const MAX_SHOWN = 5
 

@@ -42,7 +42,9 @@ test('D1 every commit is there after a kill, before any checkpoint', async () =>
   expect(said(again)).toEqual([])
 })
 
-test('R280 an acknowledged answer and its idempotency record come back together, R278 and expire as they would have', async () => {
+test('an acknowledged answer and its idempotency record come back together, and expire as they would have', {
+  tags: ['R280', 'R278'],
+}, async () => {
   const file = stateFile()
   const { sandbox } = await opened(file)
   change(sandbox, ({ tx, now }) => {
@@ -54,7 +56,7 @@ test('R280 an acknowledged answer and its idempotency record come back together,
   expect(again.sandbox.document().idempotency).toMatchObject([{ expires_at: '2026-03-02T12:00:00.000Z' }])
 })
 
-test('R012 ids that were given out before a kill are not given out again', async () => {
+test('ids that were given out before a kill are not given out again', { tags: ['R012'] }, async () => {
   const file = stateFile()
   const { sandbox } = await opened(file)
   const nextId = (of: typeof sandbox): string => change(of, ({ newId }) => newId()).result

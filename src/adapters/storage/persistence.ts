@@ -6,17 +6,17 @@ import type { StorageReport } from '../../core/sandboxes/sandboxes.ts'
 import type { Later } from '../realtime.ts'
 import { CheckpointWriter, copyToPrevious } from './checkpoint.ts'
 import {
+  type ChangeMark,
   Checkpointer,
+  changeMarkOf,
   type ExitBudget,
   expectedTime,
-  type Standing,
-  standingOf,
 } from './checkpoint-schedule.ts'
 import { Edits } from './edits.ts'
 import { type Files, nodeFiles } from './files.ts'
 import { type Durability, JournalWriter } from './journal.ts'
 import { clearOldLock } from './lock-taking.ts'
-import { earlierGenerations, journalOf, located, previousOf, siblings } from './names.ts'
+import { earlierGenerations, journalOf, previousOf, realPathOf, siblings } from './names.ts'
 import type { OnNotice } from './notice.ts'
 import { OwnFile } from './own-file.ts'
 import { type LoadedState, type Recovered, recover } from './recovery.ts'
@@ -49,7 +49,7 @@ export class Persistence {
   /** What runs while a sandbox is attached. */
   #attached: Attached | undefined
   /** The sandbox when the state file was written or read. */
-  #saved: Standing | undefined
+  #saved: ChangeMark | undefined
   /** Whether the state file lacks commits that were in the journal when it was read. */
   #lacksCommits = false
 
@@ -59,7 +59,7 @@ export class Persistence {
    */
   constructor(options: PersistenceOptions) {
     const { files = nodeFiles, durability, onNotice } = options
-    this.file = located(files, options.file)
+    this.file = realPathOf(files, options.file)
     this.#files = files
     this.#options = options
     clearOldLock(files, this.file)
@@ -168,7 +168,7 @@ export class Persistence {
     // Failures have been reported.
     await edits.done().catch(() => {})
     edits.lookBack()
-    if (!this.#lacksCommits && isDeepStrictEqual(this.#saved, standingOf(sandbox))) return
+    if (!this.#lacksCommits && isDeepStrictEqual(this.#saved, changeMarkOf(sandbox))) return
     const share = budget?.take(this.file, expectedTime(sandbox, checkpointer.busy, this.#saved))
     if (budget !== undefined && share === undefined) {
       writer.abandon()
@@ -201,7 +201,7 @@ export class Persistence {
       if (base !== undefined) this.#own.remember(base, found.stat.size)
       if (previous !== undefined) this.#own.setPrevious(previous)
       this.#lacksCommits = checkpoint !== 'unneeded'
-      const standing = standingOf(sandbox)
+      const standing = changeMarkOf(sandbox)
       // The size of the file does not include what the journal adds.
       this.#saved = this.#lacksCommits ? { ...standing, records: 0 } : standing
     }
@@ -219,7 +219,7 @@ export class Persistence {
 
   async #write(writer: CheckpointWriter, sandbox: Sandbox, edits: Edits): Promise<number> {
     // What happens between this and the copy of the state is in the file, and at worst causes one more checkpoint.
-    const standing = standingOf(sandbox)
+    const standing = changeMarkOf(sandbox)
     const busy = await writer.checkpoint()
     this.#saved = standing
     this.#lacksCommits = false

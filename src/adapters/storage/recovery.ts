@@ -17,9 +17,9 @@ import {
 import type { Store } from '../../core/state/store.ts'
 import { type ClockRow, hostTime } from '../../core/time/clock.ts'
 import { formatInstant } from '../../core/time/instant.ts'
-import { reasonOf, refuseOther } from './files.ts'
+import { errorMessage, refuseOther } from './files.ts'
 import {
-  follow,
+  commitsAfter,
   type GenerationContents,
   isCheckpointOf,
   JournalCorrupt,
@@ -175,7 +175,7 @@ class Recovery {
   }
 
   #follow({ revision }: Document) {
-    const { commits, corrupt } = follow(this.#generations, revision)
+    const { commits, corrupt } = commitsAfter(this.#generations, revision)
     if (corrupt !== undefined)
       this.#aside.corruptJournal(corrupt, this.#generations, revision + commits.length)
     return { commits, isWhole: corrupt === undefined }
@@ -255,7 +255,7 @@ function documentAfter(document: Document, commits: readonly PlacedCommit[], ser
     } catch (error) {
       // Half of it may be in the store.
       const before = documentAfter(document, commits.slice(0, n), service)
-      return { ...before, misfit: { placed, reason: reasonOf(error) } }
+      return { ...before, misfit: { placed, reason: errorMessage(error) } }
     }
   }
   return {

@@ -3,11 +3,11 @@ import type { StorageReport } from '../../core/sandboxes/sandboxes.ts'
 import type { UnusablePart as Invalid } from '../../core/state/salvage.ts'
 import { type Document, recordsIn } from '../../core/state/state.ts'
 import { bytesOf } from './document-file.ts'
-import { create, type Files, reasonOf } from './files.ts'
+import { create, errorMessage, type Files } from './files.ts'
 import type { GenerationContents, JournalCorrupt } from './journal-format.ts'
 import type { EditOutcome, Replaced } from './merge-edit.ts'
 import { journalOf, keepBytes, keptName, previousOf } from './names.ts'
-import { type Notice, type OnNotice, shortList } from './notice.ts'
+import { type OnNotice, type StorageNotice, shortList } from './notice.ts'
 import { type FoundState, issueLines } from './state-file.ts'
 
 /** The files of one sandbox, and what cannot be used of them: it is moved or copied beside, and reported. Nothing is destroyed. */
@@ -27,8 +27,8 @@ export class SetAside {
   }
 
   notify(
-    level: Notice['level'],
-    event: Notice['event'],
+    level: StorageNotice['level'],
+    event: StorageNotice['event'],
     message: string,
     more: { readonly line?: number | undefined; readonly kept?: string | undefined } = {},
   ): void {
@@ -181,7 +181,7 @@ export class SetAside {
       )
       return true
     } catch (error) {
-      const message = `An edit of ${this.path} can neither be taken nor kept: ${reasonOf(error)}. No checkpoint is written over it; the journal goes on.`
+      const message = `An edit of ${this.path} can neither be taken nor kept: ${errorMessage(error)}. No checkpoint is written over it; the journal goes on.`
       // While the disk fails, the edit is tried again every second.
       if (message !== this.#lastFailure) this.notify('error', 'edit_refused', message)
       this.#lastFailure = message

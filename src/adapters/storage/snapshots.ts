@@ -11,7 +11,7 @@ import {
 import { checkDocument } from '../../core/state/document.ts'
 import type { SandboxState } from '../../core/state/state.ts'
 import { placeDocument } from './document-file.ts'
-import { type FileStat, type Files, nodeFiles, onDisk, reasonOf, sameStat } from './files.ts'
+import { errorMessage, type FileStat, type Files, nodeFiles, onDisk, sameStat } from './files.ts'
 import { keptName, savedSandboxNames } from './names.ts'
 import type { OnNotice } from './notice.ts'
 import type { LoadContext } from './recovery.ts'
@@ -170,7 +170,7 @@ export class SnapshotFiles implements SnapshotStorage {
       return this.#use(path, { stat, facts: factsOf(checked.state, service), state: checked.state })
     } catch (error) {
       // Not remembered: the next read may succeed.
-      return unusable(`${path} cannot be read: ${reasonOf(error)}`)
+      return unusable(`${path} cannot be read: ${errorMessage(error)}`)
     }
   }
 

@@ -4,7 +4,7 @@ import { migrate } from '../../core/state/migrate.ts'
 import { FORMAT } from '../../core/state/state.ts'
 import { lineAndColumn, placesIn, syntaxIssue } from '../json-text.ts'
 import { digestOf } from './document-file.ts'
-import { type FileStat, type Files, NewerFormat, reasonOf } from './files.ts'
+import { errorMessage, type FileStat, type Files, NewerFormat } from './files.ts'
 import { readGeneration } from './journal-format.ts'
 import { journalOf } from './names.ts'
 import { MAX_SHOWN, shortList } from './notice.ts'
@@ -136,7 +136,7 @@ function parseState(text: string, path: string): unknown {
     return JSON.parse(text)
   } catch (error) {
     const issue = syntaxIssue(text)
-    throw new StateFileSyntax(path, text, issue?.offset ?? 0, issue?.detail ?? reasonOf(error))
+    throw new StateFileSyntax(path, text, issue?.offset ?? 0, issue?.detail ?? errorMessage(error))
   }
 }
 

@@ -137,7 +137,7 @@ test('where there is no delivery at all the message says what makes one', async 
   expect(message()).toContain('sandbox.webhooks.create')
 })
 
-test('R296 a client that lets the time pass has respected Retry-After', async () => {
+test('a client that lets the time pass has respected Retry-After', { tags: ['R296'] }, async () => {
   const sandbox = await aFreshState()
   await sandbox.limits.fill('pages.create', { remaining: 0 })
   const refused = await send(sandbox)
@@ -146,7 +146,9 @@ test('R296 a client that lets the time pass has respected Retry-After', async ()
   expect(await toHaveRespectedRetryAfter(sandbox)).toMatchObject({ pass: true })
 })
 
-test('R296 a client that comes again too early has not, and the message says by how much', async () => {
+test('a client that comes again too early has not, and the message says by how much', {
+  tags: ['R296'],
+}, async () => {
   const sandbox = await aFreshState()
   await sandbox.limits.fill('pages.create', { remaining: 0 })
   await send(sandbox)
@@ -158,7 +160,9 @@ test('R296 a client that comes again too early has not, and the message says by 
   expect(message()).toContain(`came again after 59000 ms of virtual time, 2000 ms too early: 429`)
 })
 
-test('T07 where time stands still waiting does not help, and the message says so', async () => {
+test('where time stands still waiting does not help, and the message says so', {
+  tags: ['T07'],
+}, async () => {
   const sandbox = await aFreshState()
   await sandbox.faults.preset('rate-limited')
   await send(sandbox)

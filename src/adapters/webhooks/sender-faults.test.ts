@@ -9,7 +9,7 @@ import {
   START,
   ticks,
 } from '../../../test/support/webhook-sandbox.ts'
-import type { DeliverFault } from '../../core/faults/actions.ts'
+import type { DeliverFault } from '../../core/faults/deliver.ts'
 import type { FaultRule } from '../../core/faults/rule.ts'
 import type { Delivery } from '../../core/webhooks/records.ts'
 import type { Bounds, Send } from './send.ts'

@@ -1,8 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { applyPatch } from '../../../test/support/apply-patch.ts'
-import { noteMoved } from '../faults/acts/moved.ts'
-import { Decision } from '../faults/decision.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { LogEntry } from '../log/request-log.ts'
 import type { Change, Row } from '../state/commit.ts'
@@ -79,12 +77,18 @@ test('webhooks that are enqueued are named and not shown; what happens to one la
 })
 
 test('what faults have moved is told in its place, before the poll or behind the handler', () => {
-  const faults = new Decision([], [])
   const commit = (id: string) => ({ revision: 1, at: '', changes: [change('pages', id, undefined, {})] })
-  noteMoved(faults, { step: 'faultsBefore', commit: commit('first') })
-  noteMoved(faults, { step: 'faultsAfter', commit: commit('last') })
+  const moved = [
+    { step: 'faultsBefore', commit: commit('first') },
+    { step: 'faultsAfter', commit: commit('last') },
+  ]
   const poll = { commit: commit('polled'), events: 0 }
-  const entry = { poll, commit: commit('handled'), faults, decided: 'handle' } as unknown as LogEntry
+  const entry = {
+    poll,
+    commit: commit('handled'),
+    faults: { moved },
+    decided: 'handle',
+  } as unknown as LogEntry
   expect(effectsOf(entry).changes.map(({ step, ref }) => [step, ref])).toEqual([
     ['faultsBefore', 'pages/first'],
     ['poll', 'pages/polled'],

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { movedBy } from '../faults/acts/moved.ts'
 import { type ShapeOf, timestamp } from '../fields.ts'
 import { type Json, type JsonObject, pointer } from '../json.ts'
 import type { LogEntry } from '../log/request-log.ts'
@@ -93,7 +92,7 @@ interface Stepped {
 
 // In the order in which they were made.
 function commitsOf({ poll, commit, faults, decided }: LogEntry): Stepped[] {
-  const moved = faults === undefined ? [] : movedBy(faults)
+  const moved = faults?.moved ?? []
   return [
     ...moved.filter(({ step }) => step === 'faultsBefore'),
     { step: 'poll', commit: poll?.commit },

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { allOf } from '../faults/actions.ts'
 import type { ShapeOf } from '../fields.ts'
 import type { KeptWindow, LogEntry } from '../log/request-log.ts'
 import type { AnyOperation } from '../operation.ts'
@@ -49,7 +48,7 @@ export type LimiterTrace = ShapeOf<typeof limiterTrace>
 /** What the limiter saw and said. Specification: Limits / Rate limits. */
 export function limiterOf(sandbox: Sandbox, { window, admission, error, faults }: LogEntry): LimiterTrace {
   const { limit, ...after } = quotaOf(window?.admission ?? admission)
-  const isFaulted = allOf(faults?.actions ?? [], 'quota').length > 0
+  const isFaulted = faults?.tellsQuota === true
   return {
     key: window?.key ?? null,
     limit,

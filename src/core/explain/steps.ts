@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { allOf } from '../faults/actions.ts'
 import type { ShapeOf } from '../fields.ts'
 import type { LogEntry } from '../log/request-log.ts'
 import type { AnyOperation } from '../operation.ts'
@@ -7,7 +6,6 @@ import { STEPS, type Step } from '../request/steps.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { counted } from '../words.ts'
 import { effectsOf, inShort } from './effects.ts'
-import { isCutOff, partIn, wayOf } from './faults.ts'
 import { idempotencyOf, limiterOf, loggedOperation } from './limits.ts'
 
 /** One step of the pipeline, and what it did with the request. */
@@ -31,13 +29,13 @@ export function stepsOf(sandbox: Sandbox, entry: LogEntry): StepTrace[] {
       return { step, outcome, description: 'It refused, and a fault responded instead.' }
     const isError = outcome === 'decided' && entry.error !== undefined
     const said = isError ? (entry.error?.detail ?? '') : descriptions[step]({ sandbox, entry, operation })
-    const way = step === 'log' ? wayOf(entry) : ''
-    return { step, outcome, description: joined(said, partIn(step, entry), way) }
+    const way = step === 'log' ? entry.faults?.wayOf() : undefined
+    return { step, outcome, description: joined(said, entry.faults?.partIn(step), way) }
   })
 }
 
-function joined(...sentences: readonly string[]): string {
-  return sentences.filter((each) => each !== '').join(' ')
+function joined(...sentences: readonly (string | undefined)[]): string {
+  return sentences.filter((each) => each !== undefined && each !== '').join(' ')
 }
 
 function outcomeOf(step: Step, entry: LogEntry): StepTrace['outcome'] {
@@ -86,8 +84,9 @@ const descriptions: Readonly<Record<Step, (told: StepContext) => string>> = {
       : 'The ids in the path are well-formed.',
   authorize: ({ operation }) => `The key may call ${operation?.name}.`,
   faultsBefore: ({ entry }) => {
-    if (isCutOff(entry)) return `The connection was cut before anything was performed. ${wayOf(entry)}`
-    return partIn('faultsBefore', entry) === '' ? 'No fault acted before the handler.' : ''
+    if (isCutOff(entry))
+      return `The connection was cut before anything was performed. ${entry.faults?.wayOf() ?? ''}`
+    return hasPart('faultsBefore', entry) ? '' : 'No fault acted before the handler.'
   },
   loadTarget: ({ operation }) =>
     operation?.find === undefined
@@ -108,9 +107,18 @@ const descriptions: Readonly<Record<Step, (told: StepContext) => string>> = {
     commit === undefined
       ? 'There was nothing to write.'
       : `What it wrote is revision ${commit.revision}${idempotency === 'fresh' ? ', the response under the Idempotency-Key included' : ''}.`,
-  faultsAfter: ({ entry }) =>
-    partIn('faultsAfter', entry) === '' ? 'No fault acted after the handler.' : '',
+  faultsAfter: ({ entry }) => (hasPart('faultsAfter', entry) ? '' : 'No fault acted after the handler.'),
   log: ({ entry }) => concluded(entry),
+}
+
+/** Whether a fault acted in a step. */
+function hasPart(step: Step, { faults }: LogEntry): boolean {
+  return (faults?.partIn(step) ?? '') !== ''
+}
+
+/** Whether a fault cut the request off before it was performed. */
+export function isCutOff({ status }: LogEntry): boolean {
+  return status === 0
 }
 
 function answererOf({ stubbed }: LogEntry): string {
@@ -118,9 +126,8 @@ function answererOf({ stubbed }: LogEntry): string {
 }
 
 function concluded({ status, faults }: LogEntry): string {
-  const isProxy = allOf(faults?.actions ?? [], 'respond')[0]?.proxy === true
   const isWhole = faults?.sent === undefined || faults.sent.end === 'whole'
-  return `The answer ${isWhole ? 'was' : 'would have been'} ${status}, with${isProxy ? 'out' : ''} the rate-limit headers.`
+  return `The answer ${isWhole ? 'was' : 'would have been'} ${status}, with${faults?.isProxy === true ? 'out' : ''} the rate-limit headers.`
 }
 
 const BODIES: Readonly<Record<LogEntry['body']['kind'], string>> = {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { catalog, type ErrorCode, type ErrorKind } from '../errors.ts'
+import { faultsOf, faultTrace } from '../faults/trace.ts'
 import { issue, type ShapeOf, timestamp } from '../fields.ts'
 import { CHOSEN_BY, type ChosenBy, type LogEntry } from '../log/request-log.ts'
 import { caller } from '../request/auth.ts'
@@ -8,9 +9,8 @@ import { withoutSecret } from '../secrets.ts'
 import { json } from '../strict-input.ts'
 import { counted } from '../words.ts'
 import { effectsOf, inShort, type RequestEffects, requestEffects } from './effects.ts'
-import { faultsOf, faultTrace, firedOn, isCutOff, wayOf } from './faults.ts'
 import { idempotencyOf, idempotencyTrace, limiterOf, limiterTrace, loggedOperation } from './limits.ts'
-import { stepsOf, stepTrace } from './steps.ts'
+import { isCutOff, stepsOf, stepTrace } from './steps.ts'
 
 /** What the specification leaves open and a response rests on. */
 const assumptionTrace = () =>
@@ -105,7 +105,7 @@ export function traceOf(sandbox: Sandbox, entry: LogEntry): RequestTrace {
     caller: entry.caller ?? null,
     limiter: limiterOf(sandbox, entry),
     idempotency: idempotencyOf(sandbox, entry),
-    faults: faultsOf(entry),
+    faults: faultsOf(entry.faults),
     error: errorOf(entry),
     ...effects,
     assumptions: assumptionsOf(sandbox, entry),
@@ -114,10 +114,10 @@ export function traceOf(sandbox: Sandbox, entry: LogEntry): RequestTrace {
 }
 
 function summaryOf(sandbox: Sandbox, entry: LogEntry, effects: RequestEffects): string {
-  const fired = firedOn(entry)
+  const fired = (entry.faults?.fired ?? []).map(({ rule }) => rule.id)
   if (fired.length === 0) return plainSummary(sandbox, entry, effects)
   const rules = fired.length === 1 ? `rule ${fired[0]}` : `rules ${fired.join(', ')}`
-  const way = entry.faults?.sent?.end === 'whole' ? '' : wayOf(entry)
+  const way = entry.faults?.sent?.end === 'whole' ? '' : (entry.faults?.wayOf() ?? '')
   return `${plainSummary(sandbox, entry, effects)} Fired: the fault ${rules}. ${way}`.trimEnd()
 }
 

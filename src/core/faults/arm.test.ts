@@ -1,33 +1,34 @@
 import { expect, test } from 'vitest'
 import { START } from '../../../test/support/base-state.ts'
 import { bookOf, firedNumbers, subject } from '../../../test/support/fault-book.ts'
+import { serviceFaults } from '../../service.ts'
 import { Refusal } from '../errors.ts'
 import { type Resource, type Scope, service } from '../operation.ts'
 import { arm, disarm, MAX_RULES, rearm, rewrite } from './arm.ts'
-import type { FaultDraft } from './draft.ts'
 import type { Preset } from './preset.ts'
-import type { FaultRule } from './rule.ts'
+import type { FaultDraft, FaultRule } from './rule.ts'
 import { standingOf } from './standing.ts'
+
+const presets: Preset[] = [
+  {
+    name: 'one-failure',
+    family: 'retry',
+    description: 'One failure.',
+    match: { method: 'GET', headers: { accept: '*' } },
+    when: { nth: 1 },
+    do: [{ respond: { status: 500 } }],
+    then: 'continue',
+    times: 3,
+  },
+]
 
 const resource: Resource = {
   name: 'none',
   operations: [],
   collections: [],
-  presets: [
-    {
-      name: 'one-failure',
-      family: 'retry',
-      description: 'One failure.',
-      match: { method: 'GET', headers: { accept: '*' } },
-      when: { nth: 1 },
-      do: [{ respond: { status: 500 } }],
-      then: 'continue',
-      times: 3,
-    },
-  ],
 }
 
-const all = service([resource])
+const all = service([resource], { ...serviceFaults, presets })
 const fail: FaultDraft = { match: 'everything', do: [{ respond: { status: 500 } }] }
 
 /** A book into which drafts are armed. */

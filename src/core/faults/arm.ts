@@ -1,14 +1,21 @@
-import type { Settings } from '../assumptions.ts'
-import { didYouMean } from '../assumptions.ts'
+import { didYouMean, type Settings } from '../assumptions.ts'
 import { refuse } from '../errors.ts'
 import type { Issue } from '../json.ts'
-import type { Scope, Service } from '../operation.ts'
+import type { FaultRules, Scope, Service } from '../operation.ts'
+import { acceptRows, isAccepted } from '../state/intake.ts'
 import type { Transaction } from '../state/transaction.ts'
 import { zodIssues } from '../zod-issues.ts'
-import type { FaultDraft } from './draft.ts'
 import { expand } from './expand.ts'
-import { type FaultRule, type FaultSource, faultCounters, faultRules } from './rule.ts'
-import { ruleSchemas } from './schema/rule.ts'
+import {
+  type FaultCounter,
+  type FaultDraft,
+  type FaultRule,
+  type FaultSource,
+  faultCounters,
+  faultRules,
+  type StoredFaults,
+} from './rule.ts'
+import { ruleSchemas } from './rule-schema.ts'
 import { countersByRule } from './standing.ts'
 
 /** Rules that one sandbox can have. */
@@ -118,4 +125,37 @@ function idFor(tx: Transaction, { id, preset }: FaultDraft): string {
   let n = 2
   while (rules.get(`${base}-${n}`) !== undefined) n += 1
   return `${base}-${n}`
+}
+
+function accept(
+  raw: { readonly faults: readonly unknown[]; readonly fault_counters: readonly unknown[] },
+  service: Service,
+  settings: Settings,
+  issues: Issue[],
+): StoredFaults {
+  const { faults, fault_counters } = raw
+  // Most sandboxes have none, and the schemas take a while to make.
+  if (faults.length === 0 && fault_counters.length === 0) return { faults: [], fault_counters: [] }
+  const { rule, counter } = ruleSchemas(service, settings)
+  if (faults.length > MAX_RULES)
+    issues.push({ pointer: '/faults', detail: `must have at most ${MAX_RULES} rules` })
+  return {
+    faults: acceptRows<FaultRule>(rule, faults, '/faults', issues).filter(isAccepted),
+    fault_counters: acceptRows<FaultCounter>(counter, fault_counters, '/fault_counters', issues).filter(
+      isAccepted,
+    ),
+  }
+}
+
+/** What state documents and scenarios do with rules. */
+export const ruleFunctions: FaultRules = {
+  draft: (service, settings) => ruleSchemas(service, settings).draft,
+  check: checkDraft,
+  arm,
+  remove: (scope, id) => disarm(scope, ruleNamed(scope, id).id),
+  removeOf: (scope, wanted, ids) => {
+    const own = scope.tx.in(faultRules).filter(({ source }) => source === wanted)
+    for (const { id } of own) if (ids === undefined || ids.includes(id)) disarm(scope, id)
+  },
+  accept,
 }

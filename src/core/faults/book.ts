@@ -1,11 +1,10 @@
 import type { Store } from '../state/store.ts'
 import { formatInstant } from '../time/instant.ts'
-import { type Action, allOf } from './actions.ts'
 import { CountedKeys } from './counted-keys.ts'
-import { Decision, type Fired, type Phase, type Verdict } from './decision.ts'
+import { Decision, type Fired, type Verdict } from './decision.ts'
 import { counterKey, mismatch, type Subject } from './match.ts'
-import { phaseOf } from './phase.ts'
-import { type FaultCounter, type FaultRule, faultCounters, faultRules } from './rule.ts'
+import type { Action, Phase, PrimitiveMap } from './primitive.ts'
+import { type FaultCounter, type FaultRule, faultCounters, faultRules, phaseOf } from './rule.ts'
 import { countedBy, retired, timing } from './when.ts'
 
 /** What decisions rest on besides rules and counters. */
@@ -29,6 +28,7 @@ const MAX_MISSED = 100
  */
 export class FaultBook {
   readonly #store: Store
+  readonly #primitives: PrimitiveMap
   readonly #facts: BookFacts
   readonly #keys: CountedKeys
   #sorted: Sorted | undefined
@@ -36,8 +36,9 @@ export class FaultBook {
   #release: AbortController | undefined
   readonly #holds = new Map<string, Hold>()
 
-  constructor(store: Store, facts: BookFacts) {
+  constructor(store: Store, primitives: PrimitiveMap, facts: BookFacts) {
     this.#store = store
+    this.#primitives = primitives
     this.#facts = facts
     this.#keys = new CountedKeys(store)
     store.onCommit(({ changes }) => {
@@ -62,11 +63,13 @@ export class FaultBook {
   }
 
   /** As {@link released}, and aborted as well when one of the rules that hold the connection is removed. */
-  releasedFor({ fired }: Decision): AbortSignal {
-    // What a request asks for by its own values is in no table, so that nobody can remove it.
-    const rules = fired
+  releasedFor(decision: Decision): AbortSignal {
+    const isHeldBy = (actions: readonly Action[]) =>
+      decision.uses(actions).some(({ primitive, parameters }) => primitive.holds?.(parameters) === true)
+    // What a request asks for by its own values is in no table, so that it cannot be removed.
+    const rules = decision.fired
       .filter(
-        ({ rule, actions }) => holds(actions) && this.#store.get(faultRules.name, rule.id) !== undefined,
+        ({ rule, actions }) => isHeldBy(actions) && this.#store.get(faultRules.name, rule.id) !== undefined,
       )
       .map(({ rule }) => rule.id)
     if (rules.length === 0) return this.released
@@ -125,7 +128,7 @@ export class FaultBook {
     }
     verdicts.push(...others.slice(0, Math.max(0, MAX_MISSED - missed)))
     counting.commit()
-    return new Decision(fired, verdicts)
+    return new Decision(fired, verdicts, this.#primitives)
   }
 
   /** What is said of the rules that no request, or not this one, is held against. */
@@ -173,7 +176,10 @@ export class FaultBook {
     const all = [...this.#store.rows(faultRules.name).values()] as FaultRule[]
     all.sort((a, b) => b.priority - a.priority)
     const byPhase = new Map<Phase, FaultRule[]>()
-    for (const rule of all) byPhase.set(phaseOf(rule), [...(byPhase.get(phaseOf(rule)) ?? []), rule])
+    for (const rule of all) {
+      const phase = phaseOf(rule, this.#primitives)
+      byPhase.set(phase, [...(byPhase.get(phase) ?? []), rule])
+    }
     this.#sorted = { version, all, byPhase }
     return this.#sorted
   }
@@ -197,15 +203,6 @@ interface Judged {
   readonly description: string
   readonly fired?: Fired
   readonly counter?: Verdict['counter']
-}
-
-// Whatever may keep an exchange from its end for a while.
-function holds(actions: readonly Action[]): boolean {
-  return (
-    allOf(actions, 'cut').some(({ how }) => how === 'pause') ||
-    allOf(actions, 'pace').length > 0 ||
-    allOf(actions, 'deliver').length > 0
-  )
 }
 
 // A caller's names may be those that every object has.

@@ -1,8 +1,7 @@
 import type { Service } from '../operation.ts'
-import type { FaultDraft } from './draft.ts'
 import type { Preset } from './preset.ts'
-import { retimed } from './retime.ts'
-import type { FaultMatch, FaultRule } from './rule.ts'
+import type { FaultDraft, FaultMatch, FaultRule } from './rule.ts'
+import { firesOnce, untimed } from './when.ts'
 
 /** What a rule does, without its name and where it came from. */
 export type Behaviour = Pick<
@@ -18,10 +17,11 @@ export interface Expanded extends Omit<Behaviour, 'match'> {
 /** Puts a draft over its preset: what the draft says takes precedence, in the match member by member. */
 export function expand(draft: FaultDraft, { presets }: Pick<Service, 'presets'>): Expanded {
   const preset = draft.preset === undefined ? undefined : presets.get(draft.preset)
+  const own = preset?.when ?? {}
   return {
     match: matchOf(draft, preset),
     // Anyone who says how often it may fire in all wants it more often than the once of the preset.
-    when: draft.when ?? retimed(preset?.when ?? {}, {}, draft.times !== undefined),
+    when: draft.when ?? (draft.times !== undefined && firesOnce(own) ? untimed(own) : own),
     do: draft.do ?? preset?.do ?? [],
     actions: draft.actions ?? preset?.actions ?? {},
     priority: draft.priority ?? 0,

@@ -95,7 +95,9 @@ test('a request without a caller is of no kind', () => {
   expect(mismatch({ principal_kind: 'user' }, subject())).toBe('The principal_kind is absent, not "user".')
 })
 
-test('R231 of what a client fills in, only what the log keeps is told; where it keeps the same, a word stands for it', () => {
+test('of what a client fills in, only what the log keeps is told; where it keeps the same, a word stands for it', {
+  tags: ['R231'],
+}, () => {
   const kept = () => ({ ...secret, headers: { 'x-secret': '(redacted)' } })
   const secret = subject({
     query: { token: 'q-secret' },

@@ -1,5 +1,5 @@
 import type { Json } from '../json.ts'
-import type { Action } from './actions.ts'
+import type { Action } from './primitive.ts'
 import type { FaultMatch, When } from './rule.ts'
 
 /** A value with a reserved prefix that a client can put where it sets nothing else. */
@@ -15,10 +15,6 @@ export interface MagicValue {
     body: Json,
   ) => readonly { readonly value: string; readonly actions: readonly Action[] }[]
 }
-
-// Families of presets are listed in this order; those of one resource stand between the two lists.
-const FIRST = ['rate limit', 'retry', 'connection', 'body', 'ndjson', 'list']
-const LAST = ['webhook', 'auth']
 
 /** A name for a composition of primitives. Whatever a rule says beside the name takes precedence. */
 export interface Preset {
@@ -37,10 +33,3 @@ export interface Preset {
 
 /** The way out for anyone who has named a preset that there is not. */
 export const ALL_PRESETS = 'GET /__emulator/faults/presets lists every preset.'
-
-/** Those of a family together, whichever resource they come from. */
-export function byFamily(presets: readonly Preset[]): readonly Preset[] {
-  const others = presets.map(({ family }) => family).filter((each) => ![...FIRST, ...LAST].includes(each))
-  const families = [...new Set([...FIRST, ...others, ...LAST])]
-  return families.flatMap((family) => presets.filter((preset) => preset.family === family))
-}

@@ -1,11 +1,11 @@
 import type { BodyRule } from '../log/request-criteria.ts'
 import type { Row } from '../state/commit.ts'
-import type { TableOf } from '../state/transaction.ts'
-import type { Action } from './actions.ts'
+import { FAULT_COUNTERS, FAULTS, type TableOf } from '../state/transaction.ts'
+import { type Action, type Phase, type PrimitiveMap, usesOf } from './primitive.ts'
 
 /** The tables of rules and of what they have counted. */
-export const faultRules: TableOf<FaultRule> = { name: '$faults', label: 'fault rule' }
-export const faultCounters: TableOf<FaultCounter> = { name: '$fault_counters', label: 'fault counter' }
+export const faultRules: TableOf<FaultRule> = { name: FAULTS, label: 'fault rule' }
+export const faultCounters: TableOf<FaultCounter> = { name: FAULT_COUNTERS, label: 'fault counter' }
 
 /** Which requests a rule is about; all that is given must hold. Texts are globs unless another form is named. */
 export interface FaultMatch {
@@ -108,4 +108,40 @@ export interface FaultCounter extends Row {
   readonly fired: number
   /** Virtual instant of the last match. */
   readonly last_at: string
+}
+
+/** The rules and counters of a state document. */
+export interface StoredFaults {
+  readonly faults: readonly FaultRule[]
+  readonly fault_counters: readonly FaultCounter[]
+}
+
+/** A rule as users write it: a composition of their own, or a preset and what is to be different about it. */
+export interface FaultDraft {
+  /** Default: the name of the preset, or `fault`, with a number where that is taken. */
+  readonly id?: string | undefined
+  readonly preset?: string | undefined
+  readonly description?: string | undefined
+  readonly match?: FaultMatch | 'everything' | undefined
+  readonly when?: When | undefined
+  readonly do?: readonly Action[] | undefined
+  readonly actions?: Readonly<Record<string, readonly Action[]>> | undefined
+  readonly priority?: number | undefined
+  readonly then?: 'stop' | 'continue' | undefined
+  readonly times?: number | undefined
+  /** Virtual duration, such as `10m`. */
+  readonly ttl?: string | undefined
+}
+
+const PHASES = ['accept', 'head', 'call'] as const
+
+/** When a rule has to be decided: in time for the earliest of all that it may do. */
+export function phaseOf(
+  { match, do: plain, actions }: Pick<FaultRule, 'match' | 'do' | 'actions'>,
+  primitives: PrimitiveMap,
+): Phase {
+  if (match !== 'everything' && match.webhook !== undefined) return 'webhook'
+  const uses = usesOf([...plain, ...Object.values(actions).flat()], primitives)
+  const phases = uses.map(({ primitive, parameters }) => primitive.phase?.(parameters) ?? 'call')
+  return PHASES.find((phase) => phases.includes(phase)) ?? 'call'
 }

@@ -29,6 +29,31 @@ export function countedBy({ by = 'rule' }: When): readonly CountedBy[] {
   return list.filter((each) => each !== 'rule')
 }
 
+/** The parts of `when` that tell matches that fire from those that do not. */
+const TIMINGS = ['nth', 'first', 'after', 'every', 'probability'] as const
+
+/** Whether a rule says which matches fire, or what they are counted by. */
+export function isTimed(when: When): boolean {
+  return when.by !== undefined || TIMINGS.some((name) => when[name] !== undefined)
+}
+
+/** A timing under which every match fires; what is counted by stays. */
+export function untimed({
+  nth: _,
+  first: __,
+  after: ___,
+  every: ____,
+  probability: _____,
+  ...rest
+}: When): When {
+  return rest
+}
+
+/** Whether all that a timing says is that one match fires. */
+export function firesOnce({ nth, ...others }: When): boolean {
+  return nth === 1 && !isTimed(others)
+}
+
 /** Why a rule is no longer looked at; undefined while it is. */
 export function retired(rule: FaultRule, fired: number, now: number): string | undefined {
   if (rule.times !== null && fired >= rule.times) return `It has fired ${counted(fired, 'time')}, all it may.`

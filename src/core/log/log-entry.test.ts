@@ -39,7 +39,7 @@ function entryOf(over: Partial<Call>, refusal?: Refusal) {
   return logEntry(exchange, 200, noWindow({ limit: 1, window: 1_000 }, 0))
 }
 
-test('R231 headers that carry credentials are not kept, and others are', () => {
+test('headers that carry credentials are not kept, and others are', { tags: ['R231'] }, () => {
   const headers = {
     authorization: 'Bearer secret-key',
     'proxy-authorization': 'Basic secret-key',
@@ -56,7 +56,7 @@ test.for<[what: string, value: unknown]>([
   ['a list', ['secret']],
   ['a text', 'secret'],
   ['an object with the secret in a strange type', { token: ['secret'] }],
-])('R231 declared secrets are not kept: %s', ([, value]) => {
+])('declared secrets are not kept: %s', { tags: ['R231'] }, ([, value]) => {
   const body = { kind: 'json', value: value as never, bytes: Buffer.from(JSON.stringify(value)) } as const
   const entry = entryOf({ body, query: { token: 'secret', page: '2' } })
   expect(JSON.stringify(entry)).not.toContain('secret')

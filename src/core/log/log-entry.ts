@@ -42,7 +42,7 @@ export function logEntry(exchange: Exchange, status: number, admission: Admissio
     settings: exchange.settings,
     poll: exchange.polled,
     commit: exchange.commit,
-    faults: exchange.decision,
+    faults: exchange.hooks?.report,
   }
 }
 

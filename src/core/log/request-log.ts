@@ -1,5 +1,4 @@
 import type { Settings } from '../assumptions.ts'
-import type { Decision } from '../faults/decision.ts'
 import type { Issue, Json } from '../json.ts'
 import type { AnyOperation } from '../operation.ts'
 import { LAST_NUMBER } from '../random.ts'
@@ -89,7 +88,40 @@ export interface LogEntry {
   /** What the request changed; references to the records, never copies. */
   readonly commit: Commit | undefined
   /** What the fault rules decided; undefined when there were none. */
-  readonly faults: Decision | undefined
+  readonly faults: FaultReport | undefined
+}
+
+/** How far an exchange came that a fault was done to. */
+export interface Sent {
+  /** The last stage that was reached. */
+  readonly stage: string
+  /** Bytes of the response, its head included, that were handed to the connection. */
+  readonly bytes: number
+  /** `whole`; `cut` by the fault; `held` open and silent; `left` by the client. */
+  readonly end: 'whole' | 'cut' | 'held' | 'left'
+}
+
+/** What fault rules did to a request, as the explanation of the request needs it. */
+export interface FaultReport {
+  /** The rules that fired, in the order in which they did. */
+  readonly fired: readonly {
+    readonly rule: { readonly id: string; readonly source: string; readonly preset: string | null }
+    readonly n: number
+  }[]
+  /** What was decided about each rule. */
+  readonly verdicts: readonly { readonly fired: boolean; readonly description: string }[]
+  /** How far the exchange came, once an adapter has reported it. */
+  readonly sent: Sent | undefined
+  /** Which rules acted in a step, and how: `The fault rule a took part: quota.` Empty for none. */
+  partIn(step: Step): string
+  /** How far the response came, as a sentence; empty where no fault was done to its connection. */
+  wayOf(): string
+  /** Whether the rate-limit headers say what a rule says. */
+  readonly tellsQuota: boolean
+  /** Whether the response is that of a proxy, without rate-limit headers. */
+  readonly isProxy: boolean
+  /** What faults have changed because of the request, in order. */
+  readonly moved: readonly { readonly step: Step; readonly commit: Commit }[]
 }
 
 /** A rate window as a request found it. */

@@ -38,7 +38,9 @@ function refusalOf(authenticator: Authenticator, authorization: string | undefin
   throw new Error('it was not refused')
 }
 
-test('R227 a registered key is a caller with the facts of its record, and without the token', () => {
+test('a registered key is a caller with the facts of its record, and without the token', {
+  tags: ['R227'],
+}, () => {
   const { registered } = keysOf(keyOf('one'), keyOf('two', { kind: 'service', user_id: null }))
   const { id, token: _, ...facts } = keyOf('two', { kind: 'service', user_id: null })
   expect(registered.identify('Bearer token-of-two', settings)).toEqual({ key_id: id, ...facts })
@@ -50,7 +52,7 @@ test.for([
   'BEARER token-of-one',
   'Bearer    token-of-one',
   'Bearer token-of-one  ',
-])('R226 "%s" names the key', (authorization) => {
+])('"%s" names the key', { tags: ['R226'] }, (authorization) => {
   expect(keysOf(keyOf('one')).registered.identify(authorization, settings).key_id).toBe('one')
 })
 
@@ -77,7 +79,9 @@ test('a request without the header, or with an unknown token, is refused in othe
   expect(unknown.options.headers).toEqual([['WWW-Authenticate', 'Bearer']])
 })
 
-test('R231 the digest that the sandbox keeps is not accepted in the place of the token', () => {
+test('the digest that the sandbox keeps is not accepted in the place of the token', {
+  tags: ['R231'],
+}, () => {
   const { registered, any } = keysOf(keyOf('one'))
   for (const authenticator of [registered, any]) {
     const refusal = refusalOf(authenticator, `Bearer ${seal('token-of-one')}`)
@@ -105,7 +109,9 @@ test('a caller is made once as long as no key changes', () => {
   expect(found()).not.toBe(first)
 })
 
-test('R227 where any key is welcome, an unknown one stands for the first of the kind that its prefix says', () => {
+test('where any key is welcome, an unknown one stands for the first of the kind that its prefix says', {
+  tags: ['R227'],
+}, () => {
   const keys = [keyOf('s', { kind: 'service' }), keyOf('u1'), keyOf('u2')]
   const { registered, any } = keysOf(...keys)
   const actsAs = (token: string) => any.guess(`Bearer ${token}`, settings)?.key_id
@@ -116,7 +122,9 @@ test('R227 where any key is welcome, an unknown one stands for the first of the 
   expect(any.recognises(undefined, settings)).toBe(false)
 })
 
-test('U069 the prefixes are settings, and a sandbox without a key of the kind knows none', () => {
+test('the prefixes are settings, and a sandbox without a key of the kind knows none', {
+  tags: ['U069'],
+}, () => {
   const { any } = keysOf(keyOf('u'))
   const own = new Settings({ [userPrefix.key]: 'me-', [servicePrefix.key]: 'it-' })
   expect(any.guess('Bearer me-1', own)?.key_id).toBe('u')

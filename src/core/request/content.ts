@@ -1,16 +1,6 @@
 import { errorFacts, problemBody, type Refusal, standardBody } from '../errors.ts'
 import type { Json } from '../json.ts'
-import type { Exchange } from './exchange.ts'
-
-/** What an answer says, without the headers that every answer carries. */
-export interface Content {
-  readonly status: number
-  readonly headers: readonly (readonly [string, string])[]
-  /** The serialised body; undefined when there is none or when it is streamed. */
-  readonly text: string | undefined
-  /** Lines of an NDJSON stream. */
-  readonly lines: Iterable<string> | undefined
-}
+import type { Content, Exchange } from './exchange.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 export const PROBLEM_TYPE = 'application/problem+json'

@@ -1,9 +1,7 @@
 import type { Setting, Settings } from '../assumptions.ts'
 import type { Refusal } from '../errors.ts'
-import type { FaultBook } from '../faults/book.ts'
-import type { Decision } from '../faults/decision.ts'
 import type { Json } from '../json.ts'
-import type { ChosenBy, KeptPoll, KeptWindow } from '../log/request-log.ts'
+import type { ChosenBy, FaultReport, KeptPoll, KeptWindow } from '../log/request-log.ts'
 import type { AnyOperation, Reply, Request, Scope } from '../operation.ts'
 import { Chance, type Label } from '../random.ts'
 import type { Commit } from '../state/commit.ts'
@@ -11,7 +9,10 @@ import { nextId, nextNumber } from '../state/counters.ts'
 import type { Transaction } from '../state/transaction.ts'
 import { formatInstant } from '../time/instant.ts'
 import { type NewEvent, schedule, unschedule } from '../time/scheduler.ts'
+import type { Treatment } from '../webhooks/records.ts'
 import type { Caller } from './auth.ts'
+import type { HeaderList } from './headers.ts'
+import type { Admission } from './rate-limiter.ts'
 import type { Step } from './steps.ts'
 
 /** What came with a request instead of, or as, its body. */
@@ -42,8 +43,48 @@ export interface Call {
   readonly connection?: { readonly id: string; readonly index: number }
   /** Ids of the rules that its own header X-Emulator-Fault has armed; no other request meets those. */
   readonly armed?: readonly string[]
-  /** What the rules have decided about it so far; undefined: `perform` lets them decide. */
-  readonly decision?: Decision
+  /** Absent: `perform` asks the sandbox for them. */
+  readonly hooks?: RequestHooks
+}
+
+/** What a response says, without the headers that every response carries. */
+export interface Content {
+  readonly status: number
+  readonly headers: HeaderList
+  /** The serialised body; undefined when there is none or when it is streamed. */
+  readonly text: string | undefined
+  /** Lines of an NDJSON stream. */
+  readonly lines: Iterable<string> | undefined
+}
+
+/** The headers of a response, by where they come from, and what they say of the rate limit. */
+export interface ResponseHead {
+  readonly content: HeaderList
+  readonly admission: Admission
+  readonly own: HeaderList
+}
+
+/** What is done to one request from outside the pipeline. Everything but the response may refuse the request. */
+export interface RequestHooks {
+  /** @returns true: the response is there, and no step is needed any more */
+  before(exchange: Exchange, step: Step): boolean
+  after(exchange: Exchange, step: Step): void
+  /** What is sent instead of the content; undefined for the content itself. */
+  content(exchange: Exchange): Content | undefined
+  response(
+    exchange: Exchange,
+    head: ResponseHead,
+  ): { readonly admission: Admission; readonly headers: HeaderList }
+  /** What the log keeps of it. */
+  readonly report: FaultReport
+}
+
+/** The hooks of a sandbox. */
+export interface Hooks {
+  /** Undefined where nothing is to be done to a request, which costs next to nothing. */
+  begin(call: Call): RequestHooks | undefined
+  /** What happens to a new webhook; undefined: it is delivered as usual. */
+  treatmentOf(type: string, url: string, resource: string): Treatment | undefined
 }
 
 /** What a handler is told of the sandbox around it. */
@@ -51,8 +92,8 @@ export interface Surroundings {
   readonly seed: number
   readonly name: string
   readonly settings: Settings
-  /** The fault rules; none while a starting state is made. */
-  readonly faults?: Pick<FaultBook, 'isEmpty' | 'decide'>
+  /** None while a starting state is made. */
+  readonly hooks?: Hooks | undefined
 }
 
 /** The capabilities of a handler, bound to one transaction. */
@@ -63,16 +104,16 @@ export class HandlerScope implements Scope {
   readonly sandbox: string
   readonly settings: Settings
   readonly cause: string
-  readonly #faults: Surroundings['faults']
+  readonly #hooks: Surroundings['hooks']
 
-  constructor(tx: Transaction, now: number, { seed, name, settings, faults }: Surroundings, cause: string) {
+  constructor(tx: Transaction, now: number, { seed, name, settings, hooks }: Surroundings, cause: string) {
     this.tx = tx
     this.now = now
     this.seed = seed
     this.sandbox = name
     this.settings = settings
     this.cause = cause
-    this.#faults = faults
+    this.#hooks = hooks
   }
 
   get at(): string {
@@ -86,10 +127,8 @@ export class HandlerScope implements Scope {
     schedule(this.tx, event, { seq: nextNumber(this.tx, 'events'), caused_by: this.cause })
   }
   readonly unschedule = (ref: string, kinds: readonly string[]): void => unschedule(this.tx, ref, kinds)
-  readonly webhookFaults = (type: string, url: string, resource: string): Decision | undefined => {
-    if (this.#faults === undefined || this.#faults.isEmpty) return undefined
-    return this.#faults.decide('webhook', { kind: 'webhook', type, url, resource })
-  }
+  readonly treatmentOf = (type: string, url: string, resource: string): Treatment | undefined =>
+    this.#hooks?.treatmentOf(type, url, resource)
 }
 
 /** One request on its way through the pipeline: its scope, and everything that the steps find out. */
@@ -98,9 +137,9 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   readonly call: Call
   /** The step under way; when the exchange is over, the one that decided. */
   step: Step = 'runDueEvents'
-  caller!: Caller // set by identify, before any handler runs
-  /** The teamspace whose rate window the request uses: that of the caller, unless the choice of another was not theirs. */
-  windowOf!: string // set by identify, with the caller
+  caller!: Caller // set by authenticate, before any handler runs
+  /** The teamspace of the key, which a header may have replaced in the caller. */
+  ownTeamspace!: string // set by authenticate, with the caller
   /** The place that it asked for in its rate window. */
   window: KeptWindow | undefined
   target: unknown
@@ -110,13 +149,16 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   refusal: Refusal | undefined
   idempotency: 'none' | 'fresh' | 'replay' | 'conflict' = 'none'
   commit: Commit | undefined
-  /** What the fault rules decided; undefined when there are none. */
-  decision: Decision | undefined
-  /** An answer of a fault stands in the place of the handler's; `step` says where it came in. */
+  hooks: RequestHooks | undefined
+  /** What an Idempotency-Key is unique in, as the first part of the id of its record; undefined: the teamspace. */
+  keyPlace: string | undefined
+  /** The status for an Idempotency-Key that comes again with another body; undefined: that of the service. */
+  mismatchStatus: number | undefined
+  /** A fault has responded instead of the handler; `step` is where. */
   injected = false
-  /** The step whose refusal a fault has answered in the place of. */
+  /** The step that had refused the request before a fault responded instead. */
   overruled: Step | undefined
-  /** Number of events that were due and ran before anybody looked at the request. */
+  /** Number of events that were due and ran before the request was looked at. */
   caughtUp = 0
   polled: KeptPoll | undefined
   /** Near misses of a request that fits no route. */
@@ -128,7 +170,7 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   constructor(call: Call, ...scope: ConstructorParameters<typeof HandlerScope>) {
     super(...scope)
     this.call = call
-    this.decision = call.decision
+    this.hooks = call.hooks
   }
 
   /** The id of the request: the cause of all that it does. */

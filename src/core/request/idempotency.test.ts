@@ -28,7 +28,9 @@ function conflictOf(store: Store, mismatch?: number): Refusal {
   throw new Error('it was not refused')
 }
 
-test('R276 R278 an answer is recalled until, and not at, the instant 24 hours after it was given', () => {
+test('an answer is recalled until, and not at, the instant 24 hours after it was given', {
+  tags: ['R276', 'R278'],
+}, () => {
   const store = new Store()
   remember(store, 'k', T0, { name: 'first' })
   const at = (now: number) => recallAnswer(store.begin(), 'k', 'print of k', now)
@@ -45,7 +47,9 @@ test('R276 R278 an answer is recalled until, and not at, the instant 24 hours af
   expect(recallAnswer(store.begin(), 'unknown', 'print of k', T0)).toBeUndefined()
 })
 
-test('R277 another body under a key is refused, and the refusal says when the key was first used', () => {
+test('another body under a key is refused, and the refusal says when the key was first used', {
+  tags: ['R277'],
+}, () => {
   const store = new Store()
   remember(store, 'k', T0)
   const refusal = conflictOf(store)
@@ -56,20 +60,22 @@ test('R277 another body under a key is refused, and the refusal says when the ke
   expect(conflictOf(store, 422).options.status).toBe(422)
 })
 
-test('R278 a key whose record has expired is free for any body', () => {
+test('a key whose record has expired is free for any body', { tags: ['R278'] }, () => {
   const store = new Store()
   remember(store, 'k', T0)
   expect(recallAnswer(store.begin(), 'k', 'another print', T0 + DAY)).toBeUndefined()
 })
 
-test('R278 records that have expired go when another one is made, to the millisecond, and no others', () => {
+test('records that have expired go when another one is made, to the millisecond, and no others', {
+  tags: ['R278'],
+}, () => {
   const store = new Store()
   for (const [n, id] of ['a', 'b', 'c'].entries()) remember(store, id, T0 + n)
   remember(store, 'd', T0 + DAY + 1)
   expect([...store.rows(IDEMPOTENCY).keys()]).toEqual(['c', 'd'])
 })
 
-test('U059 a key is that of one teamspace and one operation', () => {
+test('a key is that of one teamspace and one operation', { tags: ['U059'] }, () => {
   const ids = [
     idempotencyId('ts-a', 'batches.create', 'k'),
     idempotencyId('ts-b', 'batches.create', 'k'),
@@ -86,7 +92,7 @@ test.for<[one: Json, other: Json]>([
   ],
   [{ list: [{ a: 1, b: 2 }] }, { list: [{ b: 2, a: 1 }] }],
   [[[{ a: null, b: [] }]], [[{ b: [], a: null }]]],
-])('T10 %j and %j are one body', ([one, other]) => {
+])('%j and %j are one body', { tags: ['T10'] }, ([one, other]) => {
   expect(fingerprint(one)).toBe(fingerprint(other))
   expect(fingerprint(one)).toMatch(/^[0-9a-f]{64}$/)
 })
@@ -108,11 +114,11 @@ test.for<[one: Json, other: Json]>([
   [{ a: { b: 1 } }, { a: 1, b: 1 }],
   [['a', 'b'], ['a,b']],
   [{ 0: 'a' }, ['a']],
-])('T10 %j and %j are two', ([one, other]) => {
+])('%j and %j are two', { tags: ['T10'] }, ([one, other]) => {
   expect(fingerprint(one)).not.toBe(fingerprint(other))
 })
 
-test('T10 compared byte for byte, white space makes another body', () => {
+test('compared byte for byte, white space makes another body', { tags: ['T10'] }, () => {
   const bytes = (text: string) => fingerprintBytes(new TextEncoder().encode(text))
   expect(bytes('{"a":1}')).toBe(bytes('{"a":1}'))
   expect(bytes('{"a":1}')).not.toBe(bytes('{"a": 1}'))

@@ -4,7 +4,7 @@ import { cutPage, ordered } from './pagination.ts'
 
 const list = (length: number) => Array.from({ length }, (_, n) => n)
 
-test('R010 a page holds exactly the limit while more exist, and never more', () => {
+test('a page holds exactly the limit while more exist, and never more', { tags: ['R010'] }, () => {
   fc.assert(
     fc.property(fc.nat(250), fc.integer({ min: 1, max: 100 }), fc.nat(260), (length, limit, after) => {
       const page = cutPage(list(length), { after }, limit, false)
@@ -15,7 +15,9 @@ test('R010 a page holds exactly the limit while more exist, and never more', () 
   )
 })
 
-test('R008 walking forward visits every record once, and walking back from the end does the same in reverse', () => {
+test('walking forward visits every record once, and walking back from the end does the same in reverse', {
+  tags: ['R008'],
+}, () => {
   fc.assert(
     fc.property(fc.nat(250), fc.integer({ min: 1, max: 100 }), (length, limit) => {
       const forward: number[] = []
@@ -44,7 +46,7 @@ const records = [
   { id: 'c', created_at: '2026-01-01T01:30:00+02:00' },
 ]
 
-test('T27 lists are newest first, ties by id, whatever the form of the timestamps', () => {
+test('lists are newest first, ties by id, whatever the form of the timestamps', { tags: ['T27'] }, () => {
   expect(ordered(records, 'newest', 1).map(({ id }) => id)).toEqual(['b', 'a', 'c'])
   expect(ordered(records, 'oldest', 1).map(({ id }) => id)).toEqual(['c', 'a', 'b'])
 })

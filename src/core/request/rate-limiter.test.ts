@@ -10,13 +10,13 @@ function requests(limiter: RateLimiter, count: number, now: number): number {
   return admitted
 }
 
-test('R255 the 201st request within the window is refused', () => {
+test('the 201st request within the window is refused', { tags: ['R255'] }, () => {
   const limiter = new RateLimiter()
   expect(requests(limiter, 200, T0)).toBe(200)
   expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 59_999).admitted).toBe(false)
 })
 
-test('R256 the window slides: each half frees exactly when it is 60 s old', () => {
+test('the window slides: each half frees exactly when it is 60 s old', { tags: ['R256'] }, () => {
   const limiter = new RateLimiter()
   requests(limiter, 100, T0)
   requests(limiter, 100, T0 + 30_000)
@@ -26,13 +26,15 @@ test('R256 the window slides: each half frees exactly when it is 60 s old', () =
   expect(requests(limiter, 150, T0 + 90_000)).toBe(100)
 })
 
-test('R260 remaining counts down to 0 and stays there', () => {
+test('remaining counts down to 0 and stays there', { tags: ['R260'] }, () => {
   const limiter = new RateLimiter()
   for (let k = 1; k <= 200; k++) expect(limiter.admit('w', DEFAULT_LIMIT, T0).remaining).toBe(200 - k)
   expect(limiter.admit('w', DEFAULT_LIMIT, T0).remaining).toBe(0)
 })
 
-test('R262 Retry-After is there exactly when nothing remains, on the last admitted request too', () => {
+test('Retry-After is there exactly when nothing remains, on the last admitted request too', {
+  tags: ['R262'],
+}, () => {
   const limiter = new RateLimiter()
   const answers = Array.from({ length: 201 }, () => limiter.admit('w', DEFAULT_LIMIT, T0))
   expect(answers.slice(0, 199).every(({ retryAfter }) => retryAfter === undefined)).toBe(true)
@@ -40,7 +42,7 @@ test('R262 Retry-After is there exactly when nothing remains, on the last admitt
   expect(answers[200]).toMatchObject({ admitted: false, retryAfter: 60 })
 })
 
-test('R261 reset is the whole second at which the oldest request leaves the window', () => {
+test('reset is the whole second at which the oldest request leaves the window', { tags: ['R261'] }, () => {
   const limiter = new RateLimiter()
   expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 1).reset).toBe(T0 / 1000 + 61)
   expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 30_000).reset).toBe(T0 / 1000 + 61)
@@ -52,7 +54,7 @@ test('R261 reset is the whole second at which the oldest request leaves the wind
   })
 })
 
-test('T04 a refused request takes no place', () => {
+test('a refused request takes no place', { tags: ['T04'] }, () => {
   const limiter = new RateLimiter()
   requests(limiter, 200, T0)
   requests(limiter, 500, T0 + 30_000)
@@ -99,7 +101,9 @@ class Reference {
 
 const arrivals = fc.array(fc.nat({ max: 20_000 }), { minLength: 1, maxLength: 60 })
 
-test('R263 R295 any arrivals: the reference agrees, and waiting Retry-After is enough and minimal', () => {
+test('any arrivals: the reference agrees, and waiting Retry-After is enough and minimal', {
+  tags: ['R263', 'R295'],
+}, () => {
   fc.assert(
     fc.property(arrivals, fc.integer({ min: 1, max: 8 }), (gaps, limit) => {
       const limiter = new RateLimiter()
@@ -122,7 +126,7 @@ test('R263 R295 any arrivals: the reference agrees, and waiting Retry-After is e
   )
 })
 
-test('T07 requests of the future, made under another clock, do not count', () => {
+test('requests of the future, made under another clock, do not count', { tags: ['T07'] }, () => {
   const limiter = new RateLimiter()
   requests(limiter, 200, T0 + 1_000_000)
   expect(limiter.admit('w', DEFAULT_LIMIT, T0)).toMatchObject({ admitted: true, remaining: 199 })
@@ -157,7 +161,9 @@ test('fill takes back the oldest requests first, and adds new ones at this insta
   expect(limiter.save()).toEqual([{ id: 'w', hits: [T0 + 1, T0 + 2, T0 + 5] }])
 })
 
-test('R261 under a limit that was lowered a place frees when so many are gone that the new limit admits one', () => {
+test('under a limit that was lowered a place frees when so many are gone that the new limit admits one', {
+  tags: ['R261'],
+}, () => {
   const limiter = new RateLimiter()
   for (const at of [T0, T0 + 10_000, T0 + 20_000]) limiter.admit('w', { limit: 3, window: 60_000 }, at)
   const lowered = { limit: 2, window: 60_000 }
@@ -185,7 +191,9 @@ test('ten thousand windows are kept; before one more is made, those that are ove
   expect(limiter.save()[0]?.id).toBe('w5000')
 })
 
-test('U064 a policy is told in structured fields: whole numbers from 0 to 15 digits, and its name quoted', () => {
+test('a policy is told in structured fields: whole numbers from 0 to 15 digits, and its name quoted', {
+  tags: ['U064'],
+}, () => {
   const policy = { policy: 'create', limit: 5, remaining: 0, wait: 0.2, window: 60 }
   expect(policyFields(policy)).toEqual([
     ['RateLimit-Policy', '"create";q=5;w=60'],

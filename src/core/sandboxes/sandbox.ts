@@ -6,7 +6,7 @@ import { logEntry } from '../log/log-entry.ts'
 import { RequestLog } from '../log/request-log.ts'
 import { type AnyOperation, type Input, makeInput, type Service } from '../operation.ts'
 import { Authenticator } from '../request/auth.ts'
-import { type Call, Exchange, HandlerScope } from '../request/exchange.ts'
+import { type Call, Exchange, HandlerScope, type Hooks } from '../request/exchange.ts'
 import { type Admission, DEFAULT_LIMIT, type Limit, RateLimiter } from '../request/rate-limiter.ts'
 import { addHookCalls } from '../scenarios/hooks.ts'
 import { scenarioCalls } from '../scenarios/row.ts'
@@ -41,9 +41,11 @@ export interface SandboxOptions {
   readonly enforceLimits: boolean
   /** No invented body: defaults that would invent one give way, endpoints without a contract answer 501. */
   readonly strict: boolean
-  /** Whether answers name the fault rules that fired on them. */
+  /** Whether responses name the fault rules that fired on them. */
   readonly revealFaults: boolean
   readonly host: HostTime
+  /** Makes what is done to requests from outside the pipeline; undefined for nothing. */
+  readonly hooks: ((sandbox: Sandbox) => Hooks) | undefined
   /** More events than this at one instant mean that something schedules itself without end. */
   readonly mostEvents: number
   /** How many events run before requests are served again. */
@@ -62,6 +64,7 @@ export const sandboxDefaults = {
   strict: false,
   revealFaults: false,
   host: hostTime,
+  hooks: undefined,
   mostEvents: MAX_EVENTS_AT_ONE_INSTANT,
   turn: TURN,
   onDefect: () => {},
@@ -78,6 +81,7 @@ export class Sandbox {
   readonly scheduler: Scheduler
   readonly authenticator: Authenticator
   readonly faults: FaultBook
+  readonly hooks: Hooks | undefined
   readonly instantLimit: InstantLimit
   /** Where outgoing webhooks are waited for; without one nothing is sent. */
   pendingWork: PendingWork | undefined
@@ -107,11 +111,12 @@ export class Sandbox {
     this.scheduler = new Scheduler(this.store)
     this.instantLimit = new InstantLimit(options.mostEvents)
     this.authenticator = new Authenticator(this.store, options.anyKey)
-    this.faults = new FaultBook(this.store, {
+    this.faults = new FaultBook(this.store, options.service.primitives, {
       now: () => this.clock.now,
       wall: options.host,
       seed: () => this.seed,
     })
+    this.hooks = options.hooks?.(this)
     this.#settings = new Settings()
     this.#readSettings()
     this.store.onCommit((commit) => this.#follow(commit))

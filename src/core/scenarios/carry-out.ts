@@ -1,6 +1,5 @@
 import { didYouMean } from '../assumptions.ts'
 import { Refusal, refuse, refuseInvalid } from '../errors.ts'
-import { checkDraft } from '../faults/arm.ts'
 import { nothing } from '../fields.ts'
 import type { JsonObject } from '../json.ts'
 import { type AnyControl, idOf, type Scope } from '../operation.ts'
@@ -15,7 +14,7 @@ import { zodIssues } from '../zod-issues.ts'
 import { refOfFunction, type ScenarioCall, scenarioCalls } from './row.ts'
 import type { ScenarioCommand, ScenarioSnapshot } from './source.ts'
 import { ScriptFault } from './source.ts'
-import { armOwn, clearOwn, clearRule } from './timeline.ts'
+import { armOwn, scenarioSource } from './timeline.ts'
 
 /** Commands that one call may ask for. */
 const MAX_COMMANDS = 10_000
@@ -127,14 +126,14 @@ function runCommand(sandbox: Sandbox, scope: Scope, { scenario }: ScenarioCall, 
       moveRecord(sandbox, scope, command)
       return
     case 'arm': {
-      const checked = checkDraft(command.rule, sandbox.service, scope.settings)
+      const checked = sandbox.service.rules.check(command.rule, sandbox.service, scope.settings)
       if ('issues' in checked) refuseInvalid(checked.issues)
       else armOwn(sandbox, scope, scenario, checked.draft)
       return
     }
     case 'clear':
-      if (command.id === undefined) clearOwn(scope, scenario)
-      else clearRule(scope, command.id)
+      if (command.id === undefined) sandbox.service.rules.removeOf(scope, scenarioSource(scenario))
+      else sandbox.service.rules.remove(scope, command.id)
       return
     case 'put': {
       const collection = collectionOf(sandbox, command.collection)

@@ -1,8 +1,5 @@
 import { type AssumptionCatalog, Settings } from '../assumptions.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
-import { checkDraft, disarm } from '../faults/arm.ts'
-import type { FaultDraft } from '../faults/draft.ts'
-import { faultRules } from '../faults/rule.ts'
 import { type Issue, isObject, type Json, type JsonObject, pointer, same } from '../json.ts'
 import type { Scope, Service } from '../operation.ts'
 import { HandlerScope } from '../request/exchange.ts'
@@ -17,7 +14,7 @@ import { SCENARIO, type ScenarioRow, type ScenarioSetting } from './row.ts'
 import type { ScenarioDefinition } from './source.ts'
 import { checkStepAction } from './step-actions.ts'
 import { acceptStubs, dropStubs, putStub, type StubDraft } from './stub.ts'
-import { armOwn, clearOwn, dueOf, scenarioSource, scheduleSteps, unscheduleSteps } from './timeline.ts'
+import { armOwn, dueOf, scenarioSource, scheduleSteps, unscheduleSteps } from './timeline.ts'
 
 /** A scenario, held against a sandbox: what it makes of the settings, and what goes into the tables. */
 export interface ScenarioPlan {
@@ -25,7 +22,7 @@ export interface ScenarioPlan {
   readonly settings: Settings
   readonly values: JsonObject
   readonly changed: readonly ScenarioSetting[]
-  readonly faults: readonly FaultDraft[]
+  readonly faults: readonly object[]
   readonly stubs: readonly StubDraft[]
 }
 
@@ -46,7 +43,7 @@ export function checkScenario(sandbox: Sandbox, scenario: ScenarioDefinition, st
   refuseInvalid(issues)
   const settings = new Settings(values, sandbox.options.strict)
   const faults = scenario.faults.flatMap((raw, index) => {
-    const checked = checkDraft(raw, service, settings)
+    const checked = service.rules.check(raw, service, settings)
     if ('draft' in checked) return [checked.draft]
     issues.push(...below(pointer('faults', index), checked.issues))
     return []
@@ -66,8 +63,8 @@ export function checkScenario(sandbox: Sandbox, scenario: ScenarioDefinition, st
 
 /** A transaction under the settings that are to be in force when it is over. */
 export function scopeUnder(sandbox: Sandbox, settings: Settings, cause: string): HandlerScope {
-  const { seed, name, faults, store, clock } = sandbox
-  return new HandlerScope(store.begin(), clock.now, { seed, name, settings, faults }, cause)
+  const { seed, name, hooks, store, clock } = sandbox
+  return new HandlerScope(store.begin(), clock.now, { seed, name, settings, hooks }, cause)
 }
 
 /** Puts a scenario into force that has been checked, in the transaction of the scope. @returns its row */
@@ -124,7 +121,7 @@ export function stopScenario(sandbox: Sandbox): ScenarioRow | undefined {
   if (active === undefined) return undefined
   const values = withoutActive(sandbox)
   const scope = scopeUnder(sandbox, new Settings(values, sandbox.options.strict), `scenario/${active.name}`)
-  removeEffects(scope, active)
+  removeEffects(sandbox, scope, active)
   putSettings(scope.tx, values)
   scope.tx.delete(SANDBOX_TABLE, SCENARIO)
   refuseUnfit(sandbox, scope.tx)
@@ -133,8 +130,8 @@ export function stopScenario(sandbox: Sandbox): ScenarioRow | undefined {
 }
 
 /** What an active scenario has in tables, removed. */
-export function removeEffects(scope: Scope, { name }: ScenarioRow): void {
-  clearOwn(scope, name)
+export function removeEffects(sandbox: Sandbox, scope: Scope, { name }: ScenarioRow): void {
+  sandbox.service.rules.removeOf(scope, scenarioSource(name))
   dropStubs(scope.tx, scenarioSource(name))
   unscheduleSteps(scope.tx, name)
   removeCalls(scope.tx, name)
@@ -147,14 +144,14 @@ function withoutActive(sandbox: Sandbox): JsonObject {
 }
 
 // Rules that are the same keep their place and their counters; the others follow in the order of the script.
-function swapRules(sandbox: Sandbox, scope: Scope, active: ScenarioRow, drafts: readonly FaultDraft[]) {
+function swapRules(sandbox: Sandbox, scope: Scope, active: ScenarioRow, drafts: readonly object[]) {
   const left = [...active.faults]
   const kept = drafts.map((draft) => {
     const index = left.findIndex((each) => same(each.draft, draft))
     return index < 0 ? undefined : left.splice(index, 1)[0]
   })
-  const rules = scope.tx.in(faultRules)
-  for (const { id } of left) if (rules.get(id)?.source === scenarioSource(active.name)) disarm(scope, id)
+  const ids = left.map(({ id }) => id)
+  sandbox.service.rules.removeOf(scope, scenarioSource(active.name), ids)
   return drafts.map(
     (draft, index) => kept[index] ?? { id: armOwn(sandbox, scope, active.name, draft).id, draft },
   )

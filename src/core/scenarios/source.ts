@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import type { FaultDraft } from '../faults/draft.ts'
 import { type ShapeOf, timestamp } from '../fields.ts'
 import type { JsonObject } from '../json.ts'
 import type { FunctionRef, ScenarioEvent, ScenarioStep } from './row.ts'
@@ -19,7 +18,8 @@ export interface ScenarioDefinition {
   readonly clock?: ScenarioClock | undefined
   /** By dotted key. */
   readonly settings?: JsonObject | undefined
-  readonly faults: readonly FaultDraft[]
+  /** As `POST /__emulator/faults` takes them. */
+  readonly faults: readonly object[]
   /** As `POST /__emulator/stubs` takes them. */
   readonly stubs: readonly object[]
   readonly timeline: readonly ScenarioStep[]

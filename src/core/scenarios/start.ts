@@ -100,7 +100,7 @@ function write(sandbox: Sandbox, { scenario }: ScenarioWithFixtures, merge: Merg
   const checked = checkScenario(sandbox, scenario, sandbox.clock.now)
   const scope = scopeUnder(sandbox, checked.settings, `scenario/${scenario.name}`)
   const active = activeOn(sandbox)
-  if (active !== undefined) removeEffects(scope, active)
+  if (active !== undefined) removeEffects(sandbox, scope, active)
   const { rate, skip_on_poll } = scenario.clock ?? {}
   if (rate !== undefined || skip_on_poll !== undefined) {
     const passing = { rate: rate ?? sandbox.clock.rate, skip_on_poll: skip_on_poll ?? sandbox.skipsOnPoll }

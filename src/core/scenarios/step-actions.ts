@@ -1,12 +1,9 @@
 import * as z from 'zod'
 import type { Settings } from '../assumptions.ts'
-import type { StateFault } from '../faults/actions.ts'
-import { checkStateFault } from '../faults/acts/rows.ts'
-import { ruleSchemas } from '../faults/schema/rule.ts'
-import { stateFaultSchemas } from '../faults/schema/state.ts'
 import { nonEmptyText } from '../fields.ts'
 import { type Issue, isObject } from '../json.ts'
-import type { Service } from '../operation.ts'
+import type { FaultParameters, Service } from '../operation.ts'
+import { checkInsertRows } from '../state/rows.ts'
 import { membersOf, strictObject } from '../strict-input.ts'
 import { zodIssues } from '../zod-issues.ts'
 
@@ -16,7 +13,7 @@ export function checkStepAction(raw: unknown, service: Service, settings: Settin
   if (error !== undefined) return zodIssues(error, '')
   const { state } = data
   if (state === undefined) return []
-  const inside = [...requestIssues(state), ...checkStateFault(state, service, settings)]
+  const inside = [...requestIssues(state), ...checkInsertRows(state, service, settings)]
   return inside.map((issue) => ({ ...issue, pointer: `/state${issue.pointer}` }))
 }
 
@@ -24,14 +21,19 @@ export function checkStepAction(raw: unknown, service: Service, settings: Settin
 function stepFields(service: Service, settings: Settings) {
   return {
     /** As the fault primitive; nothing of it can come from a request. */
-    state: stateFaultSchemas(service, settings).state.optional(),
+    state: stateSchema(service, settings).optional(),
     /** The clock stands still from here on. */
     clock: strictObject({ freeze: z.literal(true) }).optional(),
     /** Arms a fault rule, which is removed with the scenario. */
-    arm: ruleSchemas(service, settings).draft.optional(),
+    arm: service.rules.draft(service, settings).optional(),
     /** Removes a fault rule. */
     clear: nonEmptyText().optional(),
   }
+}
+
+// The service of a test may lack the primitive.
+function stateSchema(service: Service, settings: Settings): z.ZodType<FaultParameters['state']> {
+  return service.primitives.get('state')?.schema(service, settings) ?? z.never()
 }
 
 export type StepAction = z.output<z.ZodObject<ReturnType<typeof stepFields>>>
@@ -44,7 +46,7 @@ function stepAction(service: Service, settings: Settings) {
 }
 
 // A step belongs to no request, so that nothing can be named by one.
-function requestIssues(state: StateFault): Issue[] {
+function requestIssues(state: FaultParameters['state']): Issue[] {
   const places: readonly (readonly [string, unknown])[] = [
     ['/id', state.id],
     ['/delete/id', state.delete?.id],

@@ -5,7 +5,7 @@ import { filled, placeholderClashes } from './stub.ts'
 
 const json = fc.jsonValue({ noUnicodeString: false }) as fc.Arbitrary<Json>
 
-test('R291 a part of a request comes through as it is, whatever it holds', () => {
+test('a part of a request comes through as it is, whatever it holds', { tags: ['R291'] }, () => {
   fc.assert(
     fc.property(json, (part) => {
       const body = { part: { $request: '/body' }, list: [{ $request: '/body' }] }

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { didYouMean } from '../assumptions.ts'
 import { refuse } from '../errors.ts'
-import { headers } from '../faults/schema/bytes.ts'
 import { intBetween } from '../fields.ts'
 import {
   type Issue,
@@ -14,6 +13,7 @@ import {
   valueAt,
 } from '../json.ts'
 import type { Service } from '../operation.ts'
+import { responseHeaders } from '../request/headers.ts'
 import type { TableOf, Transaction } from '../state/transaction.ts'
 import { type Clash, json, strictObject, together } from '../strict-input.ts'
 import { zodIssues } from '../zod-issues.ts'
@@ -167,7 +167,7 @@ export function acceptStubs(raw: unknown, service: Service, issues: Issue[]): St
 }
 
 function ownHeaders() {
-  return headers().superRefine((given, context) => {
+  return responseHeaders().superRefine((given, context) => {
     for (const name of Object.keys(given)) {
       if (OURS.test(name)) context.addIssue({ code: 'custom', path: [name], message: NOT_ITS_OWN })
     }

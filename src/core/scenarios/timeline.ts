@@ -1,10 +1,6 @@
-import type { StateFault } from '../faults/actions.ts'
-import { deleteRow, insertRows } from '../faults/acts/rows.ts'
-import { arm, disarm, ruleNamed } from '../faults/arm.ts'
-import type { FaultDraft } from '../faults/draft.ts'
-import { type FaultRule, type FaultSource, faultRules } from '../faults/rule.ts'
 import { idOf, type Scope } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { deleteRow, insertRows } from '../state/rows.ts'
 import { SANDBOX_TABLE } from '../state/state.ts'
 import type { Transaction } from '../state/transaction.ts'
 import { clockRow, END_OF_TIME } from '../time/clock.ts'
@@ -86,10 +82,10 @@ function act(
     scope.tx.put(SANDBOX_TABLE, clockRow(stopped, sandbox.options.host))
   }
   if (arm !== undefined) armOwn(sandbox, scope, name, arm)
-  if (clear !== undefined) clearRule(scope, clear)
+  if (clear !== undefined) sandbox.service.rules.remove(scope, clear)
 }
 
-function changeState({ service }: Sandbox, scope: Scope, fault: StateFault): void {
+function changeState({ service }: Sandbox, scope: Scope, fault: NonNullable<StepAction['state']>): void {
   const { delete: gone, insert_rows: rows } = fault
   // Those that a request would have named were refused when the step was written.
   const id = typeof fault.id === 'string' ? fault.id : undefined
@@ -102,7 +98,7 @@ function changeState({ service }: Sandbox, scope: Scope, fault: StateFault): voi
 }
 
 /** What marks the rules and the stubs of a scenario as its own. */
-export function scenarioSource(scenario: string): FaultSource & `scenario:${string}` {
+export function scenarioSource(scenario: string): `scenario:${string}` {
   return `scenario:${scenario}`
 }
 
@@ -111,18 +107,7 @@ export function armOwn(
   { service, options }: Sandbox,
   scope: Scope,
   scenario: string,
-  draft: FaultDraft,
-): FaultRule {
-  return arm(scope, service, draft, scenarioSource(scenario), formatInstant(options.host()))
-}
-
-/** Removes every rule that a scenario has armed. */
-export function clearOwn(scope: Scope, scenario: string): void {
-  const own = scope.tx.in(faultRules).filter(({ source }) => source === scenarioSource(scenario))
-  for (const { id } of own) disarm(scope, id)
-}
-
-/** Removes a rule, whatever armed it. Refuses an unknown id. */
-export function clearRule(scope: Scope, id: string): void {
-  disarm(scope, ruleNamed(scope, id).id)
+  draft: object,
+): { readonly id: string } {
+  return service.rules.arm(scope, service, draft, scenarioSource(scenario), formatInstant(options.host()))
 }

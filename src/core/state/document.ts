@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { type AssumptionCatalog, didYouMean, Settings } from '../assumptions.ts'
-import { acceptFaults } from '../faults/intake.ts'
 import { timestamp } from '../fields.ts'
 import { type Issue, isObject, type Json, type JsonObject, keysOf, pointer, valueAt } from '../json.ts'
 import type { SavedLog } from '../log/request-log.ts'
@@ -61,7 +60,7 @@ export function checkDocument(
   const settings = new Settings(values, strict)
   const collections = acceptCollections(raw.collections, service, settings, issues)
   const [faults, fault_counters] = [listAt(raw, 'faults'), listAt(raw, 'fault_counters')]
-  const rules = acceptFaults({ faults, fault_counters }, service, settings, issues)
+  const rules = service.rules.accept({ faults, fault_counters }, service, settings, issues)
   if (facts?.scenario) issues.push(...checkTimeline(facts.scenario, service, settings))
   if (facts === undefined || issues.length > 0) {
     const unusable = unusableIds(raw.collections as JsonObject, collections)

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { faultCounters, faultRules } from '../faults/rule.ts'
 import { counter, objectAs } from '../fields.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { SavedLog } from '../log/request-log.ts'
@@ -12,6 +11,7 @@ import { SCHEDULE } from '../time/scheduler.ts'
 import { places } from './collection.ts'
 import type { Row } from './commit.ts'
 import { Store } from './store.ts'
+import { FAULT_COUNTERS, FAULTS } from './transaction.ts'
 
 /** The version of the document's shape. A newer one is refused, never half understood. */
 export const FORMAT = 2
@@ -111,8 +111,8 @@ export const CORE_TABLES = {
   schedule: SCHEDULE,
   failed: FAILED_EVENTS,
   idempotency: IDEMPOTENCY,
-  faults: faultRules.name,
-  fault_counters: faultCounters.name,
+  faults: FAULTS,
+  fault_counters: FAULT_COUNTERS,
   scenario_calls: scenarioCalls.name,
   stubs: stubs.name,
   places: places.name,
@@ -139,8 +139,8 @@ export function toDocument(
     schedule: rows(SCHEDULE),
     failed: rows(FAILED_EVENTS),
     idempotency: rows(IDEMPOTENCY),
-    faults: rows(faultRules.name),
-    fault_counters: rows(faultCounters.name),
+    faults: rows(FAULTS),
+    fault_counters: rows(FAULT_COUNTERS),
     scenario: scenarioOf(store),
     scenario_calls: rows(scenarioCalls.name),
     stubs: rows(stubs.name),

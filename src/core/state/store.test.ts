@@ -25,7 +25,7 @@ test('a transaction sees its own writes, the sandbox does not until it is commit
   ])
 })
 
-test('R123 work that throws leaves no trace', () => {
+test('work that throws leaves no trace', { tags: ['R123'] }, () => {
   const store = storeWith({ id: 'a', value: 1 })
   const commits: Commit[] = []
   store.onCommit((commit) => commits.push(commit))

@@ -3,6 +3,10 @@ import type { Change, Row } from './commit.ts'
 import type { Free } from './indexes.ts'
 import { type Groups, groupedBy, type Index } from './indexes.ts'
 
+/** The tables of fault rules and of what they have counted. */
+export const FAULTS = '$faults'
+export const FAULT_COUNTERS = '$fault_counters'
+
 /** What a typed view of a table needs to know; a collection is one. */
 export interface TableOf<T extends Row> {
   readonly name: string

@@ -13,7 +13,7 @@ test.for([
   ['2024-03-01T05:00:00.1z', '2024-03-01T05:00:00.100Z'],
   ['2024-03-01t05:00:00Z', '2024-03-01T05:00:00.000Z'],
   ['2024-03-01T23:59:00+23:59', '2024-03-01T00:00:00.000Z'],
-])('R166 T24 %s is %s', ([text, instant]) => {
+])('%s is %s', { tags: ['R166', 'T24'] }, ([text, instant]) => {
   expect(formatInstant(parseInstant(text as string)?.ms ?? Number.NaN)).toBe(instant)
 })
 
@@ -35,16 +35,16 @@ test.for([
   '2024-03-01T00:00:60Z',
   '2024-03-01T00:00:00+24:00',
   '2024-03-01T00:00:00-00:60',
-])('R166 %j is refused', (text) => {
+])('%j is refused', { tags: ['R166'] }, (text) => {
   expect(parseInstant(text)).toBeUndefined()
 })
 
-test('R166 whether a whole day was named is told', () => {
+test('whether a whole day was named is told', { tags: ['R166'] }, () => {
   const named = ['2024-03-01', '2024-03-01T00:00:00Z'].map((text) => parseInstant(text)?.dateOnly)
   expect(named).toEqual([true, false])
 })
 
-test('R003 every instant survives being written and read', () => {
+test('every instant survives being written and read', { tags: ['R003'] }, () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 4_102_444_800_000 }), (ms) => {
       expect(parseInstant(formatInstant(ms))).toEqual({ ms, dateOnly: false })

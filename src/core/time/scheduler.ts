@@ -57,14 +57,14 @@ export type FutureEvent = ShapeOf<typeof futureEvent>
 /** Hooks that have led to each other. */
 export type HookChain = NonNullable<ScheduledEvent['hooks']>
 
-/** An event whose handler failed, as the sandbox keeps it. */
-export const failedEvent = z.looseObject({
-  id: z.string(),
-  due_at: timestamp(),
-  kind: z.string(),
-  ref: z.string(),
-  error: z.string(),
-})
+/**
+ * An event whose handler failed, as the sandbox keeps it: what it was, and why it failed. Its members stand in the order in
+ * which they are written, so that a document is the same bytes after it was read.
+ */
+export const failedEvent = scheduledEvent
+  .partial({ seq: true, urgency: true, description: true })
+  .extend({ caused_by: z.string().optional(), error: z.string() })
+  .loose()
 
 export type FailedEvent = z.output<typeof failedEvent>
 

@@ -1,5 +1,4 @@
 import { refuse } from '../errors.ts'
-import { treatmentOf } from '../faults/acts/deliver.ts'
 import type { JsonObject } from '../json.ts'
 import { type EventHandler, idOf, refOf, type Scope } from '../operation.ts'
 import type { Transaction } from '../state/transaction.ts'
@@ -14,6 +13,7 @@ import {
   type DeliveryStatus,
   deliveries,
   deliveryLifecycle,
+  type Treatment,
   webhooks,
 } from './records.ts'
 import { envelope, fixedSubscriptions, retrySchedule } from './settings.ts'
@@ -46,7 +46,7 @@ export interface AttemptResult {
  */
 export function publish(scope: Scope, { type, ref, body }: Publication): void {
   for (const { id: webhook_id, url } of [...subscribers(scope, type)]) {
-    const { copies, faults } = treatmentOf(scope.webhookFaults(type, url, idOf(ref)))
+    const { copies, faults } = scope.treatmentOf(type, url, idOf(ref)) ?? UNTREATED
     const id = scope.newId()
     const data = body()
     const sent = scope.settings.get(envelope) === 'typed' ? { id, type, created_at: scope.at, data } : data
@@ -70,6 +70,8 @@ export function publish(scope: Scope, { type, ref, body }: Publication): void {
   }
   removeOldest(scope.tx)
 }
+
+const UNTREATED: Treatment = { copies: 1, faults: null }
 
 function removeOldest(tx: Transaction): void {
   const all = tx.in(deliveries)

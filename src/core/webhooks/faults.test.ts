@@ -7,7 +7,7 @@ import {
   startingState,
   subscription,
 } from '../../../test/support/webhook-sandbox.ts'
-import type { DeliverFault } from '../faults/actions.ts'
+import type { DeliverFault } from '../faults/deliver.ts'
 import type { FaultRule } from '../faults/rule.ts'
 import { change } from '../sandboxes/change.ts'
 import { beginAttempt, endAttempt, redeliver } from './delivery.ts'

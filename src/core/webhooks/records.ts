@@ -3,11 +3,16 @@ import { didYouMean } from '../assumptions.ts'
 import { duration, type InputOf, nonEmptyText, text, timestamp } from '../fields.ts'
 import { isObject, type JsonObject } from '../json.ts'
 import { lifecycle } from '../lifecycle.ts'
-import type { Notice } from '../operation.ts'
+
 import { REDACTED } from '../secrets.ts'
 import { type Collection, collection } from '../state/collection.ts'
 import type { TableOf } from '../state/transaction.ts'
 import { json } from '../strict-input.ts'
+
+/** A type of webhook. */
+interface NoticeType {
+  readonly type: string
+}
 
 /** `refused`: nothing was sent, because nothing may be sent there. `interrupted`: it may or may not have arrived. */
 const attemptOutcomes = ['delivered', 'failed', 'timeout', 'refused', 'interrupted'] as const
@@ -35,7 +40,7 @@ export const deliveries: TableOf<Delivery> = { name: 'webhook_deliveries', label
 
 /** The collections of a sandbox whose resources cause these webhooks. */
 export function webhookCollections(
-  notices: readonly Notice[],
+  notices: readonly NoticeType[],
 ): readonly [Collection<Webhook>, Collection<Delivery>] {
   return [
     collection<Webhook>({ ...webhooks, schema: () => webhookRecord(notices) }),
@@ -70,13 +75,13 @@ export function urlProblem(url: string): string | undefined {
 }
 
 /** The types of notices that a subscriber wants: at least one, each a known one. */
-export function wantedEvents(notices: readonly Notice[]): z.ZodType<readonly string[]> {
+export function wantedEvents(notices: readonly NoticeType[]): z.ZodType<readonly string[]> {
   return z
     .array(noticeType(notices))
     .min(1, { error: 'must name at least one type; leave it out for all types' })
 }
 
-function noticeType(notices: readonly Notice[]): z.ZodType<string> {
+function noticeType(notices: readonly NoticeType[]): z.ZodType<string> {
   const types = notices.map(({ type }) => type)
   return z
     .string()
@@ -88,7 +93,7 @@ function noticeType(notices: readonly Notice[]): z.ZodType<string> {
 }
 
 /** What a subscription consists of, also one in the settings or one that is being created. */
-export const subscriptionFields = (notices: readonly Notice[]) =>
+export const subscriptionFields = (notices: readonly NoticeType[]) =>
   z.strictObject({
     url: receiverUrl(),
     events: wantedEvents(notices).optional(),
@@ -98,7 +103,7 @@ export const subscriptionFields = (notices: readonly Notice[]) =>
 export type WebhookDraft = InputOf<typeof subscriptionFields>
 
 /** A receiver of webhooks, as a record. */
-const webhookRecord = (notices: readonly Notice[]) =>
+const webhookRecord = (notices: readonly NoticeType[]) =>
   z.strictObject({
     id: nonEmptyText(),
     url: receiverUrl(),
@@ -154,7 +159,7 @@ const faultsRecord = () =>
   })
 
 /** One webhook for one receiver. */
-export const deliveryFields = (notices: readonly Notice[]) =>
+export const deliveryFields = (notices: readonly NoticeType[]) =>
   z.strictObject({
     id: headerText(),
     /** Null where the subscription is in the settings. */
@@ -181,7 +186,15 @@ export type Attempt = Readonly<z.output<typeof attemptRecord>>
 export type DeliveryFaults = Readonly<z.output<ReturnType<typeof faultsRecord>>>
 export type Delivery = Readonly<z.output<ReturnType<typeof deliveryFields>>>
 
-const deliveryRecord = (notices: readonly Notice[]) =>
+/** What happens to one webhook. */
+export interface Treatment {
+  /** Deliveries in all; 1 without a fault. */
+  readonly copies: number
+  /** What each of them is marked with. */
+  readonly faults: DeliveryFaults | null
+}
+
+const deliveryRecord = (notices: readonly NoticeType[]) =>
   deliveryFields(notices).superRefine((delivery, context) => {
     for (const [path, message] of contradictions(delivery)) {
       context.addIssue({ code: 'custom', path: [...path], message })

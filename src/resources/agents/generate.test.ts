@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { seal } from '../../core/secrets.ts'
 import { buildStartingState } from '../../core/state/starting-state.ts'
-import { assumptions, workspaceService } from '../index.ts'
+import { workspaceService } from '../../service.ts'
+import { assumptions } from '../index.ts'
 import { eventTriggers } from './schema.ts'
 
 const start = {
@@ -47,12 +48,14 @@ test('records of agents are generated in any number, and hang together', async (
   expect(new Set(triggers.map(({ trigger_source }) => trigger_source)).size).toBe(3)
 })
 
-test('R069 generated triggers fit whatever the three providers are called', async () => {
+test('generated triggers fit whatever the three providers are called', { tags: ['R069'] }, async () => {
   const store = await generated({ 'names.trigger_sources': ['builder', 'papers', 'drive'] })
   expect(store.rows('event_triggers').size).toBe(60)
 })
 
-test('R119 the token of a generated template can be foretold, though the sandbox keeps its digest only', async () => {
+test('the token of a generated template can be foretold, though the sandbox keeps its digest only', {
+  tags: ['R119'],
+}, async () => {
   const [template] = (await generated()).rows('agent_templates').values()
   expect(template).toMatchObject({ claim_token: seal('generated-claim-token-0') })
 })

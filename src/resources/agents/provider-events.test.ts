@@ -19,7 +19,9 @@ const aTrigger = ({ enabled = true, verdict = true, conditions = 'only PDFs' as 
 const fires = (trigger: ReturnType<typeof aTrigger>, event: Pick<Emission, 'source' | 'event'>) =>
   concerns(trigger, event) && obstacle(trigger) === undefined
 
-test('R237 of the 16 combinations of source, event, enabled and verdict, exactly the one with all four fires', () => {
+test('of the 16 combinations of source, event, enabled and verdict, exactly the one with all four fires', {
+  tags: ['R237'],
+}, () => {
   const fired = combinations.filter(({ source, event, enabled, verdict }) =>
     fires(aTrigger({ enabled, verdict }), { source, event }),
   )
@@ -29,34 +31,34 @@ test('R237 of the 16 combinations of source, event, enabled and verdict, exactly
   ])
 })
 
-test('R072 without conditions the verdict does not count', () => {
+test('without conditions the verdict does not count', { tags: ['R072'] }, () => {
   const trigger = aTrigger({ conditions: null, verdict: false })
   expect(fires(trigger, { source: 'file_sharing' as const, event: 'File:created' })).toBe(true)
 })
 
-test('R072 empty conditions are conditions: the verdict counts', () => {
+test('empty conditions are conditions: the verdict counts', { tags: ['R072'] }, () => {
   const trigger = aTrigger({ conditions: '', verdict: false })
   expect(fires(trigger, { source: 'file_sharing' as const, event: 'File:created' })).toBe(false)
 })
 
-test('R068 a paused trigger fires on nothing', () => {
+test('a paused trigger fires on nothing', { tags: ['R068'] }, () => {
   const trigger = aTrigger({ enabled: false, conditions: null })
   expect(fires(trigger, { source: 'file_sharing' as const, event: 'File:created' })).toBe(false)
 })
 
-test('R237 event names are compared as they are written', () => {
+test('event names are compared as they are written', { tags: ['R237'] }, () => {
   for (const event of ['file:created', 'File:created ', 'File:Created', 'File']) {
     expect(fires(aTrigger(), { source: 'file_sharing', event })).toBe(false)
   }
 })
 
-test('R237 why a trigger does not fire is said in words, the pause first', () => {
+test('why a trigger does not fire is said in words, the pause first', { tags: ['R237'] }, () => {
   expect(obstacle(aTrigger())).toBeUndefined()
   expect(obstacle(aTrigger({ verdict: false }))).toContain('run_conditions of the trigger do not hold')
   expect(obstacle(aTrigger({ enabled: false, verdict: false }))).toContain('paused')
 })
 
-test('R237 an event concerns a trigger whether or not it fires', () => {
+test('an event concerns a trigger whether or not it fires', { tags: ['R237'] }, () => {
   const paused = aTrigger({ enabled: false, verdict: false })
   expect(concerns(paused, { source: 'file_sharing', event: 'File:created' })).toBe(true)
   expect(concerns(paused, { source: 'document_collaboration', event: 'File:created' })).toBe(false)

@@ -5,7 +5,7 @@ import { control, refOf, type Scope } from '../../core/operation.ts'
 import { formatInstant } from '../../core/time/instant.ts'
 import { byDue, eventId, futureEvent, SCHEDULE, type ScheduledEvent } from '../../core/time/scheduler.ts'
 import { batches } from './batches.ts'
-import { cleanUp, expire, fail, isPhase, put, step } from './lifecycle.ts'
+import { cleanUp, expire, failBatch, isPhase, putBatch, step } from './lifecycle.ts'
 import { invalidOutputs } from './outcomes.ts'
 import { changePace, type PaceChange } from './pace.ts'
 import { shownBatch } from './responses.ts'
@@ -35,7 +35,7 @@ export function failNow(
   batch: Batch,
   { detail = 'The batch was made to fail.', error }: Failure,
 ): Batch {
-  return fail(scope, batch, { cause: detail, error })
+  return failBatch(scope, batch, { cause: detail, error })
 }
 
 /** Takes a batch through the phases that are left: every move is one that it could have made by itself, so that each timestamp is set. */
@@ -58,9 +58,9 @@ export function changePlan(scope: Scope, batch: Batch, { pace = {}, outcomes, ho
   const held = hold ?? progress.held
   const replaced = { ...batch, _emulator: { ...batch._emulator, plan: changed, progress } }
   const timed = isPhase(batch.status) && changed.pace[batch.status] !== plan.pace[batch.status]
-  if (!timed && held === progress.held) return put(scope, replaced)
+  if (!timed && held === progress.held) return putBatch(scope, replaced)
   const begun = { ...progress, since: scope.at, done: finished, polls: 0, held }
-  return put(scope, { ...replaced, _emulator: { ...replaced._emulator, progress: begun } })
+  return putBatch(scope, { ...replaced, _emulator: { ...replaced._emulator, progress: begun } })
 }
 
 // A phase whose pace is to hold has no pace to go on at: letting go of it means that it ends.

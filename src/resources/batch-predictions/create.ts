@@ -10,7 +10,7 @@ import { REQUIRED } from '../../core/zod-issues.ts'
 import { type Cloud, teamspaces } from '../teamspaces/schema.ts'
 import { admitBatch } from './admission.ts'
 import { WINDOW } from './batches.ts'
-import { type BatchItem, type Complain, checked, MAX_ITEMS, readItems } from './items.ts'
+import { type BatchItem, type Complain, checkedBy, MAX_BATCH_ITEMS, readItems } from './items.ts'
 import { insert } from './lifecycle.ts'
 import { askedByItems, checkItemForms, checkScript, NOTHING_ASKED } from './magic.ts'
 import { changePace, DEFAULT_PACE } from './pace.ts'
@@ -178,10 +178,10 @@ function itemList(settings: Settings) {
     if (isWhole && !settings.strict) checkItemForms(items, complain)
     return items
   }
-  return checked(read, {
+  return checkedBy(read, {
     type: 'array',
     minItems: 1,
-    maxItems: MAX_ITEMS,
+    maxItems: MAX_BATCH_ITEMS,
     items: item,
   })
 }

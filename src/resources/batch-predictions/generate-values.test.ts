@@ -4,29 +4,33 @@ import { checkOutputSchema } from './output-schema.ts'
 
 const FORMATS =
   'binary byte date date-time duration email hostname ipv4 ipv6 iso-date-time iso-time json-pointer json-pointer-uri-fragment password regex relative-json-pointer time uri uri-reference uri-template url uuid'
-test.for(FORMATS.split(' '))('R100 texts of the format %s are valid', (name) => {
+test.for(FORMATS.split(' '))('texts of the format %s are valid', { tags: ['R100'] }, (name) => {
   expect(new Set(values({ type: 'string', format: name }, 50)).size).toBeGreaterThan(5)
 })
 
-test.for(FORMATS.split(' '))('R100 texts of the format %s keep to any length that they can have', (name) => {
-  let possible = 0
-  for (const [minLength, maxLength] of [
-    [0, 3],
-    [4, 9],
-    [10, 12],
-    [16, 20],
-    [21, 30],
-    [36, 40],
-    [100, 110],
-    [200, 300],
-  ]) {
-    const schema = { type: 'string', format: name, minLength: minLength ?? 0, maxLength: maxLength ?? 0 }
-    if (checkOutputSchema(object({ v: schema }, { required: ['v'] }), '').length > 0) continue
-    values(schema, 3)
-    possible++
-  }
-  expect(possible).toBeGreaterThan(0)
-})
+test.for(FORMATS.split(' '))(
+  'texts of the format %s keep to any length that they can have',
+  { tags: ['R100'] },
+  (name) => {
+    let possible = 0
+    for (const [minLength, maxLength] of [
+      [0, 3],
+      [4, 9],
+      [10, 12],
+      [16, 20],
+      [21, 30],
+      [36, 40],
+      [100, 110],
+      [200, 300],
+    ]) {
+      const schema = { type: 'string', format: name, minLength: minLength ?? 0, maxLength: maxLength ?? 0 }
+      if (checkOutputSchema(object({ v: schema }, { required: ['v'] }), '').length > 0) continue
+      values(schema, 3)
+      possible++
+    }
+    expect(possible).toBeGreaterThan(0)
+  },
+)
 
 test.for([
   '^[A-Z]{2}-\\d{4}$',
@@ -50,7 +54,7 @@ test.for([
   '^(?<year>\\d{4})-(?<month>0[1-9]|1[0-2])$',
   '^(?:(?:a|b)*c){2,4}$',
   '^a{3,}?b{0}[\\]\\-]$',
-])('R100 texts match the pattern %s', (source) => {
+])('texts match the pattern %s', { tags: ['R100'] }, (source) => {
   values({ type: 'string', pattern: source })
 })
 
@@ -61,7 +65,7 @@ test.for<[string, object]>([
   ['a format', { format: 'uri', pattern: '^https://' }],
   ['the end of a format', { format: 'uri', pattern: '\\.pdf$' }],
   ['another format', { format: 'email', pattern: '@acme\\.test$' }],
-])('R100 a pattern goes together with %s', ([, keywords]) => {
+])('a pattern goes together with %s', { tags: ['R100'] }, ([, keywords]) => {
   values({ type: 'string', ...keywords }, 5)
 })
 
@@ -73,7 +77,7 @@ test.for<[number, number]>([
   [17, 18],
   [0, 200],
   [10_000, 10_001],
-])('R100 texts have %d to %d characters', ([minLength, maxLength]) => {
+])('texts have %d to %d characters', { tags: ['R100'] }, ([minLength, maxLength]) => {
   for (const value of values({ type: 'string', minLength, maxLength })) expect(value).not.toMatch(/ $/)
 })
 
@@ -90,7 +94,7 @@ test.for<object>([
   { multipleOf: 1e-7 },
   { multipleOf: 12345.678 },
   { format: 'int32', minimum: 2 ** 31 - 2 },
-])('R100 numbers keep to %j', (bounds) => {
+])('numbers keep to %j', { tags: ['R100'] }, (bounds) => {
   values({ type: 'number', ...bounds })
 })
 
@@ -101,11 +105,11 @@ test.for<object>([
   { multipleOf: 2.5 },
   { multipleOf: 7, maximum: -7 },
   { minimum: -0.5, maximum: 0.5 },
-])('R100 whole numbers keep to %j', (bounds) => {
+])('whole numbers keep to %j', { tags: ['R100'] }, (bounds) => {
   for (const value of values({ type: 'integer', ...bounds })) expect(Number.isInteger(value)).toBe(true)
 })
 
-test('R100 plain numbers are of an ordinary size', () => {
+test('plain numbers are of an ordinary size', { tags: ['R100'] }, () => {
   for (const value of [...values({ type: 'number' }), ...values({ type: 'integer' })]) {
     expect(Number(value)).toBeGreaterThanOrEqual(0)
     expect(Number(value)).toBeLessThanOrEqual(1_000)
@@ -142,6 +146,6 @@ test.for<object>([
   { contains: { type: 'integer' }, minContains: 1_000 },
   { prefixItems: [true, { type: 'null' }], unevaluatedItems: { type: 'integer' }, minItems: 4 },
   { prefixItems: [{ type: 'string' }], unevaluatedItems: false, minItems: 1 },
-])('R100 arrays keep to %j', (keywords) => {
+])('arrays keep to %j', { tags: ['R100'] }, (keywords) => {
   values({ type: 'array', ...keywords }, 5)
 })

@@ -9,9 +9,8 @@ import { batchMagic } from './magic.ts'
 import { batchMilestone } from './milestone.ts'
 import { batchMoves } from './moves.ts'
 import { cancelBatch, retrieveBatch, retrieveResults } from './operations.ts'
-import { batchPresets } from './presets/index.ts'
 import { batchProblems, shownBatch } from './responses.ts'
-import { arm } from './schedule.ts'
+import { scheduleBatch } from './schedule.ts'
 import type { Batch } from './schema.ts'
 import { defaultOutcomes, defaultPace } from './settings.ts'
 import { type BatchStatus, batchNotices, batchStatuses, isTerminal, noticeOf } from './states.ts'
@@ -29,7 +28,6 @@ export const batchPredictionsResource: Resource = {
   notices: batchNotices,
   moves: batchMoves,
   magic: batchMagic,
-  presets: batchPresets,
   happenings: [
     {
       name: 'batch.created',
@@ -47,7 +45,7 @@ export const batchPredictionsResource: Resource = {
     short: { pace: defaultPace, outcomes: defaultOutcomes },
   },
   arm: (scope, table, record) => {
-    if (table === batches.name) arm(scope, record as Batch)
+    if (table === batches.name) scheduleBatch(scope, record as Batch)
   },
 }
 

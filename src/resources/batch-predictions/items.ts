@@ -12,7 +12,7 @@ export interface BatchItem {
 }
 
 /** Specification: Limits / Batch predictions. */
-export const MAX_ITEMS = 5_000
+export const MAX_BATCH_ITEMS = 5_000
 const MAX_CUSTOM_ID_LENGTH = 128
 
 /** How items are written where they are read from. */
@@ -37,8 +37,8 @@ export function readItems(value: unknown, form: ItemForm, complain: Complain): B
     complain([], value === undefined ? REQUIRED : 'must be an array of items')
     return []
   }
-  if (value.length < 1 || value.length > MAX_ITEMS) {
-    complain([], `must have 1 to ${MAX_ITEMS} items, and has ${value.length}`)
+  if (value.length < 1 || value.length > MAX_BATCH_ITEMS) {
+    complain([], `must have 1 to ${MAX_BATCH_ITEMS} items, and has ${value.length}`)
     return []
   }
   const items: BatchItem[] = []
@@ -114,7 +114,7 @@ function repeated(list: readonly unknown[], id: string): string {
  * A schema around a check of our own: the value passes through as the check returns it, and every complaint becomes an
  * issue at its place. `describe` is the JSON Schema that documents it.
  */
-export function checked<T>(
+export function checkedBy<T>(
   check: (value: unknown, complain: Complain) => T,
   describe: Readonly<Record<string, unknown>>,
 ) {

@@ -8,7 +8,18 @@ import { Store } from '../../core/state/store.ts'
 import { SCHEDULE } from '../../core/time/scheduler.ts'
 import { deliveries, webhooks } from '../../core/webhooks/records.ts'
 import { batches } from './batches.ts'
-import { cancel, cleanUp, complete, countPoll, expire, fail, finish, start, step, stop } from './lifecycle.ts'
+import {
+  cancel,
+  cleanUp,
+  complete,
+  countPoll,
+  expire,
+  failBatch,
+  finish,
+  startBatch,
+  step,
+  stop,
+} from './lifecycle.ts'
 import type { Batch } from './schema.ts'
 
 /** A scope at an instant after {@link START}, in a sandbox with nothing but one file and one subscription to everything. */
@@ -33,9 +44,11 @@ const noticesOf = (scope: HandlerScope) => scope.tx.in(deliveries).filter(() => 
 const aheadOf = (scope: HandlerScope) => [...scope.tx.rows(SCHEDULE)].map(({ id }) => id.split(':')[0]).sort()
 const progressOf = (batch: Batch) => batch._emulator.progress
 
-test('R102 R106 a batch whose items validate is started; one whose items do not fails and says which', () => {
+test('a batch whose items validate is started; one whose items do not fails and says which', {
+  tags: ['R102', 'R106'],
+}, () => {
   const scope = scopeAt(2_000)
-  const started = start(scope, validating(3))
+  const started = startBatch(scope, validating(3))
   expect([started.status, started.in_progress_at]).toEqual(['in_progress', '2026-03-01T12:00:02.000Z'])
   expect(progressOf(started)).toEqual({ since: scope.at, done: 0, most: null, polls: 0, held: false })
   const wrong = { ...validating(1) }
@@ -44,14 +57,14 @@ test('R102 R106 a batch whose items validate is started; one whose items do not 
     ...wrong,
     _emulator: { ...wrong._emulator, request: { ...wrong._emulator.request, items } },
   }
-  const failed = start(scope, lost)
+  const failed = startBatch(scope, lost)
   expect(failed.status).toBe('failed')
   expect(failed._emulator.ended).toEqual({
     rest: 'errored',
     cause: '1 item does not validate: /items/0 (custom_id "a"): There is no file with the id "nowhere".',
   })
   expect(failed._emulator.plan.rejected).toHaveLength(1)
-  const goesOn = start(scopeAt(2_000, { 'batch.validation': 'item' }), lost)
+  const goesOn = startBatch(scopeAt(2_000, { 'batch.validation': 'item' }), lost)
   expect([goesOn.status, goesOn._emulator.plan.rejected.length]).toEqual(['in_progress', 1])
 })
 
@@ -70,7 +83,7 @@ test('the way to completion, step by step: what each state shows, and what lies 
   expect([batch.error, batch._emulator.ended, batch._emulator.progress.done]).toEqual([null, null, 3])
 })
 
-test('R232 R234 the webhook of the end carries the batch as it has become', () => {
+test('the webhook of the end carries the batch as it has become', { tags: ['R232', 'R234'] }, () => {
   const scope = scopeAt(2_000)
   const batch = complete(scope, finish(scope, running(2)))
   const [notice] = noticesOf(scope)
@@ -88,21 +101,27 @@ test.for([
   [1_000, 3, 'The batch was cancelled before 2 of 3 items were finished.'],
   [0, 1, 'The batch was cancelled before 1 of 1 item was finished.'],
   [9_000, 3, 'The batch was cancelled.'],
-] as const)('R104 R112 cancelled %d ms on, a batch of %d says: %s', ([ms, items, cause]) => {
-  const scope = scopeAt(ms)
-  const cancelling = cancel(scope, running(items, PER_SECOND))
-  expect([cancelling.status, cancelling.results_url, aheadOf(scope)]).toEqual([
-    'cancelling',
-    null,
-    ['batch.cancelled'],
-  ])
-  const stopped = stop(scope, cancelling)
-  expect(stopped._emulator.ended).toEqual({ rest: 'canceled', cause })
-  expect(stopped.error).toMatchObject({ title: 'Batch Cancelled', status: 422, detail: cause })
-  expect(noticesOf(scope).map(({ type }) => type)).toEqual(['batch_prediction.cancelled'])
-})
+] as const)(
+  'cancelled %d ms on, a batch of %d says: %s',
+  { tags: ['R104', 'R112'] },
+  ([ms, items, cause]) => {
+    const scope = scopeAt(ms)
+    const cancelling = cancel(scope, running(items, PER_SECOND))
+    expect([cancelling.status, cancelling.results_url, aheadOf(scope)]).toEqual([
+      'cancelling',
+      null,
+      ['batch.cancelled'],
+    ])
+    const stopped = stop(scope, cancelling)
+    expect(stopped._emulator.ended).toEqual({ rest: 'canceled', cause })
+    expect(stopped.error).toMatchObject({ title: 'Batch Cancelled', status: 422, detail: cause })
+    expect(noticesOf(scope).map(({ type }) => type)).toEqual(['batch_prediction.cancelled'])
+  },
+)
 
-test('R104 R105 a cancel stops the work, unless items in flight may finish; a second one changes nothing', () => {
+test('a cancel stops the work, unless items in flight may finish; a second one changes nothing', {
+  tags: ['R104', 'R105'],
+}, () => {
   const many = { pace: { ...PER_SECOND.pace, in_progress: { per_item: '1s', concurrency: 4 } } }
   const stopped = cancel(scopeAt(1_500), running(10, many))
   expect(stopped._emulator.progress).toMatchObject({ done: 4, most: 4 })
@@ -121,7 +140,9 @@ test('R104 R105 a cancel stops the work, unless items in flight may finish; a se
   expect(early._emulator.progress).toMatchObject({ done: 0, most: 0 })
 })
 
-test('R107 R113 a window that ends leaves what is finished, and says how much is not', () => {
+test('a window that ends leaves what is finished, and says how much is not', {
+  tags: ['R107', 'R113'],
+}, () => {
   const scope = scopeAt(2_000)
   const expired = expire(scope, running(5, PER_SECOND))
   expect([expired.status, expired._emulator.progress.done, expired._emulator.ended]).toEqual([
@@ -133,7 +154,9 @@ test('R107 R113 a window that ends leaves what is finished, and says how much is
   expect(() => cancel(scope, expired)).toThrow('expired')
 })
 
-test('T13 a window that ends in validation expires the batch, or fails it where that is chosen', () => {
+test('a window that ends in validation expires the batch, or fails it where that is chosen', {
+  tags: ['T13'],
+}, () => {
   expect(expire(scopeAt(0), validating(2)).status).toBe('expired')
   const own = { 'batch.expire_in_validating': 'fail' }
   const failed = expire(scopeAt(0, own), validating(2))
@@ -144,18 +167,22 @@ test('T13 a window that ends in validation expires the batch, or fails it where 
   expect(expire(scopeAt(0, own), running(2, PER_SECOND)).status).toBe('expired')
 })
 
-test('U010 the error of a batch is a problem, empty where that is chosen, or what the caller gives', () => {
+test('the error of a batch is a problem, empty where that is chosen, or what the caller gives', {
+  tags: ['U010'],
+}, () => {
   const cause = 'No capacity.'
-  const failed = fail(scopeAt(0), running(2, PER_SECOND), { cause })
+  const failed = failBatch(scopeAt(0), running(2, PER_SECOND), { cause })
   expect(failed.error).toMatchObject({ title: 'Batch Failed', status: 422, detail: cause })
   expect(failed._emulator.ended).toEqual({ rest: 'errored', cause })
-  expect(fail(scopeAt(0, { 'batch.error': 'empty' }), running(2), { cause }).error).toEqual({})
-  expect(fail(scopeAt(0), running(2), { cause, error: { own: true } }).error).toEqual({ own: true })
-  const canceled = fail(scopeAt(0, { 'batch.failed_items': 'canceled' }), running(2), { cause })
+  expect(failBatch(scopeAt(0, { 'batch.error': 'empty' }), running(2), { cause }).error).toEqual({})
+  expect(failBatch(scopeAt(0), running(2), { cause, error: { own: true } }).error).toEqual({ own: true })
+  const canceled = failBatch(scopeAt(0, { 'batch.failed_items': 'canceled' }), running(2), { cause })
   expect(canceled._emulator.ended?.rest).toBe('canceled')
 })
 
-test('T29 the address of the results starts at the root of the server with its prefix, or behind the version', () => {
+test('the address of the results starts at the root of the server with its prefix, or behind the version', {
+  tags: ['T29'],
+}, () => {
   const batch = finish(scopeAt(0), running(1))
   const prefixed: Batch = { ...batch, _emulator: { ...batch._emulator, prefix: '/@w' } }
   expect(complete(scopeAt(0), prefixed).results_url).toBe('/@w/v1/batch-predictions/batch-1/results')
@@ -163,7 +190,9 @@ test('T29 the address of the results starts at the root of the server with its p
   expect(complete(scopeAt(0, own), prefixed).results_url).toBe('/batch-predictions/batch-1/results')
 })
 
-test('R282 a batch whose results are removed has no address for them, and nothing ahead of it', () => {
+test('a batch whose results are removed has no address for them, and nothing ahead of it', {
+  tags: ['R282'],
+}, () => {
   const scope = scopeAt(0)
   const done = complete(scope, finish(scope, running(1)))
   const cleaned = cleanUp(scope, done)

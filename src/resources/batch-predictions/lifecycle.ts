@@ -8,7 +8,7 @@ import { batches, resultsPath } from './batches.ts'
 import type { BatchItem } from './items.ts'
 import { beatOf, inFlight } from './pace.ts'
 import { BATCH_CANCELLED, BATCH_EXPIRED, BATCH_FAILED, shownBatch } from './responses.ts'
-import { arm, type BatchEventKind } from './schedule.ts'
+import { type BatchEventKind, scheduleBatch } from './schedule.ts'
 import type { Batch, End, Progress } from './schema.ts'
 import {
   batchError,
@@ -23,12 +23,12 @@ import { type BatchAction, type BatchStatus, batchLifecycle, noticeOf } from './
 import { finishedItems, itemBeat, pollsUntilAll } from './work.ts'
 
 /** Validates the items, then starts to process them or fails. */
-export function start(scope: Scope, batch: Batch): Batch {
+export function startBatch(scope: Scope, batch: Batch): Batch {
   const rejected = rejectedItems(scope, batch)
   if (rejected.length === 0) return move(scope, batch, 'start')
   const judged = { ...batch, _emulator: { ...batch._emulator, plan: { ...batch._emulator.plan, rejected } } }
   if (scope.settings.get(itemValidation) === 'item') return move(scope, judged, 'start')
-  return fail(scope, judged, { cause: causeOf(batch, rejected) })
+  return failBatch(scope, judged, { cause: causeOf(batch, rejected) })
 }
 
 /** All item work is done. */
@@ -60,7 +60,7 @@ export function stop(scope: Scope, batch: Batch): Batch {
 }
 
 /** The batch cannot complete normally. `error`: what it shows instead of a problem made from the cause. */
-export function fail(
+export function failBatch(
   scope: Scope,
   batch: Batch,
   { cause, error }: { readonly cause: string; readonly error?: JsonObject | undefined },
@@ -73,19 +73,19 @@ export function fail(
 export function expire(scope: Scope, batch: Batch): Batch {
   const cause = `The completion window ended${before(scope, batch)}.`
   if (batch.status === 'validating' && scope.settings.get(expireInValidating) === 'fail')
-    return fail(scope, batch, { cause })
+    return failBatch(scope, batch, { cause })
   const error = errorOf(scope, BATCH_EXPIRED, cause)
   return terminate(scope, batch, 'expire', { rest: 'expired', cause }, error)
 }
 
 /** Removes the results of a terminal batch: `results_url` becomes null, and reading them returns 410. */
 export function cleanUp(scope: Scope, batch: Batch): Batch {
-  return put(scope, { ...batch, results_url: null })
+  return putBatch(scope, { ...batch, results_url: null })
 }
 
 /** Makes the next move on the normal way to completion, whatever its time. */
 export function step(scope: Scope, batch: Batch): Batch {
-  if (batch.status === 'validating') return start(scope, batch)
+  if (batch.status === 'validating') return startBatch(scope, batch)
   return batch.status === 'in_progress' ? finish(scope, batch) : complete(scope, batch)
 }
 
@@ -110,14 +110,14 @@ export function isPhase(status: string): status is 'validating' | 'in_progress' 
 /** Writes a batch that is new and schedules its events. */
 export function insert(scope: Scope, batch: Batch): Batch {
   scope.tx.in(batches).insert(batch)
-  arm(scope, batch)
+  scheduleBatch(scope, batch)
   return batch
 }
 
 /** Writes a batch and brings its events in line. */
-export function put(scope: Scope, batch: Batch): Batch {
+export function putBatch(scope: Scope, batch: Batch): Batch {
   scope.tx.in(batches).put(batch)
-  arm(scope, batch)
+  scheduleBatch(scope, batch)
   return batch
 }
 
@@ -166,7 +166,7 @@ function move(
     held: false,
   }
   const _emulator = { ...batch._emulator, progress: { ...fresh, ...progress }, ended }
-  return put(scope, { ...batch, ...shown, status, [`${status}_at`]: scope.at, _emulator })
+  return putBatch(scope, { ...batch, ...shown, status, [`${status}_at`]: scope.at, _emulator })
 }
 
 function errorOf({ settings }: Scope, { code, title, status }: EmbeddedProblem, detail: string): JsonObject {
@@ -235,7 +235,7 @@ export function causeOf(batch: Batch, rejected: readonly Rejected[]): string {
 
 /** What happens to batches when time passes. */
 export const batchEvents: readonly EventHandler[] = [
-  event('batch.start', 'Validation of a batch ends: it starts to process its items, or fails.', start, [
+  event('batch.start', 'Validation of a batch ends: it starts to process its items, or fails.', startBatch, [
     'validating',
   ]),
   event('batch.finalize', 'The last item of a batch is finished, and the batch is finalized.', finish, [

@@ -1,6 +1,6 @@
 import { didYouMean } from '../../core/assumptions.ts'
-import type { Action } from '../../core/faults/actions.ts'
 import type { MagicValue } from '../../core/faults/preset.ts'
+import type { Action } from '../../core/faults/primitive.ts'
 import { isObject, type Json } from '../../core/json.ts'
 import type { BatchItem, Complain } from './items.ts'
 import type { BatchMove } from './moves.ts'

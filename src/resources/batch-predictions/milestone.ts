@@ -3,7 +3,7 @@ import { refuse } from '../../core/errors.ts'
 import { intBetween, nonEmptyText, type ShapeOf } from '../../core/fields.ts'
 import type { Milestone, Scope } from '../../core/operation.ts'
 import { batches } from './batches.ts'
-import { MAX_ITEMS } from './items.ts'
+import { MAX_BATCH_ITEMS } from './items.ts'
 import type { Batch } from './schema.ts'
 import { type BatchStatus, batchLifecycle, batchStatuses, isTerminal } from './states.ts'
 import { finishedAt, finishedItems } from './work.ts'
@@ -14,7 +14,7 @@ const goal = () =>
     .strictObject({
       batch: nonEmptyText(),
       status: z.enum(['terminal', ...batchStatuses]).optional(),
-      finished_items: intBetween(1, MAX_ITEMS).optional(),
+      finished_items: intBetween(1, MAX_BATCH_ITEMS).optional(),
     })
     .refine(({ status, finished_items }) => status === undefined || finished_items === undefined, {
       error: 'must have status or finished_items, not both; without either, the batch becomes terminal',

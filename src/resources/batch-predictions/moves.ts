@@ -3,8 +3,8 @@ import type { AnyMove, Move, Scope } from '../../core/operation.ts'
 import { either, form, nameAmong, someOf, together } from '../../core/strict-input.ts'
 import { batches } from './batches.ts'
 import { changePlan, completeNow, failNow } from './controls.ts'
-import { MAX_ITEMS } from './items.ts'
-import { cancel, cleanUp, expire, finish, isPhase, put, start } from './lifecycle.ts'
+import { MAX_BATCH_ITEMS } from './items.ts'
+import { cancel, cleanUp, expire, finish, isPhase, putBatch, startBatch } from './lifecycle.ts'
 import type { Pace } from './pace.ts'
 import { type Batch, type Failure, failureFields, planFields } from './schema.ts'
 import { batchLifecycle, isTerminal } from './states.ts'
@@ -14,7 +14,7 @@ type Act = (scope: Scope, batch: Batch, failure: Failure) => Batch
 
 /** What can be done to a batch in one word. Each leaves a batch alone that is in the wrong state for it. */
 const ACTS = {
-  start: (scope, batch) => (batch.status === 'validating' ? start(scope, batch) : batch),
+  start: (scope, batch) => (batch.status === 'validating' ? startBatch(scope, batch) : batch),
   finish: (scope, batch) => (batch.status === 'in_progress' ? finish(scope, batch) : batch),
   complete: (scope, batch) => (isPhase(batch.status) ? completeNow(scope, batch) : batch),
   instant: (scope, batch) => (isPhase(batch.status) ? completeNow(scope, batch) : batch),
@@ -96,10 +96,10 @@ function batchMoveSchema(): z.ZodType<Word | BatchMove> {
   )
 }
 
-const AMOUNT = `must be a part of all between 0 and 1, or a number of items from 1 to ${MAX_ITEMS}`
+const AMOUNT = `must be a part of all between 0 and 1, or a number of items from 1 to ${MAX_BATCH_ITEMS}`
 
 function isAmount(value: number): boolean {
-  return value >= 0 && (value < 1 || (Number.isInteger(value) && value <= MAX_ITEMS))
+  return value >= 0 && (value < 1 || (Number.isInteger(value) && value <= MAX_BATCH_ITEMS))
 }
 
 const ENDS_EARLY: readonly (Word | undefined)[] = ['fail', 'expire', 'cancel']
@@ -122,14 +122,14 @@ function makeMove(scope: Scope, batch: Batch, move: BatchMove): void {
 function finishSome(scope: Scope, batch: Batch, amount: number, word: Word | undefined): Batch {
   const total = batch._emulator.request.items.length
   const wanted = amount < 1 ? Math.round(amount * total) : amount
-  const running = batch.status === 'validating' && wanted > 0 ? start(scope, batch) : batch
+  const running = batch.status === 'validating' && wanted > 0 ? startBatch(scope, batch) : batch
   if (running.status !== 'in_progress') return running
   if (wanted >= total && !ENDS_EARLY.includes(word)) return finish(scope, running)
   const most = ENDS_EARLY.includes(word) ? Math.min(total - 1, finishable(running)) : finishable(running)
   const done = Math.max(finishedItems(running, scope.now), Math.min(wanted, most))
   const { progress } = running._emulator
   const further = { ...progress, since: scope.at, done, polls: 0 }
-  return put(scope, { ...running, _emulator: { ...running._emulator, progress: further } })
+  return putBatch(scope, { ...running, _emulator: { ...running._emulator, progress: further } })
 }
 
 function held(scope: Scope, batch: Batch, hold: boolean): Batch {

@@ -93,7 +93,9 @@ test('an item that validation found fault with is errored, whatever the rules sa
   expect(outcomesOf(batch).of(1)).toEqual({ status: 'errored', detail: 'no such file' })
 })
 
-test('R100 a given output that does not satisfy the schema makes the item errored and names the place', () => {
+test('a given output that does not satisfy the schema makes the item errored and names the place', {
+  tags: ['R100'],
+}, () => {
   const batch = planned(
     numbered(2),
     one([{ match: { index: 0 }, output: { n: 'one' } }, { output: { n: 1 } }]),

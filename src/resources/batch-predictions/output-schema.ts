@@ -5,7 +5,7 @@ import { SchemaCompiler } from '../../json-schema/compiler.ts'
 import { contradictions } from '../../json-schema/contradictions.ts'
 import { DIALECT, dialectIssues, placesAround } from '../../json-schema/dialect.ts'
 import { subschemas } from '../../json-schema/keywords.ts'
-import { attempt, CannotSatisfy, type Chance, checked } from '../../json-schema/maker.ts'
+import { attempt, CannotSatisfy, checked, type RandomSource } from '../../json-schema/maker.ts'
 import { perSchema } from '../../json-schema/memo.ts'
 import { compilePattern } from '../../json-schema/pattern.ts'
 import { UnsupportedPattern } from '../../json-schema/pattern-syntax.ts'
@@ -170,10 +170,10 @@ function patternIssues({ pattern }: JsonObject, at: string): Issue[] {
   }
 }
 
-export { CannotSatisfy, type Chance } from '../../json-schema/maker.ts'
+export { CannotSatisfy, type RandomSource } from '../../json-schema/maker.ts'
 
 /** Makes one output. The same chance gives the same output; it never fails and always satisfies the schema. */
-export type OutputGenerator = (chance: Chance) => JsonObject
+export type OutputGenerator = (chance: RandomSource) => JsonObject
 
 /**
  * Compiles a schema that `checkOutputSchema` has accepted into a generator of outputs (Limits, Batch

@@ -27,7 +27,7 @@ function completed(items: number): Batch {
   })
 }
 
-test('R217 a line is made only when it is asked for', () => {
+test('a line is made only when it is asked for', { tags: ['R217'] }, () => {
   const batch = completed(5_000)
   const { request } = batch._emulator
   const touched = new Set<PropertyKey>()
@@ -47,7 +47,9 @@ test('R217 a line is made only when it is asked for', () => {
   expect(lines.next().done).toBe(true)
 })
 
-test('R216 every reader gets the same bytes, from the record as it stands or read back from a document', () => {
+test('every reader gets the same bytes, from the record as it stands or read back from a document', {
+  tags: ['R216'],
+}, () => {
   const batch = completed(50)
   const bytes = [...resultLines(batch, settings)].join('')
   expect([...resultLines(batch, settings)].join('')).toBe(bytes)
@@ -55,7 +57,7 @@ test('R216 every reader gets the same bytes, from the record as it stands or rea
   expect([...resultLines(readBack, settings)].join('')).toBe(bytes)
 })
 
-test('R212 each line ends with its only line break, and quotes in ids are escaped', () => {
+test('each line ends with its only line break, and quotes in ids are escaped', { tags: ['R212'] }, () => {
   for (const line of resultLines(completed(3), settings)) {
     expect(line.indexOf('\n')).toBe(line.length - 1)
     expect(JSON.parse(line).batch_id).toBe('batch "1"')
@@ -82,7 +84,9 @@ function linesOf(rest: 'errored' | 'canceled' | 'expired', plan: object = {}, ow
   return [...resultLines({ ...batch, _emulator }, own)].map((line) => JSON.parse(line))
 }
 
-test('R096 R098 R099 a line has exactly its members, and either an output or an error', () => {
+test('a line has exactly its members, and either an output or an error', {
+  tags: ['R096', 'R098', 'R099'],
+}, () => {
   const [done, , open] = linesOf('expired')
   expect(Object.keys(done)).toEqual(['object', 'batch_id', 'custom_id', 'status', 'output', 'error'])
   expect(done).toMatchObject({ object: 'batch_prediction.result', custom_id: 'item-0', status: 'succeeded' })
@@ -95,14 +99,16 @@ test.for([
   ['errored', 'prediction_failed'],
   ['canceled', 'canceled'],
   ['expired', 'expired'],
-] as const)('R097 an unfinished item is %s with the cause of the end', ([rest, code]) => {
+] as const)('an unfinished item is %s with the cause of the end', { tags: ['R097'] }, ([rest, code]) => {
   const lines = linesOf(rest)
   expect(lines.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', rest, rest])
   expect(lines[3].error.detail).toBe(`It was ${rest}.`)
   expect(lines[3].error.type).toMatch(new RegExp(`/[a-z_]*${code}$`))
 })
 
-test('R103 of a batch that failed in validation each rejected item says its own reason, the others the cause', () => {
+test('of a batch that failed in validation each rejected item says its own reason, the others the cause', {
+  tags: ['R103'],
+}, () => {
   const rejected = [{ index: 3, detail: 'There is no such file.' }]
   const details = linesOf('errored', { rejected }).map(({ error }) => error?.detail ?? null)
   expect(details).toEqual([null, null, 'It was errored.', 'There is no such file.'])
@@ -110,7 +116,7 @@ test('R103 of a batch that failed in validation each rejected item says its own 
   expect([canceled[3].status, canceled[3].error.detail]).toEqual(['canceled', 'It was canceled.'])
 })
 
-test('R251 an item that finished with an error says so although the batch went on', () => {
+test('an item that finished with an error says so although the batch went on', { tags: ['R251'] }, () => {
   const outcomes = [
     { match: { index: 0 }, status: 'errored', detail: 'Unreadable.' },
     { match: { index: 1 }, status: 'succeeded', output: { n: 7 } },
@@ -124,7 +130,9 @@ test('R251 an item that finished with an error says so although the batch went o
   expect(second).toMatchObject({ status: 'succeeded', output: { n: 7 }, error: null })
 })
 
-test('U048 in another order, which the seed decides, each line is the same and there once', () => {
+test('in another order, which the seed decides, each line is the same and there once', {
+  tags: ['U048'],
+}, () => {
   const shuffled = new Settings({ 'batch.results.order': 'shuffled' })
   const batch = completed(40)
   const [plain, mixed] = [[...resultLines(batch, settings)], [...resultLines(batch, shuffled)]]

@@ -30,7 +30,7 @@ type Ahead = NewEvent & { readonly kind: BatchEventKind }
  * Brings the schedule in line with a batch: exactly the events that its record calls for. A deadline of the same instant
  * as new work is scheduled after it, so that the window's last instant still counts for work (T14).
  */
-export function arm(scope: Scope, batch: Batch): void {
+export function scheduleBatch(scope: Scope, batch: Batch): void {
   const ref = refOf(batches, batch)
   const wanted = [...workAhead(batch, ref, scope.settings), ...deadlinesAhead(batch, ref, scope.settings)]
   scope.unschedule(

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { codePoints, intBetween, nonEmptyText, timestamp } from '../../core/fields.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { REQUIRED } from '../../core/zod-issues.ts'
-import { type Complain, checked, complainAll, MAX_ITEMS, readItems } from './items.ts'
+import { type Complain, checkedBy, complainAll, MAX_BATCH_ITEMS, readItems } from './items.ts'
 import { checkOutputSchema } from './output-schema.ts'
 import { DEFAULT_PACE, paceChangeSchema, paceSchema } from './pace.ts'
 import { batchStatuses } from './states.ts'
@@ -35,7 +35,7 @@ export function metadataSchema(also: (metadata: Metadata, complain: Complain) =>
     also(value as Metadata, complain)
     return value as Metadata
   }
-  return checked(check, {
+  return checkedBy(check, {
     type: 'object',
     maxProperties: MAX_METADATA,
     propertyNames: { maxLength: MAX_KEY_LENGTH },
@@ -50,7 +50,7 @@ export function outputSchemaSchema() {
     else complainAll(checkOutputSchema(value, ''), complain)
     return isObject(value) ? value : {}
   }
-  return checked(check, { type: 'object', properties: { type: { const: 'object' } }, required: ['type'] })
+  return checkedBy(check, { type: 'object', properties: { type: { const: 'object' } }, required: ['type'] })
 }
 
 const object = () => z.custom<JsonObject>(isObject, { error: 'must be an object' })
@@ -64,11 +64,11 @@ const outcomeRule = () =>
           /** A glob for the whole `custom_id`: `invoice-*`. */
           custom_id: z.string().min(1, { error: 'must be a glob such as invoice-*' }).optional(),
           /** Position in the batch, from 0. */
-          index: intBetween(0, MAX_ITEMS - 1).optional(),
+          index: intBetween(0, MAX_BATCH_ITEMS - 1).optional(),
         })
         .optional(),
       /** Only every N-th of the items that match: the N-th, the 2N-th, ... */
-      every: intBetween(1, MAX_ITEMS).optional(),
+      every: intBetween(1, MAX_BATCH_ITEMS).optional(),
       /** Only this share of them, 0 to 1, drawn under the seed of the batch. */
       probability: z
         .number()
@@ -115,10 +115,10 @@ const submitted = () =>
     /** An excerpt, for people only: no model reads it, and a prompt may have 100 MiB. */
     prompt: z.string(),
     output_schema: outputSchemaSchema(),
-    items: checked(
+    items: checkedBy(
       (value, complain) =>
         readItems(value, { file: 'file_id', emptyIds: true, refuseUnknown: true }, complain),
-      { type: 'array', minItems: 1, maxItems: MAX_ITEMS },
+      { type: 'array', minItems: 1, maxItems: MAX_BATCH_ITEMS },
     ),
     /** The model that runs, which differs from the requested one where that is deprecated. */
     effective_model: nonEmptyText(),
@@ -209,7 +209,7 @@ export const batchRecord = () =>
 
 export type Batch = z.output<ReturnType<typeof batchRecord>>
 
-const itemCount = () => count().max(MAX_ITEMS)
+const itemCount = () => count().max(MAX_BATCH_ITEMS)
 
 const requestCounts = () =>
   z.strictObject({

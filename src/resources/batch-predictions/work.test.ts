@@ -41,7 +41,9 @@ const batch = fc
 
 const instants = fc.array(fc.integer({ min: 0, max: 400_000 }), { minLength: 1, maxLength: 20 })
 
-test('R086 R087 R088 counts add up at every instant, and time takes nothing back', () => {
+test('counts add up at every instant, and time takes nothing back', {
+  tags: ['R086', 'R087', 'R088'],
+}, () => {
   fc.assert(
     fc.property(batch, instants, (record, list) => {
       let before = countsAt(record, START)
@@ -125,11 +127,15 @@ test.for([
   ['errored', { succeeded: 3, errored: 7, canceled: 0, expired: 0 }],
   ['canceled', { succeeded: 3, errored: 1, canceled: 6, expired: 0 }],
   ['expired', { succeeded: 3, errored: 1, canceled: 0, expired: 6 }],
-] as const)('R089 of a batch that ended early the unfinished items have become %s', ([rest, counts]) => {
-  expect(countsAt(ended(rest), START + 1e9)).toEqual({ total: 10, processing: 0, ...counts })
-})
+] as const)(
+  'of a batch that ended early the unfinished items have become %s',
+  { tags: ['R089'] },
+  ([rest, counts]) => {
+    expect(countsAt(ended(rest), START + 1e9)).toEqual({ total: 10, processing: 0, ...counts })
+  },
+)
 
-test('R104 while cancelling, only so many items still finish as were being worked on', () => {
+test('while cancelling, only so many items still finish as were being worked on', { tags: ['R104'] }, () => {
   const record = running(10, SLOWLY, { most: 3 })
   const cancelling: Batch = { ...record, status: 'cancelling', cancelling_at: at(2_500) }
   expect([0, 1_999, 2_000, 3_000, 9_000].map((ms) => finishedItems(cancelling, START + ms))).toEqual([

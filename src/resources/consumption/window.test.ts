@@ -44,7 +44,8 @@ test.for([
   ['2024-03-01T10:00:00.001Z', '2024-03-01T10:00:00Z'],
   ['2026-03-02', undefined],
 ] as const)(
-  'R163 U028 from %s to %s is upside down: no window, or refused by the setting',
+  'from %s to %s is upside down: no window, or refused by the setting',
+  { tags: ['R163', 'U028'] },
   ([start, end]) => {
     expect(read(start, end)).toMatchObject({ window: undefined, notes: expect.arrayContaining(['U028']) })
     expect(() => read(start, end, { 'consumption.start_after_end': 'reject' })).toThrow(/after end_date/)
@@ -57,12 +58,12 @@ test.for([
   ['the end of a year', '2023-12-01', '2024-02-28', '2024-02-29'],
   ['date-times', '2024-01-01T23:59:59.999Z', '2024-03-30T23:59:59.999Z', '2024-03-31T00:00:00.000Z'],
   ['offsets', '2024-01-01T01:00:00+02:00', '2024-03-29T23:00:00Z', '2024-03-30T00:00:00Z'],
-] as const)('R169 T22 across %s 90 dates pass and 91 do not', ([, start, last, over]) => {
+] as const)('across %s 90 dates pass and 91 do not', { tags: ['R169', 'T22'] }, ([, start, last, over]) => {
   expect(read(start, last).notes).toEqual([])
   expect(() => read(start, over)).toThrow(/touches 91 UTC calendar days/)
 })
 
-test('R169 T22 the other way of counting lets 91 dates pass, 92 not', () => {
+test('the other way of counting lets 91 dates pass, 92 not', { tags: ['R169', 'T22'] }, () => {
   const values = { 'consumption.day_count': 'difference' }
   const { window, notes } = read('2024-01-01', '2024-03-31', values)
   expect(spanOf(window)).toEqual(['2024-01-01T00:00:00.000Z', '2024-03-31T23:59:59.999Z'])
@@ -70,14 +71,18 @@ test('R169 T22 the other way of counting lets 91 dates pass, 92 not', () => {
   expect(() => read('2024-01-01', '2024-04-01', values)).toThrow(/touches 92/)
 })
 
-test('R169 U027 an overlong window is cut to its last 90 dates, or empty, by the setting', () => {
+test('an overlong window is cut to its last 90 dates, or empty, by the setting', {
+  tags: ['R169', 'U027'],
+}, () => {
   const cut = read('2024-01-01', '2024-12-31T12:00:00Z', { 'consumption.over_90': 'clamp' })
   expect(spanOf(cut.window)).toEqual(['2024-10-03T00:00:00.000Z', '2024-12-31T12:00:00.000Z'])
   expect(cut.notes).toEqual(['U027'])
   expect(read('2024-01-01', '2024-12-31', { 'consumption.over_90': 'empty' }).window).toBeUndefined()
 })
 
-test('R169 whatever the two instants are, a window is accepted exactly when it touches at most 90 dates', () => {
+test('whatever the two instants are, a window is accepted exactly when it touches at most 90 dates', {
+  tags: ['R169'],
+}, () => {
   const instants = fc.integer({ min: 0, max: 200 * DAY }).map((ms) => Date.UTC(2024, 0, 1) + ms)
   fc.assert(
     fc.property(instants, instants, (a, b) => {

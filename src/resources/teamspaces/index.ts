@@ -1,6 +1,5 @@
 import type { Resource } from '../../core/operation.ts'
 import { authorize, joinTeamspace, teamspaceMoves } from './access.ts'
-import { listPresets } from './presets.ts'
 import { cloudA, cloudB, memberships, teamspaces, users } from './schema.ts'
 import { createTeamspace, defaultAccess, nameRequired, updateTeamspace } from './teamspaces.ts'
 import { deleteUser, listUsers, searchMode } from './users.ts'
@@ -12,7 +11,6 @@ export const teamspacesResource: Resource = {
   controls: [joinTeamspace],
   authorize,
   moves: teamspaceMoves,
-  presets: listPresets,
   assumptions: {
     items: [
       {

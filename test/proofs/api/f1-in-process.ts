@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { Api } from '../../../src/adapters/http/api.ts'
 import { allowHosts } from '../../../src/adapters/http/guard.ts'
 import type { RunningEmulator } from '../../../src/emulator.ts'
-import { workspaceService } from '../../../src/resources/index.ts'
+import { workspaceService } from '../../../src/service.ts'
 import type { RawAnswer } from './connection.ts'
 import type { Sent } from './f1-wire.ts'
 

@@ -4,7 +4,7 @@ import type { Api } from '../../../src/adapters/http/api.ts'
 import { Chance } from '../../../src/core/random.ts'
 import { advanceTo } from '../../../src/core/time/run-events.ts'
 import type { RunningEmulator } from '../../../src/emulator.ts'
-import { workspaceService } from '../../../src/resources/index.ts'
+import { workspaceService } from '../../../src/service.ts'
 import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
 import { Connection, type NoAnswer, type RawAnswer } from './connection.ts'
 import { watchCrashes } from './crashes.ts'
@@ -21,7 +21,7 @@ const SEGMENT = 500
 
 /** How many requests are made; every how many of them goes over a socket, and has the whole state compared around it. */
 const SIZES = {
-  short: { requests: 5_000, httpEvery: 5, digestEvery: 20 },
+  short: { requests: 2_500, httpEvery: 5, digestEvery: 20 },
   long: { requests: 1_000_000, httpEvery: 10, digestEvery: 200 },
 } as const satisfies Record<Scale, object>
 

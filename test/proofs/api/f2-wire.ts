@@ -11,7 +11,7 @@ import { corpus } from './f2-corpus.ts'
 import { type OwnProcess, ownProcess } from './f2-emulator.ts'
 
 const SIZES = {
-  short: { mutations: 1_000, block: 50 },
+  short: { mutations: 500, block: 50 },
   long: { mutations: 50_000, block: 100 },
 } as const satisfies Record<Scale, object>
 

@@ -1,8 +1,10 @@
+import { faultHooks } from '../../../src/core/faults/hooks.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { Sandbox, type SandboxOptions, sandboxDefaults } from '../../../src/core/sandboxes/sandbox.ts'
 import { buildStartingState } from '../../../src/core/state/starting-state.ts'
 import type { SandboxState } from '../../../src/core/state/state.ts'
-import { assumptions, workspaceService } from '../../../src/resources/index.ts'
+import { assumptions } from '../../../src/resources/index.ts'
+import { workspaceService } from '../../../src/service.ts'
 import { baseCollections, START } from '../../support/base-state.ts'
 
 /** What sandboxes of one sandbox are made from. */
@@ -35,6 +37,7 @@ export async function originOf(
   const options = {
     ...sandboxDefaults,
     service: workspaceService,
+    hooks: faultHooks,
     assumptions,
     enforceLimits: false,
     host,

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { NewerFormat } from '../../../src/adapters/storage/files.ts'
-import type { Notice } from '../../../src/adapters/storage/notice.ts'
+import type { StorageNotice } from '../../../src/adapters/storage/notice.ts'
 import { type Recovered, recover } from '../../../src/adapters/storage/recovery.ts'
 import { SetAside } from '../../../src/adapters/storage/set-aside.ts'
 import { open, put, testAssumptions, testService, texts } from '../../support/disk-emulator.ts'
@@ -14,7 +14,7 @@ import { MemoryFiles } from './memory-files.ts'
 
 /** Each so-manieth cut and flip; and of these each so-manieth is also lived with, on the real disk. */
 const STRIDES = {
-  short: { tried: 311, livedWith: 30 },
+  short: { tried: 151, livedWith: 12 },
   long: { tried: 1, livedWith: 400 },
 }
 
@@ -111,7 +111,7 @@ async function load(crashed: Crashed, damage: Damage): Promise<Loaded> {
   const path = `/data/${damage.file}`
   const broken = damaged(memory.read(path) as Buffer, damage)
   memory.contents.set(path, broken)
-  const notices: Notice[] = []
+  const notices: StorageNotice[] = []
   let found: Recovered | undefined
   try {
     const aside = new SetAside(memory, FILE, (notice) => void notices.push(notice))
@@ -134,7 +134,7 @@ function faultOf(
   { damage, broken }: { readonly damage: Damage; readonly broken: Buffer },
   { states, edited }: Crashed,
   found: Recovered | undefined,
-  notices: readonly Notice[],
+  notices: readonly StorageNotice[],
 ): Fault | undefined {
   const isSilent = notices.length === 0
   if (found === undefined) return isSilent ? 'silent' : placeFault(damage, notices)
@@ -158,7 +158,7 @@ function faultOf(
  * Some message names the file, and a byte or a line of it; or the next file of the journal, where it finds that there is a
  * gap. Of a checkpoint that does not match its digest nobody knows the place.
  */
-function placeFault({ file }: Damage, notices: readonly Notice[]): Fault | undefined {
+function placeFault({ file }: Damage, notices: readonly StorageNotice[]): Fault | undefined {
   if (
     file.endsWith('.previous') &&
     notices.some(({ message }) => message.includes(`/data/${file}, is missing or damaged`))
@@ -170,7 +170,7 @@ function placeFault({ file }: Damage, notices: readonly Notice[]): Fault | undef
 }
 
 /** Whether what the file said lies somewhere: in place, or beside. Of half a line at the end, what stands before it. */
-function isThere(memory: MemoryFiles, broken: Buffer, notices: readonly Notice[]): boolean {
+function isThere(memory: MemoryFiles, broken: Buffer, notices: readonly StorageNotice[]): boolean {
   const torn = notices.some(({ event }) => event === 'journal_torn')
   const content = torn ? broken.subarray(0, broken.lastIndexOf(0x0a) + 1) : broken
   return [...memory.contents.values()].some((each) => each.equals(content) || each.equals(broken))

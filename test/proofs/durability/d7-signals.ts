@@ -6,7 +6,7 @@ import { below, type Figure, none, type Proof, type Scale, tried } from '../proo
 import { pause, Stage, type Started, within } from '../stage.ts'
 import { timing } from '../timing.ts'
 
-const TRIALS = { short: 5, long: 100 }
+const TRIALS = { short: 3, long: 100 }
 
 /** Milliseconds that the end may take. */
 const UNTIL_GONE = 2_000

@@ -19,7 +19,9 @@ async function wrongIn(proof: Proof): Promise<readonly string[]> {
   return wrong.length === 0 ? [] : [...wrong, ...said]
 }
 
-test('R280 R233 D1 nothing acknowledged is lost, doubled or untold when the process is killed while writing', async () => {
+test('D1 nothing acknowledged is lost, doubled or untold when the process is killed while writing', {
+  tags: ['R280', 'R233'],
+}, async () => {
   expect(await wrongIn(d1)).toEqual([])
 })
 

@@ -19,7 +19,7 @@ export interface Plan {
 }
 
 const PLANS: Readonly<Record<Scale, Plan>> = {
-  short: { rounds: 3, round: 1_000, warmUp: 1, rate: 150 },
+  short: { rounds: 3, round: 500, warmUp: 1, rate: 150 },
   long: { rounds: 10, round: 60_000, warmUp: 2, rate: 300 },
 }
 

@@ -60,7 +60,7 @@ export const sections = [
 
 /** One checkable behaviour of the emulated service. */
 export interface Requirement {
-  /** `R001` to `R296`; a test carries a requirement by naming this number in its title. */
+  /** `R001` to `R296`; a test that shows the requirement has this id among its tags. */
   readonly id: `R${number}`
   readonly section: (typeof sections)[number]
   /** One sentence of 20 to 260 characters, unique in the list. */

@@ -1,4 +1,4 @@
-import type { FaultDraft } from '../../../core/faults/draft.ts'
+import type { FaultDraft } from '../../../core/faults/rule.ts'
 import type { FaultList, FaultView, PresetList, PresetView, RemovedFaults } from '../routes/faults.ts'
 import type { Ask } from './ask.ts'
 import { isGone, isOver } from './emulator-error.ts'

@@ -1,15 +1,15 @@
-import type { BodyFixture } from '../../../core/faults/actions.ts'
+/** The bodies that come with the emulator, for the primitive `body`. */
+export const BODY_FIXTURES = ['html-error', 'html-login', 'empty'] as const
 
 interface ReadyBody {
-  /** Undefined: the Content-Type of the answer stays. */
+  /** Undefined: the Content-Type of the response stays. */
   readonly type: string | undefined
   readonly text: string
 }
 
 const HTML = 'text/html; charset=utf-8'
 
-/** The bodies that come with the emulator, for a `body` fault that names one as its fixture. */
-export const READY_BODIES: Readonly<Record<BodyFixture, ReadyBody>> = {
+export const READY_BODIES: Readonly<Record<(typeof BODY_FIXTURES)[number], ReadyBody>> = {
   'html-error': {
     type: HTML,
     text: `<!doctype html>

@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { seen } from '../../../../test/support/faulted-server.ts'
-import type { BodyFault } from '../../../core/faults/actions.ts'
+import type { BodyFault } from './body.ts'
 
 const body = (body: BodyFault) => ({ actions: [{ body }] })
 

@@ -1,18 +1,84 @@
 import { promisify } from 'node:util'
 import { brotliCompress, gzip } from 'node:zlib'
-import type { BodyFault } from '../../../core/faults/actions.ts'
-import type { Json } from '../../../core/json.ts'
-import { mergePatch } from '../../../core/json.ts'
-import { READY_BODIES } from './bodies.ts'
+import * as z from 'zod'
+import type { ParametersOf } from '../../../core/faults/primitive.ts'
+import { nonEmptyText } from '../../../core/fields.ts'
+import { isPointer, type Json, mergePatch } from '../../../core/json.ts'
+import { json, someOf, strictObject } from '../../../core/strict-input.ts'
+import { BODY_FIXTURES, READY_BODIES } from './bodies.ts'
 import { type Draft, withHeader } from './draft.ts'
-import { offsetOf } from './place.ts'
+import { anyText, base64, lineText } from './fields.ts'
 import { splice } from './splice.ts'
+import { bodyPlace, offsetOf } from './stage.ts'
+import type { WirePrimitive } from './wire-primitive.ts'
+
+declare module '../../../core/faults/primitive.ts' {
+  interface Primitives {
+    readonly body: BodyFault
+  }
+}
+
+/** Changes the body of the response, step by step in the order of the fields here. */
+export type BodyFault = ParametersOf<typeof schema>
+
+function schema() {
+  const digits = z
+    .string()
+    .max(1_000)
+    .regex(/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/, 'must be a number as JSON writes it')
+  const pointer = () =>
+    z
+      .string()
+      .refine(isPointer, { error: 'is no JSON Pointer; one begins with a slash, as in /counts/total' })
+  return someOf({
+    /** Default `apply`. With `none`, one of text, base64 and fixture has to say what is sent. */
+    effects: z.enum(['none', 'apply']).optional(),
+    /** JSON Merge Patch over the body. */
+    patch: json().optional(),
+    /** JSON Pointers of fields that become null, which a merge patch cannot say. */
+    nulls: z.array(pointer()).min(1).max(100).optional(),
+    /** Instead of the body; its Content-Type is text/plain unless `type` says otherwise. */
+    text: anyText().optional(),
+    base64: base64().optional(),
+    fixture: z.enum(BODY_FIXTURES).optional(),
+    /** Content-Type. */
+    type: lineText().optional(),
+    /** Puts the JSON body into a field of this name of a new object. */
+    envelope: nonEmptyText().optional(),
+    /** Writes these digits as they are at a place of the JSON text (JSON Pointer): a number that no double holds. */
+    raw_number: strictObject({ pointer: pointer(), digits }).optional(),
+    /** Bytes in front. */
+    prefix_b64: base64().optional(),
+    /** The part that is kept. Without `frame` the Content-Length is that of this part. */
+    truncate: bodyPlace().optional(),
+    /** Compresses it and says so. */
+    encode: z.enum(['gzip', 'br']).optional(),
+  }).superRefine((value, context) => {
+    const instead = (['text', 'base64', 'fixture'] as const).filter((name) => value[name] !== undefined)
+    if (instead.length > 1) {
+      const message = `cannot be given together with ${instead[0]}: each says all that is sent`
+      context.addIssue({ code: 'custom', path: [instead[1] ?? ''], message })
+    }
+    if (value.effects !== 'none' || instead.length > 0) return
+    const message = 'needs one of text, base64 and fixture: without its effect the operation answers nothing'
+    context.addIssue({ code: 'custom', path: ['effects'], message })
+  })
+}
+
+export const body: WirePrimitive<'body'> = {
+  name: 'body',
+  kind: 'wire',
+  description: 'nulls, unknown members, other types, byte order marks, big numbers, encodings, half bodies',
+  schema,
+  replacesHandler: (all) => all.some(({ effects }) => effects === 'none'),
+  effect: { body: withBody },
+}
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 
-/** Changes the body, one member of the fault after the other. Those about JSON go for every line of an NDJSON body. */
-export async function withBody(draft: Draft, fault: BodyFault): Promise<Draft> {
+/** Changes the body, one field of the fault after the other. Those about JSON go for every line of an NDJSON body. */
+async function withBody(draft: Draft, fault: BodyFault): Promise<Draft> {
   let next = draft
   for (const change of CHANGES) next = await change(next, fault)
   return next

@@ -10,7 +10,8 @@ import {
   viaFetch,
   viaHttp,
 } from '../../../../test/support/wire-client.ts'
-import type { CutFault, Stage } from '../../../core/faults/actions.ts'
+import type { CutFault } from './cut.ts'
+import type { Stage } from './stage.ts'
 
 const cut = (at: Stage, how: CutFault['how']) => ({ actions: [{ cut: { at, how } }] })
 const KEPT = requestBytes({ path: '/', headers: { Connection: 'keep-alive' } })

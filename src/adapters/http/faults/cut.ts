@@ -1,39 +1,28 @@
-import type { Socket } from 'node:net'
-import { silence } from '../connections.ts'
-import { Vigil } from './vigil.ts'
+import * as z from 'zod'
+import type { ParametersOf } from '../../../core/faults/primitive.ts'
+import { strictObject } from '../../../core/strict-input.ts'
+import { phaseOfStage, stage } from './stage.ts'
+import type { WirePrimitive } from './wire-primitive.ts'
 
-/** How long a client has to close its side of a connection whose other side has ended. Milliseconds. */
-const LINGER = 1_000
-
-/**
- * How long bytes are given to reach the client before a reset, which would overtake them: one turn of the event loop is
- * enough on some platforms. Milliseconds.
- */
-export const SETTLE = 20
-
-/**
- * Ends a connection: with a FIN behind all that was written, or with a RST. No request that is still on it is answered.
- * @param closing ends the waiting for the client's own FIN
- */
-export function cut(socket: Socket, how: 'fin' | 'rst', closing: AbortSignal): void {
-  silence(socket)
-  if (how === 'rst') {
-    if (!socket.destroyed) socket.resetAndDestroy()
-    return
+declare module '../../../core/faults/primitive.ts' {
+  interface Primitives {
+    readonly cut: CutFault
   }
-  // A socket that is closed with unread bytes sends a RST instead, and one that was written to loses what is on its way.
-  const vigil = new Vigil(socket, [closing], LINGER)
-  socket.end()
-  void vigil.hold().then(() => {
-    vigil.end()
-    socket.destroy()
-  })
 }
 
-/** Resolves when everything that was written to a socket has been handed to the system. */
-export function flushed(socket: Socket): Promise<void> {
-  return new Promise((resolve) => {
-    if (socket.destroyed || !socket.writable) resolve()
-    else socket.write('', () => resolve())
-  })
+/** Ends the connection. `pause`: it stays open and silent until the client, a reset or the end of the emulator ends it. */
+export type CutFault = ParametersOf<typeof schema>
+
+function schema() {
+  return strictObject({ at: stage(), how: z.enum(['fin', 'rst', 'pause']) })
+}
+
+export const cut: WirePrimitive<'cut'> = {
+  name: 'cut',
+  kind: 'wire',
+  description: 'the end of the connection: in order, by reset, or never',
+  schema,
+  holds: ({ how }) => how === 'pause',
+  phase: ({ at }) => phaseOfStage(at),
+  effect: { stop: (parameters) => parameters },
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { faultedServer, seen } from '../../../../test/support/faulted-server.ts'
 import { overSocket, requestBytes, viaFetch } from '../../../../test/support/wire-client.ts'
-import type { FrameFault } from '../../../core/faults/actions.ts'
+import type { FrameFault } from './frame.ts'
 
 const frame = (frame: FrameFault) => ({ actions: [{ frame }] })
 const KEPT = requestBytes({ path: '/', headers: { Connection: 'keep-alive' } })

@@ -1,49 +1,38 @@
-import type { FrameFault } from '../../../core/faults/actions.ts'
-import type { HeaderPair } from '../guard.ts'
+import * as z from 'zod'
+import type { ParametersOf } from '../../../core/faults/primitive.ts'
+import { intBetween } from '../../../core/fields.ts'
+import { someOf } from '../../../core/strict-input.ts'
+import { base64 } from './fields.ts'
+import { MAX_BYTES } from './stage.ts'
+import type { WirePrimitive } from './wire-primitive.ts'
 
-/** How the end of a body is told. */
-export interface Framing {
-  /** `none`: there is no body, and no header speaks of one. */
-  readonly mode: 'none' | 'length' | 'chunked' | 'close'
-  /** Added to the true length. */
-  readonly delta: number
-  /** Bytes behind the end of the message. */
-  readonly tail: Buffer
-  /** Whether a body is sent at all: the answer to HEAD only speaks of it. */
-  readonly withBody: boolean
+declare module '../../../core/faults/primitive.ts' {
+  interface Primitives {
+    readonly frame: FrameFault
+  }
 }
 
-/** What the framing of an answer depends on, besides faults. */
-export interface FramingFacts {
-  readonly status: number
-  /** A stream goes out without a length. */
-  readonly stream: boolean
-  /** False for HEAD. */
-  readonly withBody: boolean
-  /** HTTP/1.0 knows no chunks. */
-  readonly http10: boolean
+/** How the end of the body is told. */
+export type FrameFault = ParametersOf<typeof schema>
+
+function schema() {
+  return someOf({
+    /** Default: as the response would be sent. `close`: by the end of the connection. */
+    mode: z.enum(['length', 'chunked', 'close']).optional(),
+    /** Added to the true length in Content-Length. */
+    length_delta: intBetween(-MAX_BYTES, MAX_BYTES).optional(),
+    /** Bytes after the end of the message. */
+    tail_b64: base64().optional(),
+  }).refine(({ mode, length_delta }) => length_delta === undefined || (mode ?? 'length') === 'length', {
+    error: 'needs the mode "length": no other has a Content-Length',
+    path: ['length_delta'],
+  })
 }
 
-/** The framing of an answer. 204 and 304 have a body only if a fault names the framing: no server sends one by accident. */
-export function framingOf(faults: readonly FrameFault[], facts: FramingFacts): Framing {
-  const { mode: asked, length_delta = 0, tail_b64 = '' }: FrameFault = Object.assign({}, ...faults)
-  const tail = Buffer.from(tail_b64, 'base64')
-  const isBodiless = (facts.status === 204 || facts.status === 304) && asked === undefined
-  if (isBodiless) return { mode: 'none', delta: 0, tail, withBody: false }
-  const mode = asked ?? (length_delta !== 0 || !facts.stream ? 'length' : facts.http10 ? 'close' : 'chunked')
-  return { mode, delta: mode === 'length' ? length_delta : 0, tail, withBody: facts.withBody }
+export const frame: WirePrimitive<'frame'> = {
+  name: 'frame',
+  kind: 'wire',
+  description: 'wrong lengths, chunked or not, bytes behind the end',
+  schema,
+  effect: { framing: (asked, parameters) => ({ ...asked, ...parameters }) },
 }
-
-/** The header that tells of the framing. A length below zero is written as it is. */
-export function framingHeaders({ mode, delta }: Framing, length: number): HeaderPair[] {
-  if (mode === 'length') return [['Content-Length', String(length + delta)]]
-  return mode === 'chunked' ? [['Transfer-Encoding', 'chunked']] : []
-}
-
-/** A piece of a body as one chunk. */
-export function chunkOf(piece: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')])
-}
-
-/** What ends a body in chunks. */
-export const LAST_CHUNK = Buffer.from('0\r\n\r\n')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { faultedServer, seen } from '../../../../test/support/faulted-server.ts'
 import { overSocket, requestBytes, viaFetch } from '../../../../test/support/wire-client.ts'
-import type { HeadFault } from '../../../core/faults/actions.ts'
+import type { HeadFault } from './head.ts'
 
 const head = (head: HeadFault) => ({ actions: [{ head }] })
 

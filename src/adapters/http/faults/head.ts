@@ -1,30 +1,59 @@
 import { STATUS_CODES } from 'node:http'
-import type { HeadFault } from '../../../core/faults/actions.ts'
+import * as z from 'zod'
+import type { ParametersOf } from '../../../core/faults/primitive.ts'
+import { intBetween } from '../../../core/fields.ts'
+import { someOf, strictObject } from '../../../core/strict-input.ts'
 import type { HeaderPair } from '../guard.ts'
-import { withHeader, withoutHeader } from './draft.ts'
+import { type Head, withHeader, withoutHeader } from './draft.ts'
+import { lineHeaders, lineName, lineText } from './fields.ts'
+import type { WirePrimitive } from './wire-primitive.ts'
 
-/** The head of a message, with everything that will be in it. */
-export interface Head {
-  readonly status: number
-  readonly reason: string
-  readonly version: '1.0' | '1.1'
-  readonly headers: readonly HeaderPair[]
-  /** Heads of the informational answers before it. */
-  readonly interim: readonly Interim[]
+declare module '../../../core/faults/primitive.ts' {
+  interface Primitives {
+    readonly head: HeadFault
+  }
 }
 
-export interface Interim {
-  readonly status: number
-  readonly headers: readonly HeaderPair[]
+/** Changes the head of the response. */
+export type HeadFault = ParametersOf<typeof schema>
+
+function schema() {
+  const interim = strictObject({
+    status: intBetween(100, 199).refine((status) => status !== 101, {
+      error: 'must not be 101, which ends HTTP on the connection',
+    }),
+    headers: lineHeaders().optional(),
+  })
+  return someOf({
+    status: intBetween(200, 999).optional(),
+    /** Reason phrase. */
+    reason: lineText().optional(),
+    version: z.enum(['1.0', '1.1']).optional(),
+    /** Sets headers in any letter case; each replaces one of the same name. */
+    set: lineHeaders().optional(),
+    remove: z.array(lineName()).max(100).optional(),
+    /** Pairs after our own headers, as they are given: letter case and repetitions are kept. */
+    raw: z
+      .array(z.tuple([lineName(), lineText()]))
+      .max(100)
+      .optional(),
+    /** The letter case of our own header names. */
+    case: z.enum(['lower', 'upper']).optional(),
+    /** Informational responses before it: status 100 to 199. */
+    interim: z.array(interim).max(100).optional(),
+  })
 }
 
-/** The head of an answer as it is without faults. */
-export function plainHead(status: number, headers: readonly HeaderPair[]): Head {
-  return { status, reason: STATUS_CODES[status] ?? '', version: '1.1', headers, interim: [] }
+export const head: WirePrimitive<'head'> = {
+  name: 'head',
+  kind: 'wire',
+  description: 'statuses, reasons, versions, header names and their case, 1xx before it',
+  schema,
+  effect: { head: withHead },
 }
 
-/** Changes a head. The letter case is that of our own names alone: what the fault itself names stays as it is given. */
-export function withHead(head: Head, fault: HeadFault): Head {
+// The letter case is that of our own names alone: what the fault itself names stays as it is given.
+function withHead(head: Head, fault: HeadFault): Head {
   const {
     status = head.status,
     version = head.version,
@@ -46,24 +75,7 @@ export function withHead(head: Head, fault: HeadFault): Head {
   }
 }
 
-/** A head as bytes. Characters that no header may have are written all the same: in UTF-8, since Latin-1 has no byte for them. */
-export function headBytes({ status, reason, version, headers }: Omit<Head, 'interim'>): Buffer {
-  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-  const text = `HTTP/${version} ${status} ${reason}\r\n${lines}\r\n`
-  return Buffer.from(text, fitsLatin1(text) ? 'latin1' : 'utf8')
-}
-
-/** An informational head as bytes. */
-export function interimBytes({ status, headers }: Interim): Buffer {
-  return headBytes({ status, reason: STATUS_CODES[status] ?? '', version: '1.1', headers })
-}
-
 function inCase(name: string, wanted: HeadFault['case']): string {
   if (wanted === undefined) return name
   return wanted === 'lower' ? name.toLowerCase() : name.toUpperCase()
-}
-
-function fitsLatin1(text: string): boolean {
-  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0xff) return false
-  return true
 }

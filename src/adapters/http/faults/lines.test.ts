@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { seen } from '../../../../test/support/faulted-server.ts'
-import type { LinesFault } from '../../../core/faults/actions.ts'
-import { withLines } from './lines.ts'
+import { type LinesFault, withLines } from './lines.ts'
 
 const LETTERS = ['a', 'b', 'c', 'd']
 

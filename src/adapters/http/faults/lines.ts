@@ -1,10 +1,60 @@
-import type { LinesFault } from '../../../core/faults/actions.ts'
+import * as z from 'zod'
+import type { ParametersOf } from '../../../core/faults/primitive.ts'
+import { intBetween } from '../../../core/fields.ts'
 import { Chance } from '../../../core/random.ts'
+import { either, form, someOf, strictObject } from '../../../core/strict-input.ts'
 import type { Draft } from './draft.ts'
-import { offsetOf } from './place.ts'
+import { anyText } from './fields.ts'
+import { bodyPlace, offsetOf } from './stage.ts'
+import type { WirePrimitive } from './wire-primitive.ts'
+
+declare module '../../../core/faults/primitive.ts' {
+  interface Primitives {
+    readonly lines: LinesFault
+  }
+}
+
+/** Changes the lines of an NDJSON body, in the order of the fields here. Lines are counted from 0. */
+export type LinesFault = ParametersOf<typeof schema>
+
+function schema() {
+  const line = () => intBetween(0, 1_000_000)
+  const numbers = () => z.array(line()).max(10_000)
+  const texts = () => z.array(strictObject({ at: line(), text: anyText() })).max(1_000)
+  const order = either<'reverse' | 'shuffle' | readonly number[]>(
+    'must be "reverse", "shuffle", or the numbers of the lines in their new order',
+    form.text(z.enum(['reverse', 'shuffle'])),
+    form.list(numbers()),
+  )
+  return someOf({
+    order: order.optional(),
+    /** Only these. */
+    keep: numbers().optional(),
+    drop: numbers().optional(),
+    /** Each of these once more, right after itself. */
+    dup: numbers().optional(),
+    /** Texts before these lines; at the number of lines, after the last. An empty text is a blank line. */
+    insert: texts().optional(),
+    replace: texts().optional(),
+    /** Default `\n`. */
+    eol: z.enum(['\n', '\r\n', '\r']).optional(),
+    /** Default true. */
+    final_newline: z.boolean().optional(),
+    /** Leaves out everything after a place, the Content-Length included. */
+    truncate: bodyPlace().optional(),
+  })
+}
+
+export const lines: WirePrimitive<'lines'> = {
+  name: 'lines',
+  kind: 'wire',
+  description: 'order, repetition, ends and breaks of NDJSON lines',
+  schema,
+  effect: { body: withLines },
+}
 
 /**
- * Changes the lines of a body, one member of the fault after the other: each counts the lines as the one before has left
+ * Changes the lines of a body, one field of the fault after the other: each counts the lines as the one before has left
  * them. Lines that are not there are left alone.
  */
 export function withLines(draft: Draft, fault: LinesFault): Draft {

@@ -1,27 +1,26 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
-import { allOf } from '../../../core/faults/actions.ts'
-import type { Answer, Wire } from '../../../core/request/answer.ts'
+import type { Action } from '../../../core/faults/primitive.ts'
+import type { Answer } from '../../../core/request/response.ts'
 import { KEEP_ALIVE_TIMEOUT } from '../connections.ts'
 import type { HeaderPair } from '../guard.ts'
-import { withBody } from './body.ts'
-import { type Draft, draftOf } from './draft.ts'
-import { type Framing, framingHeaders, framingOf } from './frame.ts'
-import { type Head, plainHead, withHead } from './head.ts'
-import { withLines } from './lines.ts'
+import { type Draft, draftOf, type Head, plainHead } from './draft.ts'
+import { type Framing, framingHeaders, framingOf } from './framing.ts'
+import { wireEffects } from './primitives.ts'
+import type { AskedFraming } from './wire-primitive.ts'
 
-/** An answer as faults have made it, ready to be written. */
+/** A response as faults have made it, ready to be written. */
 export interface Message {
   /** Undefined: `body` is all there is, written as it stands. */
   readonly head: Head | undefined
   /** Empty where none is sent. */
   readonly body: Buffer
   readonly framing: Framing
-  /** Whether it has to be written to the socket itself, since a ServerResponse refuses it; the connection ends behind it. */
+  /** Whether it has to be written to the socket itself, since a ServerResponse refuses it; the connection ends after it. */
   readonly raw: boolean
 }
 
-/** What a message depends on, besides answer and faults. */
+/** What a message depends on, besides response and faults. */
 export interface MessageFacts {
   /** False for HEAD. */
   readonly withBody: boolean
@@ -36,30 +35,24 @@ export interface MessageFacts {
  * of, and then heads change, so that a fault may contradict the framing.
  */
 export async function messageOf(
-  answer: Answer & { readonly wire: Wire },
+  answer: Answer,
+  actions: readonly Action[],
   extra: readonly HeaderPair[],
   facts: MessageFacts,
 ): Promise<Message> {
-  const { actions } = answer.wire
-  const raw = allOf(actions, 'raw').at(-1)
-  if (raw !== undefined) {
-    return { head: undefined, body: Buffer.from(raw.base64, 'base64'), framing: UNFRAMED, raw: true }
-  }
+  const bytes = wireEffects(actions, 'bytes').at(-1)
+  if (bytes !== undefined) return { head: undefined, body: bytes(), framing: UNFRAMED, raw: true }
   let draft = await draftOf(answer, extra)
   const isStream = draft.ndjson
-  for (const action of actions) {
-    if ('body' in action) draft = await withBody(draft, action.body)
-    if ('lines' in action) draft = withLines(draft, action.lines)
-  }
-  const heads = allOf(actions, 'head')
-  const status = heads.reduce((status, head) => head.status ?? status, draft.status)
-  const version = heads.reduce((version, head) => head.version ?? version, '1.1')
+  for (const change of wireEffects(actions, 'body')) draft = await change(draft)
+  const changed = (headers: readonly HeaderPair[]): Head =>
+    wireEffects(actions, 'head').reduce((head, change) => change(head), plainHead(draft.status, headers))
+  const { status, version } = changed(draft.headers)
   const http10 = facts.http10 || version === '1.0'
-  const framing = framingOf(allOf(actions, 'frame'), { ...facts, status, stream: isStream, http10 })
-  const framed = (keepAlive: boolean): Head => {
-    const own = [...draft.headers, ...hopHeaders(framing, draft, keepAlive)]
-    return heads.reduce(withHead, plainHead(draft.status, own))
-  }
+  const asked = wireEffects(actions, 'framing').reduce<AskedFraming>((asked, change) => change(asked), {})
+  const framing = framingOf(asked, { ...facts, status, stream: isStream, http10 })
+  const framed = (keepAlive: boolean): Head =>
+    changed([...draft.headers, ...hopHeaders(framing, draft, keepAlive)])
   const body = (framing.withBody && draft.body) || NOTHING
   const head = framed(facts.keepAlive)
   const isGentle =
@@ -71,7 +64,7 @@ export async function messageOf(
   return { head: framed(false), body, framing, raw: true }
 }
 
-// What a ServerResponse does of its own accord, and what it leaves a connection in order behind.
+// What a ServerResponse does of its own accord, and after what it leaves a connection in order.
 function isPlain({ mode, delta, tail }: Framing, status: number): boolean {
   const isBodiless = status === 204 || status === 304
   const isFramed = isBodiless ? mode === 'none' : mode === 'length' || mode === 'chunked'

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { faultedServer, seen } from '../../../../test/support/faulted-server.ts'
 import { overSocket, requestBytes } from '../../../../test/support/wire-client.ts'
-import type { PaceFault } from '../../../core/faults/actions.ts'
-import { gapBehind, piecesOf } from './pace.ts'
+import type { PaceFault } from './pace.ts'
+import { gapAfter, piecesOf } from './pieces.ts'
 
 /** Milliseconds in which any system hands on what was written before. */
 const GAP = 200
@@ -98,8 +98,8 @@ test('pieces make up the body, and none is empty', () => {
 
 test('a rate is kept by the gaps, and no gap is too short to be seen', () => {
   const pieces = [...piecesOf(Buffer.alloc(10_000), { kbps: 80 })]
-  expect(pieces.reduce((ms, piece) => ms + gapBehind(piece, { kbps: 80 }), 0)).toBeCloseTo(1_000)
-  expect(gapBehind(Buffer.alloc(1), { kbps: 1_000_000 })).toBe(5)
-  expect(gapBehind(Buffer.alloc(1), {})).toBe(5)
-  expect(gapBehind(Buffer.alloc(100), { kbps: 1, gap_ms: 5 })).toBe(800)
+  expect(pieces.reduce((ms, piece) => ms + gapAfter(piece, { kbps: 80 }), 0)).toBeCloseTo(1_000)
+  expect(gapAfter(Buffer.alloc(1), { kbps: 1_000_000 })).toBe(5)
+  expect(gapAfter(Buffer.alloc(1), {})).toBe(5)
+  expect(gapAfter(Buffer.alloc(100), { kbps: 1, gap_ms: 5 })).toBe(800)
 })

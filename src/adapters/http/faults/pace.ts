@@ -1,73 +1,68 @@
-import type { PaceFault } from '../../../core/faults/actions.ts'
+import * as z from 'zod'
+import type { ParametersOf } from '../../../core/faults/primitive.ts'
+import { intBetween } from '../../../core/fields.ts'
+import { either, form, someOf } from '../../../core/strict-input.ts'
+import { MIN_GAP } from './pieces.ts'
+import { MAX_BYTES, MAX_HOLD_MS, phaseOfStage, stage } from './stage.ts'
+import type { WirePrimitive } from './wire-primitive.ts'
 
-/** Least milliseconds between two pieces: what is written sooner reaches a client joined to what is before it. */
-const MIN_GAP = 5
-
-const DEFAULT_MAX = 60_000
-/** The longest that any fault may hold up an exchange. Milliseconds. */
-export const MAX_MAX = 600_000
-
-/** So much is sent at a time where only a rate is named. Milliseconds. */
-const BEAT = 20
-
-/** Bodies have as many characters of several bytes as they like; this many splits are enough to meet a decoder. */
-const MAX_SPLITS = 100
-
-/** All pace faults of an answer as one; of two that say the same, the later counts. */
-export function paceOf(faults: readonly PaceFault[]): PaceFault {
-  return Object.assign({}, ...faults)
-}
-
-/** The longest that a pace fault may take, in milliseconds. */
-export function longest({ max_ms = DEFAULT_MAX }: PaceFault): number {
-  return Math.min(max_ms, MAX_MAX)
-}
-
-/** The pieces in which a body is sent, made as they are asked for; one for all of it unless a fault splits it. None is empty. */
-export function* piecesOf(body: Buffer, pace: PaceFault): Generator<Buffer> {
-  let start = 0
-  for (const offset of splits(body, pace)) {
-    if (offset <= start || offset >= body.length) continue
-    yield body.subarray(start, offset)
-    start = offset
+declare module '../../../core/faults/primitive.ts' {
+  interface Primitives {
+    readonly pace: PaceFault
   }
-  if (start < body.length) yield body.subarray(start)
 }
 
-/** Milliseconds between a piece and the next. */
-export function gapBehind(piece: Buffer, { gap_ms = MIN_GAP, kbps }: PaceFault): number {
-  const atRate = kbps === undefined ? 0 : (piece.length * 8) / kbps
-  return Math.max(MIN_GAP, gap_ms, atRate)
+/** When the bytes are sent: always real milliseconds. */
+export type PaceFault = ParametersOf<typeof schema>
+
+function schema() {
+  const offsets = z
+    .array(intBetween(1, MAX_BYTES))
+    .min(1)
+    .max(10_000)
+    .refine((list) => list.every((each, n) => n === 0 || each > (list[n - 1] ?? 0)), {
+      error: 'must grow from one to the next',
+    })
+  const chunks = either<readonly number[] | 'inside-multibyte' | 'between-cr-lf'>(
+    'must be offsets in bytes, "inside-multibyte" or "between-cr-lf"',
+    form.text(z.enum(['inside-multibyte', 'between-cr-lf'])),
+    form.list(offsets),
+  )
+  return someOf({
+    before_handler_ms: intBetween(0, MAX_HOLD_MS).optional(),
+    before_head_ms: intBetween(0, MAX_HOLD_MS).optional(),
+    /** Where the body is split into pieces: offsets in bytes, inside a character of several bytes, or between CR and LF. */
+    chunks: chunks.optional(),
+    /** Bytes of each piece, where no places are named. */
+    bytes: intBetween(1, MAX_BYTES).optional(),
+    /** Between pieces; at least 5, which is what it takes for a client to see them apart. */
+    gap_ms: intBetween(MIN_GAP, MAX_HOLD_MS).optional(),
+    /** Kilobits per second. */
+    kbps: z.number().min(0.001).max(10_000_000).optional(),
+    /** Nothing more is sent from here on. */
+    stall_at: stage().optional(),
+    /** The longest that all of this may take; then the rest is sent at once, and what was stalled ends. Default 60,000, at most 600,000. */
+    max_ms: intBetween(1, MAX_HOLD_MS).optional(),
+    /** `Expect: 100-continue` is never answered. */
+    no_continue: z.boolean().optional(),
+  }).refine(({ chunks: places, bytes }) => places === undefined || bytes === undefined, {
+    error: 'cannot be given together with chunks, which say where the pieces end',
+    path: ['bytes'],
+  })
 }
 
-/** Where a body is split, in ascending order. */
-function splits(body: Buffer, { chunks, bytes, kbps, gap_ms = BEAT }: PaceFault): Iterable<number> {
-  if (chunks === 'inside-multibyte') return everyOffset(body, isContinuation)
-  if (chunks === 'between-cr-lf') return everyOffset(body, isBetweenCrLf)
-  if (chunks !== undefined) return chunks.toSorted((a, b) => a - b)
-  if (bytes !== undefined) return each(bytes, body.length)
-  if (kbps !== undefined) return each((kbps / 8) * Math.max(gap_ms, BEAT), body.length)
-  return []
-}
-
-function* each(size: number, length: number): Generator<number> {
-  const step = Math.max(1, Math.floor(size))
-  for (let offset = step; offset < length; offset += step) yield offset
-}
-
-function everyOffset(body: Buffer, splitsAt: (body: Buffer, at: number) => boolean): number[] {
-  const offsets: number[] = []
-  for (let at = 1; at < body.length && offsets.length < MAX_SPLITS; at++) {
-    if (splitsAt(body, at)) offsets.push(at)
-  }
-  return offsets
-}
-
-// Behind the first byte of a character alone: the rest of it comes in one piece.
-function isContinuation(body: Buffer, at: number): boolean {
-  return ((body[at] ?? 0) & 0xc0) === 0x80 && ((body[at - 1] ?? 0) & 0xc0) === 0xc0
-}
-
-function isBetweenCrLf(body: Buffer, at: number): boolean {
-  return body[at] === 0x0a && body[at - 1] === 0x0d
+export const pace: WirePrimitive<'pace'> = {
+  name: 'pace',
+  kind: 'wire',
+  description: 'latency, drip, splits at chosen places, stalls: always real milliseconds',
+  schema,
+  holds: () => true,
+  phase: ({ stall_at, no_continue }) => {
+    const own = stall_at === undefined ? 'call' : phaseOfStage(stall_at)
+    return own === 'call' && no_continue === true ? 'head' : own
+  },
+  effect: {
+    pace: (pace, parameters) => ({ ...pace, ...parameters }),
+    stop: ({ stall_at }) => (stall_at === undefined ? undefined : { at: stall_at, how: 'stall' }),
+  },
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { faultedServer } from '../../../../test/support/faulted-server.ts'
 import { overSocket, requestBytes } from '../../../../test/support/wire-client.ts'
-import type { Action } from '../../../core/faults/actions.ts'
+import type { Action } from '../../../core/faults/primitive.ts'
 
 const KEPT = requestBytes({ path: '/', headers: { Connection: 'keep-alive' } })
 

@@ -1,0 +1,49 @@
+import type { HeaderPair } from '../guard.ts'
+import type { AskedFraming } from './wire-primitive.ts'
+
+/** How the end of a body is told. */
+export interface Framing {
+  /** `none`: there is no body, and no header speaks of one. */
+  readonly mode: 'none' | 'length' | 'chunked' | 'close'
+  /** Added to the true length. */
+  readonly delta: number
+  /** Bytes after the end of the message. */
+  readonly tail: Buffer
+  /** Whether a body is sent at all: the response to HEAD only speaks of it. */
+  readonly withBody: boolean
+}
+
+/** What the framing of a response depends on, besides faults. */
+export interface FramingFacts {
+  readonly status: number
+  /** A stream goes out without a length. */
+  readonly stream: boolean
+  /** False for HEAD. */
+  readonly withBody: boolean
+  /** HTTP/1.0 knows no chunks. */
+  readonly http10: boolean
+}
+
+/** The framing of a response. 204 and 304 have a body only if a fault names the framing: no server sends one by accident. */
+export function framingOf(asked: AskedFraming, facts: FramingFacts): Framing {
+  const { mode: wanted, length_delta = 0, tail_b64 = '' } = asked
+  const tail = Buffer.from(tail_b64, 'base64')
+  const isBodiless = (facts.status === 204 || facts.status === 304) && wanted === undefined
+  if (isBodiless) return { mode: 'none', delta: 0, tail, withBody: false }
+  const mode = wanted ?? (length_delta !== 0 || !facts.stream ? 'length' : facts.http10 ? 'close' : 'chunked')
+  return { mode, delta: mode === 'length' ? length_delta : 0, tail, withBody: facts.withBody }
+}
+
+/** The header that tells of the framing. A length below zero is written as it is. */
+export function framingHeaders({ mode, delta }: Framing, length: number): HeaderPair[] {
+  if (mode === 'length') return [['Content-Length', String(length + delta)]]
+  return mode === 'chunked' ? [['Transfer-Encoding', 'chunked']] : []
+}
+
+/** A piece of a body as one chunk. */
+export function chunkOf(piece: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')])
+}
+
+/** What ends a body in chunks. */
+export const LAST_CHUNK = Buffer.from('0\r\n\r\n')

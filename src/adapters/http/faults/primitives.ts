@@ -1,0 +1,47 @@
+import { type Action, type AnyPrimitive, usesOf } from '../../../core/faults/primitive.ts'
+import { body } from './body.ts'
+import { cut } from './cut.ts'
+import { frame } from './frame.ts'
+import { head } from './head.ts'
+import { lines } from './lines.ts'
+import { pace } from './pace.ts'
+import { raw } from './raw.ts'
+import { MAX_HOLD_MS, type Stop } from './stage.ts'
+import type { AskedPace, WireHooks } from './wire-primitive.ts'
+
+/** The primitives that act on the bytes of an exchange. */
+export const wirePrimitives: readonly AnyPrimitive[] = [head, body, lines, frame, pace, cut, raw]
+
+const byName = new Map(wirePrimitives.map((primitive) => [primitive.name as string, primitive]))
+
+type AnyHooks = WireHooks<never>
+type Others<H extends keyof AnyHooks> =
+  Parameters<AnyHooks[H]> extends [...infer First, never] ? First : never
+
+/** What some actions do at one hook, in their order. */
+export function wireEffects<H extends keyof AnyHooks>(actions: readonly Action[], hook: H) {
+  return usesOf(actions, byName).flatMap(({ primitive, parameters }) => {
+    const act = (primitive.effect as Partial<AnyHooks>)[hook] as
+      | ((...given: [...Others<H>, never]) => ReturnType<AnyHooks[H]>)
+      | undefined
+    return act === undefined ? [] : [(...first: Others<H>) => act(...first, parameters as never)]
+  })
+}
+
+/** Every stop that some actions name: the cuts in their order, then the stalls. */
+export function stopsOf(actions: readonly Action[]): Stop[] {
+  const stops = wireEffects(actions, 'stop').flatMap((act) => act() ?? [])
+  return stops.toSorted((a, b) => Number(a.how === 'stall') - Number(b.how === 'stall'))
+}
+
+/** All that some actions say of the pace; of two that say the same, the later counts. */
+export function paceOf(actions: readonly Action[]): AskedPace {
+  return wireEffects(actions, 'pace').reduce<AskedPace>((pace, act) => act(pace), {})
+}
+
+const DEFAULT_MAX = 60_000
+
+/** The longest that a pace may take, in milliseconds. */
+export function longest({ max_ms = DEFAULT_MAX }: AskedPace): number {
+  return Math.min(max_ms, MAX_HOLD_MS)
+}

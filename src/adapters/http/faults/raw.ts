@@ -1,0 +1,25 @@
+import type { ParametersOf } from '../../../core/faults/primitive.ts'
+import { strictObject } from '../../../core/strict-input.ts'
+import { base64 } from './fields.ts'
+import type { WirePrimitive } from './wire-primitive.ts'
+
+declare module '../../../core/faults/primitive.ts' {
+  interface Primitives {
+    readonly raw: RawFault
+  }
+}
+
+/** Bytes instead of the whole response; the connection ends after them. */
+export type RawFault = ParametersOf<typeof schema>
+
+function schema() {
+  return strictObject({ base64: base64() })
+}
+
+export const raw: WirePrimitive<'raw'> = {
+  name: 'raw',
+  kind: 'wire',
+  description: 'bytes that are no HTTP',
+  schema,
+  effect: { bytes: ({ base64 }) => Buffer.from(base64, 'base64') },
+}

@@ -1,0 +1,155 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Decision } from '../../../core/faults/decision.ts'
+import { decide, FaultedRequest } from '../../../core/faults/hooks.ts'
+import type { Sent } from '../../../core/log/request-log.ts'
+import type { Call, CallBody } from '../../../core/request/exchange.ts'
+import { cutOff } from '../../../core/request/pipeline.ts'
+import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
+import { awaitsContinue, withholdContinue } from '../discard.ts'
+import { longest, paceOf, stopsOf } from './primitives.ts'
+import { MAX_HOLD_MS, type Stage, type Stop, stageName } from './stage.ts'
+import { endConnection, lost, stopExchange } from './stop.ts'
+import { ExchangeTimeout } from './timeout.ts'
+
+/** Reads the body of a request, telling how many bytes of it have come so far, until told to stop; undefined then, and when the client went away. */
+export type ReadBody = (received: (bytes: number) => boolean) => Promise<CallBody | undefined>
+
+type Decided = Call & { readonly hooks: FaultedRequest }
+
+/** One request from its head to where its handler would run, with everything that faults do before that. */
+export class RequestReceiver {
+  readonly #req: IncomingMessage
+  readonly #sandbox: Sandbox
+  readonly #closing: AbortSignal
+
+  constructor(req: IncomingMessage, sandbox: Sandbox, closing: AbortSignal) {
+    this.#req = req
+    this.#sandbox = sandbox
+    this.#closing = closing
+  }
+
+  /**
+   * The call that is to be performed; undefined when it was cut off, or the client has left.
+   * @param head the call without its body
+   */
+  async receive(head: Call, readBody: ReadBody): Promise<Call | undefined> {
+    const early = this.#decided(head, 'head')
+    const body = isDecided(early) ? await this.#readUnder(early, readBody) : await readBody(() => true)
+    if (body === undefined) return undefined
+    const call = this.#decided({ ...early, body }, 'call')
+    return isDecided(call) && !(await this.#reachesHandler(call)) ? undefined : call
+  }
+
+  #decided(call: Call, phase: 'head' | 'call'): Call {
+    const earlier = isDecided(call) ? call.hooks.report : undefined
+    const decision = decide(this.#sandbox, call, phase, earlier)
+    if (decision === undefined) return call
+    return { ...call, hooks: new FaultedRequest(this.#sandbox, decision) }
+  }
+
+  async #readUnder(call: Decided, readBody: ReadBody): Promise<CallBody | undefined> {
+    const { actions, fired } = call.hooks.report
+    const stops = stopsOf(actions)
+    const stop = stops.find(({ at }) => isBeforeBody(at))
+    if (stop !== undefined) return this.#stopHere(stop, call)
+    let halted: Promise<undefined> | undefined
+    const unasked = this.#withhold(call)
+    // A body that stays shorter than the stage asks for is none that the fault is about.
+    const body = await readBody((bytes) => {
+      unasked?.end()
+      const reached = stops.find(({ at }) => isReached(at, bytes))
+      if (reached === undefined || halted !== undefined) return halted === undefined
+      this.#req.pause()
+      halted = this.#stopHere(reached, call)
+      return false
+    })
+    unasked?.end()
+    if (halted !== undefined) return halted
+    if (body === undefined && fired.length > 0)
+      this.#log(call, 'after-request-head', unasked?.over === 'released' ? 'cut' : 'left')
+    return body
+  }
+
+  // A client that waits to be asked for its body, and never is, may wait for ever.
+  #withhold(call: Decided): ExchangeTimeout | undefined {
+    const isAsked = paceOf(call.hooks.report.actions).no_continue !== true
+    if (isAsked || !awaitsContinue(this.#req)) return undefined
+    withholdContinue(this.#req)
+    const timeout = this.#timeout(call)
+    void timeout.hold().then((goesOn) => goesOn && endConnection(this.#req.socket, 'fin', this.#closing))
+    return timeout
+  }
+
+  async #reachesHandler(call: Decided): Promise<boolean> {
+    const { actions } = call.hooks.report
+    const { before_handler_ms } = paceOf(actions)
+    if (before_handler_ms !== undefined && !(await this.#wait(before_handler_ms, call))) return false
+    const stop = stopsOf(actions).find(({ at }) => at === 'before-handler' || isBeforeBody(at))
+    if (stop !== undefined) await this.#stopHere(stop, call)
+    return stop === undefined
+  }
+
+  async #wait(ms: number, call: Decided): Promise<boolean> {
+    const timeout = this.#timeout(call)
+    const goesOn = await timeout.sleep(ms)
+    timeout.end()
+    if (!goesOn) this.#log(call, 'before-handler', lost(timeout))
+    return goesOn
+  }
+
+  async #stopHere({ at, how }: Stop, call: Decided): Promise<undefined> {
+    // While a body is left unread, a client that leaves is not noticed: such a pause has an end of its own.
+    const isDeaf = how === 'pause' && !this.#req.complete
+    const timeout = this.#timeout(call, isDeaf ? MAX_HOLD_MS : undefined)
+    const report = (end: Sent['end']): void => this.#log(call, stageName(at), end)
+    const context = { socket: this.#req.socket, timeout, closing: this.#closing, wrote: false, report }
+    if (timeout.over === undefined) await stopExchange(isDeaf ? 'stall' : how, context)
+    else report(lost(timeout))
+    timeout.end()
+  }
+
+  #timeout({ hooks: { report } }: Decided, limit = longest(paceOf(report.actions))): ExchangeTimeout {
+    const released = this.#sandbox.faults.releasedFor(report)
+    return new ExchangeTimeout(this.#req.socket, [released, this.#closing], limit)
+  }
+
+  #log(call: Decided, stage: string, end: Sent['end']): void {
+    call.hooks.report.sent = { stage, bytes: 0, end }
+    cutOff(this.#sandbox, call, stage === 'before-handler')
+  }
+}
+
+function isDecided(call: Call): call is Decided {
+  return call.hooks instanceof FaultedRequest
+}
+
+function isBeforeBody(at: Stage): boolean {
+  return at === 'before-read' || at === 'after-request-head' || isReached(at, 0)
+}
+
+/** Whether a stage is reached when this many bytes of the body have come. */
+function isReached(at: Stage, bytes: number): boolean {
+  return typeof at === 'object' && 'request_bytes' in at && at.request_bytes <= bytes
+}
+
+/** Carries out what the rules say of a new connection, before a byte of it was read. */
+export async function cutAccepted(
+  socket: Socket,
+  decision: Decision,
+  signals: { readonly released: AbortSignal; readonly closing: AbortSignal },
+): Promise<void> {
+  const { actions } = decision
+  const stop = stopsOf(actions).find(({ at }) => at === 'accept')
+  if (stop === undefined) return
+  const { released, closing } = signals
+  const timeout = new ExchangeTimeout(socket, [released, closing], longest(paceOf(actions)))
+  const report = (end: Sent['end']): void => {
+    decision.sent = { stage: 'accept', bytes: 0, end }
+  }
+  try {
+    await stopExchange(stop.how, { socket, timeout, closing, wrote: false, report })
+  } finally {
+    timeout.end()
+  }
+}

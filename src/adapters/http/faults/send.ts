@@ -1,0 +1,180 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Wire } from '../../../core/faults/hooks.ts'
+import type { Sent } from '../../../core/log/request-log.ts'
+import type { Answer } from '../../../core/request/response.ts'
+import { isIdle } from '../connections.ts'
+import type { HeaderPair } from '../guard.ts'
+import { interimBytes } from './draft.ts'
+import { type Message, messageOf } from './message.ts'
+import { gapAfter, piecesOf } from './pieces.ts'
+import { longest, paceOf, stopsOf } from './primitives.ts'
+import { stageName } from './stage.ts'
+import { endConnection, firstStop, flushed, lost, type ResponseStop, SETTLE, stopExchange } from './stop.ts'
+import { ExchangeTimeout } from './timeout.ts'
+import type { AskedPace } from './wire-primitive.ts'
+import { ResponseWriter, SocketWriter, type Writer } from './writers.ts'
+
+/**
+ * Sends a response as its faults want it, and reports how far it came. Resolves when the exchange is over: for one
+ * that is held open, when the client has left, `released` or `closing` is aborted, or the longest time of the fault is over.
+ */
+export async function sendFaulted(
+  req: IncomingMessage,
+  res: ServerResponse,
+  answer: Answer,
+  wire: Wire,
+  extra: readonly HeaderPair[],
+  withBody: boolean,
+  { closing }: { readonly closing: AbortSignal },
+): Promise<void> {
+  const pace = paceOf(wire.actions)
+  const limit = longest(pace)
+  // What was waited before the handler is part of it.
+  const left = limit - Math.min(pace.before_handler_ms ?? 0, limit)
+  const timeout = new ExchangeTimeout(req.socket, [wire.released, closing], left)
+  let sent: Sent | undefined
+  const report = (each: Sent): void => {
+    sent = each
+    wire.report(each)
+  }
+  try {
+    const goesOn = (await timeout.until(answer.durable)) && (await timeout.until(wire.hold?.()))
+    if (!goesOn) return report({ stage: 'after-handler', bytes: 0, end: lost(timeout) })
+    const http10 = req.httpVersion === '1.0'
+    const whole = await messageOf(answer, wire.actions, extra, {
+      withBody,
+      http10,
+      keepAlive: res.shouldKeepAlive,
+    })
+    const stop = firstStop(stopsOf(wire.actions), whole.body, whole.framing.mode === 'chunked')
+    // After a response that is done, Node would go on with the next request, or end the connection.
+    const message = stop?.stage === 'end' ? { ...whole, raw: true } : whole
+    await new ResponseSender(res, { message, pace, stop, timeout, closing, report }).run()
+  } finally {
+    timeout.end()
+    // Where something has failed that the answer had to wait for, only the log says so.
+    if (sent === undefined) report({ stage: 'after-handler', bytes: 0, end: 'cut' })
+  }
+}
+
+interface SendPlan {
+  readonly message: Message
+  readonly pace: AskedPace
+  readonly stop: ResponseStop | undefined
+  readonly timeout: ExchangeTimeout
+  /** Ends the waiting for a client that does not close its side. */
+  readonly closing: AbortSignal
+  /** Called once with how far the response came. */
+  readonly report: (sent: Sent) => void
+}
+
+/** Sends one response, stage by stage, until it is out or stopped. */
+class ResponseSender {
+  readonly #plan: SendPlan
+  readonly #res: ServerResponse
+  readonly #socket: Socket
+  readonly #writer: Writer
+  readonly #start: number
+  #stage = 'after-handler'
+
+  constructor(res: ServerResponse, plan: SendPlan) {
+    this.#plan = plan
+    this.#res = res
+    this.#socket = res.req.socket
+    const { message } = plan
+    this.#writer = message.raw ? new SocketWriter(this.#socket, message) : new ResponseWriter(res, message)
+    this.#start = this.#socket.bytesWritten
+  }
+
+  async run(): Promise<void> {
+    const { message, pace, timeout } = this.#plan
+    if (this.#stopsAt('before')) return this.#stopHere()
+    for (const interim of message.head?.interim ?? []) this.#socket.write(interimBytes(interim))
+    const wait = pace.before_head_ms
+    if (wait !== undefined && !(await timeout.sleep(wait))) return this.#report(lost(timeout))
+    if (this.#stopsAt('before-head')) return this.#stopHere()
+    this.#stage = 'before-head'
+    this.#writer.head()
+    if (this.#stopsAt('after-head')) {
+      this.#writer.flush()
+      return this.#stopHere()
+    }
+    this.#stage = 'after-head'
+    if (!(await this.#sendBody())) return this.#report(lost(timeout))
+    if (this.#stopsAt('body')) return this.#stopHere()
+    this.#writer.end()
+    return this.#finish()
+  }
+
+  async #sendBody(): Promise<boolean> {
+    const { message, pace, stop, timeout } = this.#plan
+    const body = this.#stopsAt('body') ? message.body.subarray(0, stop?.offset) : message.body
+    if (body.length === 0 && this.#stopsAt('body')) this.#writer.flush()
+    let gap = 0
+    let sent = 0
+    for (const piece of piecesOf(body, pace)) {
+      if (gap > 0 && !(await timeout.sleep(gap))) return false
+      if (timeout.spent) break
+      this.#writer.piece(piece)
+      sent += piece.length
+      gap = gapAfter(piece, pace)
+    }
+    if (sent < body.length) this.#writer.piece(body.subarray(sent))
+    return true
+  }
+
+  async #finish(): Promise<void> {
+    const { message, timeout, closing } = this.#plan
+    const isOut = await timeout.until(message.raw ? flushed(this.#socket) : ended(this.#res))
+    // A response whose connection was to end has ended it itself.
+    if (!isOut && !this.#res.writableFinished) return this.#report(lost(timeout))
+    if (this.#stopsAt('end')) return this.#stopHere()
+    this.#stage = 'end'
+    if (this.#stopsAt('idle') && (await this.#isIdle())) return this.#stopHere()
+    if (message.raw) endConnection(this.#socket, 'fin', closing)
+    this.#report('whole')
+  }
+
+  // A client that sends its next request at once does so before the connection has become idle.
+  async #isIdle(): Promise<boolean> {
+    do {
+      if (!(await this.#plan.timeout.drained(SETTLE))) return false
+    } while (!isIdle(this.#socket))
+    return true
+  }
+
+  #stopHere(): Promise<void> {
+    const { stop, timeout, closing } = this.#plan
+    if (stop === undefined) return Promise.resolve()
+    this.#stage = stageName(stop.stop.at)
+    const report = (end: Sent['end']): void => this.#report(end)
+    return stopExchange(stop.stop.how, {
+      socket: this.#socket,
+      timeout,
+      closing,
+      wrote: this.#bytes > 0,
+      report,
+    })
+  }
+
+  #stopsAt(stage: ResponseStop['stage']): boolean {
+    return this.#plan.stop?.stage === stage
+  }
+
+  get #bytes(): number {
+    return this.#socket.bytesWritten - this.#start
+  }
+
+  #report(end: Sent['end']): void {
+    this.#plan.report({ stage: this.#stage, bytes: this.#bytes, end })
+  }
+}
+
+function ended(res: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    if (res.writableFinished || res.destroyed) return resolve()
+    res.once('finish', resolve)
+    res.once('close', resolve)
+  })
+}

@@ -1,0 +1,126 @@
+import * as z from 'zod'
+import type { Phase } from '../../../core/faults/primitive.ts'
+import { intBetween } from '../../../core/fields.ts'
+import { either, form, membersOf, nameAmong, someOf } from '../../../core/strict-input.ts'
+
+/**
+ * Where in one exchange something is done to it, in order. `accept`: the connection is there, no byte has been read.
+ * `before-read` and `after-request-head`: method, path and headers are known, the body is not. `{request_bytes}`: that many
+ * bytes of the body have come. `before-handler` and `after-handler`: whether the effect exists is what sets them apart. Then
+ * the response: before and after its head, at a place in its body, before the chunk that ends it, after its last byte, and
+ * when the connection is idle.
+ */
+const STAGES = [
+  'accept',
+  'before-read',
+  'after-request-head',
+  'before-handler',
+  'after-handler',
+  'before-head',
+  'after-head',
+  'before-last-chunk',
+  'end',
+  'idle',
+] as const
+
+type NamedStage = (typeof STAGES)[number]
+
+/** A place in the body of the response, as it is sent: an offset in bytes, a part of all, or a number of whole lines, and some bytes more. */
+export interface BodyPlace {
+  readonly bytes?: number | undefined
+  /** 0 to 1. */
+  readonly fraction?: number | undefined
+  /** Whole lines; of an NDJSON body, results. */
+  readonly line?: number | undefined
+  /** Negative: this many bytes before the place. */
+  readonly plus_bytes?: number | undefined
+}
+
+export type Stage = NamedStage | { readonly request_bytes: number } | BodyPlace
+
+/** Where an exchange stops, and how: cut, silent, or stalled for a time that is bounded. */
+export interface Stop {
+  readonly at: Stage
+  readonly how: 'fin' | 'rst' | 'pause' | 'stall'
+}
+
+/** Real milliseconds that a fault may hold up an exchange. */
+export const MAX_HOLD_MS = 600_000
+
+/** No body is larger: places beyond it would never be reached. */
+export const MAX_BYTES = 1_073_741_824
+
+const PLACES = ['bytes', 'fraction', 'line'] as const
+
+const place = {
+  bytes: intBetween(0, MAX_BYTES).optional(),
+  fraction: z.number().min(0).max(1).optional(),
+  line: intBetween(0, 1_000_000).optional(),
+  plus_bytes: intBetween(-MAX_BYTES, MAX_BYTES).optional(),
+}
+
+/** A place in the body of an answer. */
+export function bodyPlace(): z.ZodType<BodyPlace> {
+  return someOf(place).refine(hasOnePlace, { error: `must have exactly one of ${PLACES.join(', ')}` })
+}
+
+/** A named stage, a place in the body of the request, or one in that of the answer. */
+export function stage(): z.ZodType<Stage> {
+  const shape = { request_bytes: intBetween(0, MAX_BYTES).optional(), ...place }
+  const somewhere = someOf(shape).refine(
+    (value) => (value.request_bytes === undefined ? hasOnePlace(value) : membersOf(value).length === 1),
+    { error: 'must have request_bytes alone, or exactly one of bytes, fraction and line' },
+  )
+  const all = `one of ${STAGES.join(', ')}, or a place such as {"bytes": 100}, {"fraction": 0.5}, {"line": 2}`
+  return either<Stage>(
+    `must be ${all}`,
+    form.text(nameAmong<NamedStage>(STAGES, 'stage', ` It is ${all}.`)),
+    form.object(somewhere),
+  )
+}
+
+function hasOnePlace(value: BodyPlace): boolean {
+  return PLACES.filter((name) => value[name] !== undefined).length === 1
+}
+
+/** When a rule has to be decided that acts at a stage. */
+export function phaseOfStage(stage: Stage): Exclude<Phase, 'webhook'> {
+  if (stage === 'accept') return 'accept'
+  const isEarly =
+    typeof stage === 'string'
+      ? stage === 'before-read' || stage === 'after-request-head'
+      : 'request_bytes' in stage
+  return isEarly ? 'head' : 'call'
+}
+
+/** A stage in words, for the log: `before-head`, `bytes:120`, `line:3 plus_bytes:5`. */
+export function stageName(stage: Stage): string {
+  if (typeof stage === 'string') return stage
+  return Object.entries(stage)
+    .map(([name, value]) => `${name}:${value}`)
+    .join(' ')
+}
+
+const LF = 0x0a
+const CR = 0x0d
+
+/**
+ * The offset of a place in a body, between 0 and its length. A line ends with LF, CR LF or CR; a place after more lines
+ * than there are is the end, and a fraction is rounded down.
+ */
+export function offsetOf(place: BodyPlace, body: Buffer): number {
+  const { bytes, fraction, line, plus_bytes = 0 } = place
+  let offset = bytes ?? 0
+  if (line !== undefined) offset = endOfLine(line, body)
+  else if (fraction !== undefined) offset = Math.floor(fraction * body.length)
+  return Math.max(0, Math.min(body.length, offset + plus_bytes))
+}
+
+function endOfLine(count: number, body: Buffer): number {
+  let lines = 0
+  for (let at = 0; at < body.length && lines < count; at++) {
+    const ends = body[at] === LF || (body[at] === CR && body[at + 1] !== LF)
+    if (ends && ++lines === count) return at + 1
+  }
+  return count === 0 ? 0 : body.length
+}

@@ -1,0 +1,85 @@
+import { EventEmitter } from 'node:events'
+import type { Socket } from 'node:net'
+import { expect, test } from 'vitest'
+import { ExchangeTimeout } from './timeout.ts'
+
+/** As much of a socket as a timeout looks at. */
+class Line extends EventEmitter {
+  destroyed = false
+  destroy(): void {
+    this.destroyed = true
+    this.emit('close')
+  }
+}
+
+function timeout(limit?: number) {
+  const line = new Line()
+  const controller = new AbortController()
+  const watch = new ExchangeTimeout(line as unknown as Socket, [controller.signal], limit)
+  return { line, controller, watch }
+}
+
+const HOUR = 3_600_000
+
+test('sleeping ends with its time', async () => {
+  const { watch } = timeout()
+  expect(await watch.sleep(5)).toBe(true)
+  expect(watch.over).toBeUndefined()
+})
+
+test('everything ends when the client leaves', async () => {
+  const { line, watch } = timeout()
+  const never = new Promise(() => {})
+  const waits = [
+    watch.sleep(HOUR),
+    watch.drained(HOUR),
+    watch.hold(),
+    watch.until(never),
+    watch.holdForever(),
+  ]
+  line.destroy()
+  expect(await Promise.all(waits)).toEqual([false, false, false, false, undefined])
+  expect(watch.over).toBe('left')
+  expect(await watch.sleep(HOUR)).toBe(false)
+})
+
+test('a signal ends everything, and destroys the connection', async () => {
+  const { line, controller, watch } = timeout()
+  const wait = watch.sleep(HOUR)
+  controller.abort()
+  expect(await wait).toBe(false)
+  expect(line.destroyed).toBe(true)
+  expect(watch.over).toBe('released')
+})
+
+test('with its limit spent, sleeping takes no time; settling and waiting for others still do', async () => {
+  const { watch } = timeout(5)
+  expect(await watch.sleep(HOUR)).toBe(true)
+  expect(await watch.hold()).toBe(true)
+  expect(await watch.sleep(HOUR)).toBe(true)
+  expect(await watch.drained(5)).toBe(true)
+  expect(watch.over).toBeUndefined()
+})
+
+test('a timeout over a connection that is gone, or for a signal that was given, is over from the start', async () => {
+  const line = new Line()
+  line.destroyed = true
+  expect(new ExchangeTimeout(line as unknown as Socket, []).over).toBe('left')
+  const open = new Line()
+  expect(new ExchangeTimeout(open as unknown as Socket, [AbortSignal.abort()]).over).toBe('released')
+  expect(open.destroyed).toBe(true)
+})
+
+test('it rejects as what it waits for', async () => {
+  const { watch } = timeout()
+  await expect(watch.until(Promise.reject(new Error('no')))).rejects.toThrow('no')
+  expect(await watch.until(undefined)).toBe(true)
+})
+
+test('its end leaves no listener behind', () => {
+  const { line, watch, controller } = timeout(HOUR)
+  watch.end()
+  expect(line.listenerCount('close')).toBe(0)
+  controller.abort()
+  expect(line.destroyed).toBe(false)
+})

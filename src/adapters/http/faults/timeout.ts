@@ -1,0 +1,121 @@
+import { setMaxListeners } from 'node:events'
+import type { Socket } from 'node:net'
+import { type Cancel, later } from '../../realtime.ts'
+
+interface Waiter {
+  readonly wake: () => void
+  /** Whether it is woken when the limit is spent, too. */
+  readonly heedsLimit: boolean
+}
+
+/**
+ * All waiting of one exchange. It is over when the client leaves, and when a signal ends it: then the connection is
+ * destroyed. `end` removes every timer and listener.
+ */
+export class ExchangeTimeout {
+  readonly #socket: Socket
+  readonly #signals: readonly AbortSignal[]
+  readonly #cancelLimit: Cancel
+  readonly #waiters = new Set<Waiter>()
+  #over: 'left' | 'released' | undefined
+  #spent = false
+
+  /** @param limit milliseconds after which sleeping takes no time any more; undefined: for ever. */
+  constructor(socket: Socket, signals: readonly AbortSignal[], limit?: number) {
+    this.#socket = socket
+    this.#signals = signals
+    this.#cancelLimit = limit === undefined ? () => {} : later(limit, this.#onSpent)
+    socket.on('close', this.#onLeft)
+    for (const signal of signals) {
+      // As many exchanges may wait as there are connections; Node would warn of more than ten.
+      setMaxListeners(0, signal)
+      signal.addEventListener('abort', this.#onReleased)
+    }
+    if (socket.destroyed) this.#onLeft()
+    else if (signals.some(({ aborted }) => aborted)) this.#onReleased()
+  }
+
+  /** Who ended it: the client, or one of the signals. */
+  get over(): 'left' | 'released' | undefined {
+    return this.#over
+  }
+
+  /** Whether the limit is spent. */
+  get spent(): boolean {
+    return this.#spent
+  }
+
+  /** Waits so many milliseconds, less once the limit is spent. @returns whether the exchange goes on */
+  async sleep(ms: number): Promise<boolean> {
+    if (!this.#spent) await this.#wait(true, (done) => later(ms, done))
+    return this.#over === undefined
+  }
+
+  /** Waits so many milliseconds whatever the limit. @returns whether the exchange goes on */
+  async drained(ms: number): Promise<boolean> {
+    await this.#wait(false, (done) => later(ms, done))
+    return this.#over === undefined
+  }
+
+  /** Waits for a promise, whatever the limit, and rejects as it does. @returns whether the exchange goes on */
+  async until(promise: Promise<unknown> | undefined): Promise<boolean> {
+    if (promise !== undefined) {
+      const over = this.#wait(false, (done) => {
+        promise.then(done, done)
+        return () => {}
+      })
+      await Promise.race([promise, over])
+    }
+    return this.#over === undefined
+  }
+
+  /** Waits until the limit is spent. @returns whether the exchange goes on */
+  async hold(): Promise<boolean> {
+    if (!this.#spent) await this.#wait(true, () => () => {})
+    return this.#over === undefined
+  }
+
+  /** Waits until the exchange is over. */
+  holdForever(): Promise<void> {
+    return this.#wait(false, () => () => {})
+  }
+
+  end(): void {
+    this.#cancelLimit()
+    this.#socket.off('close', this.#onLeft)
+    for (const signal of this.#signals) signal.removeEventListener('abort', this.#onReleased)
+  }
+
+  #wait(heedsLimit: boolean, start: (done: () => void) => Cancel): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#over !== undefined) return resolve()
+      const wake = (): void => {
+        cancel()
+        this.#waiters.delete(waiter)
+        resolve()
+      }
+      const waiter = { wake, heedsLimit }
+      this.#waiters.add(waiter)
+      const cancel = start(wake)
+    })
+  }
+
+  readonly #onSpent = (): void => {
+    this.#spent = true
+    for (const { wake, heedsLimit } of [...this.#waiters]) if (heedsLimit) wake()
+  }
+
+  readonly #onLeft = (): void => {
+    this.#finish('left')
+  }
+
+  readonly #onReleased = (): void => {
+    this.#finish('released')
+    this.#socket.destroy()
+  }
+
+  #finish(over: 'left' | 'released'): void {
+    this.#over ??= over
+    for (const { wake } of [...this.#waiters]) wake()
+  }
+}

@@ -1,0 +1,29 @@
+import type { AtLeastOne, FaultPrimitive, PrimitiveName, Primitives } from '../../../core/faults/primitive.ts'
+import type { Draft, Head } from './draft.ts'
+import type { Stop } from './stage.ts'
+
+/** How the end of a body is told: what all actions want of it. */
+export type AskedFraming = Primitives['frame']
+
+/** When the bytes are sent: what all actions want of it. */
+export type AskedPace = Primitives['pace']
+
+/** What a primitive can do to a response. Each is called for one action after the other, in their order. */
+export interface WireHooks<P> {
+  /** The bytes that are sent instead of the whole response; the connection ends after them. */
+  readonly bytes: (parameters: P) => Buffer
+  /** Changes the body; the framing follows. */
+  readonly body: (draft: Draft, parameters: P) => Draft | Promise<Draft>
+  readonly framing: (asked: AskedFraming, parameters: P) => AskedFraming
+  /** Changes the head, framing headers included. */
+  readonly head: (head: Head, parameters: P) => Head
+  readonly pace: (pace: AskedPace, parameters: P) => AskedPace
+  /** Where the exchange stops; undefined for nowhere. */
+  readonly stop: (parameters: P) => Stop | undefined
+}
+
+/** A primitive that acts on the bytes of an exchange. */
+export interface WirePrimitive<N extends PrimitiveName>
+  extends FaultPrimitive<N, AtLeastOne<WireHooks<Primitives[N]>>> {
+  readonly kind: 'wire'
+}

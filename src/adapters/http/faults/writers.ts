@@ -1,0 +1,82 @@
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { headBytes } from './draft.ts'
+import { chunkOf, LAST_CHUNK } from './framing.ts'
+import type { Message } from './message.ts'
+
+/** Writes a message piece by piece, in this order. */
+export interface Writer {
+  head(): void
+  /** Sends what has been written so far, even a head without a body. */
+  flush(): void
+  piece(bytes: Buffer): void
+  end(): void
+}
+
+/** Through Node's own response: the connection stays in order after it. */
+export class ResponseWriter implements Writer {
+  readonly #res: ServerResponse
+  readonly #message: Message
+
+  constructor(res: ServerResponse, message: Message) {
+    this.#res = res
+    this.#message = message
+  }
+
+  head(): void {
+    const { head } = this.#message
+    if (head === undefined) return
+    // Our own Date is among the headers, unless a fault has taken it away.
+    this.#res.sendDate = false
+    this.#res.writeHead(head.status, head.reason, head.headers.flat())
+  }
+
+  flush(): void {
+    this.#res.flushHeaders()
+  }
+
+  piece(bytes: Buffer): void {
+    this.#res.write(bytes)
+  }
+
+  end(): void {
+    this.#res.end()
+  }
+}
+
+/** To the socket itself: everything that Node refuses to write. The connection has to be ended after it. */
+export class SocketWriter implements Writer {
+  readonly #socket: Socket
+  readonly #message: Message
+
+  constructor(socket: Socket, message: Message) {
+    this.#socket = socket
+    this.#message = message
+  }
+
+  head(): void {
+    const { head } = this.#message
+    if (head !== undefined) this.#write(headBytes(head))
+  }
+
+  flush(): void {}
+
+  piece(bytes: Buffer): void {
+    this.#write(this.#message.framing.mode === 'chunked' ? chunkOf(bytes) : bytes)
+  }
+
+  end(): void {
+    const { mode, tail, withBody } = this.#message.framing
+    if (mode === 'chunked' && withBody) this.#write(LAST_CHUNK)
+    if (tail.length > 0) this.#write(tail)
+  }
+
+  // Everything that is written in one turn leaves in one segment, as it would through a response.
+  #write(bytes: Buffer): void {
+    if (this.#socket.writableCorked === 0) {
+      this.#socket.cork()
+      process.nextTick(() => this.#socket.uncork())
+    }
+    this.#socket.write(bytes)
+  }
+}

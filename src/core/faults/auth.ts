@@ -1,0 +1,76 @@
+import * as z from 'zod'
+import { refuse } from '../errors.ts'
+import { intBetween } from '../fields.ts'
+import { type ApiKey, apiKeys, type Caller, type PrincipalKind } from '../request/auth.ts'
+import type { Exchange } from '../request/exchange.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { someOf } from '../strict-input.ts'
+import type { ParametersOf } from './primitive.ts'
+import type { Fault, StatePrimitive } from './state-primitive.ts'
+
+declare module './primitive.ts' {
+  interface Primitives {
+    readonly auth: AuthFault
+  }
+}
+
+/** What happens to the key of a request. */
+export type AuthFault = ParametersOf<typeof schema>
+
+function schema() {
+  return someOf({
+    /** Refused with 401: the key has expired. */
+    expire_now: z.boolean().optional(),
+    /** Refused so after this many calls, as the rule counts them. */
+    expire_after_calls: intBetween(0, 1_000_000).optional(),
+    /** The request acts as one of a key of this kind. */
+    kind: z.enum(['user', 'service']).optional(),
+    /** The key's record is removed, so that it stays refused. */
+    revoke: z.boolean().optional(),
+  })
+}
+
+export const auth: StatePrimitive<'auth'> = {
+  name: 'auth',
+  kind: 'state',
+  description: 'keys that expire, are revoked, or turn into another kind',
+  schema,
+  step: () => 'authenticate',
+  effect: { authenticate },
+}
+
+// A revoked key is gone from the sandbox, whether or not the request succeeds.
+function authenticate({ sandbox, exchange, given }: Fault<AuthFault>): void {
+  for (const { parameters, n } of given) {
+    const { revoke, expire_now, expire_after_calls: calls, kind } = parameters
+    if (revoke === true) revokeKey(sandbox, exchange)
+    if (expire_now === true || (calls !== undefined && n > calls)) invalid('The key has expired.')
+    if (kind !== undefined && kind !== exchange.caller.kind)
+      exchange.caller = ofKind(sandbox, exchange.caller, kind)
+  }
+}
+
+// In a transaction of its own: that of the request ends with the refusal.
+function revokeKey(sandbox: Sandbox, exchange: Exchange): never {
+  const scope = sandbox.scope(exchange.id)
+  scope.tx.in(apiKeys).delete(exchange.caller.key_id)
+  exchange.commit = sandbox.commit(scope)
+  return invalid('The key has been revoked.')
+}
+
+function invalid(detail: string): never {
+  return refuse('unauthorized', {
+    detail,
+    mitigation: 'Send the request with another key.',
+    headers: [['WWW-Authenticate', 'Bearer error="invalid_token"']],
+  })
+}
+
+// A user-scoped key belongs to a user: that of the first such key of the teamspace, who may act there.
+function ofKind(sandbox: Sandbox, caller: Caller, kind: PrincipalKind): Caller {
+  if (kind === 'service') return { ...caller, kind, user_id: null }
+  const keys = [...sandbox.store.rows(apiKeys.name).values()] as ApiKey[]
+  const ofUsers = keys.filter((key) => key.kind === 'user' && key.organization_id === caller.organization_id)
+  const near = ofUsers.find(({ teamspace_id }) => teamspace_id === caller.teamspace_id) ?? ofUsers[0]
+  return { ...caller, kind, user_id: near?.user_id ?? null }
+}

@@ -1,0 +1,166 @@
+import { didYouMean } from '../assumptions.ts'
+import { type Clash, membersOf } from '../strict-input.ts'
+import type { Expanded } from './expand.ts'
+import { type Action, type PrimitiveMap, type Use, usesOf } from './primitive.ts'
+import { type CountedBy, type FaultDraft, phaseOf } from './rule.ts'
+import { countedBy } from './when.ts'
+
+/**
+ * What is wrong between the parts of a rule that are right by themselves.
+ * @param written what the user has written: where it is silent, the preset is what an issue is about
+ * @param rule the same with its preset
+ */
+export function clashes(written: FaultDraft | Expanded, rule: Expanded, primitives: PrimitiveMap): Clash[] {
+  const found = [
+    ...withoutMatch(rule),
+    ...idle(rule),
+    ...unknownSteps(rule),
+    ...wrongActions(rule, primitives),
+  ]
+  if (rule.match !== undefined && found.length === 0) found.push(...wrongPhase(rule, rule.match, primitives))
+  return found.map((clash) => placed(clash, written))
+}
+
+// Where the preset says it, the pointer leads to its name.
+function placed(clash: Clash, written: FaultDraft | Expanded): Clash {
+  const [part] = clash.path
+  if (!('preset' in written) || written.preset === undefined || part === undefined) return clash
+  if (written[part as keyof FaultDraft] !== undefined) return clash
+  return { path: ['preset'], message: `says so at ${clash.path.join('/')}: ${clash.message}` }
+}
+
+function withoutMatch({ match }: Expanded): Clash[] {
+  if (match !== undefined) return []
+  return [{ path: ['match'], message: 'is required; "everything" is for every request' }]
+}
+
+function idle({ when, do: plain, actions }: Expanded): Clash[] {
+  if (when.sequence === undefined) {
+    if (Object.keys(actions).length > 0)
+      return [{ path: ['actions'], message: 'are for when.sequence, which names them one after the other' }]
+    return plain.length > 0 ? [] : [{ path: ['do'], message: 'must have at least one action' }]
+  }
+  if (plain.length === 0) return []
+  return [{ path: ['do'], message: 'is never done: when.sequence says what is, by the names of actions' }]
+}
+
+function unknownSteps({ when, actions }: Expanded): Clash[] {
+  const known = ['pass', ...Object.keys(actions)]
+  return (when.sequence ?? []).flatMap((name, n) => {
+    if (known.includes(name)) return []
+    const hint = didYouMean(name, known)
+    return [{ path: ['when', 'sequence', n], message: `is neither "pass" nor one of actions.${hint}` }]
+  })
+}
+
+interface Placed {
+  readonly path: readonly PropertyKey[]
+  readonly action: Action
+}
+
+function placedActions({ do: plain, actions }: Expanded): Placed[] {
+  return [
+    ...plain.map((action, n) => ({ path: ['do', n], action })),
+    ...Object.entries(actions).flatMap(([name, list]) =>
+      list.map((action, n) => ({ path: ['actions', name, n], action })),
+    ),
+  ]
+}
+
+function wrongActions(rule: Expanded, primitives: PrimitiveMap): Clash[] {
+  const { match } = rule
+  if (match === undefined) return []
+  const isAboutWebhooks = match !== 'everything' && match.webhook !== undefined
+  if (!isAboutWebhooks && match !== 'everything' && match.url !== undefined)
+    return [{ path: ['match', 'url'], message: 'is about a webhook: give webhook, too; "*" is all of them' }]
+  const about = isAboutWebhooks ? 'webhook' : 'request'
+  const unfit = placedActions(rule).flatMap(({ path, action }) =>
+    usesOf([action], primitives).flatMap((use) => unfitFor(about, path, use, primitives)),
+  )
+  if (!isAboutWebhooks) return unfit
+  const foreign = membersOf(match).filter((name) => name !== 'webhook' && name !== 'url')
+  return [
+    ...foreign.map((name) => ({
+      path: ['match', name],
+      message: 'is about a request, and this rule is about a webhook: only url can be given beside webhook',
+    })),
+    ...unfit,
+  ]
+}
+
+function unfitFor(
+  about: 'request' | 'webhook',
+  path: readonly PropertyKey[],
+  { primitive, parameters }: Use,
+  primitives: PrimitiveMap,
+): Clash[] {
+  if (primitive.clash !== undefined) {
+    const clash = primitive.clash(parameters, about)
+    return clash === undefined ? [] : [{ ...clash, path: [...path, primitive.name, ...clash.path] }]
+  }
+  if (about === 'request') return []
+  const able = [...primitives.values()].filter(({ clash }) => clash !== undefined).map(({ name }) => name)
+  const message = `is done to a request, and the rule matches a webhook: only ${able.join(' and ')} can be`
+  return [{ path: [...path, primitive.name], message }]
+}
+
+/** What can be counted by before there is a request, and where there is none. */
+const COUNTABLE: Readonly<Record<'accept' | 'webhook', readonly CountedBy[]>> = {
+  accept: ['connection'],
+  webhook: ['resource_id'],
+}
+
+function wrongPhase(
+  rule: Expanded,
+  match: NonNullable<Expanded['match']>,
+  primitives: PrimitiveMap,
+): Clash[] {
+  const phase = phaseOf({ ...rule, match }, primitives)
+  if (phase === 'call') return []
+  const members = match === 'everything' ? [] : membersOf(match)
+  const early = members.filter((name) => isTooEarly(phase, name))
+  const message = EARLY[phase]
+  const countable = phase === 'head' ? countedBy(rule.when) : COUNTABLE[phase]
+  const uncounted = countedBy(rule.when).filter((each) => !countable.includes(each))
+  return [
+    ...(phase === 'accept' && !hasEnd(rule) ? [ENDLESS] : []),
+    ...early.map((name) => ({ path: ['match', name], message })),
+    ...uncounted.map((each) => ({
+      path: ['when', 'by'],
+      message: `cannot be ${each}: ${phase === 'accept' ? EARLY.accept : 'a webhook has none'}`,
+    })),
+  ]
+}
+
+/** Connections in a row that a rule at the stage accept may meet. */
+const MAX_ACCEPTED = 1_000
+
+/** Real milliseconds for which it may meet every one. */
+const MAX_ACCEPTED_LENGTH = 600_000
+
+// Without an end it would also meet each connection over which somebody could remove it. Virtual time may stand still, and
+// what is counted by connection begins anew with the next one.
+function hasEnd({ times, when }: Expanded): boolean {
+  const { nth, first, until } = when
+  const isCountedTogether = countedBy(when).length === 0
+  if (isCountedTogether && nth !== undefined) return true
+  const counts = [times ?? undefined, ...(isCountedTogether ? [first, until?.calls] : [])]
+  if (counts.some((count) => count !== undefined && count <= MAX_ACCEPTED)) return true
+  return until?.wall_ms !== undefined && until.wall_ms <= MAX_ACCEPTED_LENGTH
+}
+
+const ENDLESS: Clash = {
+  path: ['times'],
+  message: `is required at the stage accept, where a rule meets every connection, those to the control interface too: at most ${MAX_ACCEPTED}; or give when.until.wall_ms of at most ${MAX_ACCEPTED_LENGTH}, or, without when.by, nth, first or until.calls`,
+}
+
+function isTooEarly(phase: 'accept' | 'head' | 'webhook', name: string): boolean {
+  if (phase === 'head') return name === 'body'
+  return phase === 'accept' && name !== 'connection_request_index'
+}
+
+const EARLY = {
+  accept: 'is not known yet when the stage accept is reached: no byte of a request has come by then',
+  head: 'is not known yet: one of the actions takes place before the body is read',
+  webhook: '',
+} as const

@@ -1,0 +1,76 @@
+import * as z from 'zod'
+import { duration, timestamp } from '../fields.ts'
+import { someOf } from '../strict-input.ts'
+import { END_OF_TIME } from '../time/clock.ts'
+import { formatInstant, parseDuration } from '../time/instant.ts'
+import { advanceTo } from '../time/run-events.ts'
+import type { ParametersOf } from './primitive.ts'
+import type { Fault, StatePrimitive } from './state-primitive.ts'
+
+declare module './primitive.ts' {
+  interface Primitives {
+    readonly clock: ClockFault
+  }
+}
+
+/** What happens to time, at `before-handler`. */
+export type ClockFault = ParametersOf<typeof schema>
+
+function schema() {
+  const offset = z.string().refine((text) => parseDuration(text.replace(/^[-+]/, '')) !== undefined, {
+    error: 'must be a duration with or without a sign, such as -5m or 2h',
+  })
+  const jump = timestamp().refine((text) => Date.parse(text) <= END_OF_TIME, {
+    error: `must be at most ${formatInstant(END_OF_TIME)}, the last instant there is`,
+  })
+  return someOf({
+    /** Shifts the Date of this response: `-5m`, `2h`. The sandbox's clock stays right. */
+    offset: offset.optional(),
+    /** The clock stands still from here on. */
+    freeze: z.boolean().optional(),
+    /** This much time passes, and everything due happens, before the handler runs. */
+    advance: duration().optional(),
+    /** The same up to an instant; one in the past changes nothing. */
+    jump: jump.optional(),
+  })
+}
+
+export const clock: StatePrimitive<'clock'> = {
+  name: 'clock',
+  kind: 'state',
+  description: 'time that passes, stands still, or is told wrongly',
+  schema,
+  step: () => 'faultsBefore',
+  effect: { passTime, date },
+}
+
+// Everything due by then happens first. Time never goes back.
+function passTime({ sandbox, exchange, given }: Fault<ClockFault>): void {
+  for (const { parameters } of given) {
+    const { advance, jump, freeze } = parameters
+    const { now } = sandbox.clock
+    const target = Math.max(now + durationOf(advance), jump === undefined ? now : Date.parse(jump))
+    if (target > now) {
+      const end = Math.min(END_OF_TIME, target)
+      const { events, failed } = advanceTo(sandbox, end, 'The clock action of a fault')
+      exchange.caughtUp += events.length + failed.length
+    }
+    if (freeze === true && sandbox.clock.rate !== 0) sandbox.setClock({ rate: 0 })
+  }
+}
+
+// Years have four digits in a Date header.
+function date({ given }: Fault<ClockFault>, now: number): number {
+  const shift = given.reduce((sum, { parameters }) => sum + offsetOf(parameters.offset), 0)
+  return Math.min(END_OF_TIME, Math.max(0, now + shift))
+}
+
+function offsetOf(offset = '0s'): number {
+  const isBack = offset.startsWith('-')
+  const length = durationOf(offset.replace(/^[-+]/, ''))
+  return isBack ? -length : length
+}
+
+function durationOf(text: string | undefined): number {
+  return (text === undefined ? undefined : parseDuration(text)) ?? 0
+}

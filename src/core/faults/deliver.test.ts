@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { workspaceService } from '../../service.ts'
+import { Decision, type Fired } from './decision.ts'
+import { type DeliverFault, treatmentOf } from './deliver.ts'
+import type { FaultRule } from './rule.ts'
+
+/** What rules r1, r2 and so on make of a webhook, each with these `deliver` actions. */
+function treated(...rules: readonly (readonly DeliverFault[])[]) {
+  const fired = rules.map((faults, n): Fired => {
+    const rule = { id: `r${n + 1}` } as FaultRule
+    return { rule, actions: faults.map((deliver) => ({ deliver })), step: undefined, n: 1, key: null }
+  })
+  return treatmentOf(new Decision(fired, [], workspaceService.primitives))
+}
+
+test.for<[DeliverFault, object]>([
+  [{ copies: 3 }, { copies: 3, faults: { rules: ['r1'] } }],
+  [{ order: 'after-next' }, { copies: 1, faults: { rules: ['r1'], order: 'after-next' } }],
+  [{ delay: '5m' }, { copies: 1, faults: { rules: ['r1'], delay: '5m' } }],
+  [{ drop: true }, { copies: 1, faults: { rules: ['r1'], drop: true } }],
+  [{ drop: false }, { copies: 1, faults: { rules: ['r1'] } }],
+  [{ retries: [] }, { copies: 1, faults: { rules: ['r1'], retries: [] } }],
+  [{ timeout_ms: 50 }, { copies: 1, faults: { rules: ['r1'], timeout_ms: 50 } }],
+  [{ sign: 'wrong' }, { copies: 1, faults: { rules: ['r1'], sign: 'wrong' } }],
+  [{ sign: 'valid' }, { copies: 1, faults: { rules: ['r1'] } }],
+  [{ body: null }, { copies: 1, faults: { rules: ['r1'], body: [null] } }],
+])('%j becomes %j', ([fault, treatment]) => {
+  expect(treated([fault])).toStrictEqual(treatment)
+})
+
+test('actions of one rule and of several compose: the last of each parameter counts, patches add up', () => {
+  expect(
+    treated(
+      [{ delay: '1s', copies: 2 }, { sign: 'missing' }],
+      [{ delay: '2s' }, { body: { a: 1 } }],
+      [{ body: { a: null } }],
+    ),
+  ).toStrictEqual({
+    copies: 2,
+    faults: { rules: ['r1', 'r2', 'r3'], delay: '2s', sign: 'missing', body: [{ a: 1 }, { a: null }] },
+  })
+})
+
+test('what is dropped is neither copied nor changed, unless a later rule keeps it', () => {
+  expect(treated([{ copies: 5, delay: '1s' }], [{ drop: true }])).toStrictEqual({
+    copies: 1,
+    faults: { rules: ['r1', 'r2'], drop: true },
+  })
+  expect(treated([{ drop: true }], [{ drop: false, copies: 2 }])).toStrictEqual({
+    copies: 2,
+    faults: { rules: ['r1', 'r2'] },
+  })
+})

@@ -1,0 +1,254 @@
+import { keptOf } from '../log/log-entry.ts'
+import type { KeptBody, Sent } from '../log/request-log.ts'
+import type {
+  Call,
+  CallBody,
+  Content,
+  Exchange,
+  Hooks,
+  RequestHooks,
+  ResponseHead,
+} from '../request/exchange.ts'
+import { withHeaders } from '../request/headers.ts'
+import { quotaHeaders } from '../request/response.ts'
+import type { Step } from '../request/steps.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { formatInstant } from '../time/instant.ts'
+import { auth } from './auth.ts'
+import { clock } from './clock.ts'
+import { Decision } from './decision.ts'
+import { deliver } from './deliver.ts'
+import { idem } from './idem.ts'
+import type { RequestSubject } from './match.ts'
+import type { Action, AnyPrimitive, Primitives } from './primitive.ts'
+import { quota } from './quota.ts'
+import { respond } from './respond.ts'
+import type { FaultRule } from './rule.ts'
+import { state } from './state.ts'
+import type { Fault, StateHooks } from './state-primitive.ts'
+
+/** The primitives that act on the sandbox. */
+export const statePrimitives: readonly AnyPrimitive[] = [respond, quota, idem, state, auth, clock, deliver]
+
+/** Lets the fault rules of a sandbox act on its requests and webhooks. */
+export function faultHooks(sandbox: Sandbox): Hooks {
+  const { faults, options, service } = sandbox
+  // Values of requests may replace a rule.
+  const magic = new Set(options.strict ? [] : service.magic.map(({ operation }) => operation))
+  return {
+    begin: (call) => {
+      if (faults.isEmpty && !magic.has(call.operation.name)) return undefined
+      const decision = decide(sandbox, call, 'call', decide(sandbox, call, 'head'))
+      return decision && new FaultedRequest(sandbox, decision)
+    },
+    treatmentOf: (type, url, resource) => {
+      if (faults.isEmpty) return undefined
+      const decision = faults.decide('webhook', { kind: 'webhook', type, url, resource })
+      if (decision === undefined || decision.fired.length === 0) return undefined
+      return effectsOf(sandbox, decision, 'webhook')[0]?.act(decision)
+    },
+  }
+}
+
+/**
+ * What the rules of a phase decide about a request, and, once its body is known, its own reserved values.
+ * @param earlier what was decided in the phase before
+ */
+export function decide(
+  sandbox: Sandbox,
+  call: Call,
+  phase: 'head' | 'call',
+  earlier?: Decision,
+): Decision | undefined {
+  const decision = sandbox.faults.decide(phase, subjectOf(sandbox, call), call.armed, earlier)
+  return phase === 'head' ? decision : withMagic(sandbox, call, decision)
+}
+
+/** The part of a decision that an adapter carries out. */
+export interface Wire {
+  /** Those of wire primitives, in order. */
+  readonly actions: readonly Action[]
+  /** The response waits for this before anything of it is sent. */
+  readonly hold: (() => Promise<void>) | undefined
+  /** Aborted when nothing waits any longer: the sandbox was reset, or its rules were removed. */
+  readonly released: AbortSignal
+  /** Reports how far the exchange came; to be called once, when it is over. */
+  readonly report: (sent: Sent) => void
+}
+
+/** One request with what the rules have decided about it. */
+export class FaultedRequest implements RequestHooks {
+  readonly report: Decision
+  readonly #sandbox: Sandbox
+
+  constructor(sandbox: Sandbox, decision: Decision) {
+    this.#sandbox = sandbox
+    this.report = decision
+  }
+
+  before(exchange: Exchange, step: Step): boolean {
+    if (step === 'rateLimit' || step === 'replay') this.#act(exchange, step)
+    return step === 'loadTarget' && this.#replacesHandler(exchange)
+  }
+
+  after(exchange: Exchange, step: Step): void {
+    if (step === 'authenticate') this.#act(exchange, step)
+    const isHandled = step === 'commit' || (step === 'replay' && exchange.idempotency === 'replay')
+    if (!isHandled) return
+    exchange.step = 'faultsAfter'
+    this.#act(exchange, 'afterHandler')
+    exchange.now = this.#sandbox.clock.now
+  }
+
+  content(exchange: Exchange): Content | undefined {
+    return this.#effects('content', exchange)[0]?.()
+  }
+
+  response(exchange: Exchange, { content, admission, own }: ResponseHead) {
+    const [rated] = this.#effects('rate', exchange).flatMap((act) => act(admission) ?? [])
+    const rate = rated ?? { admission, headers: quotaHeaders(admission) }
+    const at = this.#effects('date', exchange).reduce((now, act) => act(now), exchange.now)
+    const set: [string, string][] = [['Date', new Date(at).toUTCString()]]
+    const isShown = this.#sandbox.options.revealFaults && this.report.fired.length > 0
+    if (isShown) set.push(['X-Emulator-Fault', idsOf(this.report)])
+    const all = withHeaders([...withHeaders(content, rate.headers), ...own], set)
+    const headers = this.#effects('headers', exchange).reduce((list, act) => act(list), all)
+    return { admission: rate.admission, headers }
+  }
+
+  /** What is left for an adapter to do; undefined for nothing. */
+  get wire(): Wire | undefined {
+    const { report: decision } = this
+    const actions = decision.actions.filter((action) =>
+      decision.uses([action]).some(({ primitive }) => primitive.kind === 'wire'),
+    )
+    const waits = effectsOf(this.#sandbox, decision, 'waitsForWebhooks').some(({ act }) => act(decision))
+    if (actions.length === 0 && !waits) return undefined
+    return {
+      actions,
+      // The sender reports itself why it cannot send; the response does not depend on it.
+      hold: waits ? async () => this.#sandbox.pendingWork?.whenIdle().catch(() => {}) : undefined,
+      released: this.#sandbox.faults.releasedFor(decision),
+      report: (sent) => {
+        decision.sent = sent
+      },
+    }
+  }
+
+  // A response instead of that of the handler is made at the end: also for requests that were refused before.
+  #replacesHandler(exchange: Exchange): boolean {
+    exchange.step = 'faultsBefore'
+    this.#act(exchange, 'passTime')
+    this.#act(exchange, 'beforeHandler')
+    exchange.now = this.#sandbox.clock.now
+    if (!this.report.replacesHandler) return false
+    exchange.injected = true
+    exchange.reply = { body: {} }
+    return true
+  }
+
+  #act(exchange: Exchange, hook: PlainHook): void {
+    for (const act of this.#effects(hook, exchange)) act()
+  }
+
+  /** The effects of one hook, each bound to the actions of its primitive. */
+  #effects<H extends ExchangeHook>(hook: H, exchange: Exchange) {
+    const [sandbox, decision] = [this.#sandbox, this.report]
+    return effectsOf(sandbox, decision, hook).map(({ act, name }) => {
+      const fault: Fault<never> = { sandbox, exchange, decision, given: decision.given(name) as never }
+      return (...more: MoreOf<H>) => (act as unknown as Bindable<H>)(fault, ...more)
+    })
+  }
+}
+
+type AnyHooks = StateHooks<never>
+type DecisionHook = 'webhook' | 'waitsForWebhooks'
+type ExchangeHook = Exclude<keyof AnyHooks, DecisionHook>
+type PlainHook = { [H in ExchangeHook]: ReturnType<AnyHooks[H]> extends void ? H : never }[ExchangeHook]
+type MoreOf<H extends ExchangeHook> = Parameters<AnyHooks[H]> extends [unknown, ...infer More] ? More : []
+type Bindable<H extends ExchangeHook> = (fault: Fault<never>, ...more: MoreOf<H>) => ReturnType<AnyHooks[H]>
+
+/** What the primitives do at one hook, of those that have fired. */
+function effectsOf<H extends keyof AnyHooks>(sandbox: Sandbox, decision: Decision, hook: H) {
+  return [...sandbox.service.primitives.values()].flatMap(({ name, kind, effect }) => {
+    const act = kind === 'state' ? (effect as Partial<AnyHooks>)[hook] : undefined
+    const isFired = decision.actions.some((action) => name in action)
+    return act === undefined || !isFired ? [] : [{ name: name as keyof Primitives, act: act as AnyHooks[H] }]
+  })
+}
+
+// Ids are visible ASCII, unless a value of the request has become one; a comma in one would make two of it.
+function idsOf({ fired }: Decision): string {
+  return fired.map(({ rule }) => rule.id.replaceAll(/[^!-+\--~]/g, '_')).join(', ')
+}
+
+function subjectOf(sandbox: Sandbox, call: Call): RequestSubject {
+  const { operation, method, path, pathPrefix, query, headers, connection, params } = call
+  return {
+    kind: 'request',
+    operation: operation.name === '' ? undefined : operation.name,
+    method,
+    path,
+    pathPrefix,
+    query,
+    headers,
+    body: bodyOf(call.body),
+    caller: sandbox.authenticator.guess(headers.authorization, sandbox.settings),
+    connection,
+    resource: Object.values(params).at(-1) ?? null,
+    kept: () => keptOf(call),
+  }
+}
+
+const UNREAD: KeptBody = { kind: 'none' }
+
+// All of it, however large: what the log leaves out may be what a rule is about.
+function bodyOf(body: CallBody): KeptBody {
+  return body.kind === 'json' ? { kind: 'json', value: body.value, bytes: body.bytes?.length } : UNREAD
+}
+
+function withMagic(sandbox: Sandbox, call: Call, decision: Decision | undefined): Decision | undefined {
+  const { operation, body } = call
+  if (sandbox.options.strict || body.kind !== 'json') return decision
+  const asked = sandbox.service.magic
+    .filter((each) => each.operation === operation.name)
+    .flatMap(({ actionsOf }) => actionsOf?.(body.value) ?? [])
+  if (asked.length === 0) return decision
+  const fired = asked.map(({ value, actions }) => {
+    const rule = magicRule(sandbox, operation.name, value, actions)
+    return { rule, actions, step: undefined, n: 1, key: null }
+  })
+  const verdicts = fired.map(({ rule }) => ({ rule: rule.id, fired: true, description: MAGIC }))
+  return new Decision(
+    [...(decision?.fired ?? []), ...fired],
+    [...(decision?.verdicts ?? []), ...verdicts],
+    sandbox.service.primitives,
+  )
+}
+
+const MAGIC = 'The request itself asks for it with a reserved value.'
+
+// The same object as every other rule, but of one request alone: it is not in the table.
+function magicRule(
+  sandbox: Sandbox,
+  operation: string,
+  value: string,
+  actions: readonly Action[],
+): FaultRule {
+  return {
+    id: `magic:${value}`,
+    source: 'magic',
+    preset: null,
+    description: null,
+    match: { operation },
+    when: {},
+    do: actions,
+    actions: {},
+    priority: 0,
+    then: 'continue',
+    times: null,
+    ttl: null,
+    armed_at: formatInstant(sandbox.clock.now),
+    armed_wall: formatInstant(sandbox.options.host()),
+  }
+}

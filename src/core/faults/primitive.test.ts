@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { ruleOf } from '../../../test/support/fault-book.ts'
+import { serviceFaults, workspaceService } from '../../service.ts'
+import { auth } from './auth.ts'
+import type { Action, Phase } from './primitive.ts'
+import { type FaultRule, phaseOf } from './rule.ts'
+import type { StatePrimitive } from './state-primitive.ts'
+
+test.for<[does: Action[], phase: Phase]>([
+  [[], 'call'],
+  [[{ respond: { status: 500 } }], 'call'],
+  [[{ cut: { at: 'accept', how: 'rst' } }], 'accept'],
+  [[{ cut: { at: 'before-read', how: 'rst' } }], 'head'],
+  [[{ cut: { at: 'after-request-head', how: 'pause' } }], 'head'],
+  [[{ cut: { at: { request_bytes: 5 }, how: 'rst' } }], 'head'],
+  [[{ cut: { at: 'before-handler', how: 'rst' } }], 'call'],
+  [[{ cut: { at: { bytes: 5 }, how: 'rst' } }], 'call'],
+  [[{ pace: { no_continue: true } }], 'head'],
+  [[{ pace: { no_continue: false, before_head_ms: 5 } }], 'call'],
+  [[{ pace: { stall_at: 'before-read' } }], 'head'],
+  [[{ cut: { at: 'end', how: 'rst' } }, { cut: { at: 'accept', how: 'rst' } }], 'accept'],
+])('a rule that does %j is decided in the phase %s', ([does, phase]) => {
+  expect(phaseOf(ruleOf('r', { do: does }), workspaceService.primitives)).toBe(phase)
+})
+
+test.for<[rule: Partial<FaultRule>, phase: Phase]>([
+  [{ match: { webhook: '*' } }, 'webhook'],
+  [{ match: { method: 'GET' } }, 'call'],
+  [{ match: { webhook: '*' }, do: [{ cut: { at: 'accept', how: 'rst' } }] }, 'webhook'],
+  [{ do: [], actions: { late: [], early: [{ cut: { at: 'before-read', how: 'rst' } }] } }, 'head'],
+])('what is matched comes first, and the actions of a sequence count: %j', ([rule, phase]) => {
+  expect(phaseOf(ruleOf('r', rule), workspaceService.primitives)).toBe(phase)
+})
+
+test('a primitive that does nothing does not compile', () => {
+  const { effect: _, ...parts } = auth
+  // @ts-expect-error: it has no effect
+  const silent: StatePrimitive<'auth'> = parts
+  // @ts-expect-error: its effect has no hook
+  const idle: StatePrimitive<'auth'> = { ...parts, effect: {} }
+  const { schema: __, ...unchecked } = auth
+  // @ts-expect-error: it has no schema, so that no rule could name it
+  const unnamed: StatePrimitive<'auth'> = unchecked
+  expect([silent.name, idle.name, unnamed.name]).toEqual(['auth', 'auth', 'auth'])
+})
+
+test('every primitive has one name, and one place in the list', () => {
+  const names = serviceFaults.primitives.map(({ name }) => name)
+  expect(names).toEqual([...new Set(names)])
+})

@@ -1,0 +1,62 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Admission } from '../request/rate-limiter.ts'
+import { claimed, type QuotaFault, quotaFields } from './quota.ts'
+
+const NOW = Date.parse('2026-03-01T12:00:00.250Z')
+const LIMIT = { limit: 200, window: 60_000 }
+
+const number = fc.double({ noNaN: true, noDefaultInfinity: true })
+
+/** Any of the parameters, with any number that JSON has. */
+const anyQuota: fc.Arbitrary<QuotaFault> = fc.record(
+  {
+    limit: number,
+    remaining: number,
+    reset_in_s: number,
+    window_s: number,
+    policy: fc.string(),
+    reject: fc.boolean(),
+    fields: fc.constantFrom('x-ratelimit', 'ietf', 'both', 'none'),
+    retry_after: fc.constantFrom('seconds', 'http-date', 'missing'),
+    reset_format: fc.constantFrom('epoch-seconds', 'epoch-milliseconds', 'seconds', 'http-date', 'iso'),
+  },
+  { requiredKeys: [] },
+)
+
+const anyAdmission: fc.Arbitrary<Admission> = fc.nat({ max: 200 }).map((remaining) => {
+  const found = { admitted: true, limit: 200, remaining, reset: Math.ceil(NOW / 1000) + 60 }
+  return remaining === 0 ? { ...found, retryAfter: 60 } : found
+})
+
+test('whatever numbers a rule gives, its headers can be written, and dates have the usual form', () => {
+  fc.assert(
+    fc.property(anyQuota, anyAdmission, (fault, found) => {
+      const headers = quotaFields(fault, claimed(fault, found, NOW), LIMIT, NOW)
+      for (const [name, value] of headers) {
+        // In quotes stand names, which may be any.
+        expect(value.replaceAll(/"[^"]*"/g, ''), name).not.toMatch(/invalid|undefined|NaN|Infinity/i)
+        if (/GMT$/.test(value)) expect(value).toMatch(/^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/)
+      }
+    }),
+  )
+})
+
+test('what is claimed twice is claimed once', () => {
+  fc.assert(
+    fc.property(anyQuota, anyAdmission, (fault, found) => {
+      const once = claimed(fault, found, NOW)
+      expect(claimed(fault, once, NOW)).toEqual(once)
+    }),
+  )
+})
+
+test('a rule that says nothing leaves what the limiter said', () => {
+  fc.assert(
+    fc.property(anyAdmission, (found) => {
+      expect(claimed({}, found, NOW)).toEqual(found)
+      const [limit, remaining, reset] = quotaFields({}, found, LIMIT, NOW).map(([, value]) => Number(value))
+      expect([limit, remaining, reset]).toEqual([found.limit, found.remaining, found.reset])
+    }),
+  )
+})

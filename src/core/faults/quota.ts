@@ -1,0 +1,180 @@
+import * as z from 'zod'
+import { refuse } from '../errors.ts'
+import { intBetween } from '../fields.ts'
+import { type HeaderList, headerValue } from '../request/headers.ts'
+import { requestWindow } from '../request/rate-limit.ts'
+import { type Admission, type Limit, policyFields } from '../request/rate-limiter.ts'
+import { either, form, someOf, strictObject } from '../strict-input.ts'
+import { END_OF_TIME } from '../time/clock.ts'
+import { formatInstant, SECOND } from '../time/instant.ts'
+import type { ParametersOf } from './primitive.ts'
+import type { Fault, RatePart, StatePrimitive } from './state-primitive.ts'
+
+declare module './primitive.ts' {
+  interface Primitives {
+    readonly quota: QuotaFault
+  }
+}
+
+/** What the limiter says of a request, and in which form. */
+export type QuotaFault = ParametersOf<typeof schema>
+
+function schema() {
+  const count = () => intBetween(0, Number.MAX_SAFE_INTEGER).optional()
+  const retryAfter = either<'seconds' | 'http-date' | 'missing' | { readonly text: string }>(
+    'must be "seconds", "http-date", "missing", or {"text": "..."}',
+    form.text(z.enum(['seconds', 'http-date', 'missing'])),
+    form.object(strictObject({ text: headerValue() })),
+  )
+  return someOf({
+    limit: count(),
+    remaining: count(),
+    /** Seconds until the window frees a place. May be fractional, negative or larger than any clock. */
+    reset_in_s: z.number().optional(),
+    /** Real length of the window in the IETF fields. */
+    window_s: z.number().positive().optional(),
+    /** Name of the policy in the IETF fields, and what the refusal speaks of: `org-concurrency`. */
+    policy: z
+      .string()
+      .regex(/^[\x20-\x7e]{1,200}$/, 'must have 1 to 200 characters of ASCII')
+      .optional(),
+    /** Refuses the request with 429. */
+    reject: z.boolean().optional(),
+    /** `x-ratelimit`: the headers of every response (default). `ietf`: RateLimit and RateLimit-Policy. `both`, or `none` of them. */
+    fields: z.enum(['x-ratelimit', 'ietf', 'both', 'none']).optional(),
+    /** How Retry-After is written; default `seconds`. `missing` leaves it out. */
+    retry_after: retryAfter.optional(),
+    /** How X-RateLimit-Reset is written; default `epoch-seconds`. */
+    reset_format: z.enum(['epoch-seconds', 'epoch-milliseconds', 'seconds', 'http-date', 'iso']).optional(),
+  })
+}
+
+export const quota: StatePrimitive<'quota'> = {
+  name: 'quota',
+  kind: 'state',
+  description: 'what the limiter says, and in which form',
+  schema,
+  step: () => 'rateLimit',
+  effect: {
+    rateLimit: (fault) => {
+      const parameters = merged(fault)
+      if (parameters.reject === true) reject(fault, parameters)
+    },
+    rate: (fault, found) => ratePart(fault, merged(fault), found),
+  },
+}
+
+/** Of each parameter, the last that was given. */
+function merged({ given }: Fault<QuotaFault>): QuotaFault {
+  return Object.assign({}, ...given.map(({ parameters }) => parameters))
+}
+
+// The window is left as it is: a refused request takes no place (T04).
+function reject({ sandbox, exchange }: Fault<QuotaFault>, fault: QuotaFault): never {
+  const { key, limit, now } = requestWindow(sandbox, exchange)
+  const admission = claimed(fault, sandbox.limiter.peek(key, limit, now), now)
+  const tells = retryAfter(fault, admission, now) !== undefined
+  refuse('rate_limit_exceeded', {
+    detail:
+      fault.policy === undefined
+        ? `The limit of ${exchange.call.operation.name} in this teamspace is ${admission.limit} per ${fault.window_s ?? limit.window / SECOND} s.`
+        : `The policy ${fault.policy} has no place for the request.`,
+    details: { reason: 'rate_limit_exceeded' },
+    ...(tells && { mitigation: 'Wait as long as Retry-After says.' }),
+    admission,
+    assumed: [fault.policy === undefined ? 'U065' : 'U064'],
+  })
+}
+
+/** The rate-limit part of a response, as a rule wants it. */
+export function ratePart(
+  { sandbox, exchange }: Pick<Fault<unknown>, 'sandbox' | 'exchange'>,
+  fault: QuotaFault,
+  found: Admission,
+): RatePart {
+  const now = sandbox.limiterNow()
+  const admission = claimed(fault, found, now)
+  const limit = sandbox.limitOf(exchange.call.operation.name)
+  return { admission, headers: quotaFields(fault, admission, limit, now) }
+}
+
+/** What the limiter said, as a rule has it told. Numbers are kept as they are given: fractional, negative or huge. */
+export function claimed(fault: QuotaFault, found: Admission, now: number): Admission {
+  const { reject = false, reset_in_s: seconds } = fault
+  const limit = fault.limit ?? found.limit
+  const used = found.limit - found.remaining
+  const remaining = fault.remaining ?? (reject ? 0 : Math.max(0, limit - used))
+  const admitted = found.admitted && !reject
+  const reset = seconds === undefined ? found.reset : Math.ceil(now / SECOND + seconds)
+  const claim = { admitted, limit, remaining, reset }
+  if (admitted && remaining > 0 && fault.retry_after === undefined) return claim
+  const wait = seconds ?? found.retryAfter ?? Math.max(1, Math.ceil(found.reset - now / SECOND))
+  return { ...claim, retryAfter: wait }
+}
+
+/** The rate-limit headers of an answer, in the form that a rule asks for. `window`: milliseconds of the operation's own. */
+export function quotaFields(
+  fault: QuotaFault,
+  admission: Admission,
+  { window }: Limit,
+  now: number,
+): HeaderList {
+  const { fields = 'x-ratelimit', policy = 'default', window_s } = fault
+  const { limit, remaining } = admission
+  const wait = fault.reset_in_s ?? admission.reset - now / SECOND
+  const headers: [string, string][] = []
+  if (fields === 'x-ratelimit' || fields === 'both') {
+    headers.push(
+      ['X-RateLimit-Limit', digits(limit)],
+      ['X-RateLimit-Remaining', digits(remaining)],
+      ['X-RateLimit-Reset', resetText(fault, admission, now)],
+    )
+  }
+  if (fields === 'ietf' || fields === 'both') {
+    const span = window_s ?? (fault.policy === undefined ? window / SECOND : undefined)
+    headers.push(...policyFields({ policy, limit, remaining, wait, window: span }))
+  }
+  const after = retryAfter(fault, admission, now)
+  if (after !== undefined) headers.push(['Retry-After', after])
+  return headers
+}
+
+function retryAfter(fault: QuotaFault, admission: Admission, now: number): string | undefined {
+  const { retry_after: form = 'seconds' } = fault
+  if (form === 'missing' || admission.retryAfter === undefined) return undefined
+  if (typeof form === 'object') return form.text
+  return form === 'seconds' ? digits(admission.retryAfter) : httpDate(now + admission.retryAfter * SECOND)
+}
+
+function resetText(fault: QuotaFault, { reset }: Admission, now: number): string {
+  const seconds = fault.reset_in_s
+  const instant = seconds === undefined ? reset * SECOND : now + seconds * SECOND
+  switch (fault.reset_format ?? 'epoch-seconds') {
+    case 'epoch-seconds':
+      return digits(reset)
+    case 'epoch-milliseconds':
+      return digits(Math.round(instant))
+    case 'seconds':
+      return digits(seconds ?? Math.ceil(reset - now / SECOND))
+    case 'http-date':
+      return httpDate(instant)
+    case 'iso':
+      return formatInstant(inCalendar(instant))
+  }
+}
+
+// Whole seconds: rounded up, so that anyone who waits for the date has waited long enough.
+function httpDate(instant: number): string {
+  return new Date(inCalendar(Math.ceil(instant / SECOND) * SECOND)).toUTCString()
+}
+
+// Dates have years of four digits.
+function inCalendar(instant: number): number {
+  return Math.min(END_OF_TIME, Math.max(0, instant))
+}
+
+/** A number in digits alone where it is whole, however large; what became infinite in reckoning, as the largest there is. */
+function digits(value: number): string {
+  const finite = Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, value))
+  return Number.isInteger(finite) ? BigInt(finite).toString() : String(finite)
+}

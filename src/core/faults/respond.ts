@@ -1,0 +1,167 @@
+import * as z from 'zod'
+import { catalog, type ErrorCode, Refusal, type RefusalOptions } from '../errors.ts'
+import { intBetween, nonEmptyText } from '../fields.ts'
+import type { Json } from '../json.ts'
+import { fail, JSON_TYPE, PROBLEM_TYPE } from '../request/content.ts'
+import type { Content, Exchange } from '../request/exchange.ts'
+import { type HeaderList, responseHeaders, withHeaders } from '../request/headers.ts'
+import { json, nameAmong, strictObject } from '../strict-input.ts'
+import type { ParametersOf } from './primitive.ts'
+import { ratePart } from './quota.ts'
+import type { Fault, StatePrimitive } from './state-primitive.ts'
+
+declare module './primitive.ts' {
+  interface Primitives {
+    readonly respond: Respond
+  }
+}
+
+/** A response instead of the handler's, in the error format of the operation unless it models a proxy in front of the service. */
+export type Respond = ParametersOf<typeof schema>
+
+function schema() {
+  return strictObject({
+    status: intBetween(200, 599),
+    /** Machine-readable code of the error, one of the catalog; default: by the status. */
+    code: nameAmong(Object.keys(catalog), 'error code').optional(),
+    detail: nonEmptyText().optional(),
+    headers: responseHeaders().optional(),
+    /** JSON, or a text that is sent as it is. Absent: the error body of the error format for a status from 400 on, else none. */
+    body: json().optional(),
+    /** Whether the handler runs; default `none`. `apply`: the effect exists although the client never learns of it. */
+    effects: z.enum(['none', 'apply']).optional(),
+    /** The response of a proxy in front of the service: without rate-limit headers. */
+    proxy: z.boolean().optional(),
+  })
+}
+
+export const respond: StatePrimitive<'respond'> = {
+  name: 'respond',
+  kind: 'state',
+  description: 'another answer: short for a head and a body',
+  schema,
+  step: ({ effects }) => (effects === 'apply' ? 'faultsAfter' : 'faultsBefore'),
+  replacesHandler: ([first]) => first?.effects !== 'apply',
+  effect: {
+    content,
+    // An injected 429 has the headers that the service would send: nothing remains.
+    rate: (fault, found) => {
+      const isOwn = firstOf(fault).status === 429 && fault.decision.given('quota').length === 0
+      return isOwn ? ratePart(fault, { reject: true }, found) : undefined
+    },
+    headers: (fault, all) => {
+      const { proxy, headers = {} } = firstOf(fault)
+      const kept = proxy === true ? all.filter(([name]) => !OF_THE_SERVICE.test(name)) : all
+      return withHeaders(kept, unframed(headers))
+    },
+  },
+}
+
+/** Of several the first: after it there is nothing left to answer. */
+function firstOf({ given }: Fault<Respond>): Respond {
+  return (given[0] as (typeof given)[number]).parameters // an effect is given at least one
+}
+
+// It replaces a refusal, too.
+function content(fault: Fault<Respond>): Content {
+  const { exchange } = fault
+  const respond = firstOf(fault)
+  exchange.injected = true
+  if (exchange.refusal !== undefined) exchange.overruled = exchange.step
+  exchange.step = respond.effects === 'apply' ? 'faultsAfter' : 'faultsBefore'
+  exchange.refusal = respond.status < 400 ? undefined : refusalOf(respond)
+  return saidBy(respond, exchange)
+}
+
+// What stands in front of a service knows nothing of its limits.
+const OF_THE_SERVICE = /^(?:x-ratelimit-.*|ratelimit(?:-policy)?|retry-after|x-emulator-assumed)$/i
+
+// Headers that frame the body are for `frame`.
+function unframed(headers: NonNullable<Respond['headers']>): HeaderList {
+  return Object.entries(headers).filter(([name]) => !FRAMING.has(name.toLowerCase()))
+}
+
+const FRAMING: ReadonlySet<string> = new Set(['content-length', 'trailer', 'transfer-encoding'])
+
+function saidBy(respond: Respond, exchange: Exchange): Content {
+  const { status, body } = respond
+  const { refusal } = exchange
+  const lines = undefined
+  if (BODILESS.has(status)) return { status, headers: [], text: undefined, lines }
+  if (body !== undefined) return { status, lines, ...given(body, respond, exchange) }
+  if (refusal === undefined) return { status, headers: [], text: undefined, lines }
+  if (respond.proxy !== true) return fail(exchange, refusal)
+  return { status, headers: [['Content-Type', PLAIN]], text: `${catalog[refusal.code].title}\n`, lines }
+}
+
+function given(
+  body: Json,
+  { proxy }: Respond,
+  { refusal, call }: Exchange,
+): Pick<Content, 'headers' | 'text'> {
+  const more = refusal?.options.headers ?? []
+  if (body === '') return { headers: more, text: '' }
+  if (typeof body === 'string') return { headers: [...more, ['Content-Type', PLAIN]], text: body }
+  const isProblem = refusal !== undefined && proxy !== true && call.operation.errorFormat === 'problem'
+  const type = isProblem ? PROBLEM_TYPE : JSON_TYPE
+  return { headers: [...more, ['Content-Type', type]], text: JSON.stringify(body) }
+}
+
+const BODILESS: ReadonlySet<number> = new Set([204, 304])
+
+const PLAIN = 'text/plain; charset=utf-8'
+
+// What it says is what the service would say: nothing of a rule.
+function refusalOf({ status, code, detail }: Respond): Refusal {
+  const word = codeOf(status, code)
+  const more: Partial<RefusalOptions> = {
+    ...(word === 'rate_limit_exceeded' && { details: { reason: word }, assumed: ['U065'] }),
+    ...(status === 401 && { headers: [['WWW-Authenticate', 'Bearer']] as const }),
+  }
+  const said = detail ?? DETAILS[word] ?? `The request was refused: ${catalog[word].title.toLowerCase()}.`
+  return new Refusal(word, { status, detail: said, ...more })
+}
+
+function codeOf(status: number, code: string | undefined): ErrorCode {
+  if (code !== undefined && Object.hasOwn(catalog, code)) return code as ErrorCode
+  return BY_STATUS.get(status) ?? (status < 500 ? 'bad_request' : 'internal_error')
+}
+
+const BY_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
+  [401, 'unauthorized'],
+  [403, 'forbidden'],
+  [404, 'not_found'],
+  [405, 'method_not_allowed'],
+  [408, 'request_timeout'],
+  [409, 'conflict'],
+  [410, 'results_gone'],
+  [413, 'payload_too_large'],
+  [415, 'unsupported_media_type'],
+  [417, 'expectation_failed'],
+  [422, 'validation_failed'],
+  [429, 'rate_limit_exceeded'],
+  [431, 'header_fields_too_large'],
+  [502, 'bad_gateway'],
+  [503, 'service_unavailable'],
+  [504, 'gateway_timeout'],
+])
+
+const DETAILS: Readonly<Partial<Record<ErrorCode, string>>> = {
+  bad_request: 'The request was not understood.',
+  validation_failed: 'The request breaks a rule of its fields.',
+  unauthorized: 'The key is not valid.',
+  forbidden: 'The key may not do this.',
+  not_found: 'There is no such object.',
+  request_timeout: 'The request did not arrive in time.',
+  conflict: 'The object is in a state in which this cannot be done.',
+  results_not_ready: 'The results are not there yet.',
+  idempotency_key_reused: 'The Idempotency-Key was used before with a different body.',
+  idempotency_key_in_use: 'A request with the same Idempotency-Key is still under way.',
+  results_gone: 'The results have been cleaned up.',
+  payload_too_large: 'The body is too large.',
+  rate_limit_exceeded: 'More requests were made than the limit admits.',
+  internal_error: 'The service failed to handle the request.',
+  bad_gateway: 'The service gave no usable answer.',
+  service_unavailable: 'The service is not available at the moment.',
+  gateway_timeout: 'The service did not answer in time.',
+}

@@ -1,0 +1,198 @@
+import * as z from 'zod'
+import type { Settings } from '../assumptions.ts'
+import { refuse } from '../errors.ts'
+import { intBetween, nonEmptyText } from '../fields.ts'
+import { isObject, isPointer, keysOf, valueAt } from '../json.ts'
+import type { Scope } from '../operation.ts'
+import type { Exchange } from '../request/exchange.ts'
+import { checkInsertRows, deleteRow, insertRows, insertRowsSchema } from '../state/rows.ts'
+import { either, form, membersOf, nameAmong, someOf, strictObject, together } from '../strict-input.ts'
+import { runEvents } from '../time/run-events.ts'
+import type { FiredAction } from './decision.ts'
+import type { KnownNames, ParametersOf } from './primitive.ts'
+import type { Fault, StatePrimitive } from './state-primitive.ts'
+
+declare module './primitive.ts' {
+  interface Primitives {
+    readonly state: StateFault
+  }
+}
+
+/**
+ * Changes the sandbox. Fields that are not named here are moves that the resources of the service declare. Without a record
+ * of its own, it is about what the request is about: the last parameter of its path, or the record that it has created.
+ */
+export type StateFault = ParametersOf<typeof ownFields> & { readonly [move: string]: unknown }
+
+function ownFields(service: KnownNames) {
+  return someOf({ ...aboutFields(), ...changeFields(service) })
+}
+
+function aboutFields() {
+  return {
+    /** Default `before-handler`. After a creation, `after-handler` is where its record is. */
+    at: z.enum(['before-handler', 'after-handler']).optional(),
+    /** The record that is meant. */
+    id: recordRef().optional(),
+  }
+}
+
+function changeFields(service: KnownNames) {
+  const collection = nameAmong([...service.collections.keys()], 'collection')
+  return {
+    delete: strictObject({ collection, id: recordRef().optional() }).optional(),
+    /** New records, as they are given, or this many made up. */
+    insert_rows: insertRowsSchema(service).optional(),
+    /** Results are removed. */
+    cleanup: z.boolean().optional(),
+    /** The record is not found by the first requests of this number, as the rule counts them. */
+    visible_after_reads: intBetween(1, 1_000_000).optional(),
+  }
+}
+
+/** Names a record: its id, or where the request has it. */
+type RecordRef =
+  | string
+  | { readonly param: string }
+  | { readonly query: string }
+  /** JSON Pointer into the body of the request. */
+  | { readonly body: string }
+
+function recordRef(): z.ZodType<RecordRef> {
+  const place = someOf({
+    param: nonEmptyText().optional(),
+    query: nonEmptyText().optional(),
+    body: z.string().refine(isPointer, { error: 'is no JSON Pointer, such as /parent/id' }).optional(),
+  }).refine((value) => membersOf(value).length === 1, {
+    error: 'must have exactly one of param, query and body',
+  })
+  return either<RecordRef>(
+    'must be an id, or where the request has it: {"param": name}, {"query": name}, {"body": pointer}',
+    form.text(nonEmptyText()),
+    form.object(place),
+  )
+}
+
+/** The parameters, with the moves that the resources of a service declare. */
+export function stateSchema(service: KnownNames, settings: Settings): z.ZodType<StateFault> {
+  const moves = [...service.moves.values()].map(
+    ({ name, schema }) => [name, schema(settings).optional()] as const,
+  )
+  const changes = { ...changeFields(service), ...Object.fromEntries(moves) }
+  const names = Object.keys(changes)
+  const fault = strictObject({ ...aboutFields(), ...changes }).refine(
+    (value) => membersOf(value).some((name) => names.includes(name)),
+    { error: `must have at least one of ${names.join(', ')}` },
+  )
+  const checked = together(fault, (value) =>
+    checkInsertRows(value, service, settings).map(({ pointer, detail }) => ({
+      path: keysOf(pointer),
+      message: detail,
+    })),
+  )
+  return checked as z.ZodType<unknown> as z.ZodType<StateFault>
+}
+
+export const state: StatePrimitive<'state'> = {
+  name: 'state',
+  kind: 'state',
+  description: 'moves of records, rows that come and go, reads that lag behind',
+  schema: stateSchema,
+  step: ({ at }) => (at === 'after-handler' ? 'faultsAfter' : 'faultsBefore'),
+  effect: {
+    beforeHandler: (fault) => change(fault, 'before-handler'),
+    afterHandler: (fault) => change(fault, 'after-handler'),
+  },
+}
+
+type StateStage = 'before-handler' | 'after-handler'
+
+// In order and in a transaction of its own; what is due because of that happens at once. A record or a state that a move does
+// not fit is left as it is.
+function change({ sandbox, exchange, decision, given }: Fault<StateFault>, at: StateStage): void {
+  const wanted = given.filter((each) => isWanted(each, exchange, at))
+  if (wanted.length === 0) return
+  const scope = sandbox.scope(exchange.id)
+  for (const { parameters } of wanted) changeRecords(sandbox, scope, exchange, at, parameters)
+  const commit = sandbox.commit(scope)
+  if (commit !== undefined) {
+    decision.addMoved({ step: at === 'before-handler' ? 'faultsBefore' : 'faultsAfter', commit })
+    const { events, failed } = runEvents(sandbox, sandbox.clock.now)
+    exchange.caughtUp += events.length + failed.length
+  }
+  for (const { parameters, n } of wanted) {
+    if (n <= (parameters.visible_after_reads ?? 0))
+      refuseUnseen(sandbox, exchange, idFor(parameters, exchange, at))
+  }
+}
+
+// A request that asks for a turn itself means what it creates, and a repetition of it creates nothing.
+function isWanted(
+  { rule, parameters }: FiredAction<StateFault>,
+  { idempotency }: Exchange,
+  at: StateStage,
+): boolean {
+  if (rule.source === 'magic' && idempotency === 'replay') return false
+  return (parameters.at ?? 'before-handler') === at
+}
+
+function changeRecords(
+  { service }: Fault<StateFault>['sandbox'],
+  scope: Scope,
+  exchange: Exchange,
+  at: StateStage,
+  fault: StateFault,
+): void {
+  const { delete: gone, insert_rows: rows } = fault
+  const id = idFor(fault, exchange, at)
+  if (gone !== undefined) {
+    const named = gone.id === undefined ? id : idNamed(gone.id, exchange)
+    deleteRow(scope, service, gone.collection, named)
+  }
+  if (rows !== undefined) insertRows(scope, service, exchange, rows)
+  for (const { name, apply } of service.moves.values()) {
+    if (Object.hasOwn(fault, name) && fault[name] !== undefined) apply(scope, id, fault[name])
+  }
+}
+
+function idFor({ id }: StateFault, exchange: Exchange, at: StateStage): string | undefined {
+  return id === undefined ? idMeant(exchange, at) : idNamed(id, exchange)
+}
+
+/** The id that a reference names in a request; undefined where the request does not have it. */
+function idNamed(ref: RecordRef, { params, call, rawBody }: Exchange): string | undefined {
+  if (typeof ref === 'string') return ref
+  if ('param' in ref) return own(params, ref.param)
+  if ('query' in ref) return first(own(call.query, ref.query))
+  const value = rawBody === undefined ? undefined : valueAt(rawBody, ref.body)
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+}
+
+/** What a request is about; after the handler the record that it has created, by the `id` of its response. */
+function idMeant(exchange: Exchange, at: StateStage): string | undefined {
+  const body = at === 'after-handler' ? exchange.reply?.body : undefined
+  const made = isObject(body) ? body.id : undefined
+  return typeof made === 'string' ? made : Object.values(exchange.params).at(-1)
+}
+
+// Names of parameters come from a rule, and may be those that every object has.
+function own<T>(map: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(map, name) ? map[name] : undefined
+}
+
+function first(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value : value?.[0]
+}
+
+// The operation itself is called in a sandbox without the record, so that it answers in the very words of an unknown id.
+function refuseUnseen(
+  sandbox: Fault<StateFault>['sandbox'],
+  exchange: Exchange,
+  id: string | undefined,
+): never {
+  const { params, caller, now, assume, note, settings, call } = exchange
+  const { tx } = sandbox.scope(exchange.id)
+  for (const table of sandbox.service.collections.keys()) if (id !== undefined) tx.delete(table, id)
+  call.operation.find?.({ params, caller, now, assume, note, settings, tx })
+  return refuse('not_found', { detail: `There is no object with the id "${id ?? ''}".` })
+}

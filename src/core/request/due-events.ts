@@ -1,0 +1,50 @@
+import { isStorageFailure } from '../errors.ts'
+import type { Poll } from '../operation.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { END_OF_TIME } from '../time/clock.ts'
+import { advanceTo, nextEventOf, runDueEvents, runEvents } from '../time/run-events.ts'
+import type { AdvanceResult } from '../time/scheduler.ts'
+import type { Exchange } from './exchange.ts'
+
+/** What is due by now happens before the request is looked at, or the request is served at the time reached. */
+export function catchUp(sandbox: Sandbox, exchange: Exchange): void {
+  ifWritable(exchange, () => {
+    exchange.caughtUp = eventsIn(runDueEvents(sandbox))
+  })
+  exchange.now = sandbox.clock.now
+}
+
+/** Notes a poll. Time may pass here, so the target is loaded again: the response shows the sandbox after the poll. */
+export function poll(sandbox: Sandbox, exchange: Exchange): void {
+  const { poll, find } = exchange.call.operation
+  if (poll === undefined) return
+  ifWritable(exchange, () => notePoll(sandbox, poll, exchange))
+  exchange.now = sandbox.clock.now
+  exchange.target = find?.(exchange)
+}
+
+// Automatic skipping goes to the record's own next step, but never past a deadline of it.
+function notePoll(sandbox: Sandbox, poll: Poll, exchange: Exchange): void {
+  const ref = poll.ref(exchange.params)
+  const scope = sandbox.scope(exchange.id)
+  poll.progress(scope, ref)
+  const commit = sandbox.commit(scope)
+  let events = eventsIn(runEvents(sandbox, sandbox.clock.now))
+  const next = sandbox.skipsOnPoll ? nextEventOf(sandbox, ref) : undefined
+  const due = next?.urgency === 'work' ? Date.parse(next.due_at) : Number.POSITIVE_INFINITY
+  if (due <= END_OF_TIME) events += eventsIn(advanceTo(sandbox, due, 'Skipping on a poll'))
+  exchange.polled = { commit, events }
+}
+
+// A read shows the sandbox as it is when what should come before it cannot be written.
+function ifWritable({ call }: Exchange, work: () => void): void {
+  try {
+    work()
+  } catch (error) {
+    if (call.operation.method !== 'GET' || !isStorageFailure(error)) throw error
+  }
+}
+
+function eventsIn({ events, failed }: AdvanceResult): number {
+  return events.length + failed.length
+}

@@ -1,0 +1,216 @@
+import { expect, test } from 'vitest'
+import { serviceFaults } from '../../service.ts'
+import { AssumptionCatalog } from '../assumptions.ts'
+import { coreAssumptions } from '../core-assumptions.ts'
+import { refuse } from '../errors.ts'
+import { faultHooks } from '../faults/hooks.ts'
+import type { Action } from '../faults/primitive.ts'
+import { type FaultRule, faultRules } from '../faults/rule.ts'
+import { operation, type Resource, service } from '../operation.ts'
+import { change } from '../sandboxes/change.ts'
+import { Sandbox, type SandboxOptions, sandboxDefaults } from '../sandboxes/sandbox.ts'
+import { buildStartingState } from '../state/starting-state.ts'
+import type { Call } from './exchange.ts'
+import { perform } from './pipeline.ts'
+
+const START = Date.parse('2026-03-01T12:00:00.000Z')
+
+const note = operation({
+  name: 'notes.create',
+  method: 'POST',
+  path: '/notes',
+  summary: 'Write a note',
+  section: 'none',
+  errorFormat: 'standard',
+  contract: true,
+  success: 200,
+  handle: ({ tx, newId }) => {
+    const record = { id: newId() }
+    tx.put('notes', record)
+    return { body: record }
+  },
+})
+
+const broken = operation({ ...note, name: 'notes.break', handle: () => JSON.parse('{') as never })
+
+const resource: Resource = {
+  name: 'notes',
+  operations: [note, broken],
+  collections: [],
+  events: [
+    { kind: 'ring', description: 'Rings.', handle: ({ tx, now }) => tx.put('rings', { id: String(now) }) },
+  ],
+}
+
+async function makeSandbox(
+  rate = 0,
+  host = () => START,
+  defects: unknown[] = [],
+  options: Partial<SandboxOptions> = {},
+): Promise<Sandbox> {
+  const [all, assumptions] = [service([resource], serviceFaults), new AssumptionCatalog([coreAssumptions])]
+  const start = { seed: 1, now: START, rate, skip_on_poll: false, settings: {}, strict: false, host }
+  const key = { id: 'k', kind: 'user', token: 't', user_id: 'u', organization_id: 'o', teamspace_id: 'ts' }
+  const built = await buildStartingState(
+    { collections: { api_keys: [key] }, generate: {} },
+    start,
+    all,
+    assumptions,
+  )
+  if (!('state' in built)) throw new Error(JSON.stringify(built.issues))
+  const onDefect = (error: unknown) => defects.push(error)
+  const made = {
+    ...sandboxDefaults,
+    service: all,
+    assumptions,
+    host,
+    onDefect,
+    hooks: faultHooks,
+    ...options,
+  }
+  return new Sandbox(made, built.state)
+}
+
+function call(over: Partial<Call> = {}): Call {
+  const nothing = { params: {}, query: {}, body: { kind: 'none' } } as const
+  const headers = { authorization: 'Bearer t' }
+  return {
+    operation: note,
+    method: 'POST',
+    path: '/v1/notes',
+    pathPrefix: '',
+    chosenBy: 'default',
+    headers,
+    ...nothing,
+    ...over,
+  }
+}
+
+test('a disk that takes nothing is a 507 that says so, and nothing has happened', {
+  tags: ['R123'],
+}, async () => {
+  const sandbox = await makeSandbox()
+  const full = {
+    append: () => refuse('storage_unavailable', { detail: 'The disk is full.' }),
+    durable: () => undefined,
+  }
+  sandbox.store.journal = full
+  const answer = perform(sandbox, call())
+  expect([answer.status, JSON.parse(answer.text ?? '')]).toMatchObject([
+    507,
+    { error: 'storage_unavailable', retryable: true },
+  ])
+  expect(sandbox.store.rows('notes').size).toBe(0)
+  sandbox.store.journal = undefined
+  expect(perform(sandbox, call()).status).toBe(200)
+})
+
+test('an event that cannot be written waits, and the request meanwhile is answered all the same', async () => {
+  let now = START
+  const sandbox = await makeSandbox(1, () => now)
+  change(sandbox, ({ schedule }) =>
+    schedule({ kind: 'ring', ref: 'r/1', due: START + 1_000, urgency: 'work', description: 'Rings.' }),
+  )
+  const full = {
+    append: () => refuse('storage_unavailable', { detail: 'The disk is full.' }),
+    durable: () => undefined,
+  }
+  sandbox.store.journal = full
+  now += 5_000
+  expect(perform(sandbox, call()).status).toBe(507)
+  sandbox.store.journal = undefined
+  expect(perform(sandbox, call()).status).toBe(200)
+  expect([...sandbox.store.rows('rings').keys()]).toEqual([String(START + 1_000)])
+})
+
+test('a defect of a handler is a plain 500, told to anyone who runs the emulator', {
+  tags: ['R253'],
+}, async () => {
+  const defects: unknown[] = []
+  const sandbox = await makeSandbox(0, () => START, defects)
+  const answer = perform(sandbox, call({ operation: broken }))
+  expect(answer.status).toBe(500)
+  expect(answer.text).not.toMatch(/JSON|Unexpected| at /)
+  expect(defects).toHaveLength(1)
+})
+
+test('a digest read from the state is no key', async () => {
+  const sandbox = await makeSandbox()
+  const [key] = sandbox.document().collections.api_keys as unknown as { token: string }[]
+  expect(key?.token).toMatch(/^sha256:/)
+  expect(perform(sandbox, call({ headers: { authorization: `Bearer ${key?.token}` } })).status).toBe(401)
+})
+
+test('the log says of each request which step decided it', async () => {
+  const sandbox = await makeSandbox()
+  perform(sandbox, call())
+  perform(sandbox, call({ headers: {} }))
+  sandbox.limiter.fill('ts notes.create', sandbox.limitOf('notes.create'), START, 0)
+  perform(sandbox, call())
+  expect(sandbox.log.entries().map(({ decided, status }) => [decided, status])).toEqual([
+    ['handle', 200],
+    ['authenticate', 401],
+    ['rateLimit', 429],
+  ])
+})
+
+test('the request log keeps the newest entries and counts those that it dropped', async () => {
+  const sandbox = await makeSandbox()
+  for (let n = 0; n < 1_010; n++) perform(sandbox, call({ headers: {} }))
+  const entries = sandbox.log.entries()
+  expect([entries.length, sandbox.log.dropped]).toEqual([1_000, 10])
+  expect([entries[0]?.id, entries.at(-1)?.id]).toEqual(['default-000011', 'default-001010'])
+})
+
+function arm(sandbox: Sandbox, id: string, actions: readonly Action[]): void {
+  const rule: FaultRule = {
+    id,
+    source: 'control',
+    preset: null,
+    description: null,
+    match: 'everything',
+    when: {},
+    do: actions,
+    actions: {},
+    priority: 0,
+    then: 'continue',
+    times: null,
+    ttl: null,
+    armed_at: '2026-03-01T12:00:00.000Z',
+    armed_wall: '2026-03-01T12:00:00.000Z',
+  }
+  change(sandbox, ({ tx }) => tx.put(faultRules.name, rule))
+}
+
+test('an answer names the rules that fired on it where that is asked for, in characters that a header can have', async () => {
+  const sandbox = await makeSandbox(0, undefined, [], { revealFaults: true })
+  arm(sandbox, 'lost-create', [{ clock: { offset: '1s' } }])
+  arm(sandbox, 'magic:a\nb, ü', [])
+  expect(perform(sandbox, call()).headers).toContainEqual(['X-Emulator-Fault', 'lost-create, magic:a_b___'])
+  const plain = await makeSandbox()
+  arm(plain, 'lost-create', [{ clock: { offset: '1s' } }])
+  expect(perform(plain, call()).headers.map(([name]) => name)).not.toContain('X-Emulator-Fault')
+})
+
+test('a fault that fails is a plain 500, told to anyone who runs the emulator', {
+  tags: ['R253'],
+}, async () => {
+  const defects: unknown[] = []
+  const sandbox = await makeSandbox(0, undefined, defects)
+  arm(sandbox, 'broken', [{ auth: null } as unknown as Action])
+  expect(perform(sandbox, call()).status).toBe(500)
+  expect(defects).toHaveLength(1)
+})
+
+test('a fault that cannot be counted or written is a 507, and nothing has happened', {
+  tags: ['R123'],
+}, async () => {
+  const sandbox = await makeSandbox()
+  arm(sandbox, 'revoke', [{ auth: { revoke: true } }])
+  sandbox.store.journal = {
+    append: () => refuse('storage_unavailable', { detail: 'The disk is full.' }),
+    durable: () => undefined,
+  }
+  expect(perform(sandbox, call()).status).toBe(507)
+  expect([sandbox.store.rows('api_keys').size, sandbox.store.rows('$fault_counters').size]).toEqual([1, 0])
+})

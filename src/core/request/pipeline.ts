@@ -1,0 +1,134 @@
+import { type ErrorCode, type ErrorFormat, Refusal, refuse } from '../errors.ts'
+import type { AnyOperation } from '../operation.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { authenticate, authorizeCall } from './access.ts'
+import { catchUp, poll } from './due-events.ts'
+import type { Call, Exchange } from './exchange.ts'
+import { rateLimit } from './rate-limit.ts'
+import { noWindow } from './rate-limiter.ts'
+import { commit, replay } from './replay.ts'
+import { type Answer, finish } from './response.ts'
+import type { Step } from './steps.ts'
+import { validateInput } from './validate.ts'
+
+/** Does its part, or refuses the request. Returns true when the response is there and no later step is needed. */
+type Work = (sandbox: Sandbox, exchange: Exchange) => unknown
+
+/** The way of a request, in order. The hooks of an exchange are called before and after each step, and on the response. */
+const PIPELINE: readonly (readonly [step: Step, work: Work])[] = [
+  ['runDueEvents', catchUp],
+  // Last: a rule may have been armed by an event.
+  ['runDueEvents', askForHooks],
+  ['authenticate', authenticate],
+  ['rateLimit', rateLimit],
+  ['checkPathIds', (_, { call }) => call.operation.checkPathIds?.(call.params)],
+  ['authorize', authorizeCall],
+  ['loadTarget', loadTarget],
+  // Before the body is checked: a repeated request gets its first response even when it would be refused by now, and
+  // another body under the same key is a conflict whether or not it is valid.
+  ['replay', (_, exchange) => replay(exchange)],
+  ['validate', validateInput],
+  ['poll', poll],
+  ['handle', handle],
+  ['commit', commit],
+]
+
+/** The steps up to the place in the rate window. */
+const ARRIVAL = PIPELINE.slice(0, PIPELINE.findIndex(([step]) => step === 'rateLimit') + 1)
+
+/** The whole way of a request. Every step either lets it pass or refuses it; the response is made and logged in any case. */
+export function perform(sandbox: Sandbox, call: Call): Answer {
+  const exchange = sandbox.exchange(call)
+  try {
+    run(sandbox, exchange)
+  } catch (error) {
+    exchange.refusal = error instanceof Refusal ? error : sandbox.reportDefect(error)
+  }
+  return finish(sandbox, exchange)
+}
+
+function run(sandbox: Sandbox, exchange: Exchange, steps = PIPELINE): void {
+  for (const [step, work] of steps) {
+    exchange.step = step
+    if (exchange.hooks?.before(exchange, step) === true) return
+    exchange.step = step
+    const isDone = work(sandbox, exchange)
+    exchange.hooks?.after(exchange, step)
+    if (isDone === true) return
+  }
+}
+
+// An adapter that has to act before there is a response has asked already.
+function askForHooks(sandbox: Sandbox, exchange: Exchange): void {
+  exchange.hooks ??= sandbox.hooks?.begin(exchange.call)
+}
+
+function loadTarget(_: Sandbox, exchange: Exchange): void {
+  exchange.target = exchange.call.operation.find?.(exchange)
+}
+
+function handle(_: Sandbox, exchange: Exchange): void {
+  exchange.reply = exchange.call.operation.handle(exchange)
+}
+
+/**
+ * Logs a request that a fault cut off before its handler. One that came as far as that has had its place in the rate window;
+ * one whose body has not been read uses up nothing.
+ */
+export function cutOff(sandbox: Sandbox, call: Call, hasArrived: boolean): void {
+  const exchange = sandbox.exchange(call)
+  try {
+    if (hasArrived) run(sandbox, exchange, ARRIVAL)
+  } catch {
+    // There is no response that could say why it would have been refused.
+  }
+  exchange.step = 'faultsBefore'
+  exchange.injected = true
+  const untouched = noWindow(sandbox.limitOf(call.operation.name), sandbox.limiterNow())
+  sandbox.record(exchange, 0, exchange.window?.admission ?? untouched)
+}
+
+/** A request that never became a call, as far as its adapter knows it. */
+export interface Unrouted
+  extends Pick<Call, 'method' | 'path' | 'chosenBy'>,
+    Partial<Pick<Call, 'pathPrefix' | 'query' | 'headers' | 'connection' | 'armed' | 'hooks'>> {
+  readonly errorFormat: ErrorFormat
+  /** `METHOD /template` of the operations that come nearest. */
+  readonly nearest?: readonly string[]
+}
+
+/**
+ * The response to a request that never became a call: an unknown route, a wrong method, a body that a parser refused. Hooks
+ * are asked where only the route is missing, so that a fault can answer what the service does not know.
+ */
+export function turnAway(sandbox: Sandbox, request: Unrouted, refusal: Refusal): Answer {
+  const { errorFormat, nearest = [], ...known } = request
+  const exchange = sandbox.exchange({ ...EMPTY_CALL, ...known, operation: { ...NOWHERE, errorFormat } })
+  const ofRouting = OF_ROUTING.has(refusal.code)
+  try {
+    catchUp(sandbox, exchange)
+    if (ofRouting) askForHooks(sandbox, exchange)
+  } catch {
+    // What keeps events from running, or matches from being counted, has no part in this response.
+  }
+  exchange.nearest = nearest
+  exchange.step = ofRouting ? 'route' : 'receive'
+  exchange.refusal = refusal
+  return finish(sandbox, exchange)
+}
+
+const OF_ROUTING: ReadonlySet<string> = new Set<ErrorCode>(['route_not_found', 'method_not_allowed'])
+
+const EMPTY_CALL = { pathPrefix: '', params: {}, query: {}, headers: {}, body: { kind: 'none' } } as const
+
+const NOWHERE: AnyOperation = {
+  name: '',
+  method: 'GET',
+  path: '',
+  summary: '',
+  section: '',
+  errorFormat: 'standard',
+  contract: false,
+  success: 404,
+  handle: () => refuse('route_not_found', { detail: 'There is no such route.' }),
+}

@@ -1,0 +1,65 @@
+import { compareBodies } from '../core-assumptions.ts'
+import { refuseInvalid } from '../errors.ts'
+import type { Json } from '../json.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { statusOf } from './content.ts'
+import type { Exchange } from './exchange.ts'
+import { fingerprint, fingerprintBytes, idempotencyId, recallAnswer, rememberAnswer } from './idempotency.ts'
+
+/** The Idempotency-Key that a request is to honour; undefined for none. Refuses a key of the wrong length. */
+export function idempotencyKeyOf({ call }: Exchange): string | undefined {
+  const { operation, headers, body } = call
+  const key = headers['idempotency-key']
+  if (operation.idempotent !== true || key === undefined || body.kind !== 'json') return undefined
+  if (key === '' || key.length > 255) {
+    refuseInvalid([
+      { pointer: '/headers/idempotency-key', detail: 'must have 1 to 255 characters, or be left out' },
+    ])
+  }
+  return key
+}
+
+/** The id of the record under which the response of a request is kept. */
+export function idempotencyRowOf({ caller, call, keyPlace }: Exchange, key: string): string {
+  return idempotencyId(keyPlace ?? caller.teamspace_id, call.operation.name, key)
+}
+
+/**
+ * Looks for the response that the Idempotency-Key of a request stands for. Refuses a key that belongs to another body.
+ * Specification: Limits / Batch predictions.
+ * @returns whether that response is the reply
+ */
+export function replay(exchange: Exchange): boolean {
+  const key = idempotencyKeyOf(exchange)
+  if (key === undefined) return false
+  const { tx, now, mismatchStatus } = exchange
+  exchange.idempotency = 'conflict'
+  const id = idempotencyRowOf(exchange, key)
+  const record = recallAnswer(tx, id, fingerprintOf(exchange), now, mismatchStatus)
+  exchange.idempotency = record === undefined ? 'fresh' : 'replay'
+  if (record === undefined) return false
+  exchange.reply = { status: record.status, body: record.body as object }
+  return true
+}
+
+/** Keeps the response under the key, where there is one, and commits all that the request has written. */
+export function commit(sandbox: Sandbox, exchange: Exchange): void {
+  const { idempotency, reply, call } = exchange
+  if (idempotency === 'fresh') {
+    const id = idempotencyRowOf(exchange, call.headers['idempotency-key'] ?? '')
+    const answer = { status: statusOf(exchange), body: (reply?.body ?? null) as Json }
+    rememberAnswer(exchange.tx, { id, fingerprint: fingerprintOf(exchange), ...answer }, exchange.now)
+  }
+  exchange.commit = sandbox.commit(exchange)
+}
+
+function fingerprintOf(exchange: Exchange): string {
+  exchange.fingerprint ??= makeFingerprint(exchange)
+  return exchange.fingerprint
+}
+
+function makeFingerprint({ call, settings }: Exchange): string {
+  if (call.body.kind !== 'json') return ''
+  const bytes = settings.get(compareBodies) === 'bytes' ? call.body.bytes : undefined
+  return bytes === undefined ? fingerprint(call.body.value) : fingerprintBytes(bytes)
+}

@@ -1,0 +1,53 @@
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { contentOf } from './content.ts'
+import type { Exchange, RequestHooks } from './exchange.ts'
+import type { HeaderList } from './headers.ts'
+import { type Admission, noWindow } from './rate-limiter.ts'
+
+/** A response in its final form: an adapter only has to write it. */
+export interface Answer {
+  readonly status: number
+  readonly headers: HeaderList
+  /** The serialised body; undefined when there is none or when it is streamed. */
+  readonly text: string | undefined
+  /** Lines of an NDJSON stream, made while they are read. */
+  readonly lines: Iterable<string> | undefined
+  /** Resolves when what the response acknowledges survives a power cut; undefined where that is not promised. */
+  readonly durable: Promise<void> | undefined
+  /** The hooks of its request: they may change how it is sent. Absent for a response that is sent as it is. */
+  readonly hooks?: RequestHooks
+}
+
+/** Makes the response of a request that has passed the pipeline or was refused, and logs it. */
+export function finish(sandbox: Sandbox, exchange: Exchange): Answer {
+  const { hooks } = exchange
+  const content = hooks?.content(exchange) ?? contentOf(exchange)
+  const limit = sandbox.limitOf(exchange.call.operation.name)
+  const found =
+    exchange.refusal?.options.admission ?? exchange.window?.admission ?? noWindow(limit, sandbox.limiterNow())
+  const own: (readonly [string, string])[] = []
+  const shown = sandbox.assumptions.shownOf(exchange.assumed)
+  if (shown !== '') own.push(['X-Emulator-Assumed', shown])
+  own.push(['X-Emulator-Request-Id', exchange.id], ['Date', new Date(exchange.now).toUTCString()])
+  const { admission, headers } =
+    hooks === undefined
+      ? { admission: found, headers: [...content.headers, ...quotaHeaders(found), ...own] }
+      : hooks.response(exchange, { content: content.headers, admission: found, own })
+  sandbox.record(exchange, content.status, admission)
+  // Hooks write in transactions of their own.
+  const hasWritten = exchange.commit !== undefined || hooks !== undefined
+  const durable = hasWritten ? sandbox.store.journal?.durable() : undefined
+  const { status, text, lines } = content
+  return { status, headers, text, lines, durable, ...(hooks && { hooks }) }
+}
+
+/** The headers that every response carries. Specification: Limits / Rate limits. */
+export function quotaHeaders({ limit, remaining, reset, retryAfter }: Admission): HeaderList {
+  const headers: (readonly [string, string])[] = [
+    ['X-RateLimit-Limit', String(limit)],
+    ['X-RateLimit-Remaining', String(remaining)],
+    ['X-RateLimit-Reset', String(reset)],
+  ]
+  if (retryAfter !== undefined) headers.push(['Retry-After', String(retryAfter)])
+  return headers
+}

@@ -1,0 +1,196 @@
+import * as z from 'zod'
+import type { Settings } from '../assumptions.ts'
+import { anyObject, intBetween } from '../fields.ts'
+import { type Issue, isObject, type JsonObject, pointer } from '../json.ts'
+import { armRecord, type Request, type Scope, type Service } from '../operation.ts'
+import { nameAmong, strictObject } from '../strict-input.ts'
+import type { AnyCollection } from './collection.ts'
+import type { Row } from './commit.ts'
+import { acceptRecord } from './intake.ts'
+import type { Transaction } from './transaction.ts'
+
+/** The request because of which records are inserted; undefined where a scenario inserts them. */
+// biome-ignore lint/suspicious/noExplicitAny: input and target do not matter here.
+export type Asking = Pick<Request<any, any>, 'caller' | 'call'>
+
+/** Records that one change may make up. */
+const MAX_ROWS = 1_000
+
+/** New records: either as they are given, or this many made up. */
+export type InsertRows = z.output<ReturnType<typeof insertRowsSchema>>
+
+export function insertRowsSchema({ collections }: Pick<Service, 'collections'>) {
+  return strictObject({
+    collection: nameAmong([...collections.keys()], 'collection'),
+    records: (
+      z.array(anyObject()).min(1).max(MAX_ROWS) as z.ZodType<unknown> as z.ZodType<readonly JsonObject[]>
+    ).optional(),
+    count: intBetween(1, MAX_ROWS).optional(),
+  }).refine(({ records, count }) => (records === undefined) !== (count === undefined), {
+    error: 'must have either records or count',
+  })
+}
+
+/** What a record may leave to the instant at which it is made. */
+interface Birth {
+  readonly id: string
+  readonly created_at: string
+}
+
+/** Ids and instants while a rule is being written. */
+const UNBORN: Birth = { id: 'made-when-the-rule-fires', created_at: '2026-01-01T00:00:00.000Z' }
+
+/**
+ * What is wrong with the records in the field `insert_rows` of a change, by pointers into the change. What must hold between
+ * them and the rest of a sandbox shows when the change is made: then they are left out.
+ */
+export function checkInsertRows(
+  raw: unknown,
+  service: Pick<Service, 'collections'>,
+  settings: Settings,
+): Issue[] {
+  const rows = isObject(raw) ? raw.insert_rows : undefined
+  if (!isObject(rows) || typeof rows.collection !== 'string') return []
+  const collection = service.collections.get(rows.collection)
+  if (collection === undefined) return []
+  if (rows.count !== undefined && collection.secrets.length > 0) {
+    const secrets = collection.secrets.join(', ')
+    const detail = `cannot be given for ${collection.name}, whose ${secrets} nobody can make up; give records`
+    return [{ pointer: '/insert_rows/count', detail }]
+  }
+  const issues: Issue[] = []
+  for (const [index, record] of (Array.isArray(rows.records) ? rows.records : []).entries()) {
+    const at = pointer('insert_rows', 'records', index)
+    acceptNew(collection, record, UNBORN, settings, at, issues)
+  }
+  return issues
+}
+
+/**
+ * Puts records into a collection, as other changes from outside the API do: all of them or, where one does not fit the
+ * sandbox as it is, none. A record whose id is there already is left alone. Made-up ones are copies of the newest record
+ * that the request could be about, with an id and an instant of their own: a faker cannot be waited for here.
+ */
+export function insertRows(
+  scope: Scope,
+  service: Service,
+  asking: Asking | undefined,
+  { collection: name, records, count = 0 }: InsertRows,
+): void {
+  const collection = service.collections.get(name)
+  if (collection === undefined) return
+  const newId = [...scope.tx.rows(name)].some(({ id }) => UUID.test(id)) ? scope.newUuid : scope.newId
+  const wanted = records ?? copies(scope, collection, asking, count)
+  const issues: Issue[] = []
+  const rows = wanted.flatMap((record) => {
+    // A number of the sandbox is used up for what needs one, and for nothing else.
+    const id = Object.hasOwn(record, 'id') ? '' : newId()
+    return acceptNew(collection, record, { id, created_at: scope.at }, scope.settings, '', issues) ?? []
+  })
+  const fresh = rows.filter((row) => {
+    const isNew = scope.tx.get(name, row.id) === undefined
+    if (isNew) scope.tx.insert(name, row)
+    return isNew
+  })
+  const misfits = fresh.some((row) => (collection.check?.(row, scope.tx) ?? []).length > 0)
+  if (issues.length > 0 || misfits) for (const { id } of fresh) scope.tx.delete(name, id)
+  else for (const row of fresh) armRecord(service, scope, name, row)
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+// Not every collection knows an instant of creation, so it is only added where it is missed.
+function acceptNew(
+  collection: AnyCollection,
+  record: unknown,
+  { id, created_at }: Birth,
+  settings: Settings,
+  at: string,
+  issues: Issue[],
+): Row | undefined {
+  if (!isObject(record)) return acceptRecord(collection, record, settings, at, issues)
+  const named = Object.hasOwn(record, 'id') ? record : { id, ...record }
+  const found: Issue[] = []
+  const row = acceptRecord(collection, named, settings, at, found)
+  if (row !== undefined) return row
+  const isDated = !found.some((issue) => issue.pointer === `${at}/created_at`)
+  if (isDated || Object.hasOwn(record, 'created_at')) issues.push(...found)
+  else return acceptRecord(collection, { ...named, created_at }, settings, at, issues)
+  return undefined
+}
+
+function copies(
+  { tx, at }: Scope,
+  collection: AnyCollection,
+  asking: Asking | undefined,
+  count: number,
+): JsonObject[] {
+  if (collection.secrets.length > 0) return []
+  const model = modelFor([...tx.rows(collection.name)], asking)
+  if (model === undefined) return []
+  const { id: _, ...rest } = model as unknown as JsonObject
+  const copy = Object.hasOwn(rest, 'created_at') ? { ...rest, created_at: at } : rest
+  return Array.from({ length: count }, () => copy)
+}
+
+// The copy of what the caller does not see, or of what the query leaves out, would not show.
+function modelFor(rows: readonly Row[], asking: Asking | undefined): Row | undefined {
+  if (asking === undefined) return rows.at(-1)
+  const { caller, call } = asking
+  const near = (row: Row) => teamspaceOf(row) === caller.teamspace_id
+  const asked = (row: Row) =>
+    Object.entries(call.query).every(
+      ([name, value]) => !Object.hasOwn(row, name) || memberOf(row, name) === value,
+    )
+  return (
+    rows.findLast((row) => near(row) && asked(row)) ??
+    rows.findLast(near) ??
+    rows.findLast(asked) ??
+    rows.at(-1)
+  )
+}
+
+function teamspaceOf(row: Row): unknown {
+  const facts = memberOf(row, '_emulator')
+  return memberOf(row, 'teamspace_id') ?? (isObject(facts) ? facts.teamspace_id : undefined)
+}
+
+function memberOf(row: Row, name: string): unknown {
+  return Object.hasOwn(row, name) ? (row as unknown as JsonObject)[name] : undefined
+}
+
+/**
+ * Deletes a record, the future events about it, and whatever cannot be without it, so that the state can still be loaded.
+ * Does nothing where there is no such record.
+ */
+export function deleteRow(scope: Scope, service: Service, name: string, id: string | undefined): void {
+  if (id === undefined || scope.tx.get(name, id) === undefined) return
+  const whole = wholeRows(scope.tx, service)
+  remove(scope, service, name, id)
+  for (let left = [...broken(scope.tx, service)]; left.length > 0; left = [...broken(scope.tx, service)]) {
+    const orphans = left.filter(([table, row]) => whole.has(row) && scope.tx.get(table, row.id) === row)
+    if (orphans.length === 0) return
+    for (const [table, row] of orphans) remove(scope, service, table, row.id)
+  }
+}
+
+function remove({ tx, unschedule }: Scope, service: Service, name: string, id: string): void {
+  tx.delete(name, id)
+  unschedule(`${name}/${id}`, [...service.events.keys()])
+}
+
+function wholeRows(tx: Transaction, service: Service): ReadonlySet<Row> {
+  const lame = new Set([...broken(tx, service)].map(([, row]) => row))
+  const whole = new Set<Row>()
+  for (const { name, check } of service.collections.values()) {
+    if (check !== undefined) for (const row of tx.rows(name)) if (!lame.has(row)) whole.add(row)
+  }
+  return whole
+}
+
+function* broken(tx: Transaction, service: Service): Iterable<readonly [table: string, row: Row]> {
+  for (const { name, check } of service.collections.values()) {
+    if (check === undefined) continue
+    for (const row of tx.rows(name)) if (check(row, tx).length > 0) yield [name, row]
+  }
+}

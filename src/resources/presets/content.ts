@@ -1,0 +1,155 @@
+import type { Preset } from '../../core/faults/preset.ts'
+import type { Action } from '../../core/faults/primitive.ts'
+import type { When } from '../../core/faults/rule.ts'
+import { onceIn } from './traffic.ts'
+
+const once = onceIn('body')
+const EACH_BATCH = { nth: 1, by: 'resource_id' } as const
+const RETRIEVE = { operation: 'batch-predictions.retrieve' }
+
+/** Bodies that a parser does not expect. The request takes effect, unless the description says otherwise. */
+export const bodies: readonly Preset[] = [
+  once('empty-json-body', 'A success that calls itself JSON and has no body.', [
+    { body: { text: '', type: 'application/json; charset=utf-8' } },
+  ]),
+  once('html-error-page', 'A 502 page of HTML from a proxy in front; the request takes no effect.', [
+    { respond: { status: 502, proxy: true, body: '' } },
+    { body: { fixture: 'html-error' } },
+  ]),
+  once(
+    'html-with-200',
+    'A 200 with a page to log in, as captive portals send it; the request takes no effect.',
+    [{ respond: { status: 200, proxy: true, body: '' } }, { body: { fixture: 'html-login' } }],
+  ),
+  once('malformed-json', 'A body that calls itself JSON and has a syntax error.', [
+    { body: { text: '{"object": "list", "data": [,]}', type: 'application/json; charset=utf-8' } },
+  ]),
+  once('truncated-json', 'Half of the JSON, with a Content-Length that agrees.', [
+    { body: { truncate: { fraction: 0.5 } } },
+  ]),
+  once('byte-order-mark', 'A byte order mark in front of the JSON.', [{ body: { prefix_b64: '77u/' } }]),
+  once('unknown-field', 'An object with a member that the client does not know.', [
+    { body: { patch: { added_in_a_later_version: { enabled: true } } } },
+  ]),
+  {
+    name: 'null-for-array',
+    family: 'body',
+    description: 'A list whose data is null instead of an array.',
+    match: { operation: 'teamspace-users.list' },
+    when: { nth: 1 },
+    do: [{ body: { nulls: ['/data'] } }],
+  },
+  {
+    name: 'unknown-enum',
+    family: 'body',
+    description: 'A batch has a status that the client does not know.',
+    match: RETRIEVE,
+    when: EACH_BATCH,
+    do: [{ body: { patch: { status: 'reconciling' } } }],
+  },
+  {
+    name: 'missing-optional',
+    family: 'body',
+    description: 'A batch comes without its members metadata, error and results_url.',
+    match: RETRIEVE,
+    when: EACH_BATCH,
+    do: [{ body: { patch: { metadata: null, error: null, results_url: null } } }],
+  },
+]
+
+function results(name: string, description: string, actions: readonly Action[], when: When = {}): Preset {
+  const match = { operation: 'batch-predictions.results' }
+  return { name: `ndjson-${name}`, family: 'ndjson', description, match, when, do: actions }
+}
+
+// Anyone who reads again gets all of it.
+const FIRST_READ = { nth: 1, by: 'resource_id' } as const
+
+const IN_SECOND_LINE = { line: 1, plus_bytes: 10 }
+
+/** Everything that can go wrong with a stream of results. Specification: Download batch prediction results. */
+export const streams: readonly Preset[] = [
+  results(
+    'line-split',
+    'Pieces of 37 bytes, 5 ms apart, so that lines are split anywhere; at most five seconds of it.',
+    [{ pace: { bytes: 37, gap_ms: 5, max_ms: 5_000 } }],
+  ),
+  results('utf8-split', 'Pieces end inside the characters that have several bytes.', [
+    { pace: { chunks: 'inside-multibyte', gap_ms: 5, max_ms: 5_000 } },
+  ]),
+  results('crlf', 'Lines end in CR and LF.', [{ lines: { eol: '\r\n' } }]),
+  results('crlf-split', 'Lines end in CR and LF, and pieces end between the two.', [
+    { lines: { eol: '\r\n' } },
+    { pace: { chunks: 'between-cr-lf', gap_ms: 5, max_ms: 5_000 } },
+  ]),
+  results('blank-lines', 'Blank lines in front, between the first two results, and behind the second.', [
+    {
+      lines: {
+        insert: [
+          { at: 0, text: '' },
+          { at: 1, text: '' },
+          { at: 2, text: '' },
+        ],
+      },
+    },
+  ]),
+  results('no-final-newline', 'The last line does not end in a line feed.', [
+    { lines: { final_newline: false } },
+  ]),
+  results(
+    'truncated-last-line',
+    'The last line lacks its end, and nothing else tells.',
+    [{ lines: { truncate: { fraction: 1, plus_bytes: -8 } } }],
+    FIRST_READ,
+  ),
+  results(
+    'truncated-at-newline',
+    'Only the first line comes, whole, and nothing tells that more were there.',
+    [{ lines: { truncate: { line: 1 } } }],
+    FIRST_READ,
+  ),
+  results(
+    'abort-mid-stream',
+    'The connection is reset inside the second line.',
+    [{ cut: { at: IN_SECOND_LINE, how: 'rst' } }],
+    FIRST_READ,
+  ),
+  results(
+    'stall-mid-stream',
+    'Nothing more comes from inside the second line on, and the connection stays open.',
+    [{ pace: { stall_at: IN_SECOND_LINE } }],
+    FIRST_READ,
+  ),
+  results('out-of-order', 'The lines come in reverse.', [{ lines: { order: 'reverse' } }]),
+  results('duplicate-line', 'The first line comes twice.', [{ lines: { dup: [0] } }]),
+]
+
+/** Pages that lead a client who walks through them astray. */
+export const lists: readonly Preset[] = [
+  {
+    name: 'page-empty-has-more',
+    family: 'list',
+    description: 'A page without rows that says there are more.',
+    match: { operation: 'teamspace-users.list' },
+    when: { nth: 1 },
+    do: [{ body: { patch: { data: [], has_more: true } } }],
+  },
+  {
+    name: 'page-cursor-deleted',
+    family: 'list',
+    description:
+      'The user that the cursor names is deleted just before the next page is read. The page resumes from its place; with the setting lists.deleted_cursor at reject it is a 400.',
+    match: { operation: 'teamspace-users.list', query: { after: '*' } },
+    when: { nth: 1 },
+    do: [{ state: { delete: { collection: 'users', id: { query: 'after' } } } }],
+  },
+  {
+    name: 'page-rows-shift',
+    family: 'list',
+    description:
+      'A data view is made between two pages, so that the second begins with the last row of the first.',
+    match: { operation: 'data-views.list' },
+    when: { nth: 2 },
+    do: [{ state: { insert_rows: { collection: 'data_views', count: 1 } } }],
+  },
+]

@@ -1,0 +1,173 @@
+import type { Preset } from '../../core/faults/preset.ts'
+import type { Action, Primitives } from '../../core/faults/primitive.ts'
+
+/** Makes presets of one family that fire on the next request, whatever it is about. */
+export function onceIn(family: Preset['family']) {
+  return (name: string, description: string, actions: readonly Action[]): Preset => {
+    return { name, family, description, match: 'everything', when: { nth: 1 }, do: actions }
+  }
+}
+
+const limited = onceIn('rate limit')
+const retried = onceIn('retry')
+const connected = onceIn('connection')
+
+/** A 429 on the next request; `quota` says what is odd about it. */
+function rejection(name: string, description: string, quota: Primitives['quota']): Preset {
+  return limited(name, description, [{ quota: { reject: true, remaining: 0, reset_in_s: 2, ...quota } }])
+}
+
+function refusal(kind: string, description: string, quota: Primitives['quota']): Preset {
+  return {
+    name: `batch-admission-${kind}`,
+    family: 'rate limit',
+    description,
+    match: { operation: 'batch-predictions.create' },
+    when: { nth: 1 },
+    do: [{ quota: { reject: true, remaining: 0, reset_in_s: 30, fields: 'both', ...quota } }],
+  }
+}
+
+function withKey(name: string, description: string, actions: readonly Action[]): Preset {
+  return {
+    name,
+    family: 'retry',
+    description,
+    match: { operation: 'batch-predictions.create', headers: { 'idempotency-key': '*' } },
+    when: { nth: 1, by: 'idempotency_key' },
+    do: actions,
+  }
+}
+
+/** Every way in which a rate limit can be told, and mistold. Specification: Limits / Rate limits. */
+export const rateLimits: readonly Preset[] = [
+  rejection('rate-limited', 'A 429 with Retry-After: 2, as the service sends it.', {}),
+  rejection('retry-after-http-date', 'A 429 whose Retry-After is a date two seconds ahead.', {
+    retry_after: 'http-date',
+  }),
+  rejection('retry-after-date-past', 'A 429 whose Retry-After is a date that is over by a minute.', {
+    retry_after: 'http-date',
+    reset_in_s: -60,
+  }),
+  rejection('retry-after-fractional', 'A 429 with Retry-After: 1.5, which is no integer.', {
+    reset_in_s: 1.5,
+  }),
+  rejection('retry-after-zero', 'A 429 with Retry-After: 0: retry at once.', { reset_in_s: 0 }),
+  rejection('retry-after-garbage', 'A 429 whose Retry-After is neither a number nor a date.', {
+    retry_after: { text: 'soon' },
+  }),
+  rejection('retry-after-huge', 'A 429 that asks for a year of waiting.', { reset_in_s: 31_536_000 }),
+  rejection(
+    'retry-after-int32-overflow',
+    'A 429 whose seconds fit into 32 bits, while their milliseconds do not: a timer fires at once.',
+    { reset_in_s: 2_147_484 },
+  ),
+  rejection('retry-after-missing', 'A 429 without Retry-After: the client has to back off by itself.', {
+    retry_after: 'missing',
+  }),
+  {
+    name: 'rate-headers-lowercase',
+    family: 'rate limit',
+    description: 'Every header name of the answer is in lower case.',
+    match: 'everything',
+    do: [{ head: { case: 'lower' } }],
+  },
+  rejection('remaining-positive-but-429', 'A 429 whose X-RateLimit-Remaining says that requests are left.', {
+    remaining: 17,
+  }),
+  refusal('concurrency', 'A 429: the organization has as many unfinished batches as it may have.', {
+    policy: 'org-concurrency',
+    limit: 5,
+  }),
+  refusal('enqueued-items', 'A 429: the organization has as many unfinished items as it may have.', {
+    policy: 'org-enqueued-items',
+    limit: 10_000,
+  }),
+  refusal('create-rate', 'A 429: the organization creates batches too fast.', {
+    policy: 'org-create-rate',
+    limit: 10,
+    window_s: 60,
+  }),
+  refusal('capacity', 'A 429: the service is short of capacity for batches.', {
+    policy: 'global-capacity',
+    limit: 100,
+  }),
+]
+
+/** Failures after which a client has to decide whether to send the request again. */
+export const retries: readonly Preset[] = [
+  retried('server-error', 'A 500 in the error format of the operation; nothing has happened.', [
+    { respond: { status: 500 } },
+  ]),
+  retried('unavailable-with-retry-after', 'A 503 with Retry-After: 2; nothing has happened.', [
+    { respond: { status: 503, headers: { 'Retry-After': '2' } } },
+  ]),
+  {
+    name: 'ambiguous-gateway-5xx',
+    family: 'retry',
+    description: 'The request takes effect, but a gateway in front answers 504 with a page of HTML.',
+    match: 'everything',
+    when: { nth: 1, by: ['operation', 'idempotency_key'] },
+    do: [
+      { respond: { status: 504, effects: 'apply', proxy: true, body: '' } },
+      { body: { fixture: 'html-error' } },
+    ],
+  },
+  withKey(
+    'lost-response-after-commit',
+    'The batch is created, then the connection is reset before a byte of the answer; the same key replays.',
+    [{ cut: { at: 'after-handler', how: 'rst' } }],
+  ),
+  withKey('concurrent-same-key', 'A 409: another request with the same key is still under way.', [
+    { idem: { concurrent: true } },
+  ]),
+  withKey('key-reuse-different-body', 'A 409: the key was used before with another body.', [
+    { respond: { status: 409, code: 'idempotency_key_reused' } },
+  ]),
+  withKey(
+    'timeout-then-late-success',
+    'The batch is created, but no answer comes until the client gives up; the same key replays.',
+    [{ cut: { at: 'after-handler', how: 'pause' } }],
+  ),
+]
+
+/** What happens to connections. The request has taken effect unless the description says otherwise. */
+export const connectionFaults: readonly Preset[] = [
+  connected('fin-before-headers', 'The connection is closed in order before a byte of the answer.', [
+    { cut: { at: 'before-head', how: 'fin' } },
+  ]),
+  connected('rst-before-headers', 'The connection is reset before a byte of the answer.', [
+    { cut: { at: 'before-head', how: 'rst' } },
+  ]),
+  connected('cut-after-headers', 'The head of the answer arrives, then the connection is reset.', [
+    { cut: { at: 'after-head', how: 'rst' } },
+  ]),
+  connected('cut-mid-body', 'Half of the body arrives, then the connection is reset.', [
+    { cut: { at: { fraction: 0.5 }, how: 'rst' } },
+  ]),
+  connected(
+    'chunked-truncated',
+    'A chunked body arrives whole, but the connection is closed before the chunk that ends it.',
+    [{ frame: { mode: 'chunked' } }, { cut: { at: 'before-last-chunk', how: 'fin' } }],
+  ),
+  connected('content-length-too-long', 'Content-Length promises ten bytes that never come.', [
+    { frame: { mode: 'length', length_delta: 10 } },
+  ]),
+  {
+    name: 'stale-keepalive',
+    family: 'connection',
+    description:
+      'The second request on a connection meets a reset, as when a server has closed an idle one; it takes no effect.',
+    match: { connection_request_index: 2 },
+    do: [{ cut: { at: 'before-read', how: 'rst' } }],
+  },
+  connected('never-answers', 'The connection stays open and silent; the request takes no effect.', [
+    { cut: { at: 'before-handler', how: 'pause' } },
+  ]),
+  connected('stall-after-headers', 'The head of the answer arrives, then nothing more.', [
+    { pace: { stall_at: 'after-head' } },
+  ]),
+  connected('slow-drip', 'The body comes in pieces of 16 bytes, 50 ms apart, for ten seconds at most.', [
+    { pace: { bytes: 16, gap_ms: 50, max_ms: 10_000 } },
+  ]),
+]

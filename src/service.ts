@@ -1,0 +1,16 @@
+import { wirePrimitives } from './adapters/http/faults/primitives.ts'
+import { ruleFunctions } from './core/faults/arm.ts'
+import { statePrimitives } from './core/faults/hooks.ts'
+import { service } from './core/operation.ts'
+import { resources } from './resources/index.ts'
+import { presets } from './resources/presets/index.ts'
+
+/** What fault rules can do, those that have a name, and how they are written. */
+export const serviceFaults = {
+  primitives: [...wirePrimitives, ...statePrimitives],
+  presets,
+  rules: ruleFunctions,
+}
+
+/** The emulated service: its resources, and what fault rules can do to it. */
+export const workspaceService = service(resources, serviceFaults)

@@ -1,0 +1,63 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { run as runCommand } from '../../package/run.ts'
+import { type Figure, none, type Proof, tried } from '../proof.ts'
+
+type Transport = 'socket' | 'express'
+
+interface VitestReport {
+  readonly testResults: readonly {
+    readonly name: string
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[]
+  }[]
+}
+
+/** The test files that send requests by `testEmulator`, relative to the project. */
+function files(): readonly string[] {
+  return readdirSync('test/spec', { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.test.ts'))
+    .map((path) => join('test/spec', path))
+    .filter((path) => readFileSync(path, 'utf8').includes('testEmulator('))
+    .sort()
+}
+
+/** The outcome of every test under one transport, by file and title. */
+async function outcomes(transport: Transport, paths: readonly string[]): Promise<Map<string, string>> {
+  const folder = mkdtempSync(join(tmpdir(), 'workspace-f8-'))
+  try {
+    const report = join(folder, 'report.json')
+    const args = ['vitest', 'run', '--project', transport, '--reporter=json', `--outputFile=${report}`]
+    await runCommand('.', 'npx', [...args, ...paths], { EXPRESS_TESTS: 'test/spec/**/*.test.ts' })
+    const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as VitestReport
+    return new Map(
+      testResults.flatMap(({ name, assertionResults }) =>
+        assertionResults.map(({ fullName, status }) => [`${name} ${fullName}`, status]),
+      ),
+    )
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+async function run(): Promise<readonly Figure[]> {
+  const paths = files()
+  const [socket, express] = [await outcomes('socket', paths), await outcomes('express', paths)]
+  const others = [...socket].filter(([title, status]) => express.get(title) !== status)
+  return [
+    tried('test files', paths.length),
+    tried('tests that pass by node:http', passed(socket)),
+    tried('tests that pass by supertest and Express', passed(express)),
+    none('tests with another outcome', others.length + Math.abs(socket.size - express.size)),
+  ]
+}
+
+function passed(tests: ReadonlyMap<string, string>): number {
+  return [...tests.values()].filter((status) => status === 'passed').length
+}
+
+export const f8: Proof = {
+  id: 'F8',
+  promise: 'The API inside the Express application behaves as it does on node:http.',
+  run,
+}

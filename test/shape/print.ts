@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { requestPassages } from './requests.ts'
+import { commentShare, declaredTwice, knowFaults, linesOf, sourceFiles } from './source.ts'
+
+// How large and how divided the source is: `npm run shape`, or `npm run shape -- <folder>` for another checkout.
+const project = resolve(process.argv[2] ?? '.')
+const files = sourceFiles(project)
+const small = files.filter(({ path, text }) => linesOf(text) < 25 && !path.endsWith('index.ts'))
+const twice = declaredTwice(files)
+const faults = knowFaults(files)
+
+const rows: readonly (readonly [what: string, value: number | string, details?: readonly string[]])[] = [
+  ['source lines', files.reduce((sum, { text }) => sum + linesOf(text), 0)],
+  ['source files', files.length],
+  ['files under 25 lines', small.length, small.map(({ path }) => path)],
+  ['comments', `${commentShare(files)} %`],
+  [
+    'exported names declared twice',
+    twice.size,
+    [...twice].map(([name, paths]) => `${name}: ${paths.join(', ')}`),
+  ],
+  ['files of core that import faults', faults.length, faults],
+  ['README lines', linesOf(readFileSync(join(project, 'README.md'), 'utf8'))],
+  ...Object.entries(await requestPassages(project)).map(
+    ([request, { files, switches }]) =>
+      [request, `${files} files, ${switches} switches between them`] as const,
+  ),
+]
+for (const [what, value, details = []] of rows) {
+  console.log(`${what.padEnd(34)} ${value}`)
+  for (const detail of details) console.log(`  ${detail}`)
+}

@@ -1,0 +1,222 @@
+import { expect, test } from 'vitest'
+import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../../support/emulator.ts'
+
+const NOW = '2026-03-01T12:00:00.000Z'
+const SCHEDULE = '0 6 * * *'
+
+const anAgent = (id: string, teamspace_id = 'ts-a') => ({
+  id,
+  name: `Agent ${id}`,
+  _emulator: { teamspace_id },
+})
+
+const anAutomation = (id: string, agent_id = 'a1') => ({
+  id,
+  title: `Automation ${id}`,
+  when: { every: 'day' },
+  _emulator: { agent_id, schedule: SCHEDULE },
+})
+
+const aRun = (id: string, automation_id: string, status = 'queued') => ({
+  id,
+  agent_id: 'a1',
+  automation_id,
+  status,
+  queued_at: NOW,
+})
+
+/** Two automations of one agent, one of another and one of another teamspace. */
+function automationEmulator(options: TestEmulatorOptions = {}): Promise<TestEmulator> {
+  const agents = [anAgent('a1'), anAgent('a2'), anAgent('a9', 'ts-b')]
+  const automations = [
+    anAutomation('u1'),
+    anAutomation('u2'),
+    anAutomation('u3', 'a2'),
+    anAutomation('u9', 'a9'),
+  ]
+  return testEmulator({ ...options, collections: { agents, automations, ...options.collections } })
+}
+
+const at = '/agents/a1/automations'
+
+async function listed(emulator: TestEmulator, path = at): Promise<string[]> {
+  return (await emulator.get(path)).body.data.map(({ id }: { id: string }) => id).sort()
+}
+
+test('a deleted automation disappears from list and retrieve, and its record and its runs stay', {
+  tags: ['R120', 'R184'],
+}, async () => {
+  const runs = [aRun('r1', 'u1', 'executed'), aRun('r2', 'u1')]
+  const emulator = await automationEmulator({ collections: { agent_runs: runs } })
+  const history = emulator.state('agent_runs')
+  const { status, text } = await emulator.delete(`${at}/u1`)
+  expect([status, text]).toEqual([204, ''])
+  expect(await listed(emulator)).toEqual(['u2'])
+  expect((await emulator.get(`${at}/u1`)).status).toBe(404)
+  expect(emulator.state('automations')[0]).toEqual({
+    ...anAutomation('u1'),
+    _emulator: { agent_id: 'a1', schedule: SCHEDULE, deleted_at: NOW },
+  })
+  expect(emulator.state('agent_runs')).toEqual(history)
+})
+
+test('a deleted automation can neither be updated nor deleted again (T35)', { tags: ['R120'] }, async () => {
+  const emulator = await automationEmulator()
+  await emulator.delete(`${at}/u1`)
+  const before = emulator.digest()
+  const never = await emulator.delete(`${at}/u0`)
+  const again = await emulator.delete(`${at}/u1`)
+  expect([again.status, again.text]).toEqual([404, never.text.replace('u0', 'u1')])
+  expect((await emulator.patch(`${at}/u1`, { title: 'x' })).status).toBe(404)
+  expect(emulator.digest()).toBe(before)
+})
+
+test('an automation stays deleted over time and after a restart', { tags: ['R120'] }, async () => {
+  const emulator = await automationEmulator()
+  await emulator.delete(`${at}/u1`)
+  emulator.advance('30d')
+  const fired = new Set(emulator.state('agent_runs').map(({ automation_id }) => automation_id))
+  expect([...fired]).toEqual(['u2', 'u3', 'u9'])
+  expect(await listed(await emulator.restart())).toEqual(['u2'])
+})
+
+test('the agent and its other automations are as before', { tags: ['R185'] }, async () => {
+  const emulator = await automationEmulator()
+  const agents = emulator.state('agents')
+  const [, ...others] = emulator.state('automations')
+  await emulator.delete(`${at}/u1`)
+  expect(emulator.state('agents')).toEqual(agents)
+  expect(emulator.state('automations').slice(1)).toEqual(others)
+})
+
+test('runs that are already queued stay queued', { tags: ['R186'] }, async () => {
+  const emulator = await automationEmulator({
+    collections: { agent_runs: [aRun('r1', 'u1'), aRun('r2', 'u2')] },
+  })
+  await emulator.delete(`${at}/u1`)
+  expect(emulator.state('agent_runs').map(({ status }) => status)).toEqual(['queued', 'queued'])
+})
+
+test('a setting drops the queued runs of the deleted automation, and no others', {
+  tags: ['R186'],
+}, async () => {
+  const emulator = await automationEmulator({
+    settings: { 'automations.queued_runs': 'drop' },
+    collections: { agent_runs: [aRun('r1', 'u1'), aRun('r2', 'u2'), aRun('r3', 'u1', 'executed')] },
+  })
+  await emulator.delete(`${at}/u1`)
+  expect(emulator.state('agent_runs').map(({ id, status }) => [id, status])).toEqual([
+    ['r1', 'dropped'],
+    ['r2', 'queued'],
+    ['r3', 'executed'],
+  ])
+})
+
+test('an automation is only found below its own agent, and an agent in its own teamspace', {
+  tags: ['R184'],
+}, async () => {
+  const emulator = await automationEmulator()
+  const before = emulator.digest()
+  for (const path of [
+    '/agents/a1/automations/u3',
+    '/agents/a9/automations/u9',
+    '/agents/a0/automations/u1',
+  ]) {
+    expect((await emulator.delete(path)).status).toBe(404)
+  }
+  const foreign = await emulator.delete('/agents/a9/automations/u9')
+  const unknown = await emulator.delete('/agents/a0/automations/u9')
+  expect(foreign.text).toBe(unknown.text.replace('a0', 'a9'))
+  expect(emulator.digest()).toBe(before)
+})
+
+test('the success of a deletion is a setting', { tags: ['R184'] }, async () => {
+  const emulator = await automationEmulator({ settings: { 'success.delete': 200 } })
+  const { status, body } = await emulator.delete(`${at}/u1`)
+  expect([status, body]).toEqual([200, {}])
+})
+
+test('deletions are rate limited, and a 429 deletes nothing', { tags: ['R187'] }, async () => {
+  const overrides = [{ operation: 'automations.delete', limit: 1, window_s: 60 }]
+  const emulator = await automationEmulator({ settings: { 'limits.overrides': overrides } })
+  expect((await emulator.delete(`${at}/u1`)).status).toBe(204)
+  const { status, body, headers } = await emulator.delete(`${at}/u2`)
+  expect([status, body.error, headers.get('retry-after')]).toEqual([429, 'rate_limit_exceeded', '60'])
+  expect(await listed(emulator)).toEqual(['u2'])
+})
+
+test('automations are passed through as they were given, beside an id', { tags: ['R223'] }, async () => {
+  const emulator = await automationEmulator()
+  const odd = JSON.parse('{"id":"mine","_emulator":{"agent_id":"a2"},"__proto__":{"x":1},"":[null],"n":1e3}')
+  const made = await emulator.post(at, odd)
+  const { id } = made.body
+  expect([made.status, made.assumed]).toEqual([200, ['U043']])
+  expect(id).toMatch(/^[0-9a-f]{24}$/)
+  expect(made.text).toBe(`{"id":"${id}","__proto__":{"x":1},"":[null],"n":1000}`)
+  const again = await emulator.restart()
+  expect((await again.get(`${at}/${id}`)).text).toBe(made.text)
+  expect(emulator.state('automations').at(-1)._emulator).toEqual({
+    agent_id: 'a1',
+    schedule: null,
+    deleted_at: null,
+  })
+})
+
+test('an update replaces the members that it gives, but neither the id nor the facts', {
+  tags: ['R223'],
+}, async () => {
+  const emulator = await automationEmulator()
+  const { body } = await emulator.patch(`${at}/u1`, {
+    id: 'x',
+    _emulator: { agent_id: 'a2' },
+    title: null,
+    more: [],
+  })
+  expect(body).toEqual({ id: 'u1', title: null, when: { every: 'day' }, more: [] })
+  expect((await emulator.get(`${at}/u1`)).body).toEqual(body)
+  expect(await listed(emulator)).toEqual(['u1', 'u2'])
+})
+
+test('lists hold the records of the teamspace alone, newest first where they tell', {
+  tags: ['R223'],
+}, async () => {
+  const dated = (id: string, created_at: unknown) => ({ ...anAgent(id), created_at })
+  const agents = [
+    dated('b', '2026-01-01T00:00:00.000Z'),
+    dated('c', '2026-02-01T00:00:00.000Z'),
+    dated('d', null),
+  ]
+  const emulator = await testEmulator({ collections: { agents: [...agents, anAgent('z', 'ts-b')] } })
+  const { body, assumed } = await emulator.get('/agents')
+  expect(body.object).toBe('list')
+  expect(body.data.map(({ id }: { id: string }) => id)).toEqual(['c', 'b', 'd'])
+  expect(JSON.stringify(body)).not.toContain('_emulator')
+  expect(assumed).toEqual(['U020', 'U043'])
+})
+
+test.for<[title: string, method: string, path: string]>([
+  ['agents.list', 'GET', '/agents'],
+  ['automations.list', 'GET', at],
+  ['automations.create', 'POST', at],
+  ['automations.retrieve', 'GET', `${at}/u1`],
+  ['automations.update', 'PATCH', `${at}/u1`],
+])(
+  '%s is a 501 under --strict, before anything is looked up',
+  { tags: ['R223'] },
+  async ([, method, path]) => {
+    const emulator = await automationEmulator({ strict: true })
+    const before = emulator.digest()
+    const hasBody = method === 'POST' || method === 'PATCH'
+    for (const target of [path, path.replace('a1', 'a0')]) {
+      const { status, body, headers } = await emulator.request(method, target, hasBody ? { json: {} } : {})
+      expect([status, body.error, body.details]).toEqual([501, 'emulator_contract_unspecified', {}])
+      expect(headers.get('x-ratelimit-limit')).toBe('200')
+    }
+    expect(emulator.digest()).toBe(before)
+  },
+)
+
+test('a deletion has a contract, so --strict does not stop it', { tags: ['R184'] }, async () => {
+  const emulator = await automationEmulator({ strict: true })
+  expect((await emulator.delete(`${at}/u1`)).status).toBe(204)
+})

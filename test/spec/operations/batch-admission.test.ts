@@ -1,0 +1,168 @@
+import { expect, test } from 'vitest'
+import type { JsonObject } from '../../../src/core/json.ts'
+import {
+  aBatch,
+  batchEmulator,
+  bring,
+  cancel,
+  createBatch,
+  expectProblem,
+  intervene,
+  refusedProblem,
+} from '../../support/batches.ts'
+import type { TestAnswer, TestEmulator } from '../../support/emulator.ts'
+
+const CREATE = '/batch-predictions'
+
+function post(emulator: TestEmulator, items = 3, key: 'KU' | 'K2' | 'KO' = 'KU') {
+  return emulator.post(CREATE, aBatch({ items }), { key, headers: { 'idempotency-key': 'key-1' } })
+}
+
+const HEADERS = [
+  'ratelimit-policy',
+  'ratelimit',
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+  'retry-after',
+]
+
+/** The headers that describe the rule, the reset in seconds from now. */
+function quota(emulator: TestEmulator, { headers }: TestAnswer): (string | number | null)[] {
+  return HEADERS.map((name) => {
+    const value = headers.get(name)
+    return name === 'x-ratelimit-reset' ? Number(value) - emulator.now() / 1000 : value
+  })
+}
+
+const policies: readonly [string, JsonObject, string, string, number, number, number][] = [
+  [
+    'org-concurrency',
+    { 'limits.admission.concurrency': { limit: 1, retry_after_s: 40 } },
+    '"org-concurrency";q=1',
+    '"org-concurrency";r=0;t=40',
+    1,
+    0,
+    40,
+  ],
+  [
+    'org-enqueued-items',
+    { 'limits.admission.enqueued_items': 10 },
+    '"org-enqueued-items";q=10',
+    '"org-enqueued-items";r=2;t=30',
+    10,
+    2,
+    30,
+  ],
+  [
+    'org-create-rate',
+    { 'limits.admission.create_rate': { limit: 1, window_s: 600 } },
+    '"org-create-rate";q=1;w=600',
+    '"org-create-rate";r=0;t=600',
+    1,
+    0,
+    600,
+  ],
+  [
+    'global-capacity',
+    { 'limits.admission.global_capacity': 1 },
+    '"global-capacity";q=1',
+    '"global-capacity";r=0;t=30',
+    1,
+    0,
+    30,
+  ],
+]
+
+test.for(policies)(
+  'the policy %s refuses a creation, its headers describe it, and nothing is consumed',
+  { tags: ['R265', 'R266', 'R252', 'U064'] },
+  async ([, settings, policy, state, limit, remaining, wait]) => {
+    const emulator = await batchEmulator({ ...settings, 'batch.pace': { in_progress: 'hold' } })
+    const { id } = await createBatch(emulator, { items: 8 })
+    const answer = await refusedProblem(emulator, () => post(emulator), 429, 'rate_limit_exceeded')
+    expect(answer.body.title).toBe('Rate Limit Exceeded')
+    expect(quota(emulator, answer)).toEqual([policy, state, `${limit}`, `${remaining}`, wait, `${wait}`])
+    expect(answer.assumed).toContain('U064')
+    expect(emulator.state('batch_predictions')).toHaveLength(1)
+
+    await cancel(emulator, id)
+    emulator.advance(`${wait - 1}s`)
+    if (policy.includes('rate')) await refusedProblem(emulator, () => post(emulator), 429)
+    emulator.advance('1s')
+    const accepted = await post(emulator)
+    expect(accepted.status).toBe(200)
+    expect((await post(emulator)).text).toBe(accepted.text)
+    expect(emulator.state('batch_predictions')).toHaveLength(2)
+  },
+)
+
+test('a batch frees its place when it ends', { tags: ['R266'] }, async () => {
+  const emulator = await batchEmulator({
+    'limits.admission.concurrency': 1,
+    'limits.admission.enqueued_items': 4,
+  })
+  const { id } = await createBatch(emulator)
+  expectProblem(await post(emulator), 429)
+  await bring(emulator, id, 'completed')
+  expect((await post(emulator)).status).toBe(200)
+})
+
+test('enqueued items are those that are not finished yet', { tags: ['R266'] }, async () => {
+  const emulator = await batchEmulator({
+    'limits.admission.enqueued_items': 10,
+    'batch.pace': { validating: 'immediate', in_progress: { per_item: '1s', concurrency: 2 } },
+  })
+  await createBatch(emulator, { items: 8 })
+  expectProblem(await post(emulator, 4), 429)
+  emulator.advance('1s')
+  expect((await post(emulator, 4)).status).toBe(200)
+})
+
+test('a batch that is larger than the bound is told that waiting does not help', {
+  tags: ['R266'],
+}, async () => {
+  const emulator = await batchEmulator({ 'limits.admission.enqueued_items': 10 })
+  const answer = await refusedProblem(emulator, () => post(emulator, 11), 429)
+  expect(answer.body.detail).toContain('Waiting does not help')
+})
+
+test('three policies count an organization, the fourth counts everybody', { tags: ['R266'] }, async () => {
+  for (const [, settings] of policies.slice(0, 3)) {
+    const emulator = await batchEmulator({ ...settings, 'batch.pace': { validating: 'hold' } })
+    await createBatch(emulator, { items: 8 })
+    expectProblem(await post(emulator, 3, 'K2'), 429)
+    expect((await post(emulator, 3, 'KO')).status).toBe(200)
+  }
+  const emulator = await batchEmulator({ 'limits.admission.global_capacity': 1 })
+  await createBatch(emulator)
+  expectProblem(await post(emulator, 3, 'KO'), 429)
+})
+
+test('a temporary shortage of capacity ends at its instant', { tags: ['R266'] }, async () => {
+  const until = '2026-03-01T12:10:00.000Z'
+  const emulator = await batchEmulator({ 'limits.admission.global_capacity': { limit: 0, until } })
+  const answer = await refusedProblem(emulator, () => post(emulator), 429)
+  expect(answer.headers.get('retry-after')).toBe('600')
+  emulator.advance('599s')
+  expectProblem(await post(emulator), 429)
+  emulator.advance('1s')
+  expect((await post(emulator)).status).toBe(200)
+})
+
+test('replays and refused creations take no place of the create rate', { tags: ['R266'] }, async () => {
+  const emulator = await batchEmulator({ 'limits.admission.create_rate': 2 })
+  await post(emulator)
+  await post(emulator)
+  expectProblem(await emulator.post(CREATE, {}), 400)
+  await createBatch(emulator)
+  expectProblem(await emulator.post(CREATE, aBatch()), 429)
+  emulator.advance('60s')
+  await createBatch(emulator)
+})
+
+test('without settings no policy is in force', { tags: ['U064'] }, async () => {
+  const emulator = await batchEmulator({ 'batch.pace': { validating: 'hold' } })
+  for (let n = 0; n < 50; n++) await createBatch(emulator)
+  intervene(emulator, 'complete', emulator.state('batch_predictions')[0].id)
+})

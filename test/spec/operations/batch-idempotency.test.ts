@@ -1,0 +1,130 @@
+import { expect, test } from 'vitest'
+import { setSettings } from '../../../src/core/sandboxes/change.ts'
+import { aBatch, batchEmulator, bring, refusedProblem, retrieve, someItems } from '../../support/batches.ts'
+import type { TestEmulator } from '../../support/emulator.ts'
+
+const CREATE = '/batch-predictions'
+
+function post(emulator: TestEmulator, key: string, body: object = aBatch()) {
+  return emulator.post(CREATE, body, { headers: { 'idempotency-key': key } })
+}
+
+test('the same key and body replay the first answer, even after the batch has moved on', {
+  tags: ['R276', 'R198'],
+}, async () => {
+  const emulator = await batchEmulator()
+  const first = await post(emulator, 'key-1')
+  await bring(emulator, first.body.id, 'completed')
+  const again = await post(emulator, 'key-1')
+  expect([again.status, again.text]).toEqual([first.status, first.text])
+  expect(again.body.status).toBe('validating')
+  expect(emulator.state('batch_predictions')).toHaveLength(1)
+  const remaining = [first, again].map(({ headers }) => Number(headers.get('x-ratelimit-remaining')))
+  expect(remaining).toEqual([199, 198])
+})
+
+test('a body that differs in white space and in the order of members is the same', {
+  tags: ['R276'],
+}, async () => {
+  const emulator = await batchEmulator()
+  const first = await post(emulator, 'key-1')
+  const { items, ...rest } = aBatch()
+  const raw = JSON.stringify({ items, ...Object.fromEntries(Object.entries(rest).reverse()) }, null, 3)
+  const again = await emulator.request('POST', CREATE, { raw, headers: { 'idempotency-key': 'key-1' } })
+  expect(again.text).toBe(first.text)
+})
+
+test.for([
+  ['one character in the prompt', { ...aBatch(), prompt: 'Read the total!' }],
+  ['one item more', aBatch({ items: 4 })],
+  ['another order of items', aBatch({ items: someItems(3).reverse() })],
+] as const)(
+  'the same key with another body is refused with 409: %s',
+  { tags: ['R277', 'R249'] },
+  async ([, changed]) => {
+    const emulator = await batchEmulator()
+    const first = await post(emulator, 'key-1')
+    await refusedProblem(emulator, () => post(emulator, 'key-1', changed), 409, 'idempotency_key_reused')
+    expect((await post(emulator, 'key-1')).text).toBe(first.text)
+    expect(emulator.state('batch_predictions')).toHaveLength(1)
+  },
+)
+
+test('a key is free again exactly 24 hours after its first use, also across a restart', {
+  tags: ['R278'],
+}, async () => {
+  const emulator = await batchEmulator()
+  const first = await post(emulator, 'key-1')
+  emulator.advance('12h')
+  await post(emulator, 'key-1')
+  emulator.advance(`${12 * 3_600_000 - 1}ms`)
+  const late = await emulator.restart()
+  expect((await post(late, 'key-1')).text).toBe(first.text)
+  late.advance('1ms')
+  const fresh = await (await late.restart()).post(CREATE, aBatch(), {
+    headers: { 'idempotency-key': 'key-1' },
+  })
+  expect(fresh.status).toBe(200)
+  expect(fresh.body.id).not.toBe(first.body.id)
+})
+
+test('fifty simultaneous first uses of a key make one batch and fifty equal answers', {
+  tags: ['R279'],
+}, async () => {
+  const emulator = await batchEmulator()
+  const answers = await Promise.all(Array.from({ length: 50 }, () => post(emulator, 'key-1')))
+  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+  expect(emulator.state('batch_predictions')).toHaveLength(1)
+})
+
+test('the batch and the record of its key are one transaction, so both survive', {
+  tags: ['R280'],
+}, async () => {
+  const emulator = await batchEmulator()
+  const commits: string[][] = []
+  emulator.sandbox.store.onCommit(({ changes }) => commits.push(changes.map(({ table }) => table)))
+  const first = await post(emulator, 'key-1')
+  expect(commits.filter((tables) => tables.includes('batch_predictions'))).toEqual([
+    expect.arrayContaining(['batch_predictions', '$idempotency', '$schedule']),
+  ])
+  const next = await emulator.restart()
+  expect((await post(next, 'key-1')).text).toBe(first.text)
+  expect(next.state('batch_predictions')).toHaveLength(1)
+})
+
+test('a refused creation consumes no key', { tags: ['R276'] }, async () => {
+  const emulator = await batchEmulator()
+  await refusedProblem(emulator, () => post(emulator, 'key-1', aBatch({ items: 0 })), 400)
+  expect((await post(emulator, 'key-1')).status).toBe(200)
+})
+
+test('keys of two teamspaces are two keys', { tags: ['R276'] }, async () => {
+  const emulator = await batchEmulator()
+  const first = await post(emulator, 'key-1')
+  const other = await emulator.post(CREATE, aBatch({ prompt: 'Another.' }), {
+    key: 'K2',
+    headers: { 'idempotency-key': 'key-1' },
+  })
+  expect(other.status).toBe(200)
+  expect(other.body.id).not.toBe(first.body.id)
+  expect((await retrieve(emulator, first.body.id)).id).toBe(first.body.id)
+})
+
+test('the first answer is replayed even when the settings would refuse the request by now', {
+  tags: ['R276'],
+}, async () => {
+  const emulator = await batchEmulator()
+  const first = await post(emulator, 'key-1')
+  setSettings(emulator.sandbox, { models: [{ id: 'another', clouds: ['cloud_a', 'cloud_b'] }] })
+  const again = await post(emulator, 'key-1')
+  expect([again.status, again.text]).toEqual([first.status, first.text])
+})
+
+test('the same key with a body that is not even valid is refused with 409', {
+  tags: ['R277', 'R249'],
+}, async () => {
+  const emulator = await batchEmulator()
+  await post(emulator, 'key-1')
+  const invalid = { ...aBatch(), prompt: 5 }
+  await refusedProblem(emulator, () => post(emulator, 'key-1', invalid), 409, 'idempotency_key_reused')
+})

@@ -1,0 +1,155 @@
+import { expect, test } from 'vitest'
+import {
+  aBatch,
+  batchEmulator,
+  createBatch,
+  pointersOf,
+  refusedProblem,
+  someItems,
+} from '../../support/batches.ts'
+
+const CREATE = '/batch-predictions'
+const ASTRAL = '\u{1F600}'
+const COMBINING = 'e\u0301'
+
+test.for<[string, object, string]>([
+  ['a prompt that is no string', { prompt: 7 }, '/prompt'],
+  ['no prompt', { prompt: undefined }, '/prompt'],
+  ['an output schema that is no object', { output_schema: [] }, '/output_schema'],
+  ['no output schema', { output_schema: undefined }, '/output_schema'],
+  ['a root of another type', { output_schema: { type: 'array' } }, '/output_schema/type'],
+  ['a model that is no string', { model: 1 }, '/model'],
+  ['an empty model', { model: '' }, '/model'],
+  ['a longer window', { completion_window: '48h' }, '/completion_window'],
+  ['a window in capitals', { completion_window: '24H' }, '/completion_window'],
+  ['a window in numbers', { completion_window: 24 }, '/completion_window'],
+  ['no window by null', { completion_window: null }, '/completion_window'],
+  ['metadata that is a list', { metadata: [] }, '/metadata'],
+  ['metadata that is null', { metadata: null }, '/metadata'],
+  ['a metadata value that is no string', { metadata: { a: 1 } }, '/metadata/a'],
+  ['a metadata value that is null', { metadata: { a: null } }, '/metadata/a'],
+  ['an item that is no object', { items: ['x'] }, '/items/0'],
+  ['an item without a file', { items: [{ custom_id: 'a' }] }, '/items/0/file_id'],
+  ['a file that is no string', { items: [{ custom_id: 'a', file_id: 1 }] }, '/items/0/file_id'],
+  ['an item without a custom_id', { items: [{ file_id: 'file-pdf' }] }, '/items/0/custom_id'],
+  ['a custom_id that is no string', { items: [{ custom_id: 1, file_id: 'f' }] }, '/items/0/custom_id'],
+  ['no items', { items: [] }, '/items'],
+  ['no item list', { items: undefined }, '/items'],
+  ['a list that is null', { items: null }, '/items'],
+  ['a list that is an object', { items: { 0: {} } }, '/items'],
+  ['an empty custom_id', { items: [{ custom_id: '', file_id: 'file-pdf' }] }, '/items/0/custom_id'],
+])(
+  '%s is refused, and nothing changes',
+  { tags: ['R199', 'R200', 'R201', 'R202', 'R275', 'R203', 'R273', 'R204', 'R269', 'R271'] },
+  async ([, changes, pointer]) => {
+    const emulator = await batchEmulator()
+    const answer = await refusedProblem(
+      emulator,
+      () => emulator.post(CREATE, { ...aBatch(), ...changes }),
+      400,
+    )
+    expect(pointersOf(answer)).toEqual([pointer])
+  },
+)
+
+test.for([0, -1, 1.5, '1', null, true, 1e300])(
+  'the page %j is refused',
+  { tags: ['R204', 'R272'] },
+  async (page) => {
+    const emulator = await batchEmulator()
+    const items = [...someItems(1), { custom_id: 'bad', file_id: 'file-pdf', page }]
+    const answer = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch({ items })), 400)
+    expect(answer.body.errors).toEqual([
+      { pointer: '/items/1/page', detail: expect.stringContaining('integer from 1'), custom_id: 'bad' },
+    ])
+  },
+)
+
+test('page 1 and a left out page are accepted', { tags: ['R204', 'R272'] }, async () => {
+  const emulator = await batchEmulator()
+  await createBatch(emulator, { items: [{ custom_id: 'a', file_id: 'file-pdf', page: 1 }, ...someItems(1)] })
+})
+
+test('every fault of a request is named at once, with the item that it lies in', async () => {
+  const emulator = await batchEmulator()
+  const items = [{ custom_id: 'x' }, { custom_id: 'x', file_id: 'file-pdf', page: 0 }]
+  const body = { items, metadata: { a: 1 }, output_schema: { type: 'object', allOf: [] }, model: 3 }
+  const answer = await refusedProblem(emulator, () => emulator.post(CREATE, body), 400, 'validation_failed')
+  expect(answer.body.errors).toEqual([
+    { pointer: '/prompt', detail: 'is required' },
+    { pointer: '/output_schema/allOf', detail: expect.any(String) },
+    { pointer: '/model', detail: expect.any(String) },
+    { pointer: '/metadata/a', detail: 'must be a string' },
+    { pointer: '/items/0/file_id', detail: 'is required', custom_id: 'x' },
+    { pointer: '/items/1/page', detail: expect.any(String), custom_id: 'x' },
+    { pointer: '/items/1/custom_id', detail: expect.stringContaining('index 0'), custom_id: 'x' },
+  ])
+})
+
+test('one item and 5,000 items are accepted, 5,001 are not', { tags: ['R269', 'R087'] }, async () => {
+  const emulator = await batchEmulator()
+  expect((await createBatch(emulator, { items: 1 })).request_counts.total).toBe(1)
+  expect((await createBatch(emulator, { items: 5_000 })).request_counts.total).toBe(5_000)
+  const answer = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch({ items: 5_001 })), 400)
+  expect(pointersOf(answer)).toEqual(['/items'])
+})
+
+test.for([
+  ['ASCII', 'x'],
+  ['astral', ASTRAL],
+  ['combining', COMBINING],
+])(
+  'a custom_id of 128 code points of %s characters is accepted, one more is not',
+  { tags: ['R271'] },
+  async ([, unit = '']) => {
+    const emulator = await batchEmulator()
+    const id = unit.repeat(128 / [...unit].length)
+    await createBatch(emulator, { items: [{ custom_id: id, file_id: 'file-pdf' }] })
+    const items = [{ custom_id: `${id}x`, file_id: 'file-pdf' }]
+    const answer = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch({ items })), 400)
+    expect(pointersOf(answer)).toEqual(['/items/0/custom_id'])
+  },
+)
+
+test('a repeated custom_id is refused, one that differs in case or normalisation is not', {
+  tags: ['R271'],
+}, async () => {
+  const emulator = await batchEmulator()
+  const named = (...ids: string[]) => ids.map((custom_id) => ({ custom_id, file_id: 'file-pdf' }))
+  await createBatch(emulator, {
+    items: named('a', 'A', '\u00e9', COMBINING, '__proto__', 'constructor', ' a'),
+  })
+  await createBatch(emulator, { items: named('a') })
+  const answer = await refusedProblem(
+    emulator,
+    () => emulator.post(CREATE, aBatch({ items: named('b', 'a', 'c', 'a', 'a') })),
+    400,
+  )
+  expect(pointersOf(answer)).toEqual(['/items/3/custom_id', '/items/4/custom_id'])
+})
+
+test('a setting accepts an empty custom_id', { tags: ['U050'] }, async () => {
+  const emulator = await batchEmulator({ 'batch.empty_custom_id': 'accept' })
+  await createBatch(emulator, { items: [{ custom_id: '', file_id: 'file-pdf' }] })
+})
+
+test('a page and a file are not looked at before validation', { tags: ['T12'] }, async () => {
+  const emulator = await batchEmulator()
+  await createBatch(emulator, { items: [{ custom_id: 'a', file_id: 'nowhere', page: 99 }] })
+})
+
+test('unknown members are ignored, or refused where a setting says so', async () => {
+  const items = [{ custom_id: 'a', file_id: 'file-pdf', note: 1 }]
+  const easy = await batchEmulator()
+  await createBatch(easy, { items, priority: 'high' })
+  expect(easy.state('batch_predictions')[0]._emulator.request.items).toEqual([
+    { custom_id: 'a', file_id: 'file-pdf' },
+  ])
+  const emulator = await batchEmulator({ unknown_fields: 'reject' })
+  const answer = await refusedProblem(
+    emulator,
+    () => emulator.post(CREATE, aBatch({ items, priority: 'high' })),
+    400,
+  )
+  expect(pointersOf(answer).sort()).toEqual(['/items/0/note', '/priority'])
+})

@@ -1,0 +1,191 @@
+import { createRequire } from 'node:module'
+import { expect, test } from 'vitest'
+import { setSettings } from '../../../src/core/sandboxes/change.ts'
+import { batchEmulator, bring, counts, createBatch, intervene, linesOf } from '../../support/batches.ts'
+import type { TestEmulator } from '../../support/emulator.ts'
+
+const Ajv = createRequire(import.meta.url)('ajv/dist/2020.js').default
+
+/** A batch of ten of which four are finished, one of them errored, brought to an end. */
+async function endedHalfway(emulator: TestEmulator, status: string) {
+  const { id } = await createBatch(emulator, { items: 10 })
+  emulator.advance('2400ms')
+  return await bring(emulator, id, status)
+}
+
+const ODD_IDS = [
+  '"quoted"',
+  'a\nb',
+  'a\r\nb',
+  'a\u2028b\u2029c',
+  '\u{1F600}'.repeat(128),
+  'x'.repeat(128),
+  '\ud800',
+  '\u0000',
+  '__proto__',
+  '\\',
+  '</script>',
+]
+
+const ITEM_PACE = { 'batch.pace': { in_progress: { per_item: '100ms', concurrency: 1 } } }
+
+const halfway = () =>
+  batchEmulator({ ...ITEM_PACE, 'batch.outcomes': [{ match: { index: 2 }, status: 'errored' }] })
+
+test.for([
+  ['completed', { succeeded: 9, errored: 1 }],
+  ['failed', { succeeded: 3, errored: 7 }],
+  ['expired', { succeeded: 3, errored: 1, expired: 6 }],
+  ['cancelled', { succeeded: 3, errored: 1, canceled: 6 }],
+] as const)(
+  'a %s batch has one line for each item, as its counts say',
+  { tags: ['R094', 'R095', 'R097', 'R098', 'R099', 'R112', 'R213', 'T16', 'T17'] },
+  async ([status, expected]) => {
+    const emulator = await halfway()
+    const batch = await endedHalfway(emulator, status)
+    expect(counts(batch)).toEqual({ total: 10, ...expected })
+    const lines = await linesOf(emulator, batch.id)
+    expect(lines.map((line) => line.custom_id)).toEqual(Array.from({ length: 10 }, (_, n) => `item-${n}`))
+    for (const word of ['succeeded', 'errored', 'canceled', 'expired']) {
+      expect(lines.filter((line) => line.status === word)).toHaveLength(batch.request_counts[word])
+    }
+    for (const line of lines) {
+      expect(Object.keys(line)).toEqual(['object', 'batch_id', 'custom_id', 'status', 'output', 'error'])
+      expect([line.object, line.batch_id]).toEqual(['batch_prediction.result', batch.id])
+      const good = line.status === 'succeeded'
+      expect(line.output).toEqual(good ? { total: expect.any(Number) } : null)
+      if (good) expect(line.error).toBeNull()
+      else expect(Object.keys(line.error)).toEqual(['type', 'title', 'status', 'detail'])
+    }
+    expect(lines.slice(0, 4).map((line) => line.status)).toEqual([
+      'succeeded',
+      'succeeded',
+      'errored',
+      'succeeded',
+    ])
+  },
+)
+
+test('an errored line is a prediction that failed, with a status of 422 that no answer has', {
+  tags: ['R251', 'T19'],
+}, async () => {
+  const emulator = await batchEmulator({
+    'batch.outcomes': [{ status: 'errored', detail: 'unreadable scan' }],
+  })
+  const { id } = await createBatch(emulator)
+  await bring(emulator, id, 'completed')
+  const answer = await emulator.get(`/batch-predictions/${id}/results`)
+  expect(answer.status).toBe(200)
+  const [line] = await linesOf(emulator, id)
+  expect(line.error).toEqual({
+    type: expect.stringMatching(/\/prediction_failed$/),
+    title: 'Prediction Failed',
+    status: 422,
+    detail: 'unreadable scan',
+  })
+})
+
+test('lines of canceled and expired items have a problem that settings name', {
+  tags: ['U049'],
+}, async () => {
+  const emulator = await halfway()
+  const cancelled = await endedHalfway(emulator, 'cancelled')
+  const [line] = (await linesOf(emulator, cancelled.id)).slice(-1)
+  expect(line.error).toEqual({
+    type: expect.stringMatching(/\/canceled$/),
+    title: 'Canceled',
+    status: 422,
+    detail: 'The batch was cancelled before 6 of 10 items were finished.',
+  })
+  expect((await emulator.get(`/batch-predictions/${cancelled.id}/results`)).assumed).toContain('U049')
+  const named = { code: 'gone_by', title: 'Gone By', status: 410 }
+  setSettings(emulator.sandbox, { ...ITEM_PACE, 'errors.item_problem.expired': named })
+  const expired = await endedHalfway(emulator, 'expired')
+  expect((await linesOf(emulator, expired.id)).at(-1).error).toMatchObject({
+    type: expect.stringMatching(/\/gone_by$/),
+    title: 'Gone By',
+    status: 410,
+  })
+})
+
+test('a setting makes the unfinished items of a failed batch canceled', { tags: ['T17'] }, async () => {
+  const emulator = await batchEmulator({ ...ITEM_PACE, 'batch.failed_items': 'canceled' })
+  const batch = await endedHalfway(emulator, 'failed')
+  expect(counts(batch)).toEqual({ total: 10, succeeded: 4, canceled: 6 })
+  expect((await linesOf(emulator, batch.id)).at(-1)).toMatchObject({ status: 'canceled', output: null })
+})
+
+test('every generated output satisfies the schema of its batch', { tags: ['R100'] }, async () => {
+  const emulator = await batchEmulator()
+  const output_schema = {
+    type: 'object',
+    properties: {
+      number: { type: 'string', pattern: '^INV-[0-9]{4}$' },
+      total: { type: 'number', minimum: 0, multipleOf: 0.01 },
+      due: { type: 'string', format: 'date' },
+      lines: {
+        type: 'array',
+        minItems: 1,
+        maxItems: 3,
+        items: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] },
+      },
+    },
+    required: ['number', 'total', 'lines'],
+    additionalProperties: false,
+  }
+  const { id } = await createBatch(emulator, { items: 200, output_schema })
+  await bring(emulator, id, 'completed')
+  const validate = new Ajv({ strict: false, validateFormats: false }).compile(output_schema)
+  const outputs = (await linesOf(emulator, id)).map((line) => line.output)
+  expect(outputs.filter((output) => !validate(output))).toEqual([])
+  expect(new Set(outputs.map((output) => JSON.stringify(output))).size).toBeGreaterThan(150)
+})
+
+test('an output of a rule is sent as given, and one that does not satisfy the schema is flagged instead', {
+  tags: ['R100'],
+}, async () => {
+  const outcomes = [
+    { match: { custom_id: 'item-0' }, output: { total: 12.5 } },
+    { match: { custom_id: 'item-1' }, output: { total: 'much' } },
+  ]
+  const emulator = await batchEmulator({ 'batch.outcomes': outcomes })
+  const { id } = await createBatch(emulator)
+  const batch = await bring(emulator, id, 'completed')
+  expect(counts(batch)).toEqual({ total: 3, succeeded: 2, errored: 1 })
+  const [first, second] = await linesOf(emulator, id)
+  expect(first).toMatchObject({ status: 'succeeded', output: { total: 12.5 } })
+  expect(second).toMatchObject({ status: 'errored', output: null, error: { status: 422 } })
+  expect(second.error.detail).toContain('outcome rule 1')
+  expect(second.error.detail).toContain('/total')
+  expect(intervene(emulator, 'show', id).invalid_outputs).toEqual([
+    { stage: 0, rule: 1, errors: [{ pointer: '/total', detail: expect.any(String) }] },
+  ])
+})
+
+test('every custom_id comes back as it was, once, and no line has a break inside', {
+  tags: ['R096', 'R212'],
+}, async () => {
+  const emulator = await batchEmulator()
+  const items = ODD_IDS.map((custom_id) => ({ custom_id, file_id: 'file-pdf' }))
+  const { id } = await createBatch(emulator, { items })
+  await bring(emulator, id, 'completed')
+  const { text } = await emulator.get(`/batch-predictions/${id}/results`)
+  expect(text.endsWith('\n')).toBe(true)
+  const lines = text.split('\n').filter((line) => line !== '')
+  expect(lines).toHaveLength(ODD_IDS.length)
+  expect(lines.map((line) => JSON.parse(line).custom_id)).toEqual(ODD_IDS)
+  expect(text).not.toContain('\r')
+})
+
+test('read in pieces of one byte the lines are the same', { tags: ['R212'] }, async () => {
+  const emulator = await batchEmulator()
+  const items = [{ custom_id: '\u{1F600}\n\u00e9', file_id: 'file-pdf' }]
+  const { id } = await createBatch(emulator, { items })
+  await bring(emulator, id, 'completed')
+  const { text } = await emulator.get(`/batch-predictions/${id}/results`)
+  const decoder = new TextDecoder()
+  let pieced = ''
+  for (const byte of new TextEncoder().encode(text))
+    pieced += decoder.decode(Uint8Array.of(byte), { stream: true })
+  expect(JSON.parse(pieced)).toEqual(JSON.parse(text))
+})

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import { assumptions } from '../../../src/resources/index.ts'
+import { aBatch, batchEmulator, pointersOf, refusedProblem } from '../../support/batches.ts'
+
+const models = [
+  { id: 'native-only', clouds: ['cloud_a'] },
+  { id: 'other-only', clouds: ['cloud_b'] },
+  { id: 'everywhere', clouds: ['cloud_a', 'cloud_b'] },
+  { id: 'fast-old', clouds: ['cloud_b'], runs_as: 'other-only' },
+]
+
+// ts-a of KU is on cloud_b, ts-b of K2 on cloud_a.
+test.for<[string, 'KU' | 'K2', string, boolean]>([
+  ['cloud_a accepts a natively served model', 'K2', 'native-only', true],
+  ['cloud_a refuses a model of the other cloud', 'K2', 'other-only', false],
+  ['cloud_a accepts a model of both', 'K2', 'everywhere', true],
+  ['cloud_b refuses an id exclusive to the first', 'KU', 'native-only', false],
+  ['cloud_b accepts other batch-capable models', 'KU', 'other-only', true],
+  ['cloud_b accepts a model of both', 'KU', 'everywhere', true],
+  ['an unknown id is refused', 'KU', 'other-onyl', false],
+])('%s', { tags: ['R205', 'R022', 'R201', 'U036'] }, async ([, key, model, accepted]) => {
+  const emulator = await batchEmulator({ models })
+  const create = () => emulator.post('/batch-predictions', aBatch({ model }), { key })
+  if (!accepted) {
+    const answer = await refusedProblem(emulator, create, 400, 'validation_failed')
+    expect(pointersOf(answer)).toEqual(['/model'])
+    return
+  }
+  const answer = await create()
+  expect([answer.status, answer.body.model]).toEqual([200, model])
+})
+
+test('an unknown id is told the nearest known one', { tags: ['R201'] }, async () => {
+  const emulator = await batchEmulator({ models })
+  const answer = await emulator.post('/batch-predictions', aBatch({ model: 'other-onyl' }))
+  expect(answer.body.errors[0].detail).toContain('Did you mean "other-only"?')
+})
+
+test('a deprecated id is accepted and runs as another, and the batch shows what was asked for', {
+  tags: ['R206', 'R289', 'R078', 'U037'],
+}, async () => {
+  const emulator = await batchEmulator({ models })
+  const answer = await emulator.post('/batch-predictions', aBatch({ model: 'fast-old' }))
+  expect([answer.status, answer.body.model]).toEqual([200, 'fast-old'])
+  expect(emulator.state('batch_predictions')[0]._emulator.request.effective_model).toBe('other-only')
+  expect(answer.assumed).toContain('U037')
+})
+
+test('a setting makes the batch show the model that runs', { tags: ['U037'] }, async () => {
+  const emulator = await batchEmulator({ models, 'batch.model.echo': 'effective' })
+  const answer = await emulator.post('/batch-predictions', aBatch({ model: 'fast-old' }))
+  expect(answer.body.model).toBe('other-only')
+})
+
+test('without a list any model id is accepted and echoed, and the answer is marked', {
+  tags: ['R078', 'U036'],
+}, async () => {
+  const emulator = await batchEmulator()
+  const answer = await emulator.post('/batch-predictions', aBatch({ model: 'made up / 7' }))
+  expect([answer.status, answer.body.model]).toEqual([200, 'made up / 7'])
+  expect(answer.assumed).toContain('U036')
+})
+
+test.for<[string, object[], string]>([
+  ['an unknown cloud', [{ id: 'm', clouds: ['cloud_c'] }], '/models/0/clouds/0'],
+  ['no cloud', [{ id: 'm', clouds: [] }], '/models/0/clouds'],
+  ['a model listed twice', [...models, { id: 'fast-old', clouds: ['cloud_a'] }], '/models/4/id'],
+  [
+    'a deprecated model that runs as nothing',
+    [{ id: 'm', clouds: ['cloud_a'], runs_as: 'n' }],
+    '/models/0/runs_as',
+  ],
+])('a list of models with %s is refused', ([, list, pointer]) => {
+  expect(assumptions.check({ models: list }).map((issue) => issue.pointer)).toEqual([pointer])
+})

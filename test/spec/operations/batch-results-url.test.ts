@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest'
+import { aBatch, batchEmulator } from '../../support/batches.ts'
+import type { TestEmulator } from '../../support/emulator.ts'
+import { webhookReceiver } from '../../support/webhook-receiver.ts'
+
+/** The ways to choose the sandbox `w1`. */
+const WAYS = ['path', 'header', 'token'] as const
+
+type Way = (typeof WAYS)[number]
+
+/** Calls the API in a sandbox. */
+async function call(emulator: TestEmulator, way: Way, name: string, path: string, json?: object) {
+  const origin = emulator.baseUrl.slice(0, -'/v1'.length)
+  const headers = {
+    authorization: `Bearer live_owner${way === 'token' ? `@${name}` : ''}`,
+    ...(way === 'header' && { 'x-emulator-sandbox': name }),
+    ...(json && { 'content-type': 'application/json' }),
+  }
+  const url = new URL(path.startsWith('/v1') ? `${way === 'path' ? `/@${name}` : ''}${path}` : path, origin)
+  const body = json && JSON.stringify(json)
+  const response = await fetch(url, { headers, method: json ? 'POST' : 'GET', ...(body && { body }) })
+  expect([url.pathname, response.status]).toEqual([url.pathname, 200])
+  return { url, text: await response.text() }
+}
+
+async function completed(emulator: TestEmulator, way: Way): Promise<string> {
+  const { text } = await call(emulator, way, 'w1', '/v1/batch-predictions', aBatch())
+  await emulator.in('w1')('POST', '/clock/advance', { by: '1h' })
+  return JSON.parse(text).id
+}
+
+test.for(WAYS.flatMap((created) => WAYS.map((read) => [created, read] as const)))(
+  'of a batch created by %s and read by %s, results_url leads to its results',
+  { tags: ['T29'] },
+  async ([created, read]) => {
+    const emulator = await batchEmulator()
+    const id = await completed(emulator, created)
+    const { url, text } = await call(emulator, read, 'w1', `/v1/batch-predictions/${id}`)
+    const { results_url } = JSON.parse(text)
+    expect(results_url).toBe(
+      `${[created, read].includes('path') ? '/@w1' : ''}/v1/batch-predictions/${id}/results`,
+    )
+    // As a client does it: resolved against the URL of the request, with whatever chose the sandbox there.
+    const followed = new URL(results_url, url).pathname
+    const way = followed.startsWith('/@') ? 'path' : read
+    expect((await call(emulator, way, 'w1', followed)).text).toContain(id)
+  },
+)
+
+test.for(['path', 'header'] as const)(
+  'in a fork, results_url of a batch that was created by %s leads into the fork, in its webhook too',
+  { tags: ['T29'] },
+  async (way) => {
+    const emulator = await batchEmulator()
+    const receiver = await webhookReceiver()
+    const old = await completed(emulator, way)
+    const { text } = await call(emulator, way, 'w1', '/v1/batch-predictions', aBatch())
+    const { id } = JSON.parse(text)
+    await emulator.in('w1')('POST', '/webhooks', { url: receiver.url })
+    await emulator.in('w1')('POST', '/snapshots', { name: 'base' })
+    await emulator.in('w1')('POST', '/sandboxes', { name: 'w2', from_snapshot: 'base' })
+    await emulator.in('w2')('POST', '/clock/advance', { by: '1h' })
+    const prefix = way === 'path' ? '/@w2' : ''
+    for (const each of [old, id]) {
+      const { text } = await call(emulator, way, 'w2', `/v1/batch-predictions/${each}`)
+      expect(JSON.parse(text).results_url).toBe(`${prefix}/v1/batch-predictions/${each}/results`)
+    }
+    expect(receiver.received.map(({ body }) => body.results_url)).toEqual([
+      `${prefix}/v1/batch-predictions/${id}/results`,
+    ])
+  },
+)

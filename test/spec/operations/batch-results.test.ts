@@ -1,0 +1,209 @@
+import { connect } from 'node:net'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { batchStatuses } from '../../../src/resources/batch-predictions/states.ts'
+import { KEYS } from '../../support/base-state.ts'
+import { callBatches } from '../../support/batch-calls.ts'
+import {
+  aBatch,
+  batchEmulator,
+  bring,
+  cancel,
+  counts,
+  createBatch,
+  expectProblem,
+  linesOf,
+  refusedProblem,
+  retrieve,
+} from '../../support/batches.ts'
+import type { TestEmulator } from '../../support/emulator.ts'
+
+const TERMINAL = ['completed', 'failed', 'expired', 'cancelled'] as const
+
+const BIG = 'x'.repeat(8_192)
+
+/** Counts the lines that are made for the answers of a sandbox, and the streams that were ended. */
+function watchLines(emulator: TestEmulator): { made: number; ended: number } {
+  const seen = { made: 0, ended: 0 }
+  const operation = emulator.sandbox.service.operations.get('batch-predictions.results')
+  if (operation === undefined) throw new Error('there is no operation for results')
+  function* watched(lines: Iterable<string>) {
+    try {
+      for (const line of lines) {
+        seen.made += 1
+        yield line
+      }
+    } finally {
+      seen.ended += 1
+    }
+  }
+  const { handle } = operation
+  const spy = vi.spyOn(operation, 'handle').mockImplementation((context) => {
+    const response = handle(context)
+    return response.lines === undefined ? response : { ...response, lines: watched(response.lines) }
+  })
+  onTestFinished(() => spy.mockRestore())
+  return seen
+}
+
+/** Sends a request and stops reading after the first bytes of the answer. */
+function slowReader(port: number, request: string): Promise<ReturnType<typeof connect>> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(request))
+    socket.once('data', () => {
+      socket.pause()
+      resolve(socket)
+    })
+    socket.once('error', reject)
+  })
+}
+
+test('results are NDJSON, not an array', { tags: ['R211'] }, async () => {
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  await bring(emulator, id, 'completed')
+  const { headers, text } = await emulator.get(`/batch-predictions/${id}/results`)
+  expect(headers.get('content-type')).toBe('application/x-ndjson')
+  expect(text.startsWith('{')).toBe(true)
+})
+
+test.for(batchStatuses.filter((status) => !(TERMINAL as readonly string[]).includes(status)))(
+  'results of a batch that is %s are refused whole',
+  { tags: ['R214', 'U042'] },
+  async (status) => {
+    const emulator = await batchEmulator()
+    const { id } = await createBatch(emulator)
+    await bring(emulator, id, status)
+    const answer = await refusedProblem(
+      emulator,
+      () => emulator.get(`/batch-predictions/${id}/results`),
+      409,
+      'results_not_ready',
+    )
+    expect(answer.body.detail).toContain(status)
+    expect(answer.assumed).toEqual(expect.arrayContaining(['U040', 'U042']))
+  },
+)
+
+test('a setting chooses the status of results that are not ready', { tags: ['U042'] }, async () => {
+  const emulator = await batchEmulator({ 'status.results_not_ready': 404 })
+  const { id } = await createBatch(emulator)
+  expectProblem(await emulator.get(`/batch-predictions/${id}/results`), 404, 'results_not_ready')
+})
+
+test('results are there up to cleanup and 410 after it', { tags: ['R215', 'R250'] }, async () => {
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  emulator.advance(`${29 * 86_400_000 - 1}ms`)
+  expect((await emulator.get(`/batch-predictions/${id}/results`)).status).toBe(200)
+  emulator.advance('1ms')
+  const answer = await refusedProblem(
+    emulator,
+    () => emulator.get(`/batch-predictions/${id}/results`),
+    410,
+    'results_gone',
+  )
+  expect(answer.body.status).toBe(410)
+})
+
+test.for(['submission', 'shuffled'])(
+  'results in the order "%s" are the same bytes when read again, also after a restart',
+  { tags: ['R216', 'U048'] },
+  async (order) => {
+    const emulator = await batchEmulator({ 'batch.results.order': order })
+    const { id } = await createBatch(emulator, { items: 300 })
+    await bring(emulator, id, 'completed')
+    const read = async (where: TestEmulator) => (await where.get(`/batch-predictions/${id}/results`)).text
+    const first = await read(emulator)
+    expect(await read(emulator)).toBe(first)
+    emulator.advance('1d')
+    expect(await read(await emulator.restart())).toBe(first)
+  },
+)
+
+test('shuffled lines are every line once, in another order than that of submission', {
+  tags: ['U048'],
+}, async () => {
+  const emulator = await batchEmulator({ 'batch.results.order': 'shuffled' })
+  const { id } = await createBatch(emulator, { items: 500 })
+  await bring(emulator, id, 'completed')
+  const ids = (await linesOf(emulator, id)).map((line) => line.custom_id)
+  const sorted = Array.from({ length: 500 }, (_, n) => `item-${n}`)
+  expect(ids).not.toEqual(sorted)
+  expect(new Set(ids)).toEqual(new Set(sorted))
+})
+
+test('results_url leads to the results from the address of any request', {
+  tags: ['R092', 'T29', 'U047'],
+}, async () => {
+  for (const status of TERMINAL) {
+    const emulator = await batchEmulator()
+    const { id } = await createBatch(emulator)
+    const { results_url } = await bring(emulator, id, status)
+    expect(results_url).toBe(`/v1/batch-predictions/${id}/results`)
+    const url = new URL(results_url, `${emulator.baseUrl}/batch-predictions/${id}`)
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${KEYS.KU}` } })
+    expect([answer.status, (await answer.text()).split('\n')]).toEqual([200, expect.any(Array)])
+  }
+})
+
+test('where the path selects the sandbox, results_url stays in it', { tags: ['T29'] }, async () => {
+  const emulator = await batchEmulator()
+  const created = callBatches(emulator.sandbox, 'create', { body: aBatch(), pathPrefix: '/@default' })
+  const { results_url } = await bring(emulator, created.body.id, 'completed')
+  expect(results_url).toBe(`/@default/v1/batch-predictions/${created.body.id}/results`)
+})
+
+test('a setting makes results_url relative to the base URL', { tags: ['U047'] }, async () => {
+  const emulator = await batchEmulator({ 'batch.results_url': 'base_relative' })
+  const { id } = await createBatch(emulator)
+  const { results_url } = await bring(emulator, id, 'completed')
+  expect(results_url).toBe(`/batch-predictions/${id}/results`)
+  expect((await emulator.get(results_url)).status).toBe(200)
+})
+
+test('5,000 lines are made as they are read: slow readers hold little, and those that leave hold nothing', {
+  tags: ['R217'],
+}, async () => {
+  const outcomes = [{ output: { total: 1, text: BIG } }]
+  const emulator = await batchEmulator({ 'batch.outcomes': outcomes })
+  const { id } = await createBatch(emulator, { items: 5_000 })
+  emulator.advance('1h')
+  const seen = watchLines(emulator)
+  const { port } = new URL(emulator.baseUrl)
+  const head = `GET /v1/batch-predictions/${id}/results HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n`
+  const readers = await Promise.all(
+    Array.from({ length: 5 }, () =>
+      slowReader(Number(port), `${head}Authorization: Bearer ${KEYS.KU}\r\n\r\n`),
+    ),
+  )
+  // Each has had its first bytes and reads no further: once the buffers of the system are full, no line is made any more.
+  let before = 0
+  while (before !== seen.made) {
+    before = seen.made
+    for (let n = 0; n < 10; n++) await emulator.control('GET', '/clock')
+  }
+  expect(seen.made).toBeGreaterThan(0)
+  expect(seen.made).toBeLessThan(5 * 5_000)
+  expect(seen.ended).toBe(0)
+  for (const reader of readers) reader.destroy()
+  await expect.poll(() => seen.ended).toBe(5)
+  expect(seen.made).toBe(before)
+  expect(counts(await retrieve(emulator, id))).toEqual({ total: 5_000, succeeded: 5_000 })
+})
+
+test('work in flight at a cancel is finished while cancelling, where a setting says so', {
+  tags: ['R109', 'R112', 'T15'],
+}, async () => {
+  const pace = { in_progress: { per_item: '400ms', concurrency: 3 } }
+  const emulator = await batchEmulator({ 'batch.cancel_in_flight': 'finish', 'batch.pace': pace })
+  const { id } = await createBatch(emulator, { items: 10 })
+  emulator.advance('2500ms')
+  const cancelling = (await cancel(emulator, id)).body
+  expect(counts(cancelling)).toEqual({ total: 10, succeeded: 3, processing: 7 })
+  emulator.advance('300ms')
+  expect(counts(await retrieve(emulator, id))).toEqual({ total: 10, succeeded: 6, processing: 4 })
+  emulator.advance('600ms')
+  expect(counts(await retrieve(emulator, id))).toEqual({ total: 10, succeeded: 6, processing: 4 })
+  emulator.advance('100ms')
+  expect(counts(await retrieve(emulator, id))).toEqual({ total: 10, succeeded: 6, canceled: 4 })
+})

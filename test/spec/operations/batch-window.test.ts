@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest'
+import { batchLifecycle, batchStatuses } from '../../../src/resources/batch-predictions/states.ts'
+import {
+  batchEmulator,
+  cancel,
+  counts,
+  createBatch,
+  intervene,
+  linesOf,
+  retrieve,
+} from '../../support/batches.ts'
+
+test('in progress at the end of the window expires to the millisecond, and finished items stay', {
+  tags: ['R107', 'T16'],
+}, async () => {
+  const emulator = await batchEmulator({ 'batch.pace': { in_progress: { per_item: '10h', concurrency: 2 } } })
+  const { id } = await createBatch(emulator, { items: 5 })
+  emulator.advance('86399999ms')
+  expect((await retrieve(emulator, id)).status).toBe('in_progress')
+  emulator.advance('1ms')
+  const batch = await retrieve(emulator, id)
+  expect([batch.status, batch.expired_at]).toEqual(['expired', batch.expires_at])
+  expect(counts(batch)).toEqual({ total: 5, succeeded: 4, expired: 1 })
+  expect((await linesOf(emulator, id)).map((line) => line.status)).toEqual([
+    'succeeded',
+    'succeeded',
+    'succeeded',
+    'succeeded',
+    'expired',
+  ])
+})
+
+test('all items finished in time completes, though finalizing reaches past the window', {
+  tags: ['R108', 'T13'],
+}, async () => {
+  const pace = { validating: 'immediate', in_progress: '86399s', finalizing: '2s' }
+  const emulator = await batchEmulator({ 'batch.pace': pace })
+  const { id } = await createBatch(emulator)
+  emulator.advance('24h')
+  expect((await retrieve(emulator, id)).status).toBe('finalizing')
+  emulator.advance('1s')
+  const batch = await retrieve(emulator, id)
+  expect([batch.status, batch.expired_at]).toEqual(['completed', null])
+})
+
+test('items that finish at the very end of the window are finished', { tags: ['T14'] }, async () => {
+  const pace = { validating: 'immediate', in_progress: '24h', finalizing: '1s' }
+  const emulator = await batchEmulator({ 'batch.pace': pace })
+  const { id } = await createBatch(emulator)
+  const { events } = emulator.advance('24h')
+  expect(events.map(({ to }) => to)).toEqual(['in_progress', 'finalizing'])
+  emulator.advance('1s')
+  expect((await retrieve(emulator, id)).status).toBe('completed')
+})
+
+test('validation that ends with the window starts the items first, whatever the order of scheduling', {
+  tags: ['T14'],
+}, async () => {
+  const emulator = await batchEmulator({ 'batch.pace': { validating: '24h', in_progress: 'immediate' } })
+  const { id } = await createBatch(emulator)
+  const { id: moved } = await createBatch(emulator, { items: 2 })
+  intervene(emulator, 'change', moved, { pace: { validating: '23h' } })
+  intervene(emulator, 'change', moved, { pace: { validating: '24h' } })
+  emulator.advance('24h')
+  for (const each of [id, moved]) expect((await retrieve(emulator, each)).status).toBe('finalizing')
+})
+
+test('a window that ends at the instant of a cancel has ended', { tags: ['T14'] }, async () => {
+  const emulator = await batchEmulator({ 'batch.pace': { in_progress: 'hold' } })
+  const { id } = await createBatch(emulator)
+  emulator.advance('24h')
+  const { status } = await cancel(emulator, id)
+  expect([status, (await retrieve(emulator, id)).status]).toEqual([409, 'expired'])
+})
+
+test.for([
+  ['expire', 'expired', { expired: 3 }],
+  ['fail', 'failed', { errored: 3 }],
+  ['wait', 'validating', { processing: 3 }],
+] as const)('the window ends while validating: %s', { tags: ['T13'] }, async ([decision, status, rest]) => {
+  const emulator = await batchEmulator({
+    'batch.expire_in_validating': decision,
+    'batch.pace': { validating: '25h', in_progress: '1h' },
+  })
+  const { id } = await createBatch(emulator)
+  emulator.advance('24h')
+  const batch = await retrieve(emulator, id)
+  expect([batch.status, batch.in_progress_at]).toEqual([status, null])
+  expect(counts(batch)).toEqual({ total: 3, ...rest })
+  emulator.advance('2h')
+  if (decision === 'wait') expect((await retrieve(emulator, id)).status).toBe('expired')
+  else expect(await retrieve(emulator, id)).toEqual(batch)
+})
+
+test('the window ends while cancelling: the batch is cancelled', { tags: ['T13'] }, async () => {
+  const emulator = await batchEmulator({ 'batch.cancel_delay': '2h', 'batch.pace': { in_progress: 'hold' } })
+  const { id } = await createBatch(emulator)
+  emulator.advance('23h')
+  await cancel(emulator, id)
+  emulator.advance('1h')
+  expect((await retrieve(emulator, id)).status).toBe('cancelling')
+  emulator.advance('1h')
+  expect((await retrieve(emulator, id)).status).toBe('cancelled')
+})
+
+test('the table of moves is that of the specification, and the other moves name what they rest on', {
+  tags: ['R114'],
+}, () => {
+  const rows = batchLifecycle.arrows.map(({ from, on, to, because }) => `${from} ${on} ${to} ${because}`)
+  expect(rows.sort()).toEqual([
+    'cancelled cancel cancelled spec',
+    'cancelling cancel cancelling spec',
+    'cancelling stop cancelled U054',
+    'finalizing complete completed U054',
+    'in_progress cancel cancelling spec',
+    'in_progress expire expired spec',
+    'in_progress fail failed spec',
+    'in_progress finish finalizing U054',
+    'validating cancel cancelling spec',
+    'validating expire expired T13',
+    'validating fail failed spec',
+    'validating start in_progress U054',
+  ])
+  const terminal = batchStatuses.filter((status) => batchLifecycle.terminal(status))
+  expect(terminal.sort()).toEqual(['cancelled', 'completed', 'expired', 'failed'])
+})

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import { change } from '../../../src/core/sandboxes/change.ts'
+import { connectionsResource } from '../../../src/resources/connections.ts'
+import { testEmulator } from '../../support/emulator.ts'
+import { pointersOf, refused } from '../../support/refusal.ts'
+
+const BOTH = { connector_id: 'files', connection_provider_id: 'provider' }
+
+test('the answer is a redirect URL resource and nothing else', {
+  tags: ['R061', 'R176', 'R177'],
+}, async () => {
+  const emulator = await testEmulator()
+  const { status, body, assumed } = await emulator.post('/connections', BOTH)
+  expect(status).toBe(200)
+  expect(Object.keys(body)).toEqual(['object', 'redirect_url'])
+  expect(body.object).toBe('redirect_url')
+  expect(assumed).toContain('U030')
+  const [connection] = emulator.state('connections')
+  expect(new URL(body.redirect_url).href).toBe(
+    `http://127.0.0.1:4010/__emulator/connections/${connection.id}`,
+  )
+  expect(connection).toEqual({
+    id: expect.any(String),
+    teamspace_id: 'ts-a',
+    user_id: 'user-owner',
+    ...BOTH,
+    created_at: '2026-03-01T12:00:00.000Z',
+  })
+})
+
+test('the setting leads elsewhere, the id in its place', { tags: ['R061', 'U030'] }, async () => {
+  const settings = { 'connections.redirect_url': 'https://login.example/{id}?c={id}' }
+  const emulator = await testEmulator({ settings })
+  const { body } = await emulator.post('/connections', BOTH)
+  const [{ id }] = emulator.state('connections')
+  expect(body.redirect_url).toBe(`https://login.example/${id}?c=${id}`)
+})
+
+test.for(['login', '/login/{id}', ''])(
+  'the template "%s" is no absolute URL',
+  { tags: ['R061', 'U030'] },
+  async (template) => {
+    await expect(testEmulator({ settings: { 'connections.redirect_url': template } })).rejects.toThrow(
+      /connections.redirect_url.*absolute URL/,
+    )
+  },
+)
+
+test('the page behind the default address says that the contract ends there', {
+  tags: ['U030'],
+}, async () => {
+  const emulator = await testEmulator()
+  await emulator.post('/connections', BOTH)
+  const [control] = connectionsResource.controls ?? []
+  const [{ id }] = emulator.state('connections')
+  const show = (id: string) =>
+    change(emulator.sandbox, (scope) => control?.handle(scope, { params: { id }, body: undefined })).result
+  expect(show(id)).toMatchObject({ id, message: expect.stringContaining('redirect_url') })
+  expect(() => show('none')).toThrow(/no connection/)
+})
+
+test.for([
+  ['connector_id', 5],
+  ['connector_id', null],
+  ['connection_provider_id', true],
+  ['connection_provider_id', ['x']],
+] as const)('%s as %j is refused', { tags: ['R176'] }, async ([member, value]) => {
+  const emulator = await testEmulator()
+  const answer = await refused(emulator, () => emulator.post('/connections', { ...BOTH, [member]: value }))
+  expect(pointersOf(answer)).toEqual([`/${member}`])
+})
+
+test('both members are optional by default, and required by their flags', {
+  tags: ['R176', 'U015'],
+}, async () => {
+  const emulator = await testEmulator()
+  expect((await emulator.post('/connections', {})).status).toBe(200)
+  const settings = {
+    'required.connections.create.connector_id': true,
+    'required.connections.create.connection_provider_id': true,
+  }
+  const strict = await testEmulator({ settings })
+  const answer = await refused(strict, () => strict.post('/connections', {}))
+  expect(pointersOf(answer)).toEqual(['/connector_id', '/connection_provider_id'])
+})
+
+test.for([undefined, [], 'x', null])('the body %j is refused', { tags: ['R176'] }, async (body) => {
+  const emulator = await testEmulator()
+  await refused(emulator, () => emulator.post('/connections', body))
+})

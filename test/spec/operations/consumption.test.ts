@@ -1,0 +1,306 @@
+import { expect, test } from 'vitest'
+import { change } from '../../../src/core/sandboxes/change.ts'
+import { type TestAnswer, type TestEmulator, testEmulator } from '../../support/emulator.ts'
+import { pointersOf, refused } from '../../support/refusal.ts'
+
+const PATH = '/organization/reports/consumption-breakdown'
+
+const row = (id: string, created_at: string, change: object = {}) => ({
+  id,
+  credits: 1,
+  created_at,
+  action: 'converse',
+  organization: 'Harbor Works',
+  resource: id,
+  resource_type: 'agent',
+  credit_source: 'plan',
+  _emulator: { organization_id: 'org-1', teamspace_id: 'ts-a' },
+  ...change,
+})
+
+/** Rows one minute apart; the highest number is the newest, one minute before the sandbox starts. */
+const rows = (count: number) => Array.from({ length: count }, (_, n) => row(`row-${n}`, `-${count - n}m`))
+
+const withRows = (consumption_rows: object[], settings = {}) =>
+  testEmulator({ collections: { consumption_rows }, settings })
+
+// The resource of each row is its id, which answers do not show.
+const resourcesOf = ({ body }: TestAnswer): string[] =>
+  body.data.map(({ resource }: { resource: string }) => resource)
+
+const list = (emulator: TestEmulator, query: Record<string, string> = {}) =>
+  emulator.get(`${PATH}?${new URLSearchParams(query)}`)
+
+test('rows have exactly the eight members of the table, the envelope five', {
+  tags: ['R006', 'R054', 'R055', 'R056', 'R171'],
+}, async () => {
+  const emulator = await withRows([row('row-0', '-1h', { credits: 0.1 })])
+  const { status, body } = await emulator.get(PATH)
+  expect(status).toBe(200)
+  expect(body).toEqual({
+    object: 'list',
+    data: [
+      {
+        object: 'consumption_breakdown',
+        credits: 0.1,
+        created_at: '2026-03-01T11:00:00.000Z',
+        action: 'converse',
+        organization: 'Harbor Works',
+        resource: 'row-0',
+        resource_type: 'agent',
+        credit_source: 'plan',
+      },
+    ],
+    has_more: false,
+    first_id: expect.any(String),
+    last_id: expect.any(String),
+  })
+})
+
+test('fractional, zero and negative credits come back equal', { tags: ['R054'] }, async () => {
+  const credits = [0.1, 0, -3.75, 1e-9, 123456789.125]
+  const emulator = await withRows(credits.map((each, n) => row(`row-${n}`, `-${n + 1}m`, { credits: each })))
+  const { body } = await list(emulator)
+  expect(body.data.map((each: { credits: number }) => each.credits)).toEqual(credits)
+})
+
+test.for([
+  ['credits as a string', { credits: '1' }, 'credits'],
+  ['no action', { action: undefined }, 'action'],
+  ['a dollar amount', { amount: 3 }, 'amount'],
+  [
+    'an organization that does not exist',
+    { _emulator: { organization_id: 'x' } },
+    '_emulator/organization_id',
+  ],
+] as const)('%s is refused in fixtures', { tags: ['R054', 'R055'] }, async ([, change, member]) => {
+  await expect(withRows([row('row-0', '-1h', change)])).rejects.toThrow(
+    new RegExp(`consumption_rows/0/${member}: `),
+  )
+})
+
+test('a window without rows has an empty page, null cursors and nothing more', {
+  tags: ['R007', 'R056', 'R057'],
+}, async () => {
+  const emulator = await withRows(rows(3))
+  const { body } = await list(emulator, { start_date: '2020-01-01', end_date: '2020-01-31' })
+  expect(body).toEqual({ object: 'list', data: [], has_more: false, first_id: null, last_id: null })
+})
+
+test('cursors are opaque: neither an id nor a timestamp of a row is one', { tags: ['R058'] }, async () => {
+  const emulator = await withRows(rows(5))
+  const { body } = await list(emulator, { limit: '2' })
+  const facts = emulator.state('consumption_rows').flatMap(({ id, created_at }) => [id, created_at])
+  expect(facts).not.toContain(body.first_id)
+  expect(facts).not.toContain(body.last_id)
+  for (const fact of facts) await refused(emulator, () => list(emulator, { after: fact }), 400)
+})
+
+test('a made-up cursor is refused, or an empty page by the setting', { tags: ['R058', 'U022'] }, async () => {
+  const emulator = await withRows(rows(3))
+  const answer = await refused(emulator, () => list(emulator, { before: 'row-1' }), 400)
+  expect([pointersOf(answer), answer.assumed.includes('U022')]).toEqual([['/query/before'], true])
+  const lenient = await withRows(rows(3), { 'lists.bad_cursor': 'empty' })
+  expect((await list(lenient, { before: 'row-1' })).body).toMatchObject({ data: [], first_id: null })
+})
+
+test('rows of all teamspaces and of the organization itself are listed, of no other organization', {
+  tags: ['R162'],
+}, async () => {
+  const facts = (organization_id: string, teamspace_id: string | null) => ({
+    _emulator: { organization_id, teamspace_id },
+  })
+  const emulator = await withRows([
+    row('own', '-1m', facts('org-1', 'ts-a')),
+    row('sibling', '-2m', facts('org-1', 'ts-b')),
+    row('whole', '-3m', facts('org-1', null)),
+    row('foreign', '-4m', facts('org-2', 'ts-x')),
+    row('foreign-whole', '-5m', facts('org-2', null)),
+  ])
+  for (const key of ['KU', 'KM', 'KS', 'K2'] as const)
+    expect(resourcesOf(await emulator.get(PATH, { key }))).toEqual(['own', 'sibling', 'whole'])
+  expect(resourcesOf(await emulator.get(PATH, { key: 'KO' }))).toEqual(['foreign', 'foreign-whole'])
+})
+
+const edges = [
+  row('before', '2026-01-31T23:59:59.999Z'),
+  row('midnight', '2026-02-01T00:00:00.000Z'),
+  row('noon', '2026-02-01T12:00:00.000Z'),
+  row('last', '2026-02-01T23:59:59.999Z'),
+  row('fraction', '2026-02-01T23:59:59.9999Z'),
+  row('next', '2026-02-02T00:00:00.000Z'),
+]
+
+test.for([
+  ['a date as start is UTC midnight', '2026-02-01', '2026-02-01T00:00:00Z', ['midnight']],
+  ['a date-time as start is used exactly', '2026-02-01T00:00:00.001Z', '2026-02-01T12:00:00Z', ['noon']],
+  ['a date-time as start is inclusive', '2026-02-01T12:00:00Z', '2026-02-01T13:00:00Z', ['noon']],
+  ['a date as end covers its whole day', '2026-02-01T23:00:00Z', '2026-02-01', ['last', 'fraction']],
+  ['one date is one day', '2026-02-01', '2026-02-01', ['last', 'fraction', 'noon', 'midnight']],
+  ['a date-time as end is inclusive', '2026-02-01T01:00:00Z', '2026-02-01T12:00:00.000Z', ['noon']],
+  ['a date-time as end is exact', '2026-02-01T01:00:00Z', '2026-02-01T11:59:59.999Z', []],
+  [
+    'midnight as end is the next day',
+    '2026-02-01T23:59:59.999Z',
+    '2026-02-02T00:00:00Z',
+    ['next', 'last', 'fraction'],
+  ],
+  ['offsets count', '2026-02-01T02:00:00+02:00', '2026-02-01T01:00:00+01:00', ['midnight']],
+  ['without an offset it is UTC', '2026-02-01T12:00:00', '2026-02-01T12:00:00', ['noon']],
+] as const)(
+  '%s',
+  { tags: ['R163', 'R164', 'T23', 'R165', 'R166', 'T24'] },
+  async ([, start_date, end_date, expected]) => {
+    const emulator = await withRows(edges)
+    expect(resourcesOf(await list(emulator, { start_date, end_date }))).toEqual(expected)
+  },
+)
+
+test('only a date-time without an offset is marked', { tags: ['R166', 'T24'] }, async () => {
+  const emulator = await withRows(edges)
+  const ask = async (start_date: string) =>
+    (await list(emulator, { start_date, end_date: '2026-02-01' })).assumed.includes('T24')
+  expect(await ask('2026-02-01T00:00:00')).toBe(true)
+  expect(await ask('2026-02-01T00:00:00Z')).toBe(false)
+  expect(await ask('2026-02-01')).toBe(false)
+})
+
+const badDates = [
+  '2024-03-01T00:00:00+02:00',
+  '2024-02-30',
+  '2023-02-29',
+  '2024-1-1',
+  '0',
+  'yesterday',
+  '',
+  '2024-03-01T24:00:00Z',
+  '2024-03-01T00:00Z',
+  '1709251200',
+  '2024-03',
+  '2024-03-01T00:00:00Z&end_date=2024-03-02',
+]
+
+test.for(badDates)('the date %s, as it stands in the URL, is refused', { tags: ['R166'] }, async (date) => {
+  const emulator = await withRows(rows(1))
+  for (const member of ['start_date', 'end_date']) {
+    const answer = await refused(
+      emulator,
+      () => emulator.get(`${PATH}?${member}=${date}&end_date=2024-03-05`),
+      400,
+    )
+    expect(answer.body.details.errors.length).toBeGreaterThan(0)
+  }
+})
+
+test('a page is full while more rows exist', { tags: ['R167', 'R171'] }, async () => {
+  const emulator = await withRows(rows(150))
+  for (const limit of [1, 99, 100]) {
+    const { body } = await list(emulator, { limit: String(limit) })
+    expect([body.data.length, body.has_more]).toEqual([limit, true])
+  }
+  expect((await list(emulator)).body.data).toHaveLength(20)
+})
+
+test('after last_id walks through all rows once, before first_id goes a page back', {
+  tags: ['R168'],
+}, async () => {
+  const emulator = await withRows(rows(23))
+  const pages: TestAnswer[] = [await list(emulator, { limit: '5' })]
+  for (let page = pages.at(-1); page?.body.has_more; page = pages.at(-1))
+    pages.push(await list(emulator, { limit: '5', after: page.body.last_id }))
+  expect(pages.map(({ body }) => body.data.length)).toEqual([5, 5, 5, 5, 3])
+  const walked = pages.flatMap(resourcesOf)
+  expect(walked).toEqual(Array.from({ length: 23 }, (_, n) => `row-${22 - n}`))
+  const back = await list(emulator, { limit: '5', before: pages[2]?.body.first_id })
+  expect(back.body).toEqual(pages[1]?.body)
+  const first = await list(emulator, { limit: '5', before: back.body.first_id })
+  expect(first.body).toEqual({ ...pages[0]?.body, has_more: false })
+  expect(first.assumed).toContain('T26')
+  const empty = await list(emulator, { limit: '5', before: first.body.first_id })
+  expect(empty.body).toMatchObject({ data: [], has_more: false })
+})
+
+test('a cursor works after a restart, and beyond the end it finds an empty page', {
+  tags: ['R168', 'R058'],
+}, async () => {
+  const emulator = await withRows(rows(8))
+  const { last_id } = (await list(emulator, { limit: '5' })).body
+  const again = await emulator.restart()
+  expect(resourcesOf(await list(again, { after: last_id }))).toEqual(['row-2', 'row-1', 'row-0'])
+  const empty = { object: 'list', data: [], has_more: false, first_id: null, last_id: null }
+  const narrow = { start_date: '2026-03-01T11:58:30Z', after: last_id }
+  expect((await list(again, narrow)).body).toEqual(empty)
+})
+
+test.for([
+  ['a leap year', '2024-01-01', '2024-03-30', '2024-03-31'],
+  ['a common year', '2025-01-01', '2025-03-31', '2025-04-01'],
+  ['the end of a year', '2024-12-01', '2025-02-28', '2025-03-01'],
+  ['date-times', '2024-01-01T23:59:59.999Z', '2024-03-30T23:59:59.999Z', '2024-03-31T00:00:00Z'],
+] as const)(
+  'across %s 90 dates pass, 91 are refused and marked',
+  { tags: ['R169', 'R284', 'U027'] },
+  async ([, start_date, last, over]) => {
+    const emulator = await withRows([])
+    expect((await list(emulator, { start_date, end_date: last })).status).toBe(200)
+    const answer = await refused(emulator, () => list(emulator, { start_date, end_date: over }), 400)
+    expect(answer.assumed).toEqual(expect.arrayContaining(['T22', 'U027']))
+  },
+)
+
+test.for([
+  ['clamp', ['new']],
+  ['empty', []],
+] as const)(
+  'consumption.over_90 at %s answers an overlong window',
+  { tags: ['R169', 'U027'] },
+  async ([choice, expected]) => {
+    const consumption_rows = [row('old', '2025-10-01T00:00:00Z'), row('new', '2026-02-01T00:00:00Z')]
+    const emulator = await withRows(consumption_rows, { 'consumption.over_90': choice })
+    const answer = await list(emulator, { start_date: '2025-09-01', end_date: '2026-02-28' })
+    expect([resourcesOf(answer), answer.assumed.includes('U027')]).toEqual([expected, true])
+  },
+)
+
+test('a row written between two pages shifts the window: the last row comes again', {
+  tags: ['R170'],
+}, async () => {
+  const emulator = await withRows(rows(25))
+  const first = await list(emulator, { limit: '10' })
+  emulator.advance('1m')
+  const fresh = { ...row('fresh', '2026-03-01T12:00:30.000Z'), object: 'consumption_breakdown' }
+  change(emulator.sandbox, ({ tx }) => tx.put('consumption_rows', fresh))
+  const second = await list(emulator, { limit: '10', after: first.body.last_id })
+  expect(resourcesOf(second)[0]).toBe(resourcesOf(first).at(-1))
+  expect(resourcesOf(second)[1]).toBe('row-14')
+})
+
+test('without dates the report covers the last 90 dates up to now, and says that this is assumed', {
+  tags: ['U028'],
+}, async () => {
+  const emulator = await withRows([
+    row('too-old', '2025-12-01T23:59:59.999Z'),
+    row('oldest', '2025-12-02T00:00:00.000Z'),
+    row('now', '2026-03-01T12:00:00.000Z'),
+    row('future', '2026-03-01T12:00:00.001Z'),
+  ])
+  const answer = await emulator.get(PATH)
+  expect([resourcesOf(answer), answer.assumed.includes('U028')]).toEqual([['now', 'oldest'], true])
+  const dated = await list(emulator, { start_date: '2025-12-01', end_date: '2025-12-01' })
+  expect([resourcesOf(dated), dated.assumed.includes('U028')]).toEqual([['too-old'], false])
+})
+
+test('a start after the end is empty and marked, or refused by the setting', { tags: ['U028'] }, async () => {
+  const dates = { start_date: '2026-02-02', end_date: '2026-02-01' }
+  const emulator = await withRows(edges)
+  const answer = await list(emulator, dates)
+  expect([answer.body.data, answer.assumed.includes('U028')]).toEqual([[], true])
+  const strict = await withRows(edges, { 'consumption.start_after_end': 'reject' })
+  await refused(strict, () => list(strict, dates), 400)
+})
+
+test('after together with before is refused', { tags: ['T25'] }, async () => {
+  const emulator = await withRows(rows(3))
+  const { first_id, last_id } = (await emulator.get(PATH)).body
+  await refused(emulator, () => list(emulator, { after: first_id, before: last_id }), 400)
+})

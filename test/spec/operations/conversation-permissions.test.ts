@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest'
+import { type TestEmulator, testEmulator } from '../../support/emulator.ts'
+import { refused } from '../../support/refusal.ts'
+
+const MESSAGE = 'aaaaaaaa-0a0b-4c0d-8e0f-aaaaaaaaaaaa'
+const DENIED = ['messages.feedback', 'conversations.delete', 'conversations.list', 'pages.create']
+
+const member = { teamspace_id: 'ts-open', role: 'member', created_at: '-2d' }
+const key = { kind: 'user', organization_id: 'org-1', teamspace_id: 'ts-open' }
+
+// Everyone may see the conversation, so that only the missing permission is left to refuse.
+const collections = {
+  teamspaces: [
+    {
+      id: 'ts-open',
+      cloud_provider: 'cloud_b',
+      name: 'Open',
+      access: 'open',
+      created_at: '-10d',
+      _emulator: { organization_id: 'org-1' },
+    },
+  ],
+  memberships: [
+    { ...member, id: 'm-removed', user_id: 'user-member', removed_at: '-1d' },
+    { ...member, id: 'm-visitor', user_id: 'user-outsider', self_joined: true },
+    { ...member, id: 'm-denied', user_id: 'user-owner' },
+  ],
+  api_keys: [
+    { ...key, id: 'key-removed', token: 'live_removed', user_id: 'user-member' },
+    { ...key, id: 'key-visitor', token: 'live_visitor', user_id: 'user-outsider' },
+    { ...key, id: 'key-denied', token: 'live_denied', user_id: 'user-owner', denied: DENIED },
+    { ...key, id: 'key-elsewhere', token: 'live_elsewhere', user_id: 'user-owner', teamspace_id: 'ts-none' },
+  ],
+  conversations: [{ id: 'c-1', _emulator: { teamspace_id: 'ts-open', user_ids: null } }],
+  messages: [{ id: MESSAGE, _emulator: { conversation_id: 'c-1', kind: 'agent' } }],
+}
+
+const callers = [
+  ['a removed member', 'live_removed', []],
+  ['a user who joined unaided', 'live_visitor', ['U003']],
+  ['a key that is denied the operation', 'live_denied', []],
+  ['a key of a teamspace that does not exist', 'live_elsewhere', []],
+] as const
+
+const like = (emulator: TestEmulator, token: string, id = MESSAGE, conversation = 'c-1') =>
+  emulator.post(`/conversations/${conversation}/messages/${id}`, { like: 1 }, { token })
+const remove = (emulator: TestEmulator, token: string, id = 'c-1') =>
+  emulator.delete(`/conversations/${id}`, { token })
+
+test.for(callers)(
+  'feedback of %s: 404, as if nothing were there',
+  { tags: ['R132', 'R230', 'R248'] },
+  async ([, token, assumed]) => {
+    const emulator = await testEmulator({
+      collections,
+      settings: { 'status.forbidden': 451, 'status.not_found': 410 },
+    })
+    const answer = await refused(emulator, () => like(emulator, token), 404, 'not_found')
+    const missing = await refused(emulator, () => like(emulator, token, undefined, 'c-2'), 404, 'not_found')
+    expect(answer.body).toEqual({
+      ...missing.body,
+      message: missing.body.message.replace('"c-2"', '"c-1"'),
+    })
+    expect(answer.assumed).toEqual([...assumed, 'U067'])
+  },
+)
+
+test.for(callers)(
+  'deleting a conversation by %s: 404, as if it did not exist',
+  { tags: ['R225', 'R230', 'R248'] },
+  async ([, token]) => {
+    const emulator = await testEmulator({ collections })
+    const answer = await refused(emulator, () => remove(emulator, token), 404, 'not_found')
+    const missing = await refused(emulator, () => remove(emulator, token, 'c-2'), 404, 'not_found')
+    expect(answer.body).toEqual({ ...missing.body, message: missing.body.message.replace('c-2', 'c-1') })
+  },
+)
+
+test.for(callers)(
+  'a malformed message id of %s is a 400: the id comes before permissions',
+  { tags: ['T34'] },
+  async ([, token]) => {
+    const emulator = await testEmulator({ collections })
+    await refused(emulator, () => like(emulator, token, 'abc'), 400, 'malformed_message_id')
+  },
+)
+
+test('a key that is not known comes before a malformed message id', { tags: ['T34'] }, async () => {
+  const emulator = await testEmulator({ collections })
+  await refused(emulator, () => like(emulator, 'live_nobody', 'abc'), 401)
+})
+
+test('where the specification says nothing of a missing permission, it stays a 403', {
+  tags: ['U071'],
+}, async () => {
+  const emulator = await testEmulator({ collections })
+  for (const [, token] of callers) {
+    await refused(emulator, () => emulator.get('/conversations', { token }), 403, 'forbidden')
+    await refused(emulator, () => emulator.post('/pages', { name: 'x' }, { token }), 403, 'forbidden')
+  }
+})
+
+test('the request log says why the response is a 404, the response does not', async () => {
+  const emulator = await testEmulator({ collections })
+  const answer = await like(emulator, 'live_denied')
+  expect(answer.text).not.toContain('denied')
+  const id = answer.headers.get('x-emulator-request-id')
+  const { body } = await emulator.control('GET', `/explain/${id}`)
+  expect(body.summary).toContain('404 not_found by the step authorize')
+  expect(body.error.detail).toContain('The key is denied messages.feedback')
+})

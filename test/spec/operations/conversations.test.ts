@@ -1,0 +1,375 @@
+import { expect, test } from 'vitest'
+import { type RequestOptions, type TestEmulator, testEmulator } from '../../support/emulator.ts'
+import { pointersOf, refused } from '../../support/refusal.ts'
+
+const uuid = (digit: string) => `${digit.repeat(8)}-0a0b-4c0d-8e0f-${digit.repeat(12)}`
+const [AGENT, VOICE, USER, SYSTEM, ELSEWHERE] = ['a', '2', '3', '4', '5'].map(uuid)
+
+const conversation = (id: string, facts: object = {}) => ({
+  id,
+  _emulator: { teamspace_id: 'ts-a', user_ids: ['user-owner', 'user-member'], ...facts },
+})
+const message = (id: string | undefined, kind: string, conversation_id = 'c-1') => ({
+  id,
+  content: [
+    { type: 'text', text: 'hello' },
+    { type: 'json', json: { total: 12.5 } },
+    { type: 'hologram', depth: 3 },
+  ],
+  _emulator: { conversation_id, kind },
+})
+
+const collections = {
+  conversations: [
+    conversation('c-1', { share_data_consent: true }),
+    conversation('c-2'),
+    conversation('c-b', { teamspace_id: 'ts-b', user_ids: null }),
+    conversation('c-all', { user_ids: null }),
+  ],
+  messages: [
+    message(AGENT, 'agent'),
+    message(VOICE, 'voice'),
+    message(USER, 'user'),
+    message(SYSTEM, 'system'),
+    message(ELSEWHERE, 'agent', 'c-2'),
+    message(uuid('6'), 'agent', 'c-all'),
+  ],
+}
+
+const path = (id: string | undefined, conversation = 'c-1') => `/conversations/${conversation}/messages/${id}`
+const like = (emulator: TestEmulator, id: string | undefined, how?: RequestOptions) =>
+  emulator.post(path(id), { like: 1 }, how)
+const feedbackOf = (emulator: TestEmulator, id: string | undefined) =>
+  emulator.state('messages').find((each) => each.id === id)._emulator.feedback
+
+test('success is a 204 without body and content type, with the rate-limit headers', {
+  tags: ['R129'],
+}, async () => {
+  const emulator = await testEmulator({ collections })
+  const { status, text, headers } = await like(emulator, AGENT)
+  expect([status, text, headers.get('content-type')]).toEqual([204, '', null])
+  expect(headers.get('x-ratelimit-remaining')).toBe('199')
+})
+
+test.for([
+  ['a raw UUID', AGENT],
+  ['a public id of an agent', `${AGENT}-agent`],
+  ['upper-case hexadecimal digits', AGENT?.toUpperCase()],
+  ['a voice message', VOICE],
+  ['a voice message under its public id', `${VOICE}-agent`],
+] as const)('%s takes feedback', { tags: ['R124', 'R131'] }, async ([, id]) => {
+  const emulator = await testEmulator({ collections })
+  expect((await like(emulator, id)).status).toBe(204)
+  expect(feedbackOf(emulator, id?.slice(0, 36).toLowerCase())).toHaveLength(1)
+})
+
+test.for([
+  ['a word', 'abc'],
+  ['another suffix', `${AGENT}-voice`],
+  ['two suffixes', `${AGENT}-agent-agent`],
+  ['35 characters', AGENT?.slice(1)],
+  ['37 characters', `${AGENT}a`],
+  ['an upper-case suffix', `${AGENT}-AGENT`],
+  ['no dashes', AGENT?.replaceAll('-', '')],
+  ['a letter beyond f', AGENT?.replace('a', 'g')],
+  ['a line break at the end', `${AGENT}%0A`],
+  ['a dangling dash', `${AGENT}-`],
+])('the message id with %s is malformed: 400', { tags: ['R124', 'R131', 'R247'] }, async ([, id]) => {
+  const emulator = await testEmulator({ collections })
+  await refused(emulator, () => like(emulator, id), 400, 'malformed_message_id')
+})
+
+test.for([
+  ['a user message', USER],
+  ['a message of another kind', SYSTEM],
+  ['the user side of an id', `${AGENT}-user`],
+  ['a user message called an agent one', `${USER}-agent`],
+] as const)('%s takes no feedback: 400', { tags: ['R131', 'R247', 'T33'] }, async ([, id]) => {
+  const emulator = await testEmulator({ collections })
+  await refused(emulator, () => like(emulator, id), 400, 'not_an_agent_message')
+})
+
+test.for([
+  ['an unknown conversation', 'c-none', AGENT, 'KU'],
+  ['an unknown message', 'c-1', uuid('9'), 'KU'],
+  ['a message of another conversation', 'c-1', ELSEWHERE, 'KU'],
+  ['a conversation without the caller', 'c-1', AGENT, 'KX'],
+  ['a conversation that lists users, for a service key', 'c-1', AGENT, 'KS'],
+  ['a conversation of another teamspace', 'c-1', AGENT, 'K2'],
+  ['a conversation of another organization', 'c-1', AGENT, 'KO'],
+  ['a conversation named like a property of every object', '__proto__', AGENT, 'KU'],
+] as const)(
+  '%s: 404, in words that differ by the ids alone',
+  { tags: ['R132', 'R230', 'R248'] },
+  async ([, where, id, key]) => {
+    const emulator = await testEmulator({ collections, settings: { 'status.not_found': 410 } })
+    const request = () => emulator.post(path(id, where), { like: 1 }, { key })
+    const answer = await refused(emulator, request, 404, 'not_found')
+    expect(answer.body.message).toBe(`There is no message "${id}" in a conversation "${where}".`)
+  },
+)
+
+test('a conversation without a list of users is open to the whole teamspace', {
+  tags: ['R230'],
+}, async () => {
+  const emulator = await testEmulator({ collections })
+  for (const key of ['KU', 'KX', 'KS'] as const)
+    expect((await emulator.post(path(uuid('6'), 'c-all'), { like: 1 }, { key })).status).toBe(204)
+  await refused(emulator, () => emulator.post(path(uuid('6'), 'c-all'), { like: 1 }, { key: 'K2' }), 404)
+})
+
+test.for([
+  ['a malformed id comes before access', 'abc', 'KX', { like: 9 }, 'malformed_message_id'],
+  ['access comes before the kind', USER, 'KX', { like: 9 }, 'not_found'],
+  ['access comes before the kind in the suffix', `${AGENT}-user`, 'KX', { like: 1 }, 'not_found'],
+  ['the kind comes before the body', USER, 'KU', { like: 9 }, 'not_an_agent_message'],
+  ['the body comes last', AGENT, 'KU', { like: 9 }, 'validation_failed'],
+] as const)('%s', { tags: ['T34'] }, async ([, id, key, body, code]) => {
+  const emulator = await testEmulator({ collections })
+  await refused(emulator, () => emulator.post(path(id), body, { key }), undefined, code)
+})
+
+test('even a body that is not JSON comes after id, access and kind', { tags: ['T34'] }, async () => {
+  const emulator = await testEmulator({ collections })
+  const send = (id: string | undefined, key: 'KU' | 'KX') =>
+    emulator.request('POST', path(id), { raw: '{', key })
+  await refused(emulator, () => send('abc', 'KU'), 400, 'malformed_message_id')
+  await refused(emulator, () => send(AGENT, 'KX'), 404, 'not_found')
+  await refused(emulator, () => send(USER, 'KU'), 400, 'not_an_agent_message')
+  await refused(emulator, () => send(AGENT, 'KU'), 400, 'malformed_json')
+})
+
+test.for([
+  ['no body', undefined],
+  ['an empty body', ''],
+  ['an array', '[]'],
+  ['a string', '"x"'],
+  ['null', 'null'],
+] as const)('%s is refused', { tags: ['R125'] }, async ([, raw]) => {
+  const emulator = await testEmulator({ collections })
+  await refused(emulator, () => emulator.request('POST', path(AGENT), raw === undefined ? {} : { raw }))
+})
+
+test.for(['1', '-1', '1.0', '-1e0', '10e-1'])('like as %s passes', { tags: ['R126'] }, async (number) => {
+  const emulator = await testEmulator({ collections })
+  const answer = await emulator.request('POST', path(AGENT), { raw: `{"like":${number}}` })
+  expect(answer.status).toBe(204)
+  expect(feedbackOf(emulator, AGENT)[0].like).toBe(Number(number))
+})
+
+test.for(['0', '2', '-2', '"1"', 'true', 'null', '1.5', '[1]', '-0', '1e400'])(
+  'like as %s is refused',
+  { tags: ['R126'] },
+  async (number) => {
+    const emulator = await testEmulator({ collections })
+    const raw = `{"like":${number}}`
+    const answer = await refused(emulator, () => emulator.request('POST', path(AGENT), { raw }))
+    expect(pointersOf(answer)).toEqual(['/like'])
+  },
+)
+
+test('a missing like is refused, together with every other fault of the body', {
+  tags: ['R126'],
+}, async () => {
+  const emulator = await testEmulator({ collections })
+  const body = { feedback: 5, ui_surface: 'fridge' }
+  const answer = await refused(emulator, () => emulator.post(path(AGENT), body))
+  expect(pointersOf(answer)).toEqual(['/like', '/feedback', '/ui_surface'])
+})
+
+test.for([
+  ['absent', undefined],
+  ['null', null],
+  ['empty', ''],
+  ['a megabyte', 'x'.repeat(1_000_000)],
+] as const)('feedback that is %s passes and is kept', { tags: ['R127'] }, async ([, feedback]) => {
+  const emulator = await testEmulator({ collections })
+  const body = feedback === undefined ? { like: -1 } : { like: -1, feedback }
+  expect((await emulator.post(path(AGENT), body)).status).toBe(204)
+  expect(feedbackOf(emulator, AGENT)[0]).toMatchObject({ like: -1, feedback: feedback ?? null })
+})
+
+test.for([[5], [true], [['x']], [{}]])(
+  'feedback as %j is refused',
+  { tags: ['R127'] },
+  async ([feedback]) => {
+    const emulator = await testEmulator({ collections })
+    await refused(emulator, () => emulator.post(path(AGENT), { like: 1, feedback }))
+  },
+)
+
+test.for(['service_web', 'construction_platform_embed', 'field_app_mobile'])(
+  'the surface %s passes and is marked as a placeholder',
+  { tags: ['R128', 'U009'] },
+  async (ui_surface) => {
+    const emulator = await testEmulator({ collections })
+    const answer = await emulator.post(path(AGENT), { like: 1, ui_surface })
+    expect([answer.status, answer.assumed]).toEqual([204, ['U009']])
+    expect(feedbackOf(emulator, AGENT)[0].ui_surface).toBe(ui_surface)
+  },
+)
+
+test('a surface of null or none passes unmarked', { tags: ['R128'] }, async () => {
+  const emulator = await testEmulator({ collections })
+  for (const body of [{ like: 1 }, { like: 1, ui_surface: null }]) {
+    const answer = await emulator.post(path(AGENT), body)
+    expect([answer.status, answer.assumed]).toEqual([204, []])
+  }
+})
+
+test.for([['fridge'], ['SERVICE_WEB'], [''], [1]])(
+  'the surface %j is refused',
+  { tags: ['R128'] },
+  async ([ui_surface]) => {
+    const emulator = await testEmulator({ collections })
+    const answer = await refused(emulator, () => emulator.post(path(AGENT), { like: 1, ui_surface }))
+    if (typeof ui_surface === 'string') expect(answer.body.message).toContain('names.ui_surfaces')
+  },
+)
+
+test('configured surfaces replace the placeholders', { tags: ['R128', 'U009'] }, async () => {
+  const emulator = await testEmulator({ collections, settings: { 'names.ui_surfaces': ['fridge'] } })
+  expect((await emulator.post(path(AGENT), { like: 1, ui_surface: 'fridge' })).status).toBe(204)
+  await refused(emulator, () => emulator.post(path(AGENT), { like: 1, ui_surface: 'service_web' }))
+})
+
+test('feedback is kept with who, when and whether the trace was donated, which no answer tells', {
+  tags: ['R130', 'U034'],
+}, async () => {
+  const emulator = await testEmulator({ collections })
+  await emulator.post(path(AGENT), { like: 1, feedback: 'good' })
+  emulator.advance('10s')
+  await emulator.post(path(AGENT), { like: -1 }, { key: 'KM' })
+  const answer = await emulator.post(path(ELSEWHERE, 'c-2'), { like: 1 })
+  expect([answer.text, answer.assumed]).toEqual(['', []])
+  const again = await emulator.restart()
+  expect(feedbackOf(again, AGENT)).toEqual([
+    {
+      like: 1,
+      feedback: 'good',
+      ui_surface: null,
+      at: '2026-03-01T12:00:00.000Z',
+      user_id: 'user-owner',
+      donated: true,
+    },
+    {
+      like: -1,
+      feedback: null,
+      ui_surface: null,
+      at: '2026-03-01T12:00:10.000Z',
+      user_id: 'user-member',
+      donated: true,
+    },
+  ])
+  expect(feedbackOf(again, ELSEWHERE)[0].donated).toBe(false)
+})
+
+test('content blocks of the type json and of unknown types stay as the fixture gave them', {
+  tags: ['R290'],
+}, async () => {
+  const emulator = await testEmulator({ collections })
+  await like(emulator, AGENT)
+  const again = await emulator.restart()
+  expect(again.state('messages').find(({ id }) => id === AGENT).content).toEqual(
+    message(AGENT, 'agent').content,
+  )
+})
+
+test.for([
+  ['an id that is no UUID', 'messages', message('m-1', 'agent'), /messages\/0\/id.*UUID/],
+  ['an upper-case id', 'messages', message(AGENT?.toUpperCase(), 'agent'), /messages\/0\/id.*lower case/],
+  ['no kind', 'messages', { id: AGENT, _emulator: { conversation_id: 'c' } }, /_emulator\/kind.*is required/],
+  ['a conversation that does not exist', 'messages', message(AGENT, 'agent'), /_emulator\/conversation_id/],
+  ['an unknown fact', 'conversations', conversation('c', { rooot: true }), /_emulator\/rooot.*not a known/],
+  [
+    'an unknown teamspace',
+    'conversations',
+    conversation('c', { teamspace_id: 'x' }),
+    /_emulator\/teamspace_id/,
+  ],
+] as const)('a fixture with %s is refused', async ([, name, record, message]) => {
+  await expect(testEmulator({ collections: { [name]: [record] } })).rejects.toThrow(message)
+})
+
+test('the list passes on what the fixture gave, to those who may see it, with or without has_messages', {
+  tags: ['R224', 'U043'],
+}, async () => {
+  const rich = { ...conversation('c-rich', { user_ids: null }), title: 'Roof', __v: null, tags: [{ a: [] }] }
+  const emulator = await testEmulator({
+    collections: { conversations: [...collections.conversations, rich] },
+  })
+  const { status, body, assumed } = await emulator.get('/conversations', { key: 'KX' })
+  expect([status, assumed.includes('U043')]).toEqual([200, true])
+  expect(body).toEqual({
+    object: 'list',
+    data: expect.arrayContaining([
+      { id: 'c-rich', title: 'Roof', __v: null, tags: [{ a: [] }] },
+      { id: 'c-all' },
+    ]),
+    has_more: false,
+  })
+  expect(body.data).toHaveLength(2)
+  for (const query of ['?has_messages=true', '?has_messages=', '?has_messages=no&x=1'])
+    expect((await emulator.get(`/conversations${query}`, { key: 'KX' })).body).toEqual(body)
+})
+
+test('has_messages is no unknown parameter even where those are refused', { tags: ['R224'] }, async () => {
+  const emulator = await testEmulator({ collections, settings: { unknown_fields: 'reject' } })
+  expect((await emulator.get('/conversations?has_messages=true')).status).toBe(200)
+})
+
+test('a record with a member named __proto__ comes back whole', { tags: ['R224'] }, async () => {
+  const odd = JSON.parse('{"__proto__": {"x": 1}, "constructor": 2}')
+  const conversations = [{ ...odd, ...conversation('c-odd') }]
+  const emulator = await testEmulator({ collections: { conversations } })
+  expect((await emulator.get('/conversations')).text).toContain('"__proto__":{"x":1},"constructor":2')
+})
+
+test.for(['direct message', 'standard channel', 'chats'])(
+  'the root conversation of a channel (%s) cannot be deleted: 400',
+  { tags: ['R225', 'R247', 'R294', 'T40'] },
+  async (channel) => {
+    for (const strict of [false, true]) {
+      const conversations = [{ ...conversation('c-root', { root: true }), channel }]
+      const emulator = await testEmulator({ collections: { conversations }, strict })
+      await refused(emulator, () => emulator.delete('/conversations/c-root'), 400, 'root_conversation')
+      expect(emulator.state('conversations')).toHaveLength(1)
+    }
+  },
+)
+
+test('another conversation is deleted with its messages, and the answer is marked', {
+  tags: ['R225', 'U044'],
+}, async () => {
+  const emulator = await testEmulator({ collections })
+  const answer = await emulator.delete('/conversations/c-1')
+  expect([answer.status, answer.text]).toEqual([204, ''])
+  expect(answer.assumed).toEqual(expect.arrayContaining(['U025', 'U044']))
+  expect(emulator.state('conversations').map(({ id }) => id)).not.toContain('c-1')
+  expect(emulator.state('messages').map(({ id }) => id)).toEqual([ELSEWHERE, uuid('6')])
+  await refused(emulator, () => emulator.delete('/conversations/c-1'), 404, 'not_found')
+  await refused(emulator, () => like(emulator, AGENT), 404, 'not_found')
+  expect((await (await emulator.restart()).get('/conversations')).status).toBe(200)
+})
+
+test.for([
+  ['an unknown conversation', 'c-none', 'KU'],
+  ['one without the caller', 'c-1', 'KX'],
+  ['one of another teamspace', 'c-b', 'KU'],
+] as const)('deleting %s is a 404', { tags: ['R230', 'R248'] }, async ([, id, key]) => {
+  const emulator = await testEmulator({ collections })
+  await refused(emulator, () => emulator.delete(`/conversations/${id}`, { key }), 404, 'not_found')
+})
+
+test('under --strict list and delete answer 501, name a way out and change nothing', {
+  tags: ['R223', 'U043'],
+}, async () => {
+  const emulator = await testEmulator({ collections, strict: true })
+  const before = emulator.digest()
+  for (const answer of [await emulator.get('/conversations'), await emulator.delete('/conversations/c-1')]) {
+    expect([answer.status, answer.body.error]).toEqual([501, 'emulator_contract_unspecified'])
+    expect(answer.body.mitigation).toEqual(expect.stringMatching(/./))
+    expect(answer.assumed).toContain('U043')
+  }
+  expect(emulator.digest()).toBe(before)
+})

@@ -1,0 +1,134 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { setSettings } from '../../../src/core/sandboxes/change.ts'
+import { type TestAnswer, testEmulator } from '../../support/emulator.ts'
+import { refused } from '../../support/refusal.ts'
+
+const view = (n: number, change: object = {}) => ({
+  id: `view-${n}`,
+  dataset_name: `dataset_${n}`,
+  created_at: new Date(Date.parse('2026-01-01T00:00:00Z') + n * 1000).toISOString(),
+  knowledge_id: `k-${n % 2}`,
+  service_account_id: `s-${n % 3}`,
+  _emulator: { teamspace_id: 'ts-a' },
+  ...change,
+})
+
+const views = (count: number) => Array.from({ length: count }, (_, n) => view(n))
+const idsOf = ({ body }: TestAnswer): string[] => body.data.map(({ id }: { id: string }) => id)
+const newest = (...numbers: number[]) => numbers.map((n) => `view-${n}`)
+
+test('the envelope has object and data only, items the members of the table', {
+  tags: ['R059', 'R060', 'R181'],
+}, async () => {
+  const emulator = await testEmulator({ collections: { data_views: views(1) } })
+  const answer = await emulator.get('/data-views')
+  expect(answer.body).toEqual({
+    object: 'list',
+    data: [
+      {
+        object: 'data_view',
+        id: 'view-0',
+        warehouse_dataset_name: 'dataset_0',
+        created_at: '2026-01-01T00:00:00.000Z',
+        knowledge_id: 'k-0',
+        service_account_id: 's-0',
+      },
+    ],
+  })
+  expect(answer.assumed).toEqual(['U006', 'U019', 'U020'])
+})
+
+test('the configured word names the member, in answers and in fixtures', {
+  tags: ['R059', 'U006'],
+}, async () => {
+  const { dataset_name: _, ...rest } = view(1)
+  const data_views = [view(0), { ...rest, lake_dataset_name: 'dataset_1' }]
+  const emulator = await testEmulator({
+    collections: { data_views },
+    settings: { 'names.warehouse': 'lake' },
+  })
+  const { body } = await emulator.get('/data-views')
+  expect(body.data.map((each: { lake_dataset_name: string }) => each.lake_dataset_name)).toEqual([
+    'dataset_1',
+    'dataset_0',
+  ])
+  setSettings(emulator.sandbox, {})
+  expect((await emulator.get('/data-views')).body.data[0].warehouse_dataset_name).toBe('dataset_1')
+  expect((await (await emulator.restart()).get('/data-views')).body.data).toHaveLength(2)
+})
+
+test.for([
+  ['neither name of the dataset', { dataset_name: undefined }, 'dataset_name'],
+  ['both names of the dataset', { warehouse_dataset_name: 'x' }, 'warehouse_dataset_name'],
+  ['a knowledge_id that is no string', { knowledge_id: 1 }, 'knowledge_id'],
+  ['a created_at that is no timestamp', { created_at: 'yesterday' }, 'created_at'],
+  ['a teamspace that does not exist', { _emulator: { teamspace_id: 'x' } }, '_emulator/teamspace_id'],
+] as const)('a fixture with %s is refused', { tags: ['R059'] }, async ([, change, member]) => {
+  await expect(testEmulator({ collections: { data_views: [view(0, change)] } })).rejects.toThrow(
+    new RegExp(`data_views/0/${member}: `),
+  )
+})
+
+test.for([
+  ['knowledge_id alone', 'knowledge_id=k-1', newest(5, 3, 1)],
+  ['service_account_id alone', 'service_account_id=s-0', newest(3, 0)],
+  ['both together', 'knowledge_id=k-1&service_account_id=s-0', newest(3)],
+  ['no match', 'knowledge_id=k-9', []],
+  ['an empty filter is compared like any other', 'knowledge_id=', []],
+  ['no filter', '', newest(5, 4, 3, 2, 1, 0)],
+] as const)('%s', { tags: ['R178'] }, async ([, query, expected]) => {
+  const emulator = await testEmulator({ collections: { data_views: views(6) } })
+  expect(idsOf(await emulator.get(`/data-views?${query}`))).toEqual(expected)
+})
+
+test.for(['knowledge_id', 'service_account_id'])(
+  'a filter given twice is refused: %s',
+  { tags: ['R178'] },
+  async (name) => {
+    const emulator = await testEmulator()
+    await refused(emulator, () => emulator.get(`/data-views?${name}=a&${name}=b`))
+  },
+)
+
+test('views of other teamspaces are not listed, and an empty list is an array', {
+  tags: ['R007', 'R178', 'R182'],
+}, async () => {
+  const other = view(1, { _emulator: { teamspace_id: 'ts-b' } })
+  const emulator = await testEmulator({ collections: { data_views: [view(0), other] } })
+  expect(idsOf(await emulator.get('/data-views', { key: 'K2' }))).toEqual(['view-1'])
+  expect((await emulator.get('/data-views', { key: 'KO' })).body).toEqual({ object: 'list', data: [] })
+})
+
+test('offset k and limit n are the slice from k to k + n', { tags: ['R180', 'R181'] }, async () => {
+  const emulator = await testEmulator({ collections: { data_views: views(30) }, limits: false })
+  const all = idsOf(await emulator.get('/data-views?limit=100'))
+  await fc.assert(
+    fc.asyncProperty(fc.nat(35), fc.integer({ min: 1, max: 100 }), async (offset, limit) => {
+      const answer = await emulator.get(`/data-views?offset=${offset}&limit=${limit}`)
+      expect(idsOf(answer)).toEqual(all.slice(offset, offset + limit))
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('an offset applies to what the filters leave', { tags: ['R180'] }, async () => {
+  const emulator = await testEmulator({ collections: { data_views: views(10) } })
+  const query = 'knowledge_id=k-1&offset=1&limit=2'
+  expect(idsOf(await emulator.get(`/data-views?${query}`))).toEqual(newest(7, 5))
+})
+
+test.for(['0', '100000'])('offset=%s is accepted', { tags: ['R180'] }, async (offset) => {
+  const emulator = await testEmulator({ collections: { data_views: views(2) } })
+  const answer = await emulator.get(`/data-views?offset=${offset}`)
+  expect([answer.status, answer.body.data.length]).toEqual([200, offset === '0' ? 2 : 0])
+})
+
+test.for(['-1', '100001', '1.5', 'abc', '', '1e2', '0x1', '%201', '00', '1&offset=2'])(
+  'offset=%s is refused',
+  { tags: ['R180', 'R284'] },
+  async (offset) => {
+    const emulator = await testEmulator()
+    await refused(emulator, () => emulator.get(`/data-views?offset=${offset}`))
+  },
+)

@@ -1,0 +1,381 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { change, setSettings } from '../../../src/core/sandboxes/change.ts'
+import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../../support/emulator.ts'
+
+const CREATED = '2026-01-15T08:00:00.000Z'
+const NOW = '2026-03-01T12:00:00.000Z'
+
+function aTrigger(id: string, changes: Readonly<Record<string, unknown>> = {}, agent_id = 'a1') {
+  return {
+    object: 'event_trigger',
+    id,
+    enabled: true,
+    trigger_source: 'file_sharing',
+    trigger_event: 'File:created',
+    name: 'New files',
+    description: 'Looks at new files',
+    run_conditions: 'only PDFs',
+    created_at: CREATED,
+    updated_at: CREATED,
+    warnings: [],
+    ...changes,
+    _emulator: { agent_id },
+  }
+}
+
+/** The trigger `t1` of agent `a1`, as a test changes it, one of another agent and one of another teamspace. */
+function triggerEmulator(changes = {}, options: TestEmulatorOptions = {}): Promise<TestEmulator> {
+  const agents = [
+    { id: 'a1', _emulator: { teamspace_id: 'ts-a' } },
+    { id: 'a2', _emulator: { teamspace_id: 'ts-a' } },
+    { id: 'a9', _emulator: { teamspace_id: 'ts-b' } },
+  ]
+  const event_triggers = [aTrigger('t1', changes), aTrigger('t2', {}, 'a2'), aTrigger('t9', {}, 'a9')]
+  return testEmulator({ ...options, collections: { agents, event_triggers } })
+}
+
+const at = '/agents/a1/event-triggers'
+const t1 = `${at}/t1`
+
+async function refused(emulator: TestEmulator, body: unknown, pointer: string) {
+  const before = emulator.digest()
+  const answer = await emulator.patch(t1, body)
+  expect([answer.status, answer.body.error]).toEqual([400, 'validation_failed'])
+  expect(answer.body.details.errors.map((issue: { pointer: string }) => issue.pointer)).toEqual([pointer])
+  expect(emulator.digest()).toBe(before)
+  return answer
+}
+
+test('an update answers with the whole trigger, and nothing of its facts', {
+  tags: ['R067', 'R071', 'R074', 'R196'],
+}, async () => {
+  const emulator = await triggerEmulator()
+  const { status, body } = await emulator.patch(t1, { name: 'Renamed' })
+  const { _emulator: _, ...shown } = aTrigger('t1')
+  expect(status).toBe(200)
+  expect(body).toEqual({ ...shown, name: 'Renamed', updated_at: NOW })
+})
+
+test('updated_at is the virtual instant of the change', { tags: ['R074'] }, async () => {
+  const emulator = await triggerEmulator()
+  emulator.advance('90s')
+  const { body } = await emulator.patch(t1, { enabled: false })
+  expect([body.created_at, body.updated_at]).toEqual([CREATED, '2026-03-01T12:01:30.000Z'])
+})
+
+test('enabled pauses and resumes, and a restart remembers it', { tags: ['R068'] }, async () => {
+  const emulator = await triggerEmulator()
+  expect((await emulator.patch(t1, { enabled: false })).body.enabled).toBe(false)
+  const again = await emulator.restart()
+  expect(again.state('event_triggers')[0].enabled).toBe(false)
+  expect((await again.patch(t1, { enabled: true })).body.enabled).toBe(true)
+})
+
+const values: Readonly<Record<string, unknown>> = {
+  enabled: false,
+  trigger_event: 'Folder:moved',
+  name: null,
+  description: 'Other',
+  run_conditions: null,
+  response_thread: 'create_new_thread_each_time',
+}
+
+test('of the six members exactly those that are supplied change, and updated_at with them', {
+  tags: ['R188'],
+}, async () => {
+  const emulator = await triggerEmulator()
+  const original = emulator.state('event_triggers')[0]
+  await fc.assert(
+    fc.asyncProperty(fc.subarray(Object.keys(values), { minLength: 1 }), async (supplied) => {
+      change(emulator.sandbox, ({ tx }) => tx.put('event_triggers', original))
+      const changes = Object.fromEntries(supplied.map((key) => [key, values[key]]))
+      const { body } = await emulator.patch(t1, changes)
+      expect(body).toEqual({ ...original, ...changes, updated_at: NOW, _emulator: undefined })
+      expect(emulator.state('event_triggers')[0]._emulator).toEqual(original._emulator)
+    }),
+    { numRuns: 30 },
+  )
+})
+
+test('two updates one after the other keep the members of both', { tags: ['R188'] }, async () => {
+  const emulator = await triggerEmulator()
+  await Promise.all([emulator.patch(t1, { name: 'A' }), emulator.patch(t1, { description: 'B' })])
+  expect(emulator.state('event_triggers')[0]).toMatchObject({
+    name: 'A',
+    description: 'B',
+    run_conditions: 'only PDFs',
+  })
+})
+
+test.for([{}, { unknown: 1 }, { id: 'x', object: 'y', warnings: [{}], created_at: 'z' }])(
+  '%j names nothing that can change: the trigger comes back as it is (U016)',
+  { tags: ['R188'] },
+  async (body) => {
+    const emulator = await triggerEmulator()
+    const before = emulator.digest()
+    const answer = await emulator.patch(t1, body)
+    expect([answer.status, answer.body.updated_at]).toEqual([200, CREATED])
+    expect(answer.assumed).toContain('U016')
+    expect(emulator.digest()).toBe(before)
+  },
+)
+
+test('a setting refuses an update that names nothing', { tags: ['R188'] }, async () => {
+  const emulator = await triggerEmulator({}, { settings: { 'patch.empty': 'reject' } })
+  await refused(emulator, {}, '')
+})
+
+test.for(['true', 1, null, []])('%j is not a value of enabled', { tags: ['R189'] }, async (enabled) => {
+  await refused(await triggerEmulator(), { enabled }, '/enabled')
+})
+
+test.for(['File:created', 'a:b', 'Übung:geändert', 'x:'.padEnd(255, 'y'), `x:${'\u{1F600}'.repeat(253)}`])(
+  'the event %j is accepted and comes back as given',
+  { tags: ['R070', 'R190', 'R284'] },
+  async (trigger_event) => {
+    const { status, body } = await (await triggerEmulator()).patch(t1, { trigger_event })
+    expect([status, body.trigger_event]).toEqual([200, trigger_event])
+  },
+)
+
+test.for(['abc', ':x', 'x:', ':', '', 'a:b:c', 'a::b', null, 1])(
+  '%j is not an event',
+  { tags: ['R190'] },
+  async (trigger_event) => {
+    await refused(await triggerEmulator(), { trigger_event }, '/trigger_event')
+  },
+)
+
+test('an event has at most 255 characters', { tags: ['R190', 'R284'] }, async () => {
+  await refused(await triggerEmulator(), { trigger_event: 'x:'.padEnd(256, 'y') }, '/trigger_event')
+})
+
+test('a setting lists the events that there are', { tags: ['R190', 'U061'] }, async () => {
+  const emulator = await triggerEmulator(
+    {},
+    { settings: { 'names.trigger_events': ['File:created', 'File:moved'] } },
+  )
+  const { assumed } = await emulator.patch(t1, { trigger_event: 'File:moved' })
+  expect(assumed).toContain('U061')
+  await refused(emulator, { trigger_event: 'File:deleted' }, '/trigger_event')
+})
+
+test.for<[title: string, member: string, bound: number]>([
+  ['name', 'name', 255],
+  ['description', 'description', 1000],
+  ['run_conditions', 'run_conditions', 3000],
+])(
+  '%s: the bound counts characters, null clears and the empty string stays',
+  { tags: ['R191', 'R284', 'R192', 'R193'] },
+  async ([, member, bound]) => {
+    const emulator = await triggerEmulator()
+    for (const value of ['\u{1F600}'.repeat(bound), '', null]) {
+      const { status, body } = await emulator.patch(t1, { [member]: value })
+      expect([status, body[member]]).toEqual([200, value])
+    }
+    await refused(emulator, { [member]: 'x'.repeat(bound + 1) }, `/${member}`)
+    await refused(emulator, { [member]: 1 }, `/${member}`)
+  },
+)
+
+test('after clearing, the members are there and null', { tags: ['R071'] }, async () => {
+  const emulator = await triggerEmulator()
+  const { body } = await emulator.patch(t1, { name: null, description: null, run_conditions: null })
+  expect(body).toMatchObject({ name: null, description: null, run_conditions: null })
+})
+
+test('response_thread takes its one value, and no PATCH takes it back (T31)', {
+  tags: ['R194'],
+}, async () => {
+  const emulator = await triggerEmulator()
+  for (const response_thread of [null, 'reuse', '', true])
+    await refused(emulator, { response_thread }, '/response_thread')
+  const { body: before } = await emulator.patch(t1, { enabled: true })
+  expect(before).not.toHaveProperty('response_thread')
+  await emulator.patch(t1, { response_thread: 'create_new_thread_each_time' })
+  const { body: after } = await emulator.patch(t1, { name: 'x' })
+  expect(after.response_thread).toBe('create_new_thread_each_time')
+})
+
+test.for(['construction_management', 'elsewhere', '', null, 1])(
+  'the source cannot become %j, and the refusal says what to do instead',
+  { tags: ['R069', 'R195'] },
+  async (trigger_source) => {
+    const emulator = await triggerEmulator()
+    const { body, assumed } = await refused(emulator, { name: 'x', trigger_source }, '/trigger_source')
+    expect(body.message).toContain('delete the trigger and create another')
+    expect(assumed).toContain('U017')
+  },
+)
+
+test('the present source is accepted', { tags: ['R069', 'R195'] }, async () => {
+  const { status, body } = await (await triggerEmulator()).patch(t1, {
+    trigger_source: 'file_sharing',
+    name: 'x',
+  })
+  expect([status, body.name, body.trigger_source]).toEqual([200, 'x', 'file_sharing'])
+})
+
+test('a setting ignores another source and changes the rest', { tags: ['R069', 'R195'] }, async () => {
+  const emulator = await triggerEmulator({}, { settings: { 'patch.immutable': 'ignore' } })
+  const { status, body } = await emulator.patch(t1, { trigger_source: 'construction_management', name: 'x' })
+  expect([status, body.name, body.trigger_source]).toEqual([200, 'x', 'file_sharing'])
+})
+
+test('a warning does not fail the update, and goes when its gap is closed', {
+  tags: ['R075', 'R196'],
+}, async () => {
+  const gap = { code: 'connection_missing', message: 'Connect the provider first.' }
+  const emulator = await triggerEmulator({ warnings: [gap] })
+  const { status, body } = await emulator.patch(t1, { enabled: true })
+  expect([status, body.warnings]).toEqual([200, [gap]])
+  change(emulator.sandbox, ({ tx }) =>
+    tx.put('event_triggers', { ...emulator.state('event_triggers')[0], warnings: [] }),
+  )
+  expect((await emulator.patch(t1, { enabled: true })).body.warnings).toEqual([])
+})
+
+test('updates are rate limited', { tags: ['R196'] }, async () => {
+  const overrides = [{ operation: 'event-triggers.update', limit: 1, window_s: 60 }]
+  const emulator = await triggerEmulator({}, { settings: { 'limits.overrides': overrides } })
+  expect((await emulator.patch(t1, { name: 'A' })).status).toBe(200)
+  const { status, body } = await emulator.patch(t1, { name: 'B' })
+  expect([status, body.error, emulator.state('event_triggers')[0].name]).toEqual([
+    429,
+    'rate_limit_exceeded',
+    'A',
+  ])
+})
+
+test('one bad member refuses the whole update, and every bad member is named', {
+  tags: ['R197'],
+}, async () => {
+  const emulator = await triggerEmulator()
+  const before = emulator.digest()
+  const bad = { name: 'good', run_conditions: 'x'.repeat(3001), enabled: 'yes' }
+  const { status, body } = await emulator.patch(t1, bad)
+  const named = body.details.errors.map((issue: { pointer: string }) => issue.pointer)
+  expect([status, named.sort()]).toEqual([400, ['/enabled', '/run_conditions']])
+  expect(emulator.digest()).toBe(before)
+})
+
+test('a trigger is only found below its own agent, and an agent in its own teamspace', {
+  tags: ['R188'],
+}, async () => {
+  const emulator = await triggerEmulator()
+  const before = emulator.digest()
+  const paths = [
+    '/agents/a1/event-triggers/t2',
+    '/agents/a9/event-triggers/t9',
+    '/agents/a0/event-triggers/t1',
+    `${at}/t0`,
+  ]
+  for (const path of paths) {
+    expect((await emulator.patch(path, { name: 1 })).status).toBe(404)
+    expect((await emulator.delete(path)).status).toBe(404)
+  }
+  expect(emulator.digest()).toBe(before)
+})
+
+test.for<[title: string, change: object, pointer: string]>([
+  ['another object', { object: 'trigger' }, '/object'],
+  ['a source outside the three', { trigger_source: 'carrier_pigeon' }, '/trigger_source'],
+  ['an event without a colon', { trigger_event: 'abc' }, '/trigger_event'],
+  ['another response_thread', { response_thread: 'one' }, '/response_thread'],
+  ['a warning without its code', { warnings: [{ message: 'x' }] }, '/warnings/0/code'],
+  ['an event of 256 characters', { trigger_event: 'x:'.padEnd(256, 'y') }, '/trigger_event'],
+  ['a name of 256 characters', { name: 'x'.repeat(256) }, '/name'],
+  ['a description of 1001 characters', { description: 'x'.repeat(1001) }, '/description'],
+  ['conditions of 3001 characters', { run_conditions: 'x'.repeat(3001) }, '/run_conditions'],
+])(
+  '%s is refused in a fixture',
+  { tags: ['R067', 'R069', 'R070', 'R194', 'R075', 'R284'] },
+  async ([, change, pointer]) => {
+    await expect(triggerEmulator(change)).rejects.toThrow(`/collections/event_triggers/0${pointer}`)
+  },
+)
+
+test('the three sources have the names that a setting gives, in records written either way', {
+  tags: ['R069', 'U008'],
+}, async () => {
+  const settings = { 'names.trigger_sources': ['builder', 'papers', 'drive'] }
+  const emulator = await triggerEmulator({ trigger_source: 'drive' }, { settings })
+  expect((await emulator.patch(t1, { trigger_source: 'drive' })).body.trigger_source).toBe('drive')
+  await refused(emulator, { trigger_source: 'file_sharing' }, '/trigger_source')
+  expect((await emulator.get('/agents/a2/event-triggers')).body.data[0].trigger_source).toBe('drive')
+  const made = await emulator.post(at, { trigger_source: 'papers', trigger_event: 'a:b' })
+  expect(made.body.trigger_source).toBe('papers')
+  setSettings(emulator.sandbox, {})
+  const plain = await emulator.restart()
+  const { body } = await plain.get(at)
+  const sources = body.data.map((each: { trigger_source: string }) => each.trigger_source)
+  expect(sources.sort()).toEqual(['document_collaboration', 'file_sharing'])
+})
+
+test('a trigger that is created has the members given and neutral others', { tags: ['R223'] }, async () => {
+  const emulator = await triggerEmulator()
+  const { status, body, assumed } = await emulator.post(at, {
+    trigger_source: 'construction_management',
+    trigger_event: 'Drawing:revised',
+    name: 'Drawings',
+    warnings: [1],
+    id: 'mine',
+  })
+  expect(status).toBe(200)
+  expect(assumed).toEqual(['U008', 'U043', 'U061'])
+  expect(body).toEqual({
+    object: 'event_trigger',
+    id: expect.stringMatching(/^[0-9a-f]{24}$/),
+    enabled: true,
+    trigger_source: 'construction_management',
+    trigger_event: 'Drawing:revised',
+    name: 'Drawings',
+    description: null,
+    run_conditions: null,
+    created_at: NOW,
+    updated_at: NOW,
+    warnings: [],
+  })
+  expect((await emulator.get(at)).body).toEqual({
+    object: 'list',
+    data: [body, expect.objectContaining({ id: 't1' })],
+    has_more: false,
+  })
+})
+
+test.for<[title: string, body: object, pointer: string]>([
+  ['no source', { trigger_event: 'a:b' }, '/trigger_source'],
+  ['a source outside the three', { trigger_source: 'x', trigger_event: 'a:b' }, '/trigger_source'],
+  ['no event', { trigger_source: 'file_sharing' }, '/trigger_event'],
+  ['an event of one part', { trigger_source: 'file_sharing', trigger_event: 'a' }, '/trigger_event'],
+  ['a long name', { trigger_source: 'file_sharing', trigger_event: 'a:b', name: 'x'.repeat(256) }, '/name'],
+])('%s is refused at creation', { tags: ['R069', 'R070', 'R190', 'R284'] }, async ([, body, pointer]) => {
+  const emulator = await triggerEmulator()
+  const before = emulator.digest()
+  const answer = await emulator.post(at, body)
+  expect([answer.status, answer.body.details.errors[0].pointer]).toEqual([400, pointer])
+  expect(emulator.digest()).toBe(before)
+})
+
+test('a deleted trigger is gone, which is how providers are switched', { tags: ['R223'] }, async () => {
+  const emulator = await triggerEmulator()
+  const { status, text, assumed } = await emulator.delete(t1)
+  expect([status, text, assumed.includes('U043')]).toEqual([204, '', true])
+  expect((await emulator.get(at)).body.data).toEqual([])
+  expect((await emulator.delete(t1)).status).toBe(404)
+  expect((await emulator.patch(t1, {})).status).toBe(404)
+})
+
+test.for<[title: string, method: string, path: string]>([
+  ['event-triggers.list', 'GET', at],
+  ['event-triggers.create', 'POST', at],
+  ['event-triggers.delete', 'DELETE', t1],
+])('%s is a 501 under --strict', { tags: ['R223'] }, async ([, method, path]) => {
+  const emulator = await triggerEmulator({}, { strict: true })
+  const before = emulator.digest()
+  const answer = await emulator.request(method, path, method === 'POST' ? { json: {} } : {})
+  expect([answer.status, answer.body.error]).toEqual([501, 'emulator_contract_unspecified'])
+  expect(emulator.digest()).toBe(before)
+  expect((await emulator.patch(t1, { name: 'x' })).status).toBe(200)
+})

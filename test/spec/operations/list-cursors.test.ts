@@ -1,0 +1,255 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { applyEdit } from '../../../src/adapters/storage/merge-edit.ts'
+import type { Row } from '../../../src/core/state/commit.ts'
+import { checkDocument } from '../../../src/core/state/document.ts'
+import type { Document } from '../../../src/core/state/state.ts'
+import { type TestAnswer, type TestEmulator, testEmulator } from '../../support/emulator.ts'
+import { arm } from '../../support/state-faults.ts'
+
+const USERS = '/organization/teamspaces/ts-b/users'
+const REPORT = '/organization/reports/consumption-breakdown'
+const LISTS = { users: USERS, consumption: REPORT } as const
+
+const instant = (n: number) => new Date(Date.parse('2026-02-01T00:00:00.000Z') + n * 60_000).toISOString()
+
+/** People of ts-b and rows of the report, in the order of the instants; the owner of ts-b is older than all of them. */
+function rowsAt(instants: readonly number[]) {
+  return {
+    users: instants.map((at, n) => ({
+      id: `u-${n}`,
+      organization_id: 'org-1',
+      email: `p${n}@crowd.example`,
+      first_name: 'Pat',
+      last_name: `Number${n}`,
+      created_at: instant(at),
+    })),
+    memberships: instants.map((_, n) => ({
+      id: `m-${n}`,
+      teamspace_id: 'ts-b',
+      user_id: `u-${n}`,
+      role: 'member',
+      created_at: '-1d',
+    })),
+    consumption_rows: instants.map((at, n) => ({
+      id: `row-${n}`,
+      credits: 1,
+      created_at: instant(at),
+      action: 'converse',
+      organization: 'Harbor Works',
+      resource: `row-${n}`,
+      resource_type: 'agent',
+      credit_source: 'plan',
+      _emulator: { organization_id: 'org-1' },
+    })),
+  }
+}
+
+const many = (count: number) => rowsAt(Array.from({ length: count }, (_, n) => n))
+
+const read = (emulator: TestEmulator, path: string, query: string): Promise<TestAnswer> =>
+  emulator.get(`${path}?${query}`, { key: 'K2' })
+
+const namesOf = ({ body }: TestAnswer): string[] =>
+  body.data.map((each: { id?: string; resource?: string }) => each.id ?? each.resource)
+
+/** The cursor of the first or the last row of a page. */
+function cursorOf(answer: TestAnswer, end: 'first' | 'last'): string {
+  const own = answer.body[`${end}_id`]
+  return own ?? namesOf(answer).at(end === 'first' ? 0 : -1)
+}
+
+/** Walks a list to its end in one direction; `between` runs after each page that has more behind it. */
+async function walk(
+  emulator: TestEmulator,
+  path: string,
+  { limit, back }: { limit: number; back?: string },
+  between: () => Promise<void> = async () => {},
+): Promise<string[]> {
+  const seen: string[] = []
+  let cursor = back === undefined ? '' : `&before=${back}`
+  for (let pages = 0; ; pages++) {
+    expect(pages).toBeLessThan(200)
+    const answer = await read(emulator, path, `limit=${limit}${cursor}`)
+    expect(answer.status, answer.text).toBe(200)
+    const page = namesOf(answer)
+    if (back === undefined) seen.push(...page)
+    else seen.unshift(...page)
+    if (!answer.body.has_more) return seen
+    const edge = cursorOf(answer, back === undefined ? 'last' : 'first')
+    cursor = `&${back === undefined ? 'after' : 'before'}=${edge}`
+    await between()
+  }
+}
+
+const orders = fc.constantFrom('newest', 'oldest', 'shuffled')
+const limits = fc.integer({ min: 1, max: 12 })
+
+test.for(['users', 'consumption'] as const)(
+  'paging the list of %s back from its end visits every row once, and ends',
+  { tags: ['R008', 'T26'] },
+  async (name) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.nat(9), { maxLength: 30 }),
+        limits,
+        orders,
+        async (instants, limit, order) => {
+          const emulator = await testEmulator({
+            collections: rowsAt(instants),
+            settings: { 'lists.order': order },
+          })
+          const all = await read(emulator, LISTS[name], 'limit=100')
+          const forward = await walk(emulator, LISTS[name], { limit })
+          expect(forward).toEqual(namesOf(all))
+          if (forward.length === 0) return
+          const end = cursorOf(all, 'last')
+          expect(await walk(emulator, LISTS[name], { limit, back: end })).toEqual(forward.slice(0, -1))
+        },
+      ),
+      { numRuns: 15 },
+    )
+  },
+)
+
+type Delete = (emulator: TestEmulator, user: string) => Promise<void> | void
+
+const membershipsOf = (emulator: TestEmulator, user: string): Row[] =>
+  emulator.state('memberships').filter(({ user_id }) => user_id === user)
+
+async function overState(emulator: TestEmulator, ref: string): Promise<void> {
+  expect((await emulator.control('DELETE', `/state/${ref}`)).status).toBe(204)
+}
+
+/** Every way in which a user can leave the list. */
+const ways: Readonly<Record<string, Delete>> = {
+  'the API': async (emulator, user) => {
+    expect((await emulator.delete(`${USERS}/${user}`, { key: 'K2' })).status).toBe(204)
+  },
+  'DELETE /state of the membership': async (emulator, user) => {
+    for (const { id } of membershipsOf(emulator, user)) await overState(emulator, `memberships/${id}`)
+  },
+  'DELETE /state of membership and user': async (emulator, user) => {
+    for (const { id } of membershipsOf(emulator, user)) await overState(emulator, `memberships/${id}`)
+    await overState(emulator, `users/${user}`)
+  },
+  'PATCH /state of the membership': async (emulator, user) => {
+    for (const { id } of membershipsOf(emulator, user)) {
+      const patched = await emulator.control('PATCH', `/state/memberships/${id}`, { teamspace_id: 'ts-a' })
+      expect(patched.status).toBe(200)
+    }
+  },
+  'the merge of a fixture': async (emulator, user) => {
+    const memberships = membershipsOf(emulator, user).map((each) => ({ ...each, teamspace_id: 'ts-a' }))
+    expect((await emulator.control('POST', '/fixtures', { collections: { memberships } })).status).toBe(200)
+  },
+  'the API and DELETE /state afterwards': async (emulator, user) => {
+    await ways['the API']?.(emulator, user)
+    await ways['DELETE /state of membership and user']?.(emulator, user)
+  },
+  'a fault of the next request': async (emulator, user) => {
+    const match = { operation: 'data-views.list' }
+    const gone = { collection: 'users', id: user }
+    await arm(emulator, { match, times: 1, do: [{ state: { delete: gone } }] })
+    await emulator.get('/data-views', { key: 'K2' })
+  },
+  'an edit of the state file': ({ sandbox }, user) => {
+    const base = JSON.parse(JSON.stringify(sandbox.document())) as Document
+    const edited = JSON.parse(JSON.stringify(base))
+    edited.collections.users = edited.collections.users.filter(({ id }: Row) => id !== user)
+    edited.collections.memberships = edited.collections.memberships.filter(
+      ({ user_id }: { user_id: string }) => user_id !== user,
+    )
+    const checked = checkDocument(edited, sandbox.service, sandbox.assumptions, false)
+    if ('issues' in checked) throw new Error(JSON.stringify(checked.issues))
+    applyEdit(sandbox, { edited, checked: checked.state, base, commits: () => {}, keep: () => '' })
+  },
+}
+
+test.for(Object.keys(ways))(
+  'a cursor outlives its user, who is deleted by %s, and a restart',
+  { tags: ['T28', 'R157'] },
+  async (way) => {
+    const emulator = await testEmulator({ collections: many(6) })
+    await ways[way]?.(emulator, 'u-3')
+    const users = await read(emulator, USERS, '')
+    expect(namesOf(users)).toEqual(['u-5', 'u-4', 'u-2', 'u-1', 'u-0', 'user-second'])
+    for (const each of [emulator, await emulator.restart()]) {
+      const after = await read(each, USERS, 'limit=2&after=u-3')
+      expect([namesOf(after), after.body.has_more]).toEqual([['u-2', 'u-1'], true])
+      const before = await read(each, USERS, 'limit=2&before=u-3')
+      expect([namesOf(before), before.body.has_more]).toEqual([['u-5', 'u-4'], false])
+      expect(after.assumed).toContain('T28')
+    }
+  },
+)
+
+test('when a record is deleted between two pages, in whatever way, the others are visited once', {
+  tags: ['T28', 'R008', 'R010'],
+}, async () => {
+  const deletion = fc.record({ user: fc.nat(14), way: fc.constantFrom(...Object.keys(ways)) })
+  const plan = fc.array(fc.array(deletion, { maxLength: 3 }), { minLength: 10, maxLength: 10 })
+  await fc.assert(
+    fc.asyncProperty(plan, limits, orders, fc.boolean(), async (steps, limit, order, isBack) => {
+      const emulator = await testEmulator({ collections: many(15), settings: { 'lists.order': order } })
+      const all = namesOf(await read(emulator, USERS, 'limit=100'))
+      const gone = new Set<string>()
+      const left = [...steps]
+      const back = isBack ? { back: all.at(-1) ?? '' } : {}
+      const seen = await walk(emulator, USERS, { limit: Math.min(limit, 5), ...back }, async () => {
+        for (const { user, way } of left.shift() ?? []) {
+          const id = `u-${user}`
+          if (gone.has(id)) continue
+          gone.add(id)
+          await ways[way]?.(emulator, id)
+        }
+      })
+      const expected = isBack ? all.slice(0, -1) : all
+      expect(seen.filter((id) => !gone.has(id))).toEqual(expected.filter((id) => !gone.has(id)))
+      expect(new Set(seen).size).toBe(seen.length)
+    }),
+    { numRuns: 20 },
+  )
+})
+
+test('a setting refuses the cursor of a user who is gone', { tags: ['T28'] }, async () => {
+  const settings = { 'lists.deleted_cursor': 'reject' } as const
+  const emulator = await testEmulator({ collections: many(3), settings })
+  await ways['the API']?.(emulator, 'u-1')
+  await ways['DELETE /state of membership and user']?.(emulator, 'u-2')
+  for (const id of ['u-1', 'u-2']) {
+    const answer = await read(emulator, USERS, `after=${id}`)
+    expect([answer.status, answer.body.error]).toEqual([400, 'validation_failed'])
+    expect(answer.assumed).toEqual(expect.arrayContaining(['T28', 'U022']))
+  }
+  expect(namesOf(await read(emulator, USERS, 'after=u-0'))).toEqual(['user-second'])
+})
+
+test('a user who was never in the list is no cursor of it, deleted or not', { tags: ['T28'] }, async () => {
+  const emulator = await testEmulator({ collections: many(2) })
+  await arm(emulator, {
+    match: { operation: 'data-views.list' },
+    do: [{ state: { delete: { collection: 'users', id: 'user-outsider' } } }],
+  })
+  await emulator.get('/data-views')
+  expect(emulator.state('users').map(({ id }) => id)).not.toContain('user-outsider')
+  for (const id of ['user-outsider', 'user-member'])
+    expect((await read(emulator, USERS, `after=${id}`)).status).toBe(400)
+})
+
+test('a user who comes back is listed, and the cursor is again that of the user', {
+  tags: ['T28'],
+}, async () => {
+  const emulator = await testEmulator({ collections: many(3) })
+  await ways['DELETE /state of the membership']?.(emulator, 'u-1')
+  const again = {
+    teamspace_id: 'ts-b',
+    user_id: 'u-1',
+    role: 'member',
+    created_at: '2026-02-02T00:00:00.000Z',
+  }
+  expect((await emulator.control('PUT', '/state/memberships/m-again', again)).status).toBe(201)
+  expect(namesOf(await read(emulator, USERS, ''))).toEqual(['u-2', 'u-1', 'u-0', 'user-second'])
+  const answer = await read(emulator, USERS, 'limit=1&after=u-1')
+  expect([namesOf(answer), answer.assumed]).toEqual([['u-0'], expect.not.arrayContaining(['T28'])])
+})

@@ -1,0 +1,509 @@
+import { expect, test } from 'vitest'
+import { change } from '../../../src/core/sandboxes/change.ts'
+import {
+  type RequestOptions,
+  type TestEmulator,
+  type TestEmulatorOptions,
+  testEmulator,
+} from '../../support/emulator.ts'
+import { interveneBy } from '../../support/intervene.ts'
+
+const CREATED = '2026-02-01T00:00:00.000Z'
+const CALLBACK = 'https://app.example/cb'
+
+function aServer(id: string, changes: Readonly<Record<string, unknown>> = {}, facts: object = {}) {
+  return {
+    object: 'mcp_server',
+    id,
+    name: `Server ${id}`,
+    icon_url: 'https://mcp.example/icon.svg',
+    base_url: 'https://mcp.example',
+    transport: 'carrier pigeon',
+    protocol_version: '7',
+    authorization_secret_id: 'secret-ref-1',
+    status: 'dozing',
+    metadata: { requires_oauth: true, oauth_configured: false, tool_count: 3, last_synced_at: 'long ago' },
+    created_at: CREATED,
+    updated_at: CREATED,
+    managed_by_app: { app_uuid: 'app-1', app_name: 'Registry' },
+    ...changes,
+    _emulator: { teamspace_id: 'ts-a', ...facts },
+  }
+}
+
+function aFlow(id: string, changes: Readonly<Record<string, unknown>> = {}) {
+  return {
+    id,
+    server_id: 's1',
+    state: `state-${id}`,
+    redirect_uri: CALLBACK,
+    created_at: CREATED,
+    ...changes,
+  }
+}
+
+/** Two servers and one pending flow of the first. */
+function mcpEmulator(options: TestEmulatorOptions = {}): Promise<TestEmulator> {
+  const mcp_servers = [aServer('s1'), aServer('s2')]
+  return testEmulator({
+    ...options,
+    collections: { mcp_servers, oauth_flows: [aFlow('f1')], ...options.collections },
+  })
+}
+
+const proof = { code: 'code-1', state: 'state-f1', redirect_uri: CALLBACK }
+
+function callback(emulator: TestEmulator, body: object, options?: RequestOptions, server = 's1') {
+  return emulator.post(`/organization/mcp-servers/${server}/oauth-callback`, body, options)
+}
+
+/** Starts a flow as the control API does. */
+function startFlow({ sandbox }: TestEmulator, server_id: string, redirect_uri: string) {
+  return interveneBy(sandbox, 'POST /mcp-oauth-flows', {}, { server_id, redirect_uri })
+}
+
+async function refused(emulator: TestEmulator, body: object, pointer: string, server?: string) {
+  const before = emulator.digest()
+  const answer = await callback(emulator, body, {}, server)
+  expect(answer.status).toBe(400)
+  expect(answer.body.error).toBe('validation_failed')
+  expect(answer.body.details.errors.map((issue: { pointer: string }) => issue.pointer)).toContain(pointer)
+  expect(emulator.digest()).toBe(before)
+  return answer
+}
+
+test('a list shows every member of a server as the sandbox has it', {
+  tags: ['R044', 'R045', 'R046', 'R047', 'R048', 'R183'],
+}, async () => {
+  const emulator = await mcpEmulator()
+  const { status, body } = await emulator.get('/organization/mcp-servers')
+  const { _emulator: _, ...shown } = aServer('s1')
+  expect(status).toBe(200)
+  expect(body).toEqual({
+    object: 'list',
+    data: [{ ...shown, id: 's2', name: 'Server s2' }, shown],
+    has_more: false,
+  })
+})
+
+test('the control API may set any status and transport', { tags: ['R045', 'U005'] }, async () => {
+  const emulator = await mcpEmulator()
+  const server = { ...emulator.state('mcp_servers')[0], status: 'ablaze', transport: '' }
+  change(emulator.sandbox, ({ tx }) => tx.put('mcp_servers', server))
+  const { body } = await emulator.get('/organization/mcp-servers')
+  expect(body.data.at(-1)).toMatchObject({ id: 's1', status: 'ablaze', transport: '' })
+})
+
+test.for<[title: string, change: object, pointer: string]>([
+  ['another object', { object: 'server' }, '/object'],
+  ['a status that is no string', { status: 1 }, '/status'],
+  ['a transport that is missing', { transport: undefined }, '/transport'],
+  [
+    'a negative tool_count',
+    { metadata: { ...aServer('').metadata, tool_count: -1 } },
+    '/metadata/tool_count',
+  ],
+  [
+    'a fractional tool_count',
+    { metadata: { ...aServer('').metadata, tool_count: 0.5 } },
+    '/metadata/tool_count',
+  ],
+  [
+    'a last_synced_at that is null',
+    { metadata: { ...aServer('').metadata, last_synced_at: null } },
+    '/metadata/last_synced_at',
+  ],
+  ['an update before the creation', { updated_at: '2026-01-31T23:59:59.999Z' }, '/updated_at'],
+  ['a created_at that is no instant', { created_at: 'yesterday' }, '/created_at'],
+  ['a managed_by_app that is null', { managed_by_app: null }, '/managed_by_app'],
+  ['a managed_by_app without its name', { managed_by_app: { app_uuid: 'a' } }, '/managed_by_app/app_name'],
+  ['a secret beside its id', { authorization_secret: 'hush' }, '/authorization_secret'],
+])(
+  '%s is refused in a fixture',
+  { tags: ['R044', 'R045', 'R046', 'R047', 'R048', 'R049'] },
+  async ([, change, pointer]) => {
+    const collections = { mcp_servers: [aServer('s1', change as Readonly<Record<string, unknown>>)] }
+    await expect(testEmulator({ collections })).rejects.toThrow(`/collections/mcp_servers/0${pointer}`)
+  },
+)
+
+test('a setting lets the two members be null, and the answer says that it rests on it', {
+  tags: ['R046', 'R048'],
+}, async () => {
+  const nulls = { metadata: { ...aServer('').metadata, last_synced_at: null }, managed_by_app: null }
+  const emulator = await testEmulator({
+    settings: { 'mcp.null_values': true },
+    collections: { mcp_servers: [aServer('s1', nulls)] },
+  })
+  const { body, assumed } = await emulator.get('/organization/mcp-servers')
+  expect(body.data[0]).toMatchObject(nulls)
+  expect(assumed).toContain('T32')
+})
+
+test('neither answers nor the document hold the state or the code of a flow', {
+  tags: ['R049'],
+}, async () => {
+  const emulator = await mcpEmulator({ collections: { oauth_flows: [aFlow('f1', { code: 'code-1' })] } })
+  const list = await emulator.get('/organization/mcp-servers')
+  const wrong = await callback(emulator, { ...proof, code: 'code-2' })
+  const right = await callback(emulator, proof)
+  const everything = [list.text, wrong.text, right.text, JSON.stringify(emulator.sandbox.document())].join()
+  expect(right.status).toBe(200)
+  expect(list.body.data.at(-1).authorization_secret_id).toBe('secret-ref-1')
+  expect(everything).not.toMatch(/state-f1|code-1|code-2/)
+})
+
+test('a completed flow is answered with the callback result and nothing else', {
+  tags: ['R050', 'R051', 'R146'],
+}, async () => {
+  const emulator = await mcpEmulator()
+  const { status, body, assumed } = await callback(emulator, proof)
+  expect(status).toBe(200)
+  expect(body).toEqual({
+    object: 'mcp_oauth_callback',
+    oauth_configured: true,
+    tools_synced: true,
+    message: expect.stringMatching(/\w/),
+  })
+  expect(assumed).toContain('T37')
+})
+
+test('tools are not synced for a caller without the permission to edit the organization', {
+  tags: ['R052'],
+}, async () => {
+  const emulator = await mcpEmulator()
+  const { status, body } = await callback(emulator, proof, { key: 'KM' })
+  expect([status, body.oauth_configured, body.tools_synced]).toEqual([200, true, false])
+})
+
+test('a sync that fails leaves the flow completed', { tags: ['R051', 'R052'] }, async () => {
+  const emulator = await mcpEmulator({
+    collections: { mcp_servers: [aServer('s1', {}, { sync: 'fails', tools: ['a'] })] },
+  })
+  const { status, body } = await callback(emulator, proof)
+  expect([status, body.oauth_configured, body.tools_synced]).toEqual([200, true, false])
+  expect(emulator.state('mcp_servers')[0].metadata).toMatchObject({ oauth_configured: true, tool_count: 3 })
+})
+
+test('the message is a setting, and nothing else in the result changes with it', {
+  tags: ['R053'],
+}, async () => {
+  const plain = await callback(await mcpEmulator(), proof)
+  const told = await callback(await mcpEmulator({ settings: { 'mcp.oauth.message': 'All set.' } }), proof)
+  expect(plain.body.message).not.toBe('')
+  expect(told.body).toEqual({ ...plain.body, message: 'All set.' })
+})
+
+test('a completed flow sets oauth_configured of its server alone (T37)', {
+  tags: ['R047', 'R051'],
+}, async () => {
+  const emulator = await mcpEmulator()
+  const [first, second] = emulator.state('mcp_servers')
+  emulator.advance('1h')
+  await callback(emulator, proof)
+  expect(emulator.state('mcp_servers')).toEqual([
+    {
+      ...first,
+      metadata: { ...first.metadata, oauth_configured: true },
+      updated_at: '2026-03-01T13:00:00.000Z',
+    },
+    second,
+  ])
+})
+
+test('a server that will only be created is not updated before that', { tags: ['R047'] }, async () => {
+  const later = '2026-06-01T00:00:00.000Z'
+  const emulator = await mcpEmulator({
+    collections: { mcp_servers: [aServer('s1', { created_at: later, updated_at: later })] },
+  })
+  expect((await callback(emulator, proof)).status).toBe(200)
+  expect((await emulator.get('/organization/mcp-servers')).body.data[0].updated_at).toBe(later)
+})
+
+test('a sync that finds tools counts them and notes when', { tags: ['R052'] }, async () => {
+  const emulator = await mcpEmulator({
+    collections: { mcp_servers: [aServer('s1', {}, { tools: ['read', 'write'] })] },
+  })
+  await callback(emulator, proof)
+  expect(emulator.state('mcp_servers')[0].metadata).toMatchObject({
+    tool_count: 2,
+    last_synced_at: '2026-03-01T12:00:00.000Z',
+  })
+})
+
+test('the setting that keeps the server as it was does not change the result (T37)', {
+  tags: ['R051'],
+}, async () => {
+  const emulator = await mcpEmulator({ settings: { 'mcp.oauth_configured': 'keep' } })
+  const before = emulator.state('mcp_servers')
+  const { body } = await callback(emulator, proof)
+  expect(body.oauth_configured).toBe(true)
+  expect(emulator.state('mcp_servers')).toEqual(before)
+})
+
+test('an unknown server and one of another teamspace are spoken of alike', { tags: ['R141'] }, async () => {
+  const other = aServer('s9', {}, { teamspace_id: 'ts-b' })
+  const flow = aFlow('f9', { server_id: 's9' })
+  const emulator = await mcpEmulator({
+    collections: { mcp_servers: [aServer('s1'), other], oauth_flows: [flow] },
+  })
+  const before = emulator.digest()
+  const unknown = await callback(emulator, { ...proof, state: 'state-f9' }, {}, 's8')
+  const foreign = await callback(emulator, { ...proof, state: 'state-f9' }, {}, 's9')
+  expect([unknown.status, foreign.status]).toEqual([404, 404])
+  expect(foreign.text).toBe(unknown.text.replace('s8', 's9'))
+  expect(emulator.digest()).toBe(before)
+})
+
+test('a code has at most 4096 characters', { tags: ['R142', 'R284'] }, async () => {
+  const emulator = await mcpEmulator()
+  await refused(emulator, { ...proof, code: 'c'.repeat(4097) }, '/code')
+  expect((await callback(emulator, { ...proof, code: '\u{1F600}'.repeat(4096) })).status).toBe(200)
+})
+
+test('a code is a string', { tags: ['R142'] }, async () => {
+  const emulator = await mcpEmulator()
+  for (const code of [1, null, ['c'], undefined]) await refused(emulator, { ...proof, code }, '/code')
+})
+
+test('where the flow names its code, only that one fits', { tags: ['R142', 'U032'] }, async () => {
+  const emulator = await mcpEmulator({ collections: { oauth_flows: [aFlow('f1', { code: 'right' })] } })
+  const { assumed } = await refused(emulator, { ...proof, code: 'wrong' }, '/code')
+  expect(assumed).toContain('U033')
+  expect((await callback(emulator, { ...proof, code: 'right' })).status).toBe(200)
+})
+
+test('a state has at most 512 characters', { tags: ['R143', 'R284'] }, async () => {
+  const long = 's'.repeat(512)
+  const emulator = await mcpEmulator({ collections: { oauth_flows: [aFlow('f1', { state: long })] } })
+  await refused(emulator, { ...proof, state: `${long}s` }, '/state')
+  expect((await callback(emulator, { ...proof, state: long })).status).toBe(200)
+})
+
+test('a state that differs, is missing or belongs to another server is refused', {
+  tags: ['R143'],
+}, async () => {
+  const emulator = await mcpEmulator()
+  for (const state of ['state-f2', 'State-f1', 'state-f1 ', '', null, 1, undefined]) {
+    await refused(emulator, { ...proof, state }, '/state')
+  }
+  const { assumed } = await refused(emulator, proof, '/state', 's2')
+  expect(assumed).toContain('U033')
+})
+
+test('the digest that the state file holds is no state', { tags: ['R143'] }, async () => {
+  const emulator = await mcpEmulator()
+  await refused(emulator, { ...proof, state: emulator.state('oauth_flows')[0].state }, '/state')
+})
+
+test('a state works once', { tags: ['R143'] }, async () => {
+  const emulator = await mcpEmulator()
+  expect((await callback(emulator, proof)).status).toBe(200)
+  const { assumed } = await refused(emulator, proof, '/state')
+  expect(assumed).toContain('U032')
+})
+
+test('a setting lets a state work again', { tags: ['R143'] }, async () => {
+  const emulator = await mcpEmulator({ settings: { 'mcp.oauth.state_reuse': 'accept' } })
+  expect((await callback(emulator, proof)).status).toBe(200)
+  expect((await callback(emulator, proof)).status).toBe(200)
+})
+
+test('a state that completed its flow stays used after a restart', { tags: ['R143'] }, async () => {
+  const emulator = await mcpEmulator()
+  expect((await callback(emulator, proof)).status).toBe(200)
+  await refused(await emulator.restart(), proof, '/state')
+})
+
+test('a redirect_uri has at most 2048 characters', { tags: ['R144', 'R284'] }, async () => {
+  const longest = CALLBACK.padEnd(2048, 'x')
+  const emulator = await mcpEmulator({
+    collections: { oauth_flows: [aFlow('f1', { redirect_uri: longest })] },
+  })
+  await refused(emulator, { ...proof, redirect_uri: `${longest}x` }, '/redirect_uri')
+  expect((await callback(emulator, { ...proof, redirect_uri: longest })).status).toBe(200)
+})
+
+test('a redirect_uri other than the one at the start is refused, however alike', {
+  tags: ['R144'],
+}, async () => {
+  const emulator = await mcpEmulator()
+  for (const redirect_uri of [
+    `${CALLBACK}/`,
+    'https://APP.example/cb',
+    'https://app.example:443/cb',
+    'http://localhost',
+  ]) {
+    const { assumed } = await refused(emulator, { ...proof, redirect_uri }, '/redirect_uri')
+    expect(assumed).toContain('U033')
+  }
+})
+
+test('https and the three loopback hosts are accepted', { tags: ['R145'] }, async () => {
+  const uris = [
+    'https://x.example/cb',
+    'http://localhost:3000/cb',
+    'http://127.0.0.1/cb?a=1',
+    'http://[::1]:8080',
+  ]
+  const emulator = await mcpEmulator({
+    collections: { oauth_flows: uris.map((redirect_uri, n) => aFlow(`f${n}`, { redirect_uri })) },
+  })
+  for (const [n, redirect_uri] of uris.entries()) {
+    expect((await callback(emulator, { ...proof, state: `state-f${n}`, redirect_uri })).status).toBe(200)
+  }
+})
+
+test.for([
+  'http://x.example',
+  'http://127.0.0.2',
+  'http://localhost.evil.example',
+  'http://127.0.0.1.evil.example',
+  'http://localhost@evil.example',
+  'http://2130706433',
+  'http://127.1',
+  'http://0x7f000001',
+])('%s does not count as loopback (T30)', { tags: ['R145'] }, async (redirect_uri) => {
+  const emulator = await mcpEmulator()
+  const { assumed } = await refused(emulator, { ...proof, redirect_uri }, '/redirect_uri')
+  expect(assumed).toContain('T30')
+})
+
+test.for(['ftp://localhost', 'javascript:alert(1)', '//localhost', 'localhost', ''])(
+  '%j is refused',
+  { tags: ['R145'] },
+  async (redirect_uri) => {
+    await refused(await mcpEmulator(), { ...proof, redirect_uri }, '/redirect_uri')
+  },
+)
+
+test.for<[title: string, change: object, pointer: string]>([
+  ['a code of 4097 characters', { code: 'c'.repeat(4097) }, '/code'],
+  ['a state of 513 characters', { state: 's'.repeat(513) }, '/state'],
+  ['a redirect_uri of 2049 characters', { redirect_uri: CALLBACK.padEnd(2049, 'x') }, '/redirect_uri'],
+  ['a redirect_uri over http', { redirect_uri: 'http://x.example' }, '/redirect_uri'],
+])(
+  '%s is refused in a fixture',
+  { tags: ['R142', 'R284', 'R143', 'R144', 'R145'] },
+  async ([, change, pointer]) => {
+    const collections = { oauth_flows: [aFlow('f1', change as Readonly<Record<string, unknown>>)] }
+    await expect(testEmulator({ collections })).rejects.toThrow(`/collections/oauth_flows/0${pointer}`)
+  },
+)
+
+test('a service key is refused in the standard body, and the state is not consumed', {
+  tags: ['R147', 'R228'],
+}, async () => {
+  const emulator = await mcpEmulator()
+  const before = emulator.digest()
+  const { status, body, assumed } = await callback(emulator, proof, { key: 'KS' })
+  expect(status).toBe(403)
+  expect(body).toMatchObject({
+    status_code: 403,
+    error: 'mcp_oauth_requires_user_principal',
+    retryable: false,
+    details: {},
+  })
+  expect(assumed).toContain('U033')
+  expect(emulator.digest()).toBe(before)
+  expect((await callback(emulator, proof)).status).toBe(200)
+})
+
+test('a service key is refused before anybody looks at the path or the body', {
+  tags: ['R147'],
+}, async () => {
+  const emulator = await mcpEmulator()
+  const { body } = await callback(emulator, { code: 1 }, { key: 'KS' }, 'nobody')
+  expect(body.error).toBe('mcp_oauth_requires_user_principal')
+})
+
+test('a service key is refused whatever its permissions', { tags: ['R228'] }, async () => {
+  const facts = { kind: 'service', organization_id: 'org-1', teamspace_id: 'ts-a', account_admin: true }
+  const strong = { ...facts, id: 'key-strong', token: 'service_strong', permissions: ['organization:edit'] }
+  const emulator = await mcpEmulator({ collections: { api_keys: [strong] } })
+  const { status, body } = await callback(emulator, proof, { token: 'service_strong' })
+  expect([status, body.error]).toEqual([403, 'mcp_oauth_requires_user_principal'])
+  expect((await emulator.get('/organization/mcp-servers', { token: 'service_strong' })).status).toBe(200)
+})
+
+test('the status for a service key is a setting', { tags: ['R147'] }, async () => {
+  const emulator = await mcpEmulator({ settings: { 'status.oauth_principal': 401 } })
+  const { status, body } = await callback(emulator, proof, { key: 'KS' })
+  expect([status, body.status_code]).toEqual([401, 401])
+})
+
+test.for<
+  [title: string, call: (emulator: TestEmulator) => ReturnType<TestEmulator['get']>, operation: string]
+>([
+  ['the callback', (emulator) => callback(emulator, proof), 'mcp-servers.oauth-callback'],
+  ['the list', (emulator) => emulator.get('/organization/mcp-servers'), 'mcp-servers.list'],
+])(
+  '%s is rate limited, and a 429 consumes nothing',
+  { tags: ['R148', 'R183'] },
+  async ([, call, operation]) => {
+    const settings = {
+      'limits.overrides': [{ operation, limit: 1, window_s: 60 }],
+      'mcp.oauth.state_reuse': 'accept',
+    }
+    const emulator = await mcpEmulator({ settings })
+    expect((await call(emulator)).status).toBe(200)
+    const before = emulator.digest()
+    const { status, body, headers } = await call(emulator)
+    expect([status, body.error, headers.get('retry-after')]).toEqual([429, 'rate_limit_exceeded', '60'])
+    expect(emulator.digest()).toBe(before)
+  },
+)
+
+test('the list holds the servers of the teamspace of the key alone', { tags: ['R182'] }, async () => {
+  const emulator = await mcpEmulator({
+    collections: { mcp_servers: [aServer('s1'), aServer('s9', {}, { teamspace_id: 'ts-b' })] },
+  })
+  const ids = async (key: 'KU' | 'KS' | 'K2' | 'KO') =>
+    (await emulator.get('/organization/mcp-servers', { key })).body.data.map(({ id }: { id: string }) => id)
+  expect(await Promise.all([ids('KU'), ids('KS'), ids('K2'), ids('KO')])).toEqual([
+    ['s1'],
+    ['s1'],
+    ['s9'],
+    [],
+  ])
+})
+
+test('no parameter is read, and has_more is a setting', { tags: ['R183', 'U031'] }, async () => {
+  const emulator = await mcpEmulator({ settings: { 'mcp.list.has_more': 'absent' } })
+  const { body, assumed } = await emulator.get('/organization/mcp-servers?limit=1&after=zzz&limit=x')
+  expect(Object.keys(body)).toEqual(['object', 'data'])
+  expect(body.data).toHaveLength(2)
+  expect(assumed).toEqual(expect.arrayContaining(['U031', 'T21']))
+})
+
+test('both MCP operations are marked beta', { tags: ['R287'] }, async () => {
+  const emulator = await mcpEmulator()
+  const beta = [...emulator.sandbox.service.operations.values()].filter((each) => each.beta === true)
+  expect(beta.map(({ name }) => name).sort()).toEqual(['mcp-servers.list', 'mcp-servers.oauth-callback'])
+})
+
+test('a flow started by the control API is completed with what it told, by the server it was for', {
+  tags: ['R143', 'R144'],
+}, async () => {
+  const emulator = await mcpEmulator()
+  const flow = startFlow(emulator, 's2', 'http://localhost:3000/cb')
+  expect(flow).toMatchObject({ server_id: 's2', redirect_uri: 'http://localhost:3000/cb' })
+  expect(JSON.stringify(emulator.sandbox.document())).not.toContain(flow.state)
+  await refused(emulator, { ...flow, server_id: undefined, code: 'another' }, '/code', 's2')
+  await refused(emulator, flow, '/state', 's1')
+  expect((await callback(emulator, flow, {}, 's2')).body.tools_synced).toBe(true)
+})
+
+test('every flow has a state and a code of its own', { tags: ['R143'] }, async () => {
+  const emulator = await mcpEmulator()
+  const flows = [1, 2, 3].map(() => startFlow(emulator, 's1', CALLBACK))
+  expect(new Set(flows.flatMap(({ state, code }) => [state, code])).size).toBe(6)
+})
+
+test('a flow cannot be started for an unknown server or with a redirect that could not come back', {
+  tags: ['R145'],
+}, async () => {
+  const emulator = await mcpEmulator()
+  expect(() => startFlow(emulator, 's8', CALLBACK)).toThrow('no MCP server with the id "s8"')
+  expect(() => startFlow(emulator, 's1', 'http://x.example')).toThrow('must be https')
+})

@@ -1,0 +1,185 @@
+import { expect, test } from 'vitest'
+import { testEmulator } from '../../support/emulator.ts'
+import { pointersOf, refused } from '../../support/refusal.ts'
+
+const page = (id: string, teamspace_id: string, scope = 'teamspace') => ({
+  id,
+  name: id,
+  teamspace_id,
+  scope,
+  created_at: '2026-02-01T00:00:00.000Z',
+})
+
+const pages = [
+  page('parent', 'ts-a'),
+  page('shared', 'ts-b', 'organization'),
+  page('hidden', 'ts-b'),
+  page('foreign', 'ts-x', 'organization'),
+]
+const collections = { pages }
+
+test('the answer is a page and nothing else', { tags: ['R006', 'R011', 'R015', 'R139'] }, async () => {
+  const emulator = await testEmulator()
+  const { status, body, assumed } = await emulator.post('/pages', { name: 'Notes' })
+  expect(status).toBe(200)
+  expect(body).toEqual({
+    object: 'page',
+    id: expect.stringMatching(/./),
+    name: 'Notes',
+    teamspace_id: 'ts-a',
+    scope: 'teamspace',
+    created_at: '2026-03-01T12:00:00.000Z',
+  })
+  expect(assumed).toEqual(expect.arrayContaining(['U001', 'U002']))
+  expect(emulator.state('pages')).toEqual([body])
+})
+
+test('a thousand pages have a thousand ids, over a restart', { tags: ['R012'] }, async () => {
+  const first = await testEmulator({ limits: false })
+  const ids = new Set<string>()
+  const create = async (emulator: typeof first, count: number) => {
+    for (let n = 0; n < count; n += 1) ids.add((await emulator.post('/pages', { name: 'x' })).body.id)
+  }
+  await create(first, 500)
+  await create(await first.restart(), 500)
+  expect(ids.size).toBe(1000)
+  expect(ids.has('')).toBe(false)
+})
+
+test.for([
+  ['ASCII', 'Plan B / "quoted" \\ <b>'],
+  ['an emoji', '🏗️👩‍🔧'],
+  ['right to left', 'مرحبا \u202eabc'],
+  ['NUL', 'a\u0000b'],
+  ['a combining sequence, not normalised', 'e\u0301\u00e9'],
+  ['a line separator', 'a\u2028b\nc'],
+  ['a lone surrogate', 'a\ud800b'],
+  ['a name of every object', '__proto__'],
+  ['nothing', ''],
+  ['many characters', 'x'.repeat(100_000)],
+] as const)(
+  'a name with %s comes back as it was sent, over a restart',
+  { tags: ['R013'] },
+  async ([, name]) => {
+    const emulator = await testEmulator()
+    const { body } = await emulator.request('POST', '/pages', { raw: JSON.stringify({ name }) })
+    expect(body.name).toBe(name)
+    expect((await emulator.restart()).state('pages')[0].name).toBe(name)
+  },
+)
+
+test.for([[5], [null], [['x']], [{}], [true]])(
+  'the name %j is refused',
+  { tags: ['R013', 'R138'] },
+  async ([name]) => {
+    const emulator = await testEmulator()
+    const answer = await refused(emulator, () => emulator.post('/pages', { name }))
+    expect(pointersOf(answer)).toEqual(['/name'])
+  },
+)
+
+test('a page belongs to the teamspace of the key, whatever the body says', { tags: ['R014'] }, async () => {
+  const emulator = await testEmulator()
+  const body = {
+    name: 'x',
+    teamspace_id: 'ts-b',
+    scope: 'organization',
+    id: 'mine',
+    created_at: '2000-01-01',
+  }
+  expect((await emulator.post('/pages', body)).body).toMatchObject({
+    teamspace_id: 'ts-a',
+    scope: 'teamspace',
+  })
+  expect((await emulator.post('/pages', body, { key: 'KS' })).body.teamspace_id).toBe('ts-a')
+  const second = (await emulator.post('/pages', { ...body, teamspace_id: 'ts-a' }, { key: 'K2' })).body
+  expect([second.teamspace_id, second.id === 'mine']).toEqual(['ts-b', false])
+})
+
+test.for(['teamspace', 'organization'])(
+  'page.scope.default at %s',
+  { tags: ['R015', 'U002'] },
+  async (scope) => {
+    const emulator = await testEmulator({ settings: { 'page.scope.default': scope } })
+    expect((await emulator.post('/pages', { name: 'x' })).body.scope).toBe(scope)
+  },
+)
+
+test('a fixture with another scope is refused', { tags: ['R015'] }, async () => {
+  const pages = [page('p', 'ts-a', 'sandbox')]
+  await expect(testEmulator({ collections: { pages } })).rejects.toThrow(/pages\/0\/scope/)
+})
+
+test.for([
+  ['a page of the own teamspace', 'parent'],
+  ['a page that a sibling teamspace shares with the organization', 'shared'],
+])('%s is a parent and comes back', { tags: ['R016'] }, async ([, page_id]) => {
+  const emulator = await testEmulator({ collections })
+  const parent = { type: 'page', page_id }
+  expect((await emulator.post('/pages', { name: 'x', parent })).body.parent).toEqual(parent)
+})
+
+test.for([
+  ['another type', { type: 'folder', page_id: 'parent' }, '/parent/type'],
+  ['a page_id that is no string', { type: 'page', page_id: 5 }, '/parent/page_id'],
+  ['no page_id', { type: 'page' }, '/parent/page_id'],
+  ['null', null, '/parent'],
+  ['an array', ['page'], '/parent'],
+  ['a page that does not exist', { type: 'page', page_id: 'none' }, '/parent/page_id'],
+  ['a page of another teamspace', { type: 'page', page_id: 'hidden' }, '/parent/page_id'],
+  ['a shared page of another organization', { type: 'page', page_id: 'foreign' }, '/parent/page_id'],
+  ['a name of every object', { type: 'page', page_id: '__proto__' }, '/parent/page_id'],
+] as const)('%s is no parent', { tags: ['R016'] }, async ([, parent, pointer]) => {
+  const emulator = await testEmulator({ collections })
+  const answer = await refused(emulator, () => emulator.post('/pages', { name: 'x', parent }), 400)
+  expect(pointersOf(answer)).toEqual([pointer])
+})
+
+test('hidden and missing parents are spoken of alike', { tags: ['R016'] }, async () => {
+  const emulator = await testEmulator({ collections })
+  const words = async (page_id: string) =>
+    (await emulator.post('/pages', { name: 'x', parent: { type: 'page', page_id } })).text.replaceAll(
+      page_id,
+      '',
+    )
+  expect(await words('hidden')).toBe(await words('nobody'))
+})
+
+test('page.parent.other at passthrough keeps any object as it came', { tags: ['R016', 'U001'] }, async () => {
+  const emulator = await testEmulator({ collections, settings: { 'page.parent.other': 'passthrough' } })
+  const raw = '{"name":"x","parent":{"type":"folder","__proto__":{"a":1}}}'
+  const answer = await emulator.request('POST', '/pages', { raw })
+  expect(answer.text).toContain('"parent":{"type":"folder","__proto__":{"a":1}}')
+  await refused(emulator, () => emulator.post('/pages', { name: 'x', parent: 'folder' }))
+})
+
+test('created_at is the virtual now and stays, also over a restart', { tags: ['R017'] }, async () => {
+  const emulator = await testEmulator()
+  emulator.advance('36h')
+  const { body } = await emulator.post('/pages', { name: 'x' })
+  expect(body.created_at).toBe('2026-03-03T00:00:00.000Z')
+  emulator.advance('24h')
+  expect((await emulator.restart()).state('pages')).toEqual([body])
+})
+
+test('name is required and parent is not, unless the flags say otherwise', {
+  tags: ['R138', 'U015'],
+}, async () => {
+  const emulator = await testEmulator({ collections })
+  const parent = { type: 'page', page_id: 'parent' }
+  expect((await emulator.post('/pages', { name: 'x', parent })).status).toBe(200)
+  expect((await emulator.post('/pages', { name: 'x' })).status).toBe(200)
+  for (const body of [{}, { parent }]) {
+    const answer = await refused(emulator, () => emulator.post('/pages', body))
+    expect(pointersOf(answer)).toEqual(['/name'])
+  }
+  const settings = { 'required.pages.create.name': false, 'required.pages.create.parent': true }
+  const other = await testEmulator({ collections, settings })
+  expect((await other.post('/pages', { parent })).status).toBe(200)
+  expect(pointersOf(await refused(other, () => other.post('/pages', {})))).toEqual(['/parent'])
+})
+
+test.for([undefined, [], 'x', null, 5])('the body %j is refused', { tags: ['R138'] }, async (body) => {
+  const emulator = await testEmulator()
+  await refused(emulator, () => emulator.post('/pages', body))
+})

@@ -1,0 +1,196 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type RequestOptions, testEmulator } from '../../support/emulator.ts'
+import { batchBody, sampleCalls, sampleRecords } from '../../support/sample-calls.ts'
+
+const withSamples = () => testEmulator({ collections: sampleRecords, limits: false })
+
+/** The same call, wrong in one way that is decided before its handler runs. */
+const SPOILERS: readonly (readonly [
+  how: string,
+  spoil: (path: string, options: RequestOptions) => [string, RequestOptions],
+])[] = [
+  ['without a key', (path, options) => [path, { ...options, key: 'none' }]],
+  ['with an unknown key', (path, options) => [path, { ...options, token: 'live_nobody' }]],
+  ['with a body that is no JSON', (path) => [path, { raw: '{"name": ' }]],
+  [
+    'with a body of another type',
+    (path) => [path, { raw: 'name=x', type: 'application/x-www-form-urlencoded' }],
+  ],
+  ['with an array as its body', (path) => [path, { json: [] }]],
+  [
+    'with members of the wrong type',
+    (path, { json }) => [path, { json: Object.fromEntries(Object.keys(json ?? {}).map((key) => [key, 5])) }],
+  ],
+  ['with a limit of 0', (path, options) => [`${path}?limit=0`, options]],
+  [
+    'about something unknown',
+    (path, options) => [path.replace(/(-1|-2|ts-a|[0-9a-f]{24}|user-outsider)(\/|$)/, '-unknown$2'), options],
+  ],
+]
+
+test('whatever is refused changes nothing, for every operation and every kind of mistake', {
+  tags: ['R123', 'R267'],
+}, async () => {
+  const emulator = await withSamples()
+  const calls = await sampleCalls(emulator)
+  const before = emulator.digest()
+  const refusals = new Map<string, number>()
+  for (const { name, method, path, options } of calls) {
+    for (const [how, spoil] of SPOILERS) {
+      const [spoiled, sent] = spoil(path, options)
+      if (method === 'GET' && sent.json !== undefined) continue
+      if (method === 'GET' && sent.raw !== undefined) continue
+      const state = emulator.digest()
+      const { status } = await emulator.request(method, spoiled, sent)
+      expect([name, how, status < 500]).toEqual([name, how, true])
+      if (status < 400) continue
+      refusals.set(name, (refusals.get(name) ?? 0) + 1)
+      expect([name, how, emulator.digest()]).toEqual([name, how, state])
+    }
+  }
+  expect(calls.filter(({ name }) => (refusals.get(name) ?? 0) < 2).map(({ name }) => name)).toEqual([])
+  expect(before).toHaveLength(64)
+})
+
+const value: fc.Arbitrary<unknown> = fc.oneof(
+  { depthSize: 'small' },
+  fc.constantFrom(
+    null,
+    true,
+    0,
+    -1,
+    1.5,
+    1e308,
+    '',
+    '__proto__',
+    '\u0000',
+    '\ud800',
+    'file-1',
+    '24h',
+    'open',
+  ),
+  fc.string({ unit: 'binary' }),
+  fc.jsonValue({ maxDepth: 3 }),
+)
+const names = fc.constantFrom(
+  'name',
+  'parent',
+  'like',
+  'items',
+  'model',
+  'prompt',
+  'output_schema',
+  'metadata',
+  'access',
+  'code',
+  '__proto__',
+)
+const anyBody = fc.oneof(fc.dictionary(names, value), value)
+const segment = fc.oneof(
+  fc.constantFrom('..', '%00', '%2F', '%zz', ' ', '', '__proto__', 'a'.repeat(300)),
+  fc.string({ maxLength: 12 }),
+)
+const query = fc.constantFrom(
+  '',
+  '?limit=1&limit=2',
+  '?limit=%F0',
+  '?after=__proto__',
+  '?start_date=2024-02-30',
+  '?search=.*',
+  '?%=&=&&',
+)
+
+test('no request, however odd, causes a 5xx, a stack or a change by a refusal', {
+  tags: ['R254', 'R253', 'R240'],
+}, async () => {
+  const emulator = await withSamples()
+  const operations = [...emulator.sandbox.service.operations.values()]
+  const request = fc.record({
+    operation: fc.constantFrom(...operations),
+    segments: fc.array(segment, { minLength: 4, maxLength: 4 }),
+    body: anyBody,
+    query,
+    key: fc.constantFrom('KU', 'KS', 'KM', 'K2', 'none' as const),
+    method: fc.constantFrom(undefined, undefined, undefined, 'PUT', 'OPTIONS', 'DELETE'),
+  })
+  await fc.assert(
+    fc.asyncProperty(request, async ({ operation, segments, body, query, key, method }) => {
+      let n = 0
+      const path = operation.path.replaceAll(/\{\w+\}/g, () =>
+        encodeURI(segments[n++] ?? 'x').replaceAll('?', '%3F'),
+      )
+      const verb = method ?? operation.method
+      const state = emulator.digest()
+      const options = verb === 'GET' ? { key } : { key, json: body ?? null }
+      const answer = await emulator.request(verb, path + query, options)
+      if (answer.status >= 500)
+        expect([answer.status, answer.body.error]).toEqual([501, 'emulator_contract_unspecified'])
+      if (answer.status < 400) return
+      expect(emulator.digest()).toBe(state)
+      expect(answer.text).not.toMatch(/ at \/|node_modules|<!DOCTYPE/)
+      expect(answer.body.status_code ?? answer.body.status).toBe(answer.status)
+      expect(answer.headers.get('x-ratelimit-limit')).toMatch(/^\d+$/)
+    }),
+    { numRuns: 600 },
+  )
+})
+
+test('a body nested 5,000 deep, or of millions of tokens, is refused and harms nobody', async () => {
+  const emulator = await withSamples()
+  const deep = `{"name": ${'['.repeat(5_000)}${']'.repeat(5_000)}}`
+  const wide = `{"items": [${'{},'.repeat(10_000_000)}{}]}`
+  for (const [path, raw] of [
+    ['/pages', deep],
+    ['/batch-predictions', deep],
+    ['/batch-predictions', wide],
+  ] as const) {
+    const before = emulator.digest()
+    const answer = await emulator.request('POST', path, { raw })
+    expect(answer.status).toBe(400)
+    expect(emulator.digest()).toBe(before)
+  }
+  expect((await emulator.post('/pages', { name: 'still here' })).status).toBe(200)
+})
+
+test('caller strings such as __proto__ are ids and keys like any other, also after a restart', {
+  tags: ['R012', 'R090', 'R271'],
+}, async () => {
+  const emulator = await testEmulator({
+    collections: {
+      ...sampleRecords,
+      pages: ['__proto__', 'constructor', 'toString'].map((id) => ({
+        id,
+        name: id,
+        teamspace_id: 'ts-a',
+        scope: 'teamspace',
+        created_at: '2026-01-01T00:00:00Z',
+      })),
+    },
+  })
+  const odd = '{"__proto__": "a", "constructor": "b", "toString": "c", "": "d"}'
+  const body = JSON.stringify(batchBody(1))
+    .replace('"item-0"', '"__proto__"')
+    .replace('{', `{"metadata": ${odd},`)
+  const created = await emulator.request('POST', '/batch-predictions', {
+    raw: body,
+    headers: { 'idempotency-key': '__proto__' },
+  })
+  expect(created.status).toBe(200)
+  expect(created.text).toContain('"metadata":{"__proto__":"a","constructor":"b","toString":"c","":"d"}')
+  emulator.advance('1h')
+  const after = await emulator.restart()
+  const { id } = created.body
+  expect((await after.get(`/batch-predictions/${id}`)).text).toContain('"__proto__":"a"')
+  expect((await after.get(`/batch-predictions/${id}/results`)).text).toContain('"custom_id":"__proto__"')
+  const replay = await after.request('POST', '/batch-predictions', {
+    raw: body,
+    headers: { 'idempotency-key': '__proto__' },
+  })
+  expect(replay.text).toBe(created.text)
+  expect(after.state('pages').map((page) => page.id)).toEqual(['__proto__', 'constructor', 'toString'])
+  expect(
+    (await after.post('/pages', { name: 'x', parent: { type: 'page', page_id: '__proto__' } })).status,
+  ).toBe(200)
+  expect(({} as Record<string, unknown>).a).toBeUndefined()
+})

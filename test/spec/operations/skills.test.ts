@@ -1,0 +1,180 @@
+import { expect, test } from 'vitest'
+import { skillCategories } from '../../../src/resources/skills.ts'
+import { testEmulator } from '../../support/emulator.ts'
+import { refused } from '../../support/refusal.ts'
+
+const skill = {
+  id: 'skill-1',
+  scope: 'user',
+  category: 'research',
+  slash_key: '/dig',
+  name: 'Dig',
+  description: 'Digs',
+  instructions: 'Dig deep.',
+  required_tools: ['shovel'],
+  preferred_tools: [],
+  enabled: true,
+  account_id: null,
+  builtin_key: null,
+  promoted_at: null,
+  creator_id: 'user-owner',
+  created_at: '2026-02-01T00:00:00.000Z',
+  updated_at: '2026-02-02T00:00:00.000Z',
+}
+
+const withSkill = (change: object) => testEmulator({ collections: { skills: [{ ...skill, ...change }] } })
+const PROMOTE = '/skills/skill-1/promote'
+
+test('promotion moves the skill to the company and changes nothing else', {
+  tags: ['R032', 'R033', 'R036', 'R037', 'R038', 'R039', 'R040', 'R041', 'R042', 'R043', 'R118', 'R173'],
+}, async () => {
+  const emulator = await withSkill({})
+  emulator.advance('5m')
+  expect(emulator.state('skills')[0]).toMatchObject({ account_id: null, promoted_at: null, scope: 'user' })
+  const { status, body } = await emulator.post(PROMOTE)
+  expect(status).toBe(200)
+  expect(body).toEqual({
+    ...skill,
+    object: 'skill',
+    scope: 'account',
+    account_id: 'org-1',
+    promoted_at: '2026-03-01T12:05:00.000Z',
+    updated_at: '2026-03-01T12:05:00.000Z',
+  })
+  expect(emulator.state('skills')).toEqual([body])
+})
+
+test('a disabled skill stays disabled', { tags: ['R038'] }, async () => {
+  const emulator = await withSkill({ enabled: false })
+  expect((await emulator.post(PROMOTE)).body.enabled).toBe(false)
+})
+
+test('updated_at does not fall behind a created_at that lies in the future of the clock', {
+  tags: ['R043'],
+}, async () => {
+  const future = '2027-01-01T00:00:00.000Z'
+  const emulator = await withSkill({ created_at: future, updated_at: future })
+  const { body } = await emulator.post(PROMOTE)
+  expect([body.updated_at, body.promoted_at]).toEqual([future, '2026-03-01T12:00:00.000Z'])
+  expect((await emulator.restart()).state('skills')).toEqual([body])
+})
+
+const combinations = [0, 1, 2, 3, 4, 5, 6, 7].map((bits) => ({
+  author: (bits & 1) !== 0,
+  admin: (bits & 2) !== 0,
+  permission: (bits & 4) !== 0,
+}))
+
+test.for(combinations)(
+  'author $author, account admin $admin, permission $permission: only all three promote',
+  { tags: ['R118', 'R174'] },
+  async ({ author, admin, permission }) => {
+    const facts = { account_admin: admin, permissions: permission ? ['ep:skills:write'] : ['other'] }
+    const key = { id: 'k', kind: 'user', token: 'live_k', user_id: author ? 'user-owner' : 'user-member' }
+    const api_keys = [{ ...key, organization_id: 'org-1', teamspace_id: 'ts-a', ...facts }]
+    const emulator = await testEmulator({ collections: { skills: [skill], api_keys } })
+    const request = () => emulator.post(PROMOTE, undefined, { token: 'live_k' })
+    if (author && admin && permission) {
+      expect((await request()).body.scope).toBe('account')
+      return
+    }
+    const answer = await refused(emulator, request, 403, 'forbidden')
+    expect(answer.assumed).toContain('U029')
+    expect(answer.body.message.includes('author')).toBe(!author)
+    expect(answer.body.message.includes('account admin')).toBe(!admin)
+    expect(answer.body.message.includes('ep:skills:write')).toBe(!permission)
+  },
+)
+
+test('a service key is nobody, so it is no author', { tags: ['R174'] }, async () => {
+  const facts = { account_admin: true, permissions: ['ep:skills:write'] }
+  const key = { id: 'k', kind: 'service', token: 'service_k', organization_id: 'org-1', teamspace_id: 'ts-a' }
+  const emulator = await testEmulator({ collections: { skills: [skill], api_keys: [{ ...key, ...facts }] } })
+  await refused(emulator, () => emulator.post(PROMOTE, undefined, { token: 'service_k' }), 403)
+})
+
+test.for([
+  ['a company skill', { scope: 'account', account_id: 'org-1' }],
+  ['a built-in skill', { scope: 'builtin', creator_id: null, builtin_key: 'dig' }],
+] as const)(
+  '%s is not promoted: 400 for who has the rights, 403 for others',
+  { tags: ['R175', 'U029'] },
+  async ([, change]) => {
+    const emulator = await withSkill(change)
+    const answer = await refused(emulator, () => emulator.post(PROMOTE), 400, 'validation_failed')
+    expect(answer.assumed).toContain('U029')
+    await refused(emulator, () => emulator.post(PROMOTE, undefined, { key: 'KM' }), 403)
+  },
+)
+
+test('a skill is promoted once', { tags: ['R175'] }, async () => {
+  const emulator = await withSkill({})
+  expect((await emulator.post(PROMOTE)).status).toBe(200)
+  await refused(emulator, () => emulator.post(PROMOTE), 400)
+})
+
+test.for([
+  ['no such skill', '/skills/none/promote', 'KU', {}],
+  ['a private skill of another organization', PROMOTE, 'KO', {}],
+  ['a company skill of another organization', PROMOTE, 'KU', { scope: 'account', account_id: 'org-2' }],
+  ['an id named like a property of every object', '/skills/__proto__/promote', 'KU', {}],
+] as const)('%s is not found', { tags: ['R229'] }, async ([, path, key, change]) => {
+  const emulator = await withSkill(change)
+  await refused(emulator, () => emulator.post(path, undefined, { key }), 404, 'not_found')
+})
+
+test('a skill of another teamspace stays as it is', { tags: ['R229'] }, async () => {
+  const emulator = await withSkill({})
+  await refused(emulator, () => emulator.post(PROMOTE, undefined, { key: 'K2' }))
+})
+
+test.for([
+  ['no body and no content type', {}],
+  ['an object', { json: { scope: 'builtin' } }],
+  ['an array', { json: [1] }],
+] as const)('%s: the body is ignored', { tags: ['R172'] }, async ([, how]) => {
+  const emulator = await withSkill({})
+  const { status, body } = await emulator.request('POST', PROMOTE, how)
+  expect([status, body.scope]).toEqual([200, 'account'])
+})
+
+test('there are eleven categories, each is accepted, a twelfth is refused', { tags: ['R035'] }, async () => {
+  expect(new Set(skillCategories).size).toBe(11)
+  const skills = skillCategories.map((category) => ({ ...skill, id: category, category }))
+  await testEmulator({ collections: { skills } })
+  await expect(withSkill({ category: 'gardening' })).rejects.toThrow(/skills\/0\/category/)
+})
+
+test.for([
+  ['user', {}],
+  ['account', { account_id: 'org-1', promoted_at: '-1h' }],
+  ['builtin', { creator_id: null, builtin_key: 'dig' }],
+] as const)('the scope %s is accepted in fixtures', { tags: ['R034'] }, async ([scope, change]) => {
+  await withSkill({ scope, ...change })
+})
+
+test.for([
+  ['another scope', { scope: 'team' }, 'scope'],
+  ['a name that is no string', { name: null }, 'name'],
+  ['a missing slash_key', { slash_key: undefined }, 'slash_key'],
+  ['required_tools of null', { required_tools: null }, 'required_tools'],
+  ['preferred_tools with a number', { preferred_tools: ['a', 1] }, 'preferred_tools/1'],
+  ['enabled as a word', { enabled: 'true' }, 'enabled'],
+  ['an account of a private skill', { account_id: 'org-1' }, 'account_id'],
+  ['an account of a built-in skill', { scope: 'builtin', account_id: 'org-1' }, 'account_id'],
+  ['a company skill without account', { scope: 'account' }, 'account_id'],
+  ['a builtin_key of a private skill', { builtin_key: 'dig' }, 'builtin_key'],
+  ['a promoted_at of a private skill', { promoted_at: '-1h' }, 'promoted_at'],
+  ['a private skill without author', { creator_id: null }, 'creator_id'],
+  ['an author who does not exist', { creator_id: 'nobody' }, 'creator_id'],
+  ['a created_at without zone', { created_at: '2026-01-01T00:00:00' }, 'created_at'],
+  ['an updated_at before created_at', { updated_at: '2026-01-01T00:00:00Z' }, 'updated_at'],
+  ['another object', { object: 'page' }, 'object'],
+  ['an unknown member', { colour: 'red' }, 'colour'],
+] as const)(
+  '%s is refused in fixtures',
+  { tags: ['R034', 'R036', 'R037', 'R038', 'R039', 'R040', 'R041', 'R042', 'R043', 'R032', 'R004'] },
+  async ([, change, member]) => {
+    await expect(withSkill(change)).rejects.toThrow(new RegExp(`skills/0/${member}: `))
+  },
+)

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest'
+import { testEmulator } from '../../support/emulator.ts'
+
+test.for([
+  ['POST /converse', 'POST', '/converse'],
+  ['GET /search', 'GET', '/search?query=x&knowledge_ids=k1'],
+] as const)(
+  '%s is known and answered with 501: nothing is invented',
+  { tags: ['R223'] },
+  async ([, method, path]) => {
+    const emulator = await testEmulator()
+    const before = emulator.digest()
+    const { status, body, headers, assumed } = await emulator.request(
+      method,
+      path,
+      method === 'POST' ? { json: {} } : {},
+    )
+    expect(status).toBe(501)
+    expect(body).toMatchObject({
+      status_code: 501,
+      error: 'emulator_contract_unspecified',
+      mitigation: expect.stringContaining('/__emulator/operations'),
+      retryable: false,
+      details: {},
+    })
+    expect(headers.get('x-ratelimit-limit')).toBe('200')
+    expect(headers.get('x-ratelimit-remaining')).toBe('199')
+    expect(assumed).toContain('U043')
+    expect(emulator.digest()).toBe(before)
+  },
+)
+
+test('no parameter of converse or search is read: whatever they hold, the answer is the same', {
+  tags: ['R223'],
+}, async () => {
+  const emulator = await testEmulator({ settings: { unknown_fields: 'reject' } })
+  const [first, ...others] = await Promise.all([
+    emulator.post('/converse', { knowledge_ids: ['k1'] }),
+    emulator.post('/converse', { knowledge_ids: 1, nobody: 'knows' }),
+    emulator.request('POST', '/converse', { raw: 'not JSON', type: 'text/plain' }),
+    emulator.post('/converse'),
+  ])
+  for (const answer of others) expect([answer.status, answer.body]).toEqual([501, first.body])
+  const searches = await Promise.all(
+    ['', '?a=1&a=2', '?knowledge_ids=%00'].map((query) => emulator.get(`/search${query}`)),
+  )
+  expect(searches.map(({ status }) => status)).toEqual([501, 501, 501])
+})
+
+test('a record that holds citations is passed through with every member of them', {
+  tags: ['R101', 'R292'],
+}, async () => {
+  const citations = [{ source: { fields: ['a'], status: 'ok', item_type: 'page', later: { added: [null] } } }]
+  const agent = { id: 'a1', citations, _emulator: { teamspace_id: 'ts-a' } }
+  const emulator = await testEmulator({ collections: { agents: [agent] } })
+  expect((await emulator.get('/agents')).body.data).toEqual([{ id: 'a1', citations }])
+})
+
+test('neither a passed-through agent nor an automation gets a model that nobody gave', {
+  tags: ['R293'],
+}, async () => {
+  const agent = { id: 'a1', _emulator: { teamspace_id: 'ts-a' } }
+  const emulator = await testEmulator({ collections: { agents: [agent] } })
+  expect((await emulator.get('/agents')).body.data).toEqual([{ id: 'a1' }])
+  const { body } = await emulator.post('/agents/a1/automations', {})
+  expect(Object.keys(body)).toEqual(['id'])
+})
+
+test.for([
+  '/knowledge',
+  '/webhooks',
+  '/conversations/c1/messages',
+  '/conversations/c1/messages/m1/citations',
+  '/agents/a1',
+  '/mcp-servers',
+])(
+  'GET %s is not named, so it is a 404 with rate-limit headers',
+  { tags: ['R223', 'U045'] },
+  async (path) => {
+    const { status, body, headers } = await (await testEmulator()).get(path)
+    expect([status, body.error]).toEqual([404, 'route_not_found'])
+    expect(headers.get('x-ratelimit-limit')).toBe('200')
+  },
+)
+
+test('an endpoint without a contract asks for a key like any other', { tags: ['R223'] }, async () => {
+  const emulator = await testEmulator()
+  expect((await emulator.get('/search', { key: 'none' })).status).toBe(401)
+  expect((await emulator.post('/converse', {}, { token: 'live_nobody' })).status).toBe(401)
+})
+
+test('an endpoint without a contract is rate limited like any other', { tags: ['R223'] }, async () => {
+  const emulator = await testEmulator({
+    settings: { 'limits.overrides': [{ operation: 'search.query', limit: 1, window_s: 60 }] },
+  })
+  expect((await emulator.get('/search')).status).toBe(501)
+  expect((await emulator.get('/search')).status).toBe(429)
+})

@@ -1,0 +1,52 @@
+import type { RequestListener } from 'node:http'
+import request, { type Response as SuperResponse } from 'supertest'
+import { inject } from 'vitest'
+import type { RunningEmulator } from '../../src/emulator.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** How requests of the tests reach the API; `vitest.config.ts` sets it. */
+    readonly transport: 'socket' | 'express'
+  }
+}
+
+/** Sends one request and gives its response. */
+export type Send = (path: string, init: RequestInit & { readonly method: string }) => Promise<Response>
+
+/** Over a socket to node:http, or by supertest to the Express application that other applications mount. */
+export function transportTo(emulator: RunningEmulator): Send {
+  if (inject('transport') === 'socket')
+    return (path, init) => fetch(emulator.url + path, { redirect: 'manual', ...init })
+  return async (path, init) => throughExpress(await emulator.app(), path, init)
+}
+
+async function throughExpress(
+  app: RequestListener,
+  path: string,
+  { method, headers = {}, body }: Parameters<Send>[1],
+): Promise<Response> {
+  const name = method.toLowerCase() as 'get'
+  const sent = request(app)[name](path).redirects(0).buffer(true).parse(asBytes).serialize(asItIs)
+  for (const [header, value] of new Headers(headers)) sent.set(header, value)
+  const response = await sent
+    .send(body === undefined ? undefined : Buffer.from(body as string))
+    // As fetch says it.
+    .catch((cause: unknown) => Promise.reject(new TypeError('fetch failed', { cause })))
+  return new Response(response.status === 204 ? null : new Uint8Array(response.body), {
+    status: response.status,
+    headers: Object.entries(response.headers as Record<string, string | string[]>).flatMap(
+      ([header, value]) => [value].flat().map((each) => [header, each] as [string, string]),
+    ),
+  })
+}
+
+// superagent would write a body of this type as JSON once more.
+function asItIs(body: unknown): string {
+  return body as string
+}
+
+function asBytes(response: SuperResponse, done: (error: Error | null, body: Buffer) => void): void {
+  const chunks: Buffer[] = []
+  response.on('data', (chunk: Buffer) => chunks.push(chunk))
+  response.on('end', () => done(null, Buffer.concat(chunks)))
+}
