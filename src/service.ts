@@ -1,7 +1,7 @@
 import { wirePrimitives } from './adapters/http/faults/primitives.ts'
 import { ruleFunctions } from './core/faults/arm.ts'
 import { statePrimitives } from './core/faults/hooks.ts'
-import { service } from './core/operation.ts'
+import { service } from './core/service.ts'
 import { resources } from './resources/index.ts'
 import { presets } from './resources/presets/index.ts'
 

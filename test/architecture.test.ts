@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
+import { declaredTwice, sourceFiles } from './shape/source.ts'
 
 /** One source file: its path below `src`, its text without comments, and what it imports. */
 interface Source {
@@ -107,7 +108,7 @@ test('faults are outside the pipeline: three files of core know them', () => {
   expect(
     found.map(({ path }) => path).sort(),
     'act through the hooks of an exchange (core/faults/hooks.ts) instead',
-  ).toEqual(['core/explain/trace.ts', 'core/operation.ts', 'core/sandboxes/sandbox.ts'])
+  ).toEqual(['core/explain/trace.ts', 'core/sandboxes/sandbox.ts', 'core/service.ts'])
 })
 
 test('there is no circle of imports, types included', () => {
@@ -140,6 +141,11 @@ test('src holds the layers, the entry points and the composition root, and nothi
     'service.ts',
     'vitest.ts',
   ])
+})
+
+test('one name is one thing: no exported name is declared in two files', () => {
+  const found = [...declaredTwice(sourceFiles('.'))].map(([name, paths]) => `${name}: ${paths.join(', ')}`)
+  expect(found, 'rename one, or declare it once').toEqual([])
 })
 
 test('a file that needs more than 400 lines holds a second concept that wants a file of its own', () => {

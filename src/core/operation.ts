@@ -1,15 +1,11 @@
 import type * as z from 'zod'
-import type { Assumptions, Setting, Settings } from './assumptions.ts'
+import type { Setting, Settings } from './assumptions.ts'
 import { unknownFields } from './core-assumptions.ts'
 import type { ErrorFormat, Refusal } from './errors.ts'
-import type { MagicValue, Preset } from './faults/preset.ts'
-import type { AnyPrimitive, PrimitiveMap, Primitives } from './faults/primitive.ts'
-import type { FaultDraft, FaultRule, FaultSource, StoredFaults } from './faults/rule.ts'
 import { type FieldKit, fieldKit } from './fields.ts'
-import type { Immutable, Issue, Json, JsonObject } from './json.ts'
+import type { Immutable, Json, JsonObject } from './json.ts'
 import type { Chance, Label } from './random.ts'
-import { apiKeys, type Caller, type PrincipalKind } from './request/auth.ts'
-import type { AnyCollection } from './state/collection.ts'
+import type { Caller, PrincipalKind } from './request/auth.ts'
 import type { Row } from './state/commit.ts'
 import type { Transaction } from './state/transaction.ts'
 import type { NewEvent, ScheduledEvent } from './time/scheduler.ts'
@@ -187,37 +183,6 @@ export interface EmbeddedProblem {
   readonly description: string
 }
 
-/** One resource of the service: what it declares is all that adapters and core know of it. */
-export interface Resource {
-  readonly name: string
-  readonly operations: readonly AnyOperation[]
-  readonly collections: readonly AnyCollection[]
-  readonly events?: readonly EventHandler[]
-  readonly assumptions?: Assumptions
-  readonly problems?: (settings: Settings) => readonly EmbeddedProblem[]
-  /**
-   * Schedules the events of a record that comes from outside the API: a fixture, a hand
-   * edit, the control interface. Called for every record written that way; the same record may come again.
-   */
-  readonly arm?: (scope: Scope, table: string, record: Row) => void
-  /** Refuses callers without access to the teamspace of their key. Runs in `authorize`, for every operation. */
-  readonly authorize?: (request: AuthorizeRequest) => void
-  /** Interventions that the control API offers on records of this resource. */
-  readonly controls?: readonly AnyControl[]
-  /** What time can be advanced to. */
-  readonly milestones?: readonly AnyMilestone[]
-  /** Types of the webhooks that records of this resource cause. */
-  readonly notices?: readonly Notice[]
-  /** What the fault primitive `state` can do to records of this resource. */
-  readonly moves?: readonly AnyMove[]
-  /** Values of requests that trigger a fault, as test cards do with a payment provider; not under `--strict`. */
-  readonly magic?: readonly MagicValue[]
-  /** What scenarios can have a hook on. */
-  readonly happenings?: readonly Happening[]
-  /** What scenarios can do with records of this resource. */
-  readonly script?: Script
-}
-
 /** Something that happens to a record of a resource: it is created, or it gets a status. */
 export interface Happening {
   /** `batch.completed`, unique. */
@@ -322,110 +287,6 @@ export function control<
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of milestones forgets each one's goal; its own functions keep it.
 export type AnyMilestone = Milestone<any>
-
-/** The parameters of each fault primitive. */
-export type FaultParameters = Primitives
-
-/** What state documents and scenarios do with fault rules. */
-export interface FaultRules {
-  /** What users write. */
-  draft(service: Service, settings: Settings): z.ZodType<FaultDraft>
-  /** Compares a rule as it is written with everything that a rule may be. Issues have pointers into it. */
-  check(
-    raw: unknown,
-    service: Service,
-    settings: Settings,
-  ): { readonly draft: FaultDraft } | { readonly issues: Issue[] }
-  /** Arms a rule whose draft has been checked. @param wall the real instant, as a timestamp */
-  arm(scope: Scope, service: Service, draft: FaultDraft, source: FaultSource, wall: string): FaultRule
-  /** Removes a rule; refuses an unknown id. */
-  remove(scope: Pick<Scope, 'tx'>, id: string): void
-  /** Removes the rules of a source; with ids, only those of them. */
-  removeOf(scope: Pick<Scope, 'tx'>, source: FaultSource, ids?: readonly string[]): void
-  /** The rules and counters of a state document; what is wrong with them is added to the issues. */
-  accept(
-    raw: { readonly faults: readonly unknown[]; readonly fault_counters: readonly unknown[] },
-    service: Service,
-    settings: Settings,
-    issues: Issue[],
-  ): StoredFaults
-}
-
-/** What is known of faults, for {@link service}. */
-export interface ServiceFaults {
-  readonly primitives: readonly AnyPrimitive[]
-  readonly presets: readonly Preset[]
-  readonly rules: FaultRules
-}
-
-/** Everything that makes one service: the resources joined. Built once, shared by all sandboxes. */
-export interface Service {
-  readonly resources: readonly Resource[]
-  readonly operations: ReadonlyMap<string, AnyOperation>
-  readonly collections: ReadonlyMap<string, AnyCollection>
-  readonly events: ReadonlyMap<string, EventHandler>
-  readonly milestones: readonly AnyMilestone[]
-  /** Every type of webhook. */
-  readonly notices: readonly Notice[]
-  readonly moves: ReadonlyMap<string, AnyMove>
-  /** What fault rules can do. */
-  readonly primitives: PrimitiveMap
-  readonly rules: FaultRules
-  readonly magic: readonly MagicValue[]
-  /** Rules with a name, in the order in which they are listed. */
-  readonly presets: ReadonlyMap<string, Preset>
-  readonly happenings: ReadonlyMap<string, Happening>
-  /** What scenarios can do with records; at most one resource declares it. */
-  readonly script: Script | undefined
-}
-
-/**
- * Joins resources into a service; the keys, which core itself needs, are always there. Throws when two resources declare the
- * same name.
- * @param faults what fault rules can do to it, and the rules that have a name
- */
-export function service(resources: readonly Resource[], faults: ServiceFaults): Service {
-  const named = <T>(list: readonly T[], key: (each: T) => string): ReadonlyMap<string, T> => {
-    const map = new Map(list.map((each) => [key(each), each]))
-    if (map.size !== list.length) throw new Error(`declared twice: ${list.map(key).join(', ')}`)
-    return map
-  }
-  return {
-    resources,
-    operations: named(
-      resources.flatMap((resource) => resource.operations),
-      (each) => each.name,
-    ),
-    collections: named(
-      [apiKeys, ...resources.flatMap((resource) => resource.collections)],
-      (each) => each.name,
-    ),
-    events: named(
-      resources.flatMap((resource) => resource.events ?? []),
-      (each) => each.kind,
-    ),
-    milestones: resources.flatMap((resource) => resource.milestones ?? []),
-    notices: resources.flatMap((resource) => resource.notices ?? []),
-    moves: named(
-      resources.flatMap((resource) => resource.moves ?? []),
-      (each) => each.name,
-    ),
-    primitives: named(faults.primitives, (each) => each.name),
-    magic: resources.flatMap((resource) => resource.magic ?? []),
-    rules: faults.rules,
-    presets: named(faults.presets, (each) => each.name),
-    happenings: named(
-      resources.flatMap((resource) => resource.happenings ?? []),
-      (each) => each.name,
-    ),
-    script: resources.find(({ script }) => script !== undefined)?.script,
-  }
-}
-
-/** Calls `arm` of every resource for a record from outside the API. */
-export function armRecord(service: Service, scope: Scope, table: string, record: Row): void {
-  for (const resource of service.resources) resource.arm?.(scope, table, record)
-}
 
 /** The `collection/id` under which events refer to a record. */
 export function refOf(collection: { readonly name: string }, record: Row): string {

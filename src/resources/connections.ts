@@ -2,7 +2,8 @@ import * as z from 'zod'
 import { setting } from '../core/assumptions.ts'
 import { requiredFlag, requiredIf, successCreate } from '../core/core-assumptions.ts'
 import { nonEmptyText, type ShapeOf, timestamp } from '../core/fields.ts'
-import { control, operation, type Resource } from '../core/operation.ts'
+import { control, operation } from '../core/operation.ts'
+import type { Resource } from '../core/service.ts'
 import { collection } from '../core/state/collection.ts'
 
 const connectionRecord = () =>

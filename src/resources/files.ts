@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { intBetween, nonEmptyText } from '../core/fields.ts'
-import type { Resource } from '../core/operation.ts'
+import type { Resource } from '../core/service.ts'
 import { collection } from '../core/state/collection.ts'
 import { refersTo } from './records.ts'
 import { teamspaces } from './teamspaces/schema.ts'

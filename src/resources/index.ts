@@ -1,6 +1,6 @@
 import { AssumptionCatalog } from '../core/assumptions.ts'
 import { coreAssumptions } from '../core/core-assumptions.ts'
-import type { Resource } from '../core/operation.ts'
+import type { Resource } from '../core/service.ts'
 import { webhooksResource } from '../core/webhooks/resource.ts'
 import { agentsResource } from './agents/index.ts'
 import { batchPredictionsResource } from './batch-predictions/index.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { nonEmptyText } from '../core/fields.ts'
-import type { Resource } from '../core/operation.ts'
+import type { Resource } from '../core/service.ts'
 import { collection } from '../core/state/collection.ts'
 
 const organizationRecord = () => z.strictObject({ id: nonEmptyText(), name: z.string() })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
-import { service } from '../../src/core/operation.ts'
+import { service } from '../../src/core/service.ts'
 import { serviceFaults, workspaceService } from '../../src/service.ts'
 import { type ControlRequestOptions, callControl, controlEmulator } from '../support/control-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
-import { service } from '../../src/core/operation.ts'
+import { service } from '../../src/core/service.ts'
 import { mcpServersResource } from '../../src/resources/mcp-servers/index.ts'
 import { pagesResource } from '../../src/resources/pages.ts'
 import { serviceFaults } from '../../src/service.ts'

@@ -2,7 +2,7 @@ import type { AnyControlRoute } from '../../src/adapters/control/route.ts'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { RouteTable } from '../../src/adapters/route-table.ts'
 import { Settings } from '../../src/core/assumptions.ts'
-import type { Service } from '../../src/core/operation.ts'
+import type { Service } from '../../src/core/service.ts'
 import { zodIssues } from '../../src/core/zod-issues.ts'
 import { workspaceService } from '../../src/service.ts'
 

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Refusal } from '../../core/errors.ts'
-import type { Service } from '../../core/operation.ts'
 import type { CallBody } from '../../core/request/exchange.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
 import type { ActiveScenario, ListedScenario } from '../../core/scenarios/source.ts'
+import type { Service } from '../../core/service.ts'
 import type { SandboxState } from '../../core/state/state.ts'
 
 /** How much a JSON body may hold. */

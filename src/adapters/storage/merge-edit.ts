@@ -1,9 +1,9 @@
 import { Refusal } from '../../core/errors.ts'
 import { isObject, pointer, same } from '../../core/json.ts'
-import { armRecord, type Service } from '../../core/operation.ts'
 import { change } from '../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { SCENARIO } from '../../core/scenarios/row.ts'
+import { armRecord, type Service } from '../../core/service.ts'
 import type { Row } from '../../core/state/commit.ts'
 import { checkDocument } from '../../core/state/document.ts'
 import {

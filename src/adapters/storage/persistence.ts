@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AssumptionCatalog } from '../../core/assumptions.ts'
-import type { Service } from '../../core/operation.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { StorageReport } from '../../core/sandboxes/sandboxes.ts'
+import type { Service } from '../../core/service.ts'
 import type { Later } from '../realtime.ts'
 import { CheckpointWriter, copyToPrevious } from './checkpoint.ts'
 import {

@@ -1,6 +1,6 @@
 import type { AssumptionCatalog } from '../../core/assumptions.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
-import type { Service } from '../../core/operation.ts'
+import type { Service } from '../../core/service.ts'
 import { changedRow, type LoggedCommit } from '../../core/state/commit.ts'
 import { checkDocument } from '../../core/state/document.ts'
 import { salvage } from '../../core/state/salvage.ts'

@@ -1,4 +1,4 @@
-import { fitsGlob } from '../../core/log/patterns.ts'
+import { fitsGlob } from '../../core/log/glob.ts'
 import type { SandboxClient, WebhookDelivery } from '../../index.ts'
 import {
   countRule,

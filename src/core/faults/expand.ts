@@ -1,4 +1,4 @@
-import type { Service } from '../operation.ts'
+import type { Service } from '../service.ts'
 import type { Preset } from './preset.ts'
 import type { FaultDraft, FaultMatch, FaultRule } from './rule.ts'
 import { firesOnce, untimed } from './when.ts'

@@ -1,4 +1,4 @@
-import { fitsGlob } from '../log/patterns.ts'
+import { fitsGlob } from '../log/glob.ts'
 import { compare, type Matchable, type Missed, type RequestMatch } from '../log/request-match.ts'
 import { REDACTED, seal } from '../secrets.ts'
 import { truncated } from '../words.ts'

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { didYouMean, type Settings } from '../assumptions.ts'
 import { duration, intBetween, nonEmptyText, timestamp } from '../fields.ts'
-import { fitsGlob } from '../log/patterns.ts'
+import { fitsGlob } from '../log/glob.ts'
 import { requestMembers } from '../log/request-criteria.ts'
-import type { Service } from '../operation.ts'
+import type { Service } from '../service.ts'
 import { either, form, mapOf, membersOf, nameAmong, someOf, strictObject, together } from '../strict-input.ts'
 import { clashes } from './clashes.ts'
 import { expand } from './expand.ts'
@@ -27,14 +27,20 @@ export interface RuleSchemas {
   readonly counter: z.ZodType<FaultCounter>
 }
 
-const made = new WeakMap<Settings, { readonly service: Service; readonly schemas: RuleSchemas }>()
+const made = new WeakMap<Service, Map<string, RuleSchemas>>()
+
+/** For how many choices of settings the schemas are kept. They take milliseconds to make, and most sandboxes have the same settings. */
+const MAX_KEPT = 16
 
 /** The schemas for one choice of settings; made when a rule is first written, since most sandboxes have none. */
 export function ruleSchemas(service: Service, settings: Settings): RuleSchemas {
-  const known = made.get(settings)
-  if (known?.service === service) return known.schemas
-  const schemas = makeSchemas(service, settings)
-  made.set(settings, { service, schemas })
+  const kept = made.get(service) ?? new Map<string, RuleSchemas>()
+  made.set(service, kept)
+  const choice = JSON.stringify([settings.strict, settings.overrides])
+  const schemas = kept.get(choice) ?? makeSchemas(service, settings)
+  kept.delete(choice)
+  kept.set(choice, schemas)
+  if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value as string)
   return schemas
 }
 

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { didYouMean } from '../assumptions.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
 import type { ShapeOf } from '../fields.ts'
-import type { Service } from '../operation.ts'
+import type { Service } from '../service.ts'
 import { checkDocument } from '../state/document.ts'
 import { hasMask, unmaskedDocument } from '../state/masked.ts'
 import {

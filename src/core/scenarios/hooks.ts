@@ -1,4 +1,5 @@
-import type { Happening, Scope, Service } from '../operation.ts'
+import type { Happening, Scope } from '../operation.ts'
+import type { Service } from '../service.ts'
 import { type Change, recordStatus } from '../state/commit.ts'
 import { nextFree } from '../state/counters.ts'
 import { SANDBOX_TABLE } from '../state/state.ts'

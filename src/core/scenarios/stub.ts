@@ -12,8 +12,8 @@ import {
   pointer,
   valueAt,
 } from '../json.ts'
-import type { Service } from '../operation.ts'
 import { responseHeaders } from '../request/headers.ts'
+import type { Service } from '../service.ts'
 import type { TableOf, Transaction } from '../state/transaction.ts'
 import { type Clash, json, strictObject, together } from '../strict-input.ts'
 import { zodIssues } from '../zod-issues.ts'

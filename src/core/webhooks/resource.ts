@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { list, listOf, type ShapeOf } from '../fields.ts'
-import { control, type Notice, type Resource, type Scope } from '../operation.ts'
+import { control, type Notice, type Scope } from '../operation.ts'
+import type { Resource } from '../service.ts'
 import { armDelivery, deliveryEvents, redeliver } from './delivery.ts'
 import {
   type Delivery,

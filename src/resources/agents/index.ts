@@ -1,6 +1,6 @@
 import type { Assumptions } from '../../core/assumptions.ts'
 import { successRead } from '../../core/core-assumptions.ts'
-import type { Resource } from '../../core/operation.ts'
+import type { Resource } from '../../core/service.ts'
 import { isOwn } from '../records.ts'
 import { opaqueList, opaqueListAnswer, uncontracted } from '../uncontracted.ts'
 import {

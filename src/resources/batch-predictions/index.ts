@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../core/json.ts'
-import type { Happening, Resource } from '../../core/operation.ts'
+import type { Happening } from '../../core/operation.ts'
+import type { Resource } from '../../core/service.ts'
 import { batchAssumptions } from './assumptions.ts'
 import { batches } from './batches.ts'
 import { batchControls } from './controls.ts'

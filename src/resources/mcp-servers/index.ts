@@ -1,4 +1,4 @@
-import type { Resource } from '../../core/operation.ts'
+import type { Resource } from '../../core/service.ts'
 import { callbackMessage, completeFlow, configuredAfter, oauthFlows, startFlow, stateReuse } from './oauth.ts'
 import { listHasMore, listServers, mcpServers, nullValues } from './servers.ts'
 

@@ -1,4 +1,4 @@
-import type { Resource } from '../../core/operation.ts'
+import type { Resource } from '../../core/service.ts'
 import { authorize, joinTeamspace, teamspaceMoves } from './access.ts'
 import { cloudA, cloudB, memberships, teamspaces, users } from './schema.ts'
 import { createTeamspace, defaultAccess, nameRequired, updateTeamspace } from './teamspaces.ts'

@@ -1,7 +1,8 @@
 import type { Settings } from '../../../core/assumptions.ts'
 import { type ErrorCode, errorFacts, Refusal } from '../../../core/errors.ts'
 import type { JsonObject } from '../../../core/json.ts'
-import { type AnyOperation, makeInput, type Service } from '../../../core/operation.ts'
+import { type AnyOperation, makeInput } from '../../../core/operation.ts'
+import type { Service } from '../../../core/service.ts'
 import {
   fieldError,
   jsonBody,

@@ -9,8 +9,9 @@ import {
   type ShapeOf,
   timestamp,
 } from '../../../core/fields.ts'
-import type { AnyMilestone, Service } from '../../../core/operation.ts'
+import type { AnyMilestone } from '../../../core/operation.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
+import type { Service } from '../../../core/service.ts'
 import type { AdvanceTarget } from '../../../core/time/advance.ts'
 import { advance } from '../../../core/time/advance.ts'
 import { END_OF_TIME, FASTEST } from '../../../core/time/clock.ts'

@@ -1,4 +1,4 @@
-import type { Service } from '../../../core/operation.ts'
+import type { Service } from '../../../core/service.ts'
 import type { AnyControlRoute } from '../route.ts'
 import { aboutRoutes } from './about.ts'
 import { assumptionRoutes } from './assumptions.ts'

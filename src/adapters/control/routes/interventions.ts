@@ -1,5 +1,6 @@
-import type { AnyControl, Service } from '../../../core/operation.ts'
+import type { AnyControl } from '../../../core/operation.ts'
 import { change } from '../../../core/sandboxes/change.ts'
+import type { Service } from '../../../core/service.ts'
 import { runDueEvents } from '../../../core/time/run-events.ts'
 import { type AnyControlRoute, route } from '../route.ts'
 

@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { didYouMean } from '../../../core/assumptions.ts'
 import { refuse } from '../../../core/errors.ts'
 import { list, listOf, type ShapeOf } from '../../../core/fields.ts'
-import type { Service } from '../../../core/operation.ts'
 import { change } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import {
@@ -14,6 +13,7 @@ import {
   stubDraft,
   stubs,
 } from '../../../core/scenarios/stub.ts'
+import type { Service } from '../../../core/service.ts'
 import { either, form } from '../../../core/strict-input.ts'
 import { removedIds, route } from '../route.ts'
 
