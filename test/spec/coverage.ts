@@ -23,8 +23,7 @@ export interface CoveredRequirement extends Requirement {
 export async function readTests(project: string): Promise<readonly TaggedTest[]> {
   const vitest = await createVitest('test', { root: project, watch: false })
   try {
-    const files = (await vitest.globTestSpecifications()).filter(({ project }) => project.name === 'socket')
-    const modules = await vitest.experimental_parseSpecifications(files)
+    const modules = await vitest.experimental_parseSpecifications(await vitest.globTestSpecifications())
     return modules.flatMap((module) => {
       const [error] = module.errors()
       if (error !== undefined) throw new Error(`${module.relativeModuleId}: ${error.message.split('\n')[0]}`)

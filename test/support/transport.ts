@@ -1,12 +1,18 @@
 import type { RequestListener } from 'node:http'
 import request, { type Response as SuperResponse } from 'supertest'
-import { inject } from 'vitest'
 import type { RunningEmulator } from '../../src/emulator.ts'
 
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** How requests of the tests reach the API; `vitest.config.ts` sets it. */
-    readonly transport: 'socket' | 'express'
+/** How requests of the tests reach the API. */
+export type TransportName = 'socket' | 'express'
+
+let transport: TransportName = process.env.TEST_TRANSPORT === 'express' ? 'express' : 'socket'
+
+/** From now on requests of the tests of this worker go this way. @returns what puts the former way back */
+export function useTransport(next: TransportName): () => void {
+  const former = transport
+  transport = next
+  return () => {
+    transport = former
   }
 }
 
@@ -15,7 +21,7 @@ export type Send = (path: string, init: RequestInit & { readonly method: string 
 
 /** Over a socket to node:http, or by supertest to the Express application that other applications mount. */
 export function transportTo(emulator: RunningEmulator): Send {
-  if (inject('transport') === 'socket')
+  if (transport === 'socket')
     return (path, init) => fetch(emulator.url + path, { redirect: 'manual', ...init })
   return async (path, init) => throughExpress(await emulator.app(), path, init)
 }

@@ -2,9 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run as runCommand } from '../../package/run.ts'
+import type { TransportName } from '../../support/transport.ts'
 import { type Figure, none, type Proof, tried } from '../proof.ts'
-
-type Transport = 'socket' | 'express'
 
 interface VitestReport {
   readonly testResults: readonly {
@@ -16,19 +15,19 @@ interface VitestReport {
 /** The test files that send requests by `testEmulator`, relative to the project. */
 function files(): readonly string[] {
   return readdirSync('test/spec', { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.test.ts'))
+    .filter((path) => path.endsWith('.test.ts') && !path.endsWith('express.test.ts'))
     .map((path) => join('test/spec', path))
     .filter((path) => readFileSync(path, 'utf8').includes('testEmulator('))
     .sort()
 }
 
 /** The outcome of every test under one transport, by file and title. */
-async function outcomes(transport: Transport, paths: readonly string[]): Promise<Map<string, string>> {
+async function outcomes(transport: TransportName, paths: readonly string[]): Promise<Map<string, string>> {
   const folder = mkdtempSync(join(tmpdir(), 'workspace-f8-'))
   try {
     const report = join(folder, 'report.json')
-    const args = ['vitest', 'run', '--project', transport, '--reporter=json', `--outputFile=${report}`]
-    await runCommand('.', 'npx', [...args, ...paths], { EXPRESS_TESTS: 'test/spec/**/*.test.ts' })
+    const args = ['vitest', 'run', '--reporter=json', `--outputFile=${report}`]
+    await runCommand('.', 'npx', [...args, ...paths], { TEST_TRANSPORT: transport })
     const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as VitestReport
     return new Map(
       testResults.flatMap(({ name, assertionResults }) =>
