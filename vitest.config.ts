@@ -2,13 +2,9 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { requirements } from './test/spec/requirements.ts'
+import { tags } from './test/spec/tags.ts'
 
 const source = (path: string) => fileURLToPath(new URL(`src/${path}`, import.meta.url))
-
-/** `U001` to `U075`: open items of the specification; `T01` to `T40`: places where it disagrees with itself. */
-const numbered = (letter: string, digits: number, last: number) =>
-  Array.from({ length: last }, (_, index) => ({ name: letter + String(index + 1).padStart(digits, '0') }))
 
 /** Files that take ten seconds and more come first, so that no worker has one of them left when the others are done. */
 class LongestFirst extends BaseSequencer {
@@ -29,8 +25,7 @@ export default defineConfig({
     ],
   },
   test: {
-    // What a test shows: `vitest run --tags-filter=R131` runs the tests of a requirement. A tag that is not listed is an error.
-    tags: [...requirements.map(({ id }) => ({ name: id })), ...numbered('U', 3, 75), ...numbered('T', 2, 40)],
+    tags,
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     // Only a test that hangs reaches this: a machine that is busy with something else may take thirty times as long.
     testTimeout: 300_000,

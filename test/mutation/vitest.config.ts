@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { tags } from '../spec/tags.ts'
 import { warmPool } from './warm-pool.ts'
 
 // Seconds of real time, processes, files on a disk, or hundreds of random sandboxes: too dear for thousands of mutants.
@@ -11,6 +12,7 @@ const DEAR = [
   'determinism',
   'determinism-property',
   'events-feed',
+  'express',
   'faults-deliver-crash',
   'faults-persist',
   'faults-state-property',
@@ -36,6 +38,7 @@ const DEAR = [
 export default defineConfig({
   plugins: [warmPool()],
   test: {
+    tags,
     include: [
       'src/{core,resources}/**/*.test.ts',
       'test/spec/**/*.test.ts',
@@ -43,7 +46,7 @@ export default defineConfig({
       'test/assumptions.test.ts',
     ],
     exclude: [
-      ...DEAR.map((name) => `test/spec/${name}.test.ts`),
+      ...DEAR.map((name) => `test/spec/**/${name}.test.ts`),
       // Its properties count how many of their random schemas were of use, and here they run for an instant only.
       'src/resources/batch-predictions/generate-output.test.ts',
     ],

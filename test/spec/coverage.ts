@@ -19,7 +19,7 @@ export interface CoveredRequirement extends Requirement {
   readonly tests: readonly TaggedTest[]
 }
 
-/** The tests of a project as Vitest reads them from the files, without running them. Throws for a tag that `vitest.config.ts` does not list. */
+/** The tests of a project as Vitest reads them from the files, without running them. Throws for a tag that `tags.ts` does not list. */
 export async function readTests(project: string): Promise<readonly TaggedTest[]> {
   const vitest = await createVitest('test', { root: project, watch: false })
   try {

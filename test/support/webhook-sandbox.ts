@@ -164,3 +164,11 @@ export function outcomeOf(status: number): AttemptResult {
 export function ticks(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
+
+export function statuses(emulator: OutboxEmulator): string[] {
+  return emulator.deliveries().map(({ status }) => status)
+}
+
+export function attemptsOf({ attempts }: Delivery) {
+  return attempts.map(({ attempt, outcome, status }) => [attempt, outcome, status])
+}

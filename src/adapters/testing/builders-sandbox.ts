@@ -32,7 +32,7 @@ export type StateDocumentFile = {
 /**
  * A fixtures document: the sandbox `base` and these records, each in the place of the one with its id. Builders of records
  * refer to the sandbox `demo`; in another one their references have to be given.
- * @example startEmulator({ fixtures: aWorld({ files: [aFileRecord({ pages: 1 })] }) })
+ * @example startEmulator({ fixtures: aSandbox({ files: [aFileRecord({ pages: 1 })] }) })
  */
 export function aSandbox(
   records: SandboxRecords = {},

@@ -170,6 +170,7 @@ test('where time stands still waiting does not help, and the message says so', {
   const { pass, message } = await toHaveRespectedRetryAfter(sandbox)
   expect(pass).toBe(false)
   expect(message()).toContain('The virtual clock stands still (rate 0)')
+  expect(message()).toContain('give the sandbox a rate: sandboxOptions { rate: 1 }')
 })
 
 test('a log that has forgotten requests proves no wait, but a breach that it has kept is one', async () => {

@@ -103,7 +103,7 @@ function breachText(
   const frozen =
     rate === 0
       ? [
-          'The virtual clock stands still (rate 0), so that no waiting in real time lets any of it pass: advance it while the client waits, or give the sandbox a rate: worldOptions { rate: 1 }.',
+          'The virtual clock stands still (rate 0), so that no waiting in real time lets any of it pass: advance it while the client waits, or give the sandbox a rate: sandboxOptions { rate: 1 }.',
         ]
       : []
   return [

@@ -1,22 +1,15 @@
 import { expect, test } from 'vitest'
 import {
+  attemptsOf,
   heldSend,
-  type OutboxEmulator,
   outboxEmulator,
   promptSend,
+  statuses,
   ticks,
 } from '../../../test/support/webhook-sandbox.ts'
 import { Refusal } from '../../core/errors.ts'
 import { change } from '../../core/sandboxes/change.ts'
 import type { Delivery } from '../../core/webhooks/records.ts'
-
-function statuses(emulator: OutboxEmulator): string[] {
-  return emulator.deliveries().map(({ status }) => status)
-}
-
-function attemptsOf({ attempts }: Delivery) {
-  return attempts.map(({ attempt, outcome, status }) => [attempt, outcome, status])
-}
 
 /** Calls that wait for their time, to be made by the test. */
 function planner() {

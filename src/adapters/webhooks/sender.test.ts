@@ -1,27 +1,19 @@
 import { expect, test } from 'vitest'
 import {
+  attemptsOf,
   type HeldRequest,
   heldSend,
-  type OutboxEmulator,
   outboxEmulator,
   outcomeOf,
   promptSend,
   START,
+  statuses,
   subscription,
   ticks,
 } from '../../../test/support/webhook-sandbox.ts'
 import { change } from '../../core/sandboxes/change.ts'
-import type { Delivery } from '../../core/webhooks/records.ts'
 import type { Send } from './send.ts'
 import { Slots } from './sender.ts'
-
-function statuses(emulator: OutboxEmulator): string[] {
-  return emulator.deliveries().map(({ status }) => status)
-}
-
-function attemptsOf({ attempts }: Delivery) {
-  return attempts.map(({ attempt, outcome, status }) => [attempt, outcome, status])
-}
 
 function idOf({ message }: HeldRequest): string {
   return message.headers['X-Emulator-Delivery'] ?? ''

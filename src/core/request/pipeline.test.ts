@@ -1,42 +1,21 @@
 import { expect, test } from 'vitest'
-import { serviceFaults } from '../../service.ts'
-import { AssumptionCatalog } from '../assumptions.ts'
-import { coreAssumptions } from '../core-assumptions.ts'
+import { createNote, START, sandboxOf } from '../../../test/support/notes.ts'
 import { refuse } from '../errors.ts'
 import { faultHooks } from '../faults/hooks.ts'
 import type { Action } from '../faults/primitive.ts'
 import { type FaultRule, faultRules } from '../faults/rule.ts'
 import { operation } from '../operation.ts'
 import { change } from '../sandboxes/change.ts'
-import { Sandbox, type SandboxOptions, sandboxDefaults } from '../sandboxes/sandbox.ts'
-import { type Resource, service } from '../service.ts'
-import { buildStartingState } from '../state/starting-state.ts'
+import type { Sandbox, SandboxOptions } from '../sandboxes/sandbox.ts'
+import type { Resource } from '../service.ts'
 import type { Call } from './exchange.ts'
 import { perform } from './pipeline.ts'
 
-const START = Date.parse('2026-03-01T12:00:00.000Z')
-
-const note = operation({
-  name: 'notes.create',
-  method: 'POST',
-  path: '/notes',
-  summary: 'Write a note',
-  section: 'none',
-  errorFormat: 'standard',
-  contract: true,
-  success: 200,
-  handle: ({ tx, newId }) => {
-    const record = { id: newId() }
-    tx.put('notes', record)
-    return { body: record }
-  },
-})
-
-const broken = operation({ ...note, name: 'notes.break', handle: () => JSON.parse('{') as never })
+const broken = operation({ ...createNote, name: 'notes.break', handle: () => JSON.parse('{') as never })
 
 const resource: Resource = {
   name: 'notes',
-  operations: [note, broken],
+  operations: [createNote, broken],
   collections: [],
   events: [
     { kind: 'ring', description: 'Rings.', handle: ({ tx, now }) => tx.put('rings', { id: String(now) }) },
@@ -49,34 +28,20 @@ async function makeSandbox(
   defects: unknown[] = [],
   options: Partial<SandboxOptions> = {},
 ): Promise<Sandbox> {
-  const [all, assumptions] = [service([resource], serviceFaults), new AssumptionCatalog([coreAssumptions])]
-  const start = { seed: 1, now: START, rate, skip_on_poll: false, settings: {}, strict: false, host }
-  const key = { id: 'k', kind: 'user', token: 't', user_id: 'u', organization_id: 'o', teamspace_id: 'ts' }
-  const built = await buildStartingState(
-    { collections: { api_keys: [key] }, generate: {} },
-    start,
-    all,
-    assumptions,
-  )
-  if (!('state' in built)) throw new Error(JSON.stringify(built.issues))
   const onDefect = (error: unknown) => defects.push(error)
-  const made = {
-    ...sandboxDefaults,
-    service: all,
-    assumptions,
+  return sandboxOf(resource, {
+    keys: ['k'],
+    rate,
     host,
-    onDefect,
-    hooks: faultHooks,
-    ...options,
-  }
-  return new Sandbox(made, built.state)
+    options: { onDefect, hooks: faultHooks, ...options },
+  })
 }
 
 function call(over: Partial<Call> = {}): Call {
   const nothing = { params: {}, query: {}, body: { kind: 'none' } } as const
-  const headers = { authorization: 'Bearer t' }
+  const headers = { authorization: 'Bearer k' }
   return {
-    operation: note,
+    operation: createNote,
     method: 'POST',
     path: '/v1/notes',
     pathPrefix: '',
@@ -146,7 +111,7 @@ test('the log says of each request which step decided it', async () => {
   const sandbox = await makeSandbox()
   perform(sandbox, call())
   perform(sandbox, call({ headers: {} }))
-  sandbox.limiter.fill('ts notes.create', sandbox.limitOf('notes.create'), START, 0)
+  sandbox.limiter.fill('k notes.create', sandbox.limitOf('notes.create'), START, 0)
   perform(sandbox, call())
   expect(sandbox.log.entries().map(({ decided, status }) => [decided, status])).toEqual([
     ['handle', 200],

@@ -1,58 +1,20 @@
 import { expect, test } from 'vitest'
-import { serviceFaults } from '../../service.ts'
-import { AssumptionCatalog } from '../assumptions.ts'
-import { coreAssumptions } from '../core-assumptions.ts'
+import { createNote, sandboxOf } from '../../../test/support/notes.ts'
 import type { JsonObject } from '../json.ts'
 import { operation } from '../operation.ts'
-import { Sandbox, sandboxDefaults } from '../sandboxes/sandbox.ts'
-import { type Resource, service } from '../service.ts'
-import { buildStartingState } from '../state/starting-state.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import type { Resource } from '../service.ts'
 import { advance } from '../time/advance.ts'
 import type { Call, CallBody } from './exchange.ts'
 import { IDEMPOTENCY } from './idempotency.ts'
 import { perform } from './pipeline.ts'
 
-const START = Date.parse('2026-03-01T12:00:00.000Z')
-
-const note = operation({
-  name: 'notes.create',
-  method: 'POST',
-  path: '/notes',
-  summary: 'Write a note',
-  section: 'none',
-  errorFormat: 'standard',
-  contract: true,
-  idempotent: true,
-  success: 201,
-  handle: ({ tx, newId }) => {
-    const record = { id: newId() }
-    tx.put('notes', record)
-    return { body: record }
-  },
-})
+const note = operation({ ...createNote, idempotent: true, success: 201 })
 const ring = operation({ ...note, name: 'bells.ring', idempotent: false })
 
 async function makeSandbox(settings: JsonObject = {}): Promise<Sandbox> {
   const resource: Resource = { name: 'notes', operations: [note, ring], collections: [] }
-  const [all, assumptions] = [service([resource], serviceFaults), new AssumptionCatalog([coreAssumptions])]
-  const host = () => START
-  const start = { seed: 1, now: START, rate: 0, skip_on_poll: false, settings, strict: false, host }
-  const key = (id: string) => ({
-    id,
-    kind: 'user',
-    token: id,
-    user_id: 'u',
-    organization_id: 'o',
-    teamspace_id: id,
-  })
-  const built = await buildStartingState(
-    { collections: { api_keys: ['a', 'b'].map(key) }, generate: {} },
-    start,
-    all,
-    assumptions,
-  )
-  if (!('state' in built)) throw new Error(JSON.stringify(built.issues))
-  return new Sandbox({ ...sandboxDefaults, service: all, assumptions, host }, built.state)
+  return sandboxOf(resource, { keys: ['a', 'b'], settings })
 }
 
 function json(text: string): CallBody {

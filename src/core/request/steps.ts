@@ -1,6 +1,6 @@
 /**
- * The way of a request, in order. `receive` and `route` are the adapter's and come before there is a call; `perform.ts` takes
- * the others. `interfere` and `interfere-after` are where faults act, before and after the handler.
+ * The way of a request, in order. `receive` and `route` are the adapter's and come before there is a call; `pipeline.ts` takes
+ * the others. Faults act in `faultsBefore` and `faultsAfter`, before and after the handler.
  */
 export const STEPS = [
   'receive',

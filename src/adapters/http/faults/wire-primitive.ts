@@ -18,7 +18,7 @@ export interface WireHooks<P> {
   /** Changes the head, framing headers included. */
   readonly head: (head: Head, parameters: P) => Head
   readonly pace: (pace: AskedPace, parameters: P) => AskedPace
-  /** Where the exchange stops; undefined for nowhere. */
+  /** Where the exchange stops; undefined when it goes on to its end. */
   readonly stop: (parameters: P) => Stop | undefined
 }
 

@@ -1,0 +1,57 @@
+import { AssumptionCatalog } from '../../src/core/assumptions.ts'
+import { coreAssumptions } from '../../src/core/core-assumptions.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import { operation } from '../../src/core/operation.ts'
+import { Sandbox, type SandboxOptions, sandboxDefaults } from '../../src/core/sandboxes/sandbox.ts'
+import { type Resource, service } from '../../src/core/service.ts'
+import { buildStartingState } from '../../src/core/state/starting-state.ts'
+import { serviceFaults } from '../../src/service.ts'
+
+/** The instant at which the sandboxes of {@link sandboxOf} begin. */
+export const START = Date.parse('2026-03-01T12:00:00.000Z')
+
+/** The smallest operation that writes a record. */
+export const createNote = operation({
+  name: 'notes.create',
+  method: 'POST',
+  path: '/notes',
+  summary: 'Write a note',
+  section: 'none',
+  errorFormat: 'standard',
+  contract: true,
+  success: 200,
+  handle: ({ tx, newId }) => {
+    const record = { id: newId() }
+    tx.put('notes', record)
+    return { body: record }
+  },
+})
+
+interface SandboxPlan {
+  /** Ids of API keys, each of a user in the teamspace of the same id; the token is the id. */
+  readonly keys: readonly string[]
+  readonly settings?: JsonObject
+  readonly rate?: number
+  readonly host?: () => number
+  readonly options?: Partial<SandboxOptions>
+}
+
+/** A sandbox of a service that has one resource. */
+export async function sandboxOf(
+  resource: Resource,
+  { keys, settings = {}, rate = 0, host = () => START, options = {} }: SandboxPlan,
+): Promise<Sandbox> {
+  const [all, assumptions] = [service([resource], serviceFaults), new AssumptionCatalog([coreAssumptions])]
+  const start = { seed: 1, now: START, rate, skip_on_poll: false, settings, strict: false, host }
+  const api_keys = keys.map((id) => ({
+    id,
+    kind: 'user',
+    token: id,
+    user_id: 'u',
+    organization_id: 'o',
+    teamspace_id: id,
+  }))
+  const built = await buildStartingState({ collections: { api_keys }, generate: {} }, start, all, assumptions)
+  if (!('state' in built)) throw new Error(JSON.stringify(built.issues))
+  return new Sandbox({ ...sandboxDefaults, service: all, assumptions, host, ...options }, built.state)
+}
