@@ -38,7 +38,7 @@ export function chooseForApi(target: string, signs: Signs): Selection {
   if (authorization?.includes('@') !== true) return choose(target, signs, authorization)
   const [, key, suffix] = /^(bearer +[^\s,]*)@([^\s,@]*) *$/i.exec(authorization) ?? []
   if (suffix === undefined) return choose(target, signs, authorization)
-  return choose(target, signs, key, wellFormed(suffix, 'API key, behind its last "@",'))
+  return choose(target, signs, key, wellFormed(suffix, 'API key, after its last "@",'))
 }
 
 /** The sandbox of a request of the control interface, which knows no API keys: that of its path, else of its header. */

@@ -149,7 +149,7 @@ test.for(['', 'W1', '-w1', 'w1!', TOO_LONG, '\u00e9'])(
     for (const prefix of ['', '/@w1']) {
       const answer = await send(emulator, 'GET', `${prefix}/v1/data-views`, inKey(name))
       expect(answer.status).toBe(400)
-      expect(answer.body.message).toMatch(/^The API key, behind its last "@", names a sandbox, and the name /)
+      expect(answer.body.message).toMatch(/^The API key, after its last "@", names a sandbox, and the name /)
       if (name !== '') expect(answer.text).not.toContain(name)
     }
     expect([made(emulator), emulator.digest()]).toEqual([[], before])

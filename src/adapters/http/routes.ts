@@ -77,7 +77,7 @@ type Missed = Exclude<ApiMatch, { kind: 'route' }>
 export function removed(name: string): Refusal {
   return new Refusal('conflict', {
     detail: `The sandbox "${name}" was removed while the request was coming in.`,
-    mitigation: 'Send it again; the sandbox is then made anew.',
+    mitigation: 'Send it again; the sandbox is then created again.',
   })
 }
 

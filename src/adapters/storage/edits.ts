@@ -285,7 +285,7 @@ export class Edits {
     aside.notify(
       'warn',
       'file_removed',
-      `${own.path} has been removed. The sandbox is in memory and will be written again; to start anew, use reset, or stop the emulator and then remove the file.`,
+      `${own.path} has been removed. The sandbox is in memory and will be written again; to start again, use reset, or stop the emulator and then remove the file.`,
     )
     wantsCheckpoint()
   }

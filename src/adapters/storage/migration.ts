@@ -51,7 +51,7 @@ export class OldFiles {
     this.#aside.notify(
       'info',
       'migrated',
-      `${this.#path} is of version 0.1.0 and is written anew in the present format. Copies of the old files are kept beside it (${this.#copyOf(this.#path)}...).`,
+      `${this.#path} is of version 0.1.0 and is rewritten in the current format. Copies of the old files are kept beside it (${this.#copyOf(this.#path)}...).`,
     )
     if (found.problem !== undefined) return undefined
     const journals = this.paths.map((path) => readOldJournal(this.#files, path))

@@ -70,7 +70,7 @@ function scenarioLines(active: Awaited<ReturnType<SandboxClient['scenarios']['li
   if (active === null) return []
   const { name, problem, last_error } = active
   return [
-    ...(problem === null ? [] : [`  the scenario ${name} could not be loaded anew: ${problem}`]),
+    ...(problem === null ? [] : [`  the scenario ${name} could not be reloaded: ${problem}`]),
     ...(last_error === null
       ? []
       : [`  the scenario ${name} failed at ${last_error.at}, ${last_error.ref}: ${last_error.message}`]),

@@ -38,7 +38,7 @@ function schema() {
 export const clock: StatePrimitive<'clock'> = {
   name: 'clock',
   kind: 'state',
-  description: 'time that passes, stands still, or is told wrongly',
+  description: 'time that passes, stops, or is reported wrongly',
   schema,
   step: () => 'faultsBefore',
   effect: { passTime, date },

@@ -182,7 +182,7 @@ function counter(): z.ZodType<FaultCounter> {
     fired: count(),
     last_at: timestamp(),
   }).refine(({ id, rule, key }) => id === (key === null ? rule : `${rule} ${key}`), {
-    error: 'must be the id of the rule, and behind a blank the key unless that is null',
+    error: 'must be the id of the rule, followed by a space and the key unless that is null',
     path: ['id'],
   })
   return shape as z.ZodType<unknown> as z.ZodType<FaultCounter>

@@ -96,7 +96,7 @@ export function stateSchema(service: KnownNames, settings: Settings): z.ZodType<
 export const state: StatePrimitive<'state'> = {
   name: 'state',
   kind: 'state',
-  description: 'moves of records, rows that come and go, reads that lag behind',
+  description: 'moves of records, rows that come and go, reads that return an old state',
   schema: stateSchema,
   step: ({ at }) => (at === 'after-handler' ? 'faultsAfter' : 'faultsBefore'),
   effect: {

@@ -56,7 +56,7 @@ test.for<[when: When, n: number, description: string]>([
   [{ nth: 3 }, 2, 'This is match number 2; it fires on number 3.'],
   [{ nth: 3 }, 4, 'This is match number 4; it fires on number 3.'],
   [{ first: 3 }, 4, 'This is match number 4; it fires on the first 3.'],
-  [{ after: 3 }, 3, 'This is match number 3; it fires behind the first 3.'],
+  [{ after: 3 }, 3, 'This is match number 3; it fires after the first 3.'],
   [{ every: 3 }, 4, 'This is match number 4; it fires on every 3th.'],
   [{ until: { calls: 1 } }, 2, 'This is match number 2; it fired until 1 call had come.'],
   [{ until: { virtual_time: '2026-03-01T12:00:00.000Z' } }, 1, 'It fired until 2026-03-01T12:00:00.000Z.'],

@@ -93,7 +93,7 @@ function wrongNumber({ rule: { when }, n }: Occasion): string | undefined {
   const { nth, first, after, every } = when
   if (nth !== undefined && n !== nth) return `This is ${match(n)}; it fires on number ${nth}.`
   if (first !== undefined && n > first) return `This is ${match(n)}; it fires on the first ${first}.`
-  if (after !== undefined && n <= after) return `This is ${match(n)}; it fires behind the first ${after}.`
+  if (after !== undefined && n <= after) return `This is ${match(n)}; it fires after the first ${after}.`
   if (every !== undefined && n % every !== 0) return `This is ${match(n)}; it fires on every ${every}th.`
   return undefined
 }

@@ -308,7 +308,7 @@ export class Sandboxes {
 function removed(name: string): Refusal {
   return new Refusal('not_found', {
     detail: `The sandbox "${name}" has been removed.`,
-    mitigation: 'Send the request again: a sandbox that is named is made anew.',
+    mitigation: 'Send the request again: a sandbox that is named is then created.',
   })
 }
 

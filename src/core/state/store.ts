@@ -203,7 +203,7 @@ export class Store {
 function refuseLastRevision(): never {
   refuse('conflict', {
     detail: `The revision of this sandbox is ${LAST_NUMBER}, the last one that there is.`,
-    mitigation: 'GET /__emulator/state exports it; start a sandbox anew and put the document there.',
+    mitigation: 'GET /__emulator/state exports it; start a new sandbox and put the document there.',
   })
 }
 

@@ -82,7 +82,7 @@ export const streams: readonly Preset[] = [
     { lines: { eol: '\r\n' } },
     { pace: { chunks: 'between-cr-lf', gap_ms: 5, max_ms: 5_000 } },
   ]),
-  results('blank-lines', 'Blank lines in front, between the first two results, and behind the second.', [
+  results('blank-lines', 'Blank lines before the first result, after it, and after the second.', [
     {
       lines: {
         insert: [
@@ -98,13 +98,13 @@ export const streams: readonly Preset[] = [
   ]),
   results(
     'truncated-last-line',
-    'The last line lacks its end, and nothing else tells.',
+    'The last line has no line break, and nothing else says that the stream ended early.',
     [{ lines: { truncate: { fraction: 1, plus_bytes: -8 } } }],
     FIRST_READ,
   ),
   results(
     'truncated-at-newline',
-    'Only the first line comes, whole, and nothing tells that more were there.',
+    'Only the first line is sent, complete, and nothing says that there are more.',
     [{ lines: { truncate: { line: 1 } } }],
     FIRST_READ,
   ),

@@ -101,7 +101,7 @@ const webhooks: readonly Preset[] = [
   {
     name: 'webhook-out-of-order',
     family: 'webhook',
-    description: 'A webhook is delivered behind the one that follows it.',
+    description: 'A webhook is delivered after the one that follows it.',
     match: { webhook: 'batch_prediction.*' },
     when: { nth: 1 },
     do: [{ deliver: { order: 'after-next' } }],

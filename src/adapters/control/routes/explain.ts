@@ -9,9 +9,8 @@ export const explainRoutes = [
     name: 'requests.explain',
     method: 'GET',
     path: '/explain/{request_id}',
-    summary: 'Explain one API request by the id in its X-Emulator-Request-Id, of whichever sandbox',
-    answers:
-      'The whole way of the request: what each step saw, what it changed, and what the answer rests on.',
+    summary: 'Explain one API request by the id in its X-Emulator-Request-Id, in any sandbox',
+    answers: 'Every step of the request: what it saw, what it changed, and what the answer rests on.',
     output: requestTrace,
     handle: async ({ host, params }) => {
       const { name, number } = partsOf(params.request_id)

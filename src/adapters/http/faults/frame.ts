@@ -32,7 +32,7 @@ function schema() {
 export const frame: WirePrimitive<'frame'> = {
   name: 'frame',
   kind: 'wire',
-  description: 'wrong lengths, chunked or not, bytes behind the end',
+  description: 'wrong lengths, chunked or not, bytes after the end',
   schema,
   effect: { framing: (asked, parameters) => ({ ...asked, ...parameters }) },
 }
