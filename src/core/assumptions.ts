@@ -122,12 +122,15 @@ function nearest(name: string, known: readonly string[]): string | undefined {
 export class Settings {
   readonly overrides: Readonly<Record<string, unknown>>
   readonly strict: boolean
+  /** The same for settings with the same values. */
+  readonly text: string
   readonly #read = new Map<string, unknown>()
 
   /** The overrides were checked by the catalog. */
   constructor(overrides: Readonly<Record<string, unknown>> = {}, strict = false) {
     this.overrides = overrides
     this.strict = strict
+    this.text = JSON.stringify([overrides, strict])
   }
 
   get<T>(setting: Setting<T>): T {
@@ -139,6 +142,29 @@ export class Settings {
   #override<T>({ key, schema }: Setting<T>): T {
     if (!this.#read.has(key)) this.#read.set(key, schema().parse(this.overrides[key]))
     return this.#read.get(key) as T
+  }
+}
+
+/** For how many choices of settings the same is kept. */
+const MAX_CHOICES = 16
+
+/**
+ * A function that makes something once for all settings with the same values, such as a schema: zod compiles one when it
+ * is first used, which takes far longer than to use it.
+ */
+export function oncePerSettings<Owner extends object, T>(
+  make: (owner: Owner, settings: Settings) => T,
+): (owner: Owner, settings: Settings) => T {
+  const made = new WeakMap<Owner, Map<string, T>>()
+  return (owner, settings) => {
+    const choices = made.get(owner) ?? new Map<string, T>()
+    made.set(owner, choices)
+    const known = choices.get(settings.text)
+    if (known !== undefined) return known
+    const value = make(owner, settings)
+    choices.set(settings.text, value)
+    if (choices.size > MAX_CHOICES) choices.delete(choices.keys().next().value as string)
+    return value
   }
 }
 

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { Setting, Settings } from './assumptions.ts'
+import { oncePerSettings, type Setting, type Settings } from './assumptions.ts'
 import { unknownFields } from './core-assumptions.ts'
 import type { ErrorFormat, Refusal } from './errors.ts'
 import { type FieldKit, fieldKit } from './fields.ts'
@@ -299,6 +299,7 @@ export function idOf(ref: string): string {
 }
 
 /** The input schemas of an operation under the settings in force. */
-export function makeInput(operation: AnyOperation, settings: Settings): Input {
-  return operation.input?.(fieldKit(settings.get(unknownFields)), settings) ?? {}
-}
+export const inputOf = oncePerSettings(
+  ({ input }: AnyOperation, settings): Input =>
+    input?.(fieldKit(settings.get(unknownFields)), settings) ?? {},
+)

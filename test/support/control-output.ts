@@ -1,11 +1,13 @@
 import type { AnyControlRoute } from '../../src/adapters/control/route.ts'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { RouteTable } from '../../src/adapters/route-table.ts'
-import { Settings } from '../../src/core/assumptions.ts'
+import { oncePerSettings, Settings } from '../../src/core/assumptions.ts'
 import type { Service } from '../../src/core/service.ts'
 import { zodIssues } from '../../src/core/zod-issues.ts'
 import { workspaceService } from '../../src/service.ts'
 
+const DEFAULTS = new Settings()
+const outputOf = oncePerSettings(({ output }: AnyControlRoute, settings) => output(settings))
 const tables = new WeakMap<Service, RouteTable<AnyControlRoute>>()
 
 /** A response of the control interface, read to its end. */
@@ -26,10 +28,10 @@ export function checkOutput<C extends Called>(
   tables.set(service, table)
   const match = table.match(method, path.replace(/\?.*$/s, '') || '/')
   if (match.kind !== 'route' || method === 'HEAD') return response
-  const { success = [200], output, media } = match.route
+  const { success = [200], media } = match.route
   if (status >= 300 ? !success.includes(status) || isRefusal(body) : media !== undefined) return response
   if (!success.includes(status)) throw new Error(`${method} ${path} declares no status ${status}`)
-  const { error } = output(new Settings()).safeParse(body)
+  const { error } = outputOf(match.route, DEFAULTS).safeParse(body)
   if (error === undefined) return response
   const issues = zodIssues(error, '').map(({ pointer, detail }) => `${pointer} ${detail}`)
   throw new Error(`${method} ${path}: the response is not what the route declares: ${issues.join('; ')}`)

@@ -1,12 +1,11 @@
 import { isStorageFailure, refuseInvalid } from '../../core/errors.ts'
 import { nothing } from '../../core/fields.ts'
 import type { Issue } from '../../core/json.ts'
-import type { Input } from '../../core/operation.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { runDueEvents } from '../../core/time/run-events.ts'
 import type { ControlHost } from './host.ts'
 import { check } from './input.ts'
-import type { AnyControlRoute, ControlReply } from './route.ts'
+import { type AnyControlRoute, type ControlReply, controlInput } from './route.ts'
 
 /** What a call has brought, as it came. */
 export interface Brought {
@@ -54,7 +53,7 @@ export function replyStatus({ status, body, stream }: ControlReply): number {
 }
 
 function understand({ settings }: Sandbox, route: AnyControlRoute, value: unknown, query: unknown) {
-  const input: Input = route.input?.(settings) ?? {}
+  const input = controlInput(route, settings)
   const issues: Issue[] = []
   const parsed = {
     query: check(input.query ?? nothing(), query, '/query', issues),

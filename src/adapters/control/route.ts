@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import * as z from 'zod'
-import type { Settings } from '../../core/assumptions.ts'
+import { oncePerSettings, type Settings } from '../../core/assumptions.ts'
 import type { ShapeOf } from '../../core/fields.ts'
 import type { Immutable } from '../../core/json.ts'
 import type { Input, Method, ParamsOf, Parsed } from '../../core/operation.ts'
@@ -89,6 +89,11 @@ export interface ControlRoute<
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of routes forgets each one's types; its own handler keeps them.
 export type AnyControlRoute = ControlRoute<any, any, any, any>
+
+/** The schemas of a route's input under the settings in force. */
+export const controlInput = oncePerSettings(
+  ({ input }: AnyControlRoute, settings): Input => input?.(settings) ?? {},
+)
 
 /** Several things, as the control interface lists them. */
 export interface List<T> {

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { bodyLimit } from '../../core/core-assumptions.ts'
 import { Refusal } from '../../core/errors.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import type { AnyOperation } from '../../core/operation.ts'
+import { type AnyOperation, inputOf } from '../../core/operation.ts'
 import type { CallBody } from '../../core/request/exchange.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { lineAndColumn, type SyntaxIssue, syntaxIssue } from '../json-text.ts'
@@ -29,7 +29,7 @@ export async function readCallBody(
   authorization: string | undefined,
   received?: (bytes: number) => boolean,
 ): Promise<CallBody | undefined> {
-  if (sandbox.inputOf(operation).body === undefined) return NO_BODY
+  if (inputOf(operation, sandbox.settings).body === undefined) return NO_BODY
   if (mayBeLarge(req) && !sandbox.authenticator.recognises(authorization, sandbox.settings)) return NO_BODY
   const bytes = operation.bodyLimit ?? sandbox.settings.get(bodyLimit)
   return readJsonBody(req, { bytes, tokens: JSON_BOUNDS.maxTokens, received })

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { didYouMean, type Settings } from '../assumptions.ts'
+import { didYouMean, oncePerSettings, type Settings } from '../assumptions.ts'
 import { duration, intBetween, nonEmptyText, timestamp } from '../fields.ts'
 import { fitsGlob } from '../log/glob.ts'
 import { requestMembers } from '../log/request-criteria.ts'
@@ -27,24 +27,8 @@ export interface RuleSchemas {
   readonly counter: z.ZodType<FaultCounter>
 }
 
-const made = new WeakMap<Service, Map<string, RuleSchemas>>()
-
-/** For how many choices of settings the schemas are kept. They take milliseconds to make, and most sandboxes have the same settings. */
-const MAX_KEPT = 16
-
 /** The schemas for one choice of settings; made when a rule is first written, since most sandboxes have none. */
-export function ruleSchemas(service: Service, settings: Settings): RuleSchemas {
-  const kept = made.get(service) ?? new Map<string, RuleSchemas>()
-  made.set(service, kept)
-  const choice = JSON.stringify([settings.strict, settings.overrides])
-  const schemas = kept.get(choice) ?? makeSchemas(service, settings)
-  kept.delete(choice)
-  kept.set(choice, schemas)
-  if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value as string)
-  return schemas
-}
-
-function makeSchemas(service: Service, settings: Settings): RuleSchemas {
+export const ruleSchemas = oncePerSettings((service: Service, settings): RuleSchemas => {
   const actions = z.array(action(service, settings)).max(MAX_ACTIONS)
   const named = mapOf(actions, (name) =>
     name === 'pass' ? 'is what a sequence says where nothing is to happen; take another name' : undefined,
@@ -86,7 +70,7 @@ function makeSchemas(service: Service, settings: Settings): RuleSchemas {
     rule: stored as z.ZodType<unknown> as z.ZodType<FaultRule>,
     counter: counter(),
   }
-}
+})
 
 /** Steps that one rule may take on one request. */
 const MAX_ACTIONS = 100

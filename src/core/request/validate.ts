@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import { refuse, refuseInvalid } from '../errors.ts'
 import type { Issue } from '../json.ts'
+import { inputOf } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { REQUIRED, zodIssues } from '../zod-issues.ts'
 import type { Exchange } from './exchange.ts'
@@ -8,7 +9,7 @@ import type { Exchange } from './exchange.ts'
 /** Gives query and body their types, or refuses the request with every wrong field. */
 export function validateInput(sandbox: Sandbox, exchange: Exchange): void {
   const { call } = exchange
-  const input = sandbox.inputOf(call.operation)
+  const input = inputOf(call.operation, sandbox.settings)
   if (call.body.kind === 'refused') throw call.body.refusal
   const issues: Issue[] = []
   exchange.query = read(exchange, input.query, '/query', call.query, issues)

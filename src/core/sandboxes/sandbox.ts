@@ -4,7 +4,6 @@ import { defect, type Refusal, refuse } from '../errors.ts'
 import { FaultBook } from '../faults/book.ts'
 import { logEntry } from '../log/log-entry.ts'
 import { RequestLog } from '../log/request-log.ts'
-import { type AnyOperation, type Input, makeInput } from '../operation.ts'
 import { Authenticator } from '../request/auth.ts'
 import { type Call, Exchange, HandlerScope, type Hooks } from '../request/exchange.ts'
 import { type Admission, DEFAULT_LIMIT, type Limit, RateLimiter } from '../request/rate-limiter.ts'
@@ -91,7 +90,6 @@ export class Sandbox {
   /** Resolves at the end of the advance that was the last to begin. */
   advanceEnd: Promise<void> = Promise.resolve()
   #settings: Settings
-  #inputs = new Map<AnyOperation, Input>()
   #limits: ReadonlyMap<string, Limit> = new Map()
   #replacements = 0
   #closedReason: Refusal | undefined
@@ -289,17 +287,6 @@ export class Sandbox {
     )
   }
 
-  inputOf(operation: AnyOperation): Input {
-    // Those of stubs come and go, and need not be kept.
-    if (operation.stub !== undefined) return makeInput(operation, this.#settings)
-    let input = this.#inputs.get(operation)
-    if (input === undefined) {
-      input = makeInput(operation, this.#settings)
-      this.#inputs.set(operation, input)
-    }
-    return input
-  }
-
   limitOf(operation: string): Limit {
     return this.#limits.get(operation) ?? DEFAULT_LIMIT
   }
@@ -338,7 +325,6 @@ export class Sandbox {
   #readSettings(): void {
     const { values } = this.store.get(SANDBOX_TABLE, SETTINGS) as SettingsRow
     this.#settings = new Settings(values, this.options.strict)
-    this.#inputs = new Map()
     const overrides = this.#settings.get(limitOverrides)
     this.#limits = new Map(
       overrides.map(({ operation, limit, window_s }) => [operation, { limit, window: window_s * 1000 }]),

@@ -1,6 +1,6 @@
 import type { Faker } from '@faker-js/faker'
 import * as z from 'zod'
-import type { Settings } from '../assumptions.ts'
+import { oncePerSettings, type Settings } from '../assumptions.ts'
 import { nonEmptyText, timestamp } from '../fields.ts'
 import type { Issue } from '../json.ts'
 import type { Chance } from '../random.ts'
@@ -59,12 +59,8 @@ type CollectionOptions<T extends Row> = Omit<Collection<T>, 'secrets'> & {
  * const pages = collection({ name: 'pages', label: 'page', schema: () => pageRecord })
  */
 export function collection<T extends Row>(options: CollectionOptions<T>): Collection<T> {
-  let made: { readonly settings: Settings; readonly schema: z.ZodType<T> } | undefined
-  const schema = (settings: Settings): z.ZodType<T> => {
-    if (made?.settings !== settings) made = { settings, schema: options.schema(settings) }
-    return made.schema
-  }
-  return { secrets: [], ...options, schema }
+  const schema = oncePerSettings((_, settings) => options.schema(settings))
+  return { secrets: [], ...options, schema: (settings) => schema(options, settings) }
 }
 
 /** The place of a record that is gone, as a state document has it: a cursor that names it resumes from there (T28). */

@@ -1,9 +1,8 @@
 import type { Settings } from '../../../core/assumptions.ts'
 import type { JsonObject } from '../../../core/json.ts'
-import type { Input } from '../../../core/operation.ts'
 import { DEFAULT_SANDBOX, NAME_PATTERN, NAME_RULE } from '../../../core/sandboxes/name.ts'
 import type { ControlHost } from '../host.ts'
-import { type AnyControlRoute, BASE, SMALL_BODY } from '../route.ts'
+import { type AnyControlRoute, BASE, controlInput, SMALL_BODY } from '../route.ts'
 import {
   fieldError,
   jsonBody,
@@ -65,7 +64,7 @@ const SANDBOX: JsonObject = {
 
 function itemOf(route: AnyControlRoute, settings: Settings, isLocked: boolean): JsonObject {
   const { name, method, summary, path, withoutSandbox, probe, bounds = SMALL_BODY } = route
-  const { query, body }: Input = route.input?.(settings) ?? {}
+  const { query, body } = controlInput(route, settings)
   return {
     operationId: name,
     summary,

@@ -1,7 +1,7 @@
 import type { Settings } from '../../../core/assumptions.ts'
 import { type ErrorCode, errorFacts, Refusal } from '../../../core/errors.ts'
 import type { JsonObject } from '../../../core/json.ts'
-import { type AnyOperation, makeInput } from '../../../core/operation.ts'
+import { type AnyOperation, inputOf } from '../../../core/operation.ts'
 import type { Service } from '../../../core/service.ts'
 import {
   fieldError,
@@ -52,7 +52,7 @@ export function workspaceDocument(
 
 function itemOf(operation: AnyOperation, settings: Settings): JsonObject {
   const { name, summary, section, path, contract, beta, idempotent } = operation
-  const { query, body } = makeInput(operation, settings)
+  const { query, body } = inputOf(operation, settings)
   return {
     operationId: name,
     summary,

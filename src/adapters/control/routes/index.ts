@@ -44,5 +44,10 @@ export type OwnRoute = ReturnType<typeof ownRoutes>[number]
 
 /** Every route of the control interface: its own, and the interventions that the service's resources declare. */
 export function controlRoutes(service: Service): readonly AnyControlRoute[] {
-  return [...ownRoutes(service), ...interventionRoutes(service)]
+  const routes = declared.get(service) ?? [...ownRoutes(service), ...interventionRoutes(service)]
+  declared.set(service, routes)
+  return routes
 }
+
+// Every emulator of a process has the same, and schemas are kept by route.
+const declared = new WeakMap<Service, readonly AnyControlRoute[]>()
