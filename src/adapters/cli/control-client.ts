@@ -3,6 +3,7 @@ import { type Ask, askOver, type OwnCalls, type Rest } from '../control/client/a
 import { EmulatorError } from '../control/client/emulator-error.ts'
 import { methodAndPath, NoAnswer, overHttp } from '../control/client/over-http.ts'
 import { CommandFailed } from './command.ts'
+import { nodeFetch } from './node-fetch.ts'
 import { printable } from './print.ts'
 
 /** Where an emulator is, and the token of its control interface. */
@@ -31,7 +32,10 @@ const PATIENCE = 300_000
 export function controlOf(address: ControlAddress, patience = PATIENCE): Ask {
   const { url, controlToken, sandbox } = address
   const named = /\/@([^/]*)$/.exec(url)?.[1]
-  const ask: Ask = askOver(overHttp({ url: emulatorOrigin(address), controlToken }), sandbox ?? named)
+  const ask: Ask = askOver(
+    overHttp({ url: emulatorOrigin(address), controlToken }, nodeFetch),
+    sandbox ?? named,
+  )
   return async <K extends keyof OwnCalls & string>(route: K, ...[given]: Rest<OwnCalls[K]>) => {
     const rest = [{ ...given, signal: AbortSignal.timeout(patience) }] as unknown as Rest<OwnCalls[K]>
     try {

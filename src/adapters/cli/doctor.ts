@@ -29,6 +29,7 @@ import {
 } from '../lock-file.ts'
 import { later } from '../realtime.ts'
 import { FAILED, type Invocation, OK } from './command.ts'
+import { nodeFetch } from './node-fetch.ts'
 import { codeOf } from './print.ts'
 
 /** `doctor`: everything that could keep `start` from starting with the same options, one line each. */
@@ -203,7 +204,7 @@ function listenFailure(host: string, wanted: number): Promise<string | undefined
 }
 
 async function emulatorAt(url: string): Promise<string | undefined> {
-  const ask: Ask = askOver(overHttp({ url }))
+  const ask: Ask = askOver(overHttp({ url }, nodeFetch))
   try {
     const { version } = await ask('GET /health', { signal: AbortSignal.timeout(2_000) })
     return typeof version === 'string' ? version : undefined

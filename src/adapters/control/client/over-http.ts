@@ -9,10 +9,21 @@ export interface EmulatorAddress {
   readonly fetch?: typeof fetch | undefined
 }
 
+/** What is needed of `fetch`. */
+export type Fetch = (
+  url: string,
+  init: {
+    readonly method: string
+    readonly headers: Readonly<Record<string, string>>
+    readonly body?: string
+    readonly signal?: AbortSignal
+  },
+) => Promise<Pick<Response, 'status' | 'text'> & { readonly headers: Pick<Headers, 'get'> }>
+
 /** Carries calls to the control interface of an emulator over HTTP. */
-export function overHttp(address: EmulatorAddress): Transport {
+export function overHttp(address: EmulatorAddress, fetch: Fetch | undefined = address.fetch): Transport {
   return async (call) => {
-    const { status, body, locked } = await send(requestOf(address, call), address)
+    const { status, body, locked } = await send({ ...requestOf(address, call), fetch }, address)
     if (locked) throw lockedOut(address)
     return { status, body }
   }
@@ -36,7 +47,7 @@ export function methodAndPath({ route, params }: Pick<ControlCall, 'route' | 'pa
   ]
 }
 
-function requestOf({ url, controlToken, fetch }: EmulatorAddress, call: ControlCall): HttpRequest {
+function requestOf({ url, controlToken }: EmulatorAddress, call: ControlCall): HttpRequest {
   const [method, path] = methodAndPath(call)
   const query = call.query === undefined ? '' : `?${new URLSearchParams(call.query)}`
   return {
@@ -45,7 +56,6 @@ function requestOf({ url, controlToken, fetch }: EmulatorAddress, call: ControlC
     controlToken,
     body: call.body,
     signal: call.signal,
-    fetch,
   }
 }
 
@@ -78,7 +88,7 @@ interface HttpRequest {
   readonly body?: unknown
   readonly signal?: AbortSignal | undefined
   /** Default: the one of the platform. */
-  readonly fetch?: typeof fetch | undefined
+  readonly fetch?: Fetch | undefined
 }
 
 /** A response, read to its end. */
@@ -124,7 +134,7 @@ export function controlHeaders({
 }
 
 /** Whether an answer says that a control token is missing or wrong. */
-export function isLocked({ headers }: Response): boolean {
+export function isLocked({ headers }: { readonly headers: Pick<Headers, 'get'> }): boolean {
   return headers.get('www-authenticate')?.includes('realm="control"') === true
 }
 

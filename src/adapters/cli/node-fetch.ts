@@ -1,0 +1,26 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import type { Fetch } from '../control/client/over-http.ts'
+
+/**
+ * Sends a request by node:http. To load the platform's `fetch` takes as long as the rest of a command. Rejects as `fetch`
+ * does, with the error of the operating system as the cause.
+ */
+export const nodeFetch: Fetch = async (url, { method, headers, body, signal }) => {
+  try {
+    const { request } = url.startsWith('https:') ? await import('node:https') : await import('node:http')
+    const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
+    const sent = request(url, { method, headers: { ...headers, ...length }, ...(signal && { signal }) })
+    sent.end(body)
+    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    const read = await text(response)
+    return {
+      status: response.statusCode ?? 0,
+      headers: { get: (name) => response.headers[name.toLowerCase()]?.toString() ?? null },
+      text: async () => read,
+    }
+  } catch (cause) {
+    throw new TypeError('fetch failed', { cause })
+  }
+}
