@@ -7,5 +7,5 @@ export default defineScenario({
   clock: { rate: 0 },
   settings: { 'batch.cancel_delay': '10s' },
   pace: { validating: '1s', in_progress: 'hold', finalizing: '1s' },
-  faults: [{ preset: 'batch-cancel-racing-completion', when: { nth: 1 } }],
+  faults: [{ preset: 'batch-cancel-racing-completion' }],
 })

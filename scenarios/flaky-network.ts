@@ -6,7 +6,7 @@ export default defineScenario({
   description:
     'Lost answers, resets, gateways and half bodies; anyone who retries with an Idempotency-Key gets through',
   faults: [
-    { preset: 'lost-response-after-commit' },
+    { preset: 'lost-response-after-commit', when: { nth: 1, by: 'idempotency_key' } },
     {
       id: 'flaky-poll',
       match: { operation: 'batch-predictions.retrieve' },
@@ -17,7 +17,7 @@ export default defineScenario({
         half: [{ cut: { at: { fraction: 0.5 }, how: 'rst' } }],
       },
     },
-    { preset: 'ndjson-abort-mid-stream' },
+    { preset: 'ndjson-abort-mid-stream', when: { nth: 1, by: 'resource_id' } },
     {
       id: 'flaky-rest',
       match: { method: 'GET', path: '/v1/*' },

@@ -87,6 +87,17 @@ test('a rule that is taken back and armed again is two', async () => {
   )
 })
 
+test('a spent rule that is armed again is two, and the second may never fire', async () => {
+  const { sandbox, run, emulator } = await used()
+  const tally = new Tally()
+  tally.watch(sandbox)
+  await run('faults', 'add', 'fin-before-headers')
+  await fetch(`${emulator.baseUrl}/data-views`).catch(() => undefined)
+  await run('faults', 'add', 'fin-before-headers')
+  await emulator.close()
+  expect(tally.faults).toEqual([{ id: 'fin-before-headers', armed: 2, fired: 1, never_fired: 1 }])
+})
+
 test('a fault that a request has asked for by its own values is in no table, and counts', async () => {
   const { sandbox, entry } = await used()
   const tally = new Tally()

@@ -8,7 +8,8 @@ const HEAD = 'ID  SOURCE  STATUS  MATCHED  FIRED  ABOUT  WHEN  DOES'
 async function table(run: Awaited<ReturnType<typeof running>>['run'], ...argv: readonly string[]) {
   const { code, out, err } = await run(...argv)
   expect([code, err]).toEqual([0, ''])
-  const [head = '', ...rows] = out.split('\n').map((line) => line.split(/ {2,}/))
+  const lines = out.split('\n').filter((line) => !/^\S+: It /.test(line))
+  const [head = '', ...rows] = lines.map((line) => line.split(/ {2,}/))
   expect(head).toEqual(HEAD.split(/ {2,}/))
   return rows
 }
@@ -69,8 +70,8 @@ test.for([
   ],
   [['--match', 'query.after=a=b'], { match: { query: { after: 'a=b' } } }],
   [['--match', 'connection_request_index=2'], { match: { connection_request_index: 2 } }],
-  [[], { when: { nth: 1 }, times: null }],
-  [['--first', '2'], { when: { first: 2 } }],
+  [[], { when: {}, times: null }],
+  [['--first', '2'], { when: { first: 2 }, times: null }],
   [['--always'], { when: {} }],
 ] as const)('faults add server-error %j', async ([flags, expected]) => {
   const { data } = await running()
@@ -163,14 +164,17 @@ test('what is wrong in a file is said with its line', async () => {
 test('presets are listed by family with what a client sees, and magic values below', async () => {
   const { run, data } = await running()
   const { out } = await run('faults', 'presets')
-  expect(out).toMatch(/^FAMILY +PRESET +WHAT A CLIENT SEES\nrate limit +rate-limited +A 429 /)
+  expect(out).toMatch(
+    /^FAMILY +PRESET +LASTS +WHAT A CLIENT SEES\nrate limit +rate-limited +until removed +A 429 /,
+  )
   const lines = out.split('\n').map((line) => line.replaceAll(/ {2,}/g, ' '))
   const { data: all, magic_values: magic } = await data('faults', 'presets')
   const families = all.map(({ family }: { family: string }) => family)
   expect(families.filter((family: string, n: number) => family !== families[n - 1])).toHaveLength(
     new Set(families).size,
   )
-  for (const { family, name, description } of all) expect(lines).toContain(`${family} ${name} ${description}`)
+  for (const { family, name, lasts, description } of all)
+    expect(lines).toContain(`${family} ${name} ${lasts.replace('_', ' ')} ${description}`)
   for (const { place, values } of magic)
     for (const { form, description } of values) expect(lines).toContain(` ${form} ${place} ${description}`)
 })
@@ -184,6 +188,8 @@ test('one preset is shown in full, with the ways to arm it', async () => {
     '  about  batch-predictions.create, headers {"idempotency-key":"*"}',
     '  when   nth 1 by idempotency_key',
     '  does   cut {"at":"after-handler","how":"rst"}',
+    '  times  1',
+    '  lasts  once',
     '',
     '  workspace-emulator faults add lost-response-after-commit',
     '  X-Emulator-Fault: lost-response-after-commit',

@@ -171,6 +171,7 @@ const TRACE: RequestTrace = {
     body_kept: false,
     body_bytes: null,
   },
+  response: null,
   sandbox: { name: 'x', chosen_by: 'path', description: 'The path begins with /@x.' },
   route: { operation: null, method: null, path: null, params: {}, near_misses: [] },
   steps: [],

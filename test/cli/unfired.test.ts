@@ -5,7 +5,7 @@ import { running } from './running.ts'
 
 test('of each sandbox the rules are told that never fired, with how often they matched', async () => {
   const { run, emulator } = await running()
-  await run('faults', 'add', 'server-error')
+  await run('faults', 'add', 'server-error', '--first', '1')
   await run('faults', 'add', '{"preset": "rate-limited", "when": {"nth": 2}}')
   await run('faults', 'add', 'slow-drip', '--operation', 'pages.create', '--sandbox', 'w1')
   await fetch(`${emulator.baseUrl}/data-views`)

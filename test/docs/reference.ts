@@ -5,6 +5,7 @@ import { commands } from '../../src/adapters/cli/command-line.ts'
 import { referenceTable, START_OPTIONS } from '../../src/adapters/cli/options.ts'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { Settings } from '../../src/core/assumptions.ts'
+import { lastsOf } from '../../src/core/faults/preset.ts'
 import { batchLifecycle } from '../../src/resources/batch-predictions/states.ts'
 import { assumptions } from '../../src/resources/index.ts'
 import { checkedFields } from '../../src/resources/uncontracted.ts'
@@ -46,8 +47,12 @@ export const references: Readonly<Record<string, () => string>> = {
     ),
   presets: () =>
     table(
-      ['preset', 'what a client meets'],
-      [...workspaceService.presets.values()].map(({ name, description }) => [code(name), description]),
+      ['preset', 'lasts', 'what a client meets'],
+      [...workspaceService.presets.values()].map((preset) => [
+        code(preset.name),
+        lastsOf(preset).replace('_', ' '),
+        preset.description,
+      ]),
     ),
   primitives: () =>
     table(

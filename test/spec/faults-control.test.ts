@@ -31,6 +31,7 @@ test('a rule is armed, counted, listed, shown and removed', async () => {
       armed_at: '2026-03-01T12:00:00.000Z',
       armed_wall: expect.any(String),
       status: 'armed',
+      life: 'It fires once, and is spent.',
       matched: 0,
       fired: 0,
       counters: [],
@@ -111,9 +112,10 @@ test('every preset is a rule that could have been written out, with an example t
   const { body } = await emulator.control('GET', '/faults/presets')
   expect(body.data.length).toBe(workspaceService.presets.size)
   expect(body.data.length).toBeGreaterThan(60)
-  for (const { name, family, description, example, ...written } of body.data) {
+  for (const { name, family, description, lasts, example, ...written } of body.data) {
     const checked = checkDraft(written, emulator.sandbox.service, emulator.sandbox.settings)
     expect([name, 'issues' in checked ? checked.issues : []]).toEqual([name, []])
+    expect([name, lasts]).toEqual([name, written.times === undefined ? 'until_removed' : 'once'])
     expect([name, typeof family, description.endsWith('.')]).toEqual([name, 'string', true])
     const armed = await emulator.control('POST', '/faults', example)
     expect([armed.status, armed.body.preset]).toEqual([201, name])

@@ -54,7 +54,7 @@ export class Tally {
     const armed = new Map(sandbox.faults.rules.map(({ id }) => [id, 0]))
     sandbox.log.onEntry((entry) => this.#count(entry))
     sandbox.store.onCommit(({ changes }) => {
-      for (const change of changes) this.#follow(change, armed)
+      for (const change of changes) this.#follow(sandbox, change, armed)
     })
     sandbox.onClosed(() => {
       for (const [id, fired] of armed) this.#disarmed(id, fired)
@@ -103,11 +103,16 @@ export class Tally {
     this.#unexpected.push({ id, method, path, status, detail: error?.detail ?? '' })
   }
 
-  #follow({ table, id, before, after }: Change, armed: Map<string, number>): void {
+  #follow({ store }: Sandbox, { table, id, before, after }: Change, armed: Map<string, number>): void {
     if (table === faultCounters.name) {
       const [was, is] = [before as FaultCounter | undefined, after as FaultCounter | undefined]
       const fired = is === undefined || is.key !== null ? 0 : is.fired - (was?.fired ?? 0)
       if (is !== undefined && fired > 0) armed.set(is.rule, (armed.get(is.rule) ?? 0) + fired)
+      // A rule that has lost its counters and is still there has begun again.
+      if (is === undefined && was?.key === null && store.get(faultRules.name, was.rule) !== undefined) {
+        this.#disarmed(was.rule, armed.get(was.rule) ?? 0)
+        armed.set(was.rule, 0)
+      }
     }
     if (table !== faultRules.name) return
     if (before === undefined && !armed.has(id)) armed.set(id, 0)

@@ -39,7 +39,8 @@ export const faultCommands = [
           throw refused === undefined ? error : refused(error)
         },
       )
-      return show(invocation, body, ruleTable('data' in body ? body.data : [body]))
+      const rules = 'data' in body ? body.data : [body]
+      return show(invocation, body, [...ruleTable(rules), ...rules.map(lifeLine)])
     },
   }),
   command({
@@ -92,6 +93,11 @@ async function showPreset(invocation: SandboxInvocation, name: string): Promise<
   ])
 }
 
+/** How long a rule lasts that was armed, and what changes that. */
+function lifeLine({ id, life, preset }: Rule): string {
+  return `${id}: ${life}${preset === null ? '' : ' --always and --first N change that.'}`
+}
+
 function usageOf({ matched, fired }: Rule): string {
   const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
   if (fired !== 0) return `It fired ${times(fired)}.`
@@ -130,10 +136,12 @@ async function withFlags(value: Json, options: RuleOptions): Promise<Json> {
   if (!isObject(value)) {
     throw new UsageError(['Flags change one rule. Give a rule that is an object, or the list without flags.'])
   }
+  // Otherwise `times` of the rule would go on limiting what --always or --first says.
+  const { times: _, ...untimedRule } = value
   const narrowed = { ...(operation !== undefined && { operation }), ...matchOf(match) }
   const when = first === undefined && !always ? undefined : await timingOf(value, first, options)
   return {
-    ...value,
+    ...(when === undefined ? value : untimedRule),
     ...(Object.keys(narrowed).length > 0 && {
       match: { ...(isObject(value.match) ? value.match : {}), ...narrowed },
     }),
@@ -188,10 +196,17 @@ export function unfiredLines(ids: readonly string[]): string[] {
   return ids.length > 0 ? [`Never fired: ${ids.join(', ')}.`] : []
 }
 
+const LASTS = { once: 'once', until_removed: 'until removed' } as const
+
 /** Presets one below the other, those of a family together. */
 function presetTable(presets: readonly Preset[]): string[] {
-  const rows = presets.map(({ family, name, description }) => [family, name, description])
-  return columns([['FAMILY', 'PRESET', 'WHAT A CLIENT SEES'], ...rows])
+  const rows = presets.map(({ family, name, lasts, description }) => [
+    family,
+    name,
+    LASTS[lasts],
+    description,
+  ])
+  return columns([['FAMILY', 'PRESET', 'LASTS', 'WHAT A CLIENT SEES'], ...rows])
 }
 
 /** Values of requests that fire a fault without a rule. */
@@ -204,7 +219,7 @@ function magicLines(values: Presets['magic_values']): string[] {
 
 /** One preset with all that it is made of. */
 function presetLines(preset: Preset): string[] {
-  const { name, description, then, times } = preset
+  const { name, description, then, times, lasts } = preset
   return [
     `${name}: ${description}`,
     `  about  ${aboutOf(preset)}`,
@@ -212,6 +227,7 @@ function presetLines(preset: Preset): string[] {
     ...actionsOf(preset).map((action, n) => `  ${n === 0 ? 'does ' : '     '}  ${action}`),
     ...(then === undefined ? [] : [`  then   ${then}`]),
     ...(times === undefined ? [] : [`  times  ${times}`]),
+    `  lasts  ${LASTS[lasts]}`,
   ]
 }
 

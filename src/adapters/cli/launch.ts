@@ -103,7 +103,10 @@ const MAX_SANDBOXES = 20
 export function unfiredRules(sandboxes: readonly Sandbox[]): string[] {
   const lines = sandboxes.flatMap((sandbox) => {
     const rules = sandbox.faults.rules.flatMap((rule) => {
-      const { matched, fired } = standingOf(sandbox.store, rule, sandbox.clock.now)
+      const { matched, fired } = standingOf(sandbox.store, rule, {
+        now: sandbox.clock.now,
+        wall: sandbox.options.host(),
+      })
       return fired > 0 ? [] : [`${rule.id} (matched ${counted(matched, 'time')})`]
     })
     return rules.length === 0 ? [] : [`Fault rules of ${sandbox.name} that never fired: ${rules.join(', ')}`]

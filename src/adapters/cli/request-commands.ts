@@ -84,6 +84,7 @@ function explainLines(trace: RequestTrace): string[] {
     ...fact('Idempotency', idempotency.description),
     ...section('Steps', stepLines(trace.steps, error !== null)),
     ...section('Error', error === null ? [] : errorLines(error)),
+    ...section('Response', trace.response === null ? [] : responseLines(trace.response)),
     ...section('Faults', trace.faults.map(faultLine)),
     ...section('Changes', trace.changes.flatMap(changeLines)),
     ...section('Scheduled', trace.scheduled.map(eventLine)),
@@ -138,6 +139,17 @@ function errorLines({ code, status, mitigation, issues, issues_total }: Refused)
     ...(more > 0 ? [`and ${more} more`] : []),
     ...text(mitigation),
   ]
+}
+
+/** Characters of a body in the explanation; `--json` has all that is kept. */
+const MAX_BODY = 1_000
+
+function responseLines({ headers, body, body_bytes }: NonNullable<RequestTrace['response']>): string[] {
+  const type = headers.find(({ name }) => name.toLowerCase() === 'content-type')?.value
+  const about = [`${body_bytes} bytes`, ...text(type ?? null)].join(' of ')
+  if (body === null) return body_bytes === 0 ? [] : [`${about}, not kept any more`]
+  const shown = body.length > MAX_BODY ? `${body.slice(0, MAX_BODY)}…` : body
+  return [about, ...shown.trimEnd().split('\n')]
 }
 
 function faultLine({ rule, fired, description, actions, sent }: RequestTrace['faults'][number]): string {

@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { refuse } from '../../core/errors.ts'
 import { idempotencyTrace } from '../../core/explain/limits.ts'
+import { requestOf, requestTrace } from '../../core/explain/trace.ts'
 import { type ShapeOf, timestamp } from '../../core/fields.ts'
+import { keptResponse } from '../../core/log/kept-response.ts'
 import { CHOSEN_BY, type LogEntry } from '../../core/log/request-log.ts'
 import { caller } from '../../core/request/auth.ts'
 import { STEPS } from '../../core/request/steps.ts'
@@ -53,11 +55,15 @@ export const requestEntry = () =>
     changed: z.array(z.string()),
     /** Path that explains it. */
     explain: z.string(),
+    /** What was sent and received, where `full` asks for it. */
+    request: requestTrace().shape.request.exactOptional(),
+    response: keptResponse().nullable().exactOptional(),
   })
 
 export type RequestEntry = ShapeOf<typeof requestEntry>
 
-export function entryOf(sandbox: Sandbox, entry: LogEntry): RequestEntry {
+/** @param full with heads and bodies */
+export function entryOf(sandbox: Sandbox, entry: LogEntry, full = false): RequestEntry {
   const { admission, commit, headers } = entry
   const changes = (commit?.changes ?? []).filter(({ table }) => !table.startsWith('$'))
   return {
@@ -85,6 +91,7 @@ export function entryOf(sandbox: Sandbox, entry: LogEntry): RequestEntry {
     faults: (entry.faults?.fired ?? []).map(({ rule }) => rule.id),
     changed: changes.map(({ table, id }) => `${table}/${id}`),
     explain: explainPath(entry.id),
+    ...(full && { request: requestOf(entry), response: entry.response?.show() ?? null }),
   }
 }
 

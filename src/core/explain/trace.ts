@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { catalog, type ErrorCode, type ErrorKind } from '../errors.ts'
 import { faultsOf, faultTrace } from '../faults/trace.ts'
 import { issue, type ShapeOf, timestamp } from '../fields.ts'
+import { keptResponse } from '../log/kept-response.ts'
 import { CHOSEN_BY, type ChosenBy, type LogEntry } from '../log/request-log.ts'
 import { caller } from '../request/auth.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
@@ -44,6 +45,8 @@ export const requestTrace = () =>
       /** Length on arrival; null when it was not counted. */
       body_bytes: z.int().nullable(),
     }),
+    /** Null for a request that a fault cut off before there was one. */
+    response: keptResponse().nullable(),
     sandbox: z.strictObject({ name: z.string(), chosen_by: z.enum(CHOSEN_BY), description: z.string() }),
     route: z.strictObject({
       operation: z.string().nullable(),
@@ -88,6 +91,7 @@ export function traceOf(sandbox: Sandbox, entry: LogEntry): RequestTrace {
   return {
     summary: summaryOf(sandbox, entry, effects),
     request: requestOf(entry),
+    response: entry.response?.show() ?? null,
     sandbox: {
       name: sandbox.name,
       chosen_by: entry.chosenBy,
@@ -147,7 +151,8 @@ function ranBefore({ caughtUp, poll }: LogEntry): string {
   return `; ${counted(ran, 'event')} that ${ran === 1 ? 'was' : 'were'} due ran before`
 }
 
-function requestOf({ id, at, method, path, query, headers, body }: LogEntry): RequestTrace['request'] {
+/** What a client has sent, as far as the log keeps it. */
+export function requestOf({ id, at, method, path, query, headers, body }: LogEntry): RequestTrace['request'] {
   return {
     id,
     at,

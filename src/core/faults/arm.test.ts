@@ -45,7 +45,7 @@ function armory() {
     change,
     arm: (...drafts: FaultDraft[]) =>
       change((scope) => drafts.map((draft) => arm(scope, all, draft, 'control', START))),
-    standing: (rule: FaultRule) => standingOf(store, rule, facts.now),
+    standing: (rule: FaultRule) => standingOf(store, rule, facts),
   }
 }
 
@@ -129,7 +129,14 @@ test('a rule that goes takes its counters along', () => {
   })
   change((scope) => disarm(scope, 'a'))
   arm(draft)
-  expect(standing(rule)).toEqual({ status: 'armed', matched: 0, fired: 0, counters: [], keys: 0 })
+  expect(standing(rule)).toEqual({
+    status: 'armed',
+    life: 'It stays until it is removed, once for each tag.',
+    matched: 0,
+    fired: 0,
+    counters: [],
+    keys: 0,
+  })
 })
 
 test('a rule that is written anew keeps counters, age and place', () => {

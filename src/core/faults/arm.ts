@@ -18,6 +18,7 @@ import {
 } from './rule.ts'
 import { ruleSchemas } from './rule-schema.ts'
 import { countersByRule } from './standing.ts'
+import { ruleStatus } from './when.ts'
 
 /** Rules that one sandbox can have. */
 export const MAX_RULES = 1_000
@@ -33,8 +34,8 @@ export function checkDraft(
 }
 
 /**
- * Arms a rule whose draft has been checked: its preset is put beneath it, and it is given an id if it has none. Refuses
- * with `conflict` an id that is taken, and more rules than a sandbox can have.
+ * Arms a rule whose draft has been checked: its preset is put beneath it, and it is given an id if it has none. A spent rule
+ * of the same preset is replaced. Refuses with `conflict` an id that is taken, and more rules than a sandbox can have.
  * @param wall the real instant, as a timestamp
  */
 export function arm(
@@ -45,9 +46,10 @@ export function arm(
   wall: string,
 ): FaultRule {
   const { tx, at } = scope
+  const id = idFor(tx, draft, { now: Date.parse(at), wall: Date.parse(wall) })
+  // In the place of a spent one, and last in the order.
+  disarm(scope, id)
   refuseTooMany(tx)
-  const id = idFor(tx, draft)
-  forget(tx, id)
   const preset = draft.preset ?? null
   return tx
     .in(faultRules)
@@ -113,10 +115,16 @@ function refuseTooMany(tx: Transaction): void {
   })
 }
 
-function idFor(tx: Transaction, { id, preset }: FaultDraft): string {
+function idFor(tx: Transaction, { id, preset }: FaultDraft, time: Parameters<typeof ruleStatus>[2]): string {
   const rules = tx.in(faultRules)
+  const isFree = (candidate: string): boolean => {
+    const rule = rules.get(candidate)
+    if (rule === undefined) return true
+    const counts = tx.in(faultCounters).get(candidate) ?? { matched: 0, fired: 0 }
+    return preset !== undefined && rule.preset === preset && ruleStatus(rule, counts, time) === 'spent'
+  }
   const base = id ?? preset ?? 'fault'
-  if (rules.get(base) === undefined) return base
+  if (isFree(base)) return base
   if (id !== undefined) {
     refuse('conflict', {
       detail: `There is a fault rule "${id}" already.`,
@@ -124,7 +132,7 @@ function idFor(tx: Transaction, { id, preset }: FaultDraft): string {
     })
   }
   let n = 2
-  while (rules.get(`${base}-${n}`) !== undefined) n += 1
+  while (!isFree(`${base}-${n}`)) n += 1
   return `${base}-${n}`
 }
 

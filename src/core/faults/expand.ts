@@ -1,7 +1,6 @@
 import type { Service } from '../service.ts'
 import type { Preset } from './preset.ts'
 import type { FaultDraft, FaultMatch, FaultRule } from './rule.ts'
-import { firesOnce, untimed } from './when.ts'
 
 /** What a rule does, without its name and where it came from. */
 export type Behaviour = Pick<
@@ -17,16 +16,15 @@ export interface Expanded extends Omit<Behaviour, 'match'> {
 /** Puts a draft over its preset: what the draft says takes precedence, in the match field by field. */
 export function expand(draft: FaultDraft, { presets }: Pick<Service, 'presets'>): Expanded {
   const preset = draft.preset === undefined ? undefined : presets.get(draft.preset)
-  const own = preset?.when ?? {}
   return {
     match: matchOf(draft, preset),
-    // `times` is how often it may fire in all: a preset that fires once then fires that often.
-    when: draft.when ?? (draft.times !== undefined && firesOnce(own) ? untimed(own) : own),
+    when: draft.when ?? preset?.when ?? {},
     do: draft.do ?? preset?.do ?? [],
     actions: draft.actions ?? preset?.actions ?? {},
     priority: draft.priority ?? 0,
     then: draft.then ?? preset?.then ?? 'stop',
-    times: draft.times ?? preset?.times ?? null,
+    // A draft that says when it fires says so for as long as it stands.
+    times: draft.times ?? (draft.when === undefined ? preset?.times : undefined) ?? null,
     ttl: draft.ttl ?? null,
   }
 }

@@ -28,7 +28,13 @@ export interface Preset {
   readonly do?: readonly Action[]
   readonly actions?: Readonly<Record<string, readonly Action[]>>
   readonly then?: 'stop' | 'continue'
+  /** An incident fires this often, and is spent. Absent for a state of affairs, which lasts until its rule is removed. */
   readonly times?: number
+}
+
+/** How long a rule lasts that says no more than the name of the preset. */
+export function lastsOf({ times }: Preset): 'once' | 'until_removed' {
+  return times === undefined ? 'until_removed' : 'once'
 }
 
 /** The way out for a request that names an unknown preset. */

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type ShapeOf, timestamp } from '../fields.ts'
 import type { Index, Store } from '../state/store.ts'
 import { type FaultCounter, type FaultRule, faultCounters } from './rule.ts'
-import { retired } from './when.ts'
+import { lifeOf, type Occasion, ruleStatus } from './when.ts'
 
 /** Finds the counters of a rule. */
 export const countersByRule: Index<FaultCounter> = { keyOf: ({ rule }) => rule }
@@ -13,8 +13,10 @@ const MAX_SHOWN = 100
 /** What has become of a rule so far. */
 export const standing = () =>
   z.strictObject({
-    /** `spent`: it has fired as often as it may. `expired`: its time to live is over. */
+    /** `spent`: no further match can fire. `expired`: its time is over. */
     status: z.enum(['armed', 'spent', 'expired']),
+    /** How long it lasts: `It fires once, and is spent.` */
+    life: z.string(),
     matched: z.int(),
     fired: z.int(),
     /** By each key that it counts by, the newest hundred in the order in which they came. */
@@ -29,24 +31,19 @@ export type Standing = ShapeOf<typeof standing>
 
 type Counter = FaultCounter & { readonly key: string }
 
-/** @param now virtual milliseconds */
-export function standingOf(store: Store, rule: FaultRule, now: number): Standing {
+export function standingOf(store: Store, rule: FaultRule, time: Pick<Occasion, 'now' | 'wall'>): Standing {
   const all = [...(store.indexed(faultCounters.name, countersByRule).get(rule.id)?.values() ?? [])]
   const total = all.find(({ key }) => key === null)
   const keyed = all.filter((counter): counter is Counter => counter.key !== null)
-  const fired = total?.fired ?? 0
+  const { matched, fired } = total ?? { matched: 0, fired: 0 }
   return {
-    status: statusOf(rule, fired, now),
-    matched: total?.matched ?? 0,
+    status: ruleStatus(rule, { matched, fired }, time),
+    life: lifeOf(rule),
+    matched,
     fired,
     counters: keyed
       .slice(-MAX_SHOWN)
       .map(({ key, matched, fired, last_at }) => ({ key, matched, fired, last_at })),
     keys: keyed.length,
   }
-}
-
-function statusOf(rule: FaultRule, fired: number, now: number): Standing['status'] {
-  if (retired(rule, fired, now) === undefined) return 'armed'
-  return rule.times !== null && fired >= rule.times ? 'spent' : 'expired'
 }

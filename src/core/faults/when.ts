@@ -49,17 +49,49 @@ export function untimed({
   return rest
 }
 
-/** Whether all that a timing says is that one match fires. */
-export function firesOnce({ nth, ...others }: When): boolean {
-  return nth === 1 && !isTimed(others)
-}
-
 /** Why a rule is no longer looked at; undefined while it is. */
 export function retired(rule: FaultRule, fired: number, now: number): string | undefined {
   if (rule.times !== null && fired >= rule.times) return `It has fired ${counted(fired, 'time')}, all it may.`
   const life = rule.ttl === null ? undefined : parseDuration(rule.ttl)
   if (life === undefined || now < Date.parse(rule.armed_at) + life) return undefined
   return `Its time to live of ${rule.ttl} is over.`
+}
+
+/** What has become of a rule, by what it has counted and the time that it is. */
+export function ruleStatus(
+  rule: FaultRule,
+  { matched, fired }: { readonly matched: number; readonly fired: number },
+  { now, wall }: Pick<Occasion, 'now' | 'wall'>,
+): 'armed' | 'spent' | 'expired' {
+  if (matched >= lastMatch(rule) || (rule.times !== null && fired >= rule.times)) return 'spent'
+  const { virtual_time, wall_ms } = rule.when.until ?? {}
+  const isOver =
+    retired(rule, fired, now) !== undefined ||
+    (virtual_time !== undefined && now >= Date.parse(virtual_time)) ||
+    (wall_ms !== undefined && wall >= Date.parse(rule.armed_wall) + wall_ms)
+  return isOver ? 'expired' : 'armed'
+}
+
+/** The number of the last match that can fire. Where matches are counted by a key, another key can always come. */
+function lastMatch({ when }: FaultRule): number {
+  if (countedBy(when).length > 0) return Number.POSITIVE_INFINITY
+  const { nth, first, until, sequence } = when
+  const last = sequence?.findLastIndex((step) => step !== 'pass') ?? -1
+  const inSequence = sequence?.at(-1) === 'pass' ? last + 1 : undefined
+  const limits = [nth, first, until?.calls, inSequence]
+  return Math.min(...limits.map((limit) => limit ?? Number.POSITIVE_INFINITY))
+}
+
+/** How long a rule lasts, as a sentence. */
+export function lifeOf(rule: FaultRule): string {
+  const { times, ttl, when } = rule
+  const by = countedBy(when)
+  const once = Math.min(times ?? Number.POSITIVE_INFINITY, lastMatch(rule) === when.nth ? 1 : lastMatch(rule))
+  const within = ttl === null ? '' : ` within ${ttl}`
+  if (once === 1) return `It fires once${within}, and is spent.`
+  if (Number.isFinite(once)) return `It fires ${once} times at most${within}, and is spent.`
+  const each = when.nth === undefined || by.length === 0 ? '' : `, once for each ${by.join(' and ')}`
+  return ttl === null ? `It stays until it is removed${each}.` : `It stays for ${ttl}${each}.`
 }
 
 /** Holds a match against all that `when` asks for. */

@@ -5,7 +5,8 @@ import { operation } from '../operation.ts'
 import { type Call, Exchange } from '../request/exchange.ts'
 import { noWindow } from '../request/rate-limiter.ts'
 import { Store } from '../state/store.ts'
-import { LARGEST_KEPT_BODY, logEntry } from './log-entry.ts'
+import { MAX_KEPT_BYTES } from './kept-response.ts'
+import { logEntry } from './log-entry.ts'
 
 const claim = operation({
   name: 'things.claim',
@@ -74,8 +75,8 @@ test('where nothing is declared as a secret, the parsed body itself is kept, and
 test('a body over 16 KiB is not kept, only its length; one of exactly that is', () => {
   const body = (length: number) =>
     ({ kind: 'json', value: { name: 'x' }, bytes: Buffer.alloc(length) }) as const
-  expect(entryOf({ body: body(LARGEST_KEPT_BODY) }).body.kind).toBe('json')
-  expect(entryOf({ body: body(LARGEST_KEPT_BODY + 1) }).body).toEqual({ kind: 'large', bytes: 16_385 })
+  expect(entryOf({ body: body(MAX_KEPT_BYTES) }).body.kind).toBe('json')
+  expect(entryOf({ body: body(MAX_KEPT_BYTES + 1) }).body).toEqual({ kind: 'large', bytes: 16_385 })
 })
 
 test('without bytes the size of a body is that of its values', () => {

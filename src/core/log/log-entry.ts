@@ -5,16 +5,19 @@ import type { Admission } from '../request/rate-limiter.ts'
 import type { Step } from '../request/steps.ts'
 import { REDACTED } from '../secrets.ts'
 import { truncated } from '../words.ts'
+import { type KeptResponse, MAX_KEPT_BYTES } from './kept-response.ts'
 import { UNLOGGED_HEADERS } from './request-criteria.ts'
 import type { KeptBody, KeptError, LogEntry } from './request-log.ts'
-
-/** Bodies of more bytes than this are not kept: a full log of the largest ones would be 100 GiB. */
-export const LARGEST_KEPT_BODY = 16_384
 
 const MAX_ISSUES = 100
 
 /** What the log keeps of a request that is over. */
-export function logEntry(exchange: Exchange, status: number, admission: Admission): LogEntry {
+export function logEntry(
+  exchange: Exchange,
+  status: number,
+  admission: Admission,
+  response?: KeptResponse,
+): LogEntry {
   const { call, refusal, idempotency } = exchange
   const { name } = call.operation
   return {
@@ -30,6 +33,7 @@ export function logEntry(exchange: Exchange, status: number, admission: Admissio
     nearest: exchange.nearest,
     ...keptOf(call),
     status,
+    response,
     decided: decidedBy(exchange),
     overruled: exchange.overruled,
     caughtUp: exchange.caughtUp,
@@ -95,11 +99,12 @@ function withoutSecrets<T extends object>(value: T, secrets: readonly string[] |
 const NO_BODY: KeptBody = { kind: 'none' }
 const REFUSED_BODY: KeptBody = { kind: 'refused' }
 
+// A full log of the largest bodies would be 100 GiB.
 function keptBody(body: CallBody, secrets: readonly string[] | undefined): KeptBody {
   if (body.kind === 'none') return NO_BODY
   if (body.kind === 'refused') return REFUSED_BODY
   const bytes = body.bytes?.length
-  if ((bytes ?? sizeOf(body.value, LARGEST_KEPT_BODY)) > LARGEST_KEPT_BODY) return { kind: 'large', bytes }
+  if ((bytes ?? sizeOf(body.value, MAX_KEPT_BYTES)) > MAX_KEPT_BYTES) return { kind: 'large', bytes }
   return { kind: 'json', value: secrets === undefined ? body.value : redacted(body.value, secrets), bytes }
 }
 

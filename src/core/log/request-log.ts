@@ -6,6 +6,7 @@ import type { Caller } from '../request/auth.ts'
 import type { Admission, Admitted, Limit } from '../request/rate-limiter.ts'
 import type { Step } from '../request/steps.ts'
 import type { Commit } from '../state/commit.ts'
+import type { KeptResponse } from './kept-response.ts'
 
 /** What selected the sandbox of a request: the first of these that names one. */
 export const CHOSEN_BY = ['path', 'header', 'token', 'default'] as const
@@ -67,6 +68,8 @@ export interface LogEntry {
   readonly body: KeptBody
   /** 0 for a request that a fault cut off before there was a response. */
   readonly status: number
+  /** Undefined for a request that a fault cut off before there was one. */
+  readonly response: KeptResponse | undefined
   /** The step that decided the response: `handle` when it succeeded. */
   readonly decided: Step
   /** The step that had refused it before a fault answered instead. */

@@ -1,3 +1,4 @@
+import { KeptResponse } from '../log/kept-response.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { contentOf } from './content.ts'
 import type { Exchange, RequestHooks } from './exchange.ts'
@@ -14,6 +15,8 @@ export interface Answer {
   readonly lines: Iterable<string> | undefined
   /** Resolves when what the response acknowledges survives a power cut; undefined where that is not promised. */
   readonly durable: Promise<void> | undefined
+  /** What the log keeps of it: an adapter that sends something else says so there. */
+  readonly kept?: KeptResponse
   /** The hooks of its request: they may change how it is sent. Absent for a response that is sent as it is. */
   readonly hooks?: RequestHooks
 }
@@ -33,12 +36,16 @@ export function finish(sandbox: Sandbox, exchange: Exchange): Answer {
     hooks === undefined
       ? { admission: found, headers: [...content.headers, ...quotaHeaders(found), ...own] }
       : hooks.response(exchange, { content: content.headers, admission: found, own })
-  sandbox.record(exchange, content.status, admission)
+  const { status, text, lines } = content
+  const { method, operation } = exchange.call
+  const kept = new KeptResponse(status, headers, operation.secrets)
+  if (text !== undefined && method !== 'HEAD') kept.write(text)
+  sandbox.record(exchange, status, admission, kept)
   // Hooks write in transactions of their own.
   const hasWritten = exchange.commit !== undefined || hooks !== undefined
   const durable = hasWritten ? sandbox.store.journal?.durable() : undefined
-  const { status, text, lines } = content
-  return { status, headers, text, lines, durable, ...(hooks && { hooks }) }
+  const copied = lines && kept.copying(lines)
+  return { status, headers, text, lines: copied, durable, kept, ...(hooks && { hooks }) }
 }
 
 /** The headers that every response carries. Specification: Limits / Rate limits. */

@@ -2,6 +2,7 @@ import { type AssumptionCatalog, Settings } from '../assumptions.ts'
 import { limitClock, limitOverrides } from '../core-assumptions.ts'
 import { defect, type Refusal, refuse } from '../errors.ts'
 import { FaultBook } from '../faults/book.ts'
+import type { KeptResponse } from '../log/kept-response.ts'
 import { logEntry } from '../log/log-entry.ts'
 import { RequestLog } from '../log/request-log.ts'
 import { Authenticator } from '../request/auth.ts'
@@ -302,8 +303,8 @@ export class Sandbox {
   }
 
   /** Puts a request that is over into the log. */
-  record(exchange: Exchange, status: number, admission: Admission): void {
-    this.log.add(logEntry(exchange, status, admission))
+  record(exchange: Exchange, status: number, admission: Admission, response?: KeptResponse): void {
+    this.log.add(logEntry(exchange, status, admission, response))
   }
 
   #presentClock(): ClockRow {

@@ -1,34 +1,33 @@
 import type { Preset } from '../../core/faults/preset.ts'
 import type { Action } from '../../core/faults/primitive.ts'
 import type { When } from '../../core/faults/rule.ts'
-import { onceIn } from './traffic.ts'
+import { anyRequest } from './traffic.ts'
 
-const once = onceIn('body')
-const EACH_BATCH = { nth: 1, by: 'resource_id' } as const
+const body = anyRequest('body')
 const RETRIEVE = { operation: 'batch-predictions.retrieve' }
 
 /** Bodies that a parser does not expect. The request takes effect, unless the description says otherwise. */
 export const bodies: readonly Preset[] = [
-  once('empty-json-body', 'A success that calls itself JSON and has no body.', [
+  body('empty-json-body', 'A success that calls itself JSON and has no body.', [
     { body: { text: '', type: 'application/json; charset=utf-8' } },
   ]),
-  once('html-error-page', 'A 502 page of HTML from a proxy in front; the request takes no effect.', [
+  body('html-error-page', 'A 502 page of HTML from a proxy in front; the request takes no effect.', [
     { respond: { status: 502, proxy: true, body: '' } },
     { body: { fixture: 'html-error' } },
   ]),
-  once(
+  body(
     'html-with-200',
     'A 200 with a page to log in, as captive portals send it; the request takes no effect.',
     [{ respond: { status: 200, proxy: true, body: '' } }, { body: { fixture: 'html-login' } }],
   ),
-  once('malformed-json', 'A body that calls itself JSON and has a syntax error.', [
+  body('malformed-json', 'A body that calls itself JSON and has a syntax error.', [
     { body: { text: '{"object": "list", "data": [,]}', type: 'application/json; charset=utf-8' } },
   ]),
-  once('truncated-json', 'Half of the JSON, with a Content-Length that agrees.', [
+  body('truncated-json', 'Half of the JSON, with a Content-Length that agrees.', [
     { body: { truncate: { fraction: 0.5 } } },
   ]),
-  once('byte-order-mark', 'A byte order mark in front of the JSON.', [{ body: { prefix_b64: '77u/' } }]),
-  once('unknown-field', 'An object with a member that the client does not know.', [
+  body('byte-order-mark', 'A byte order mark in front of the JSON.', [{ body: { prefix_b64: '77u/' } }]),
+  body('unknown-field', 'An object with a member that the client does not know.', [
     { body: { patch: { added_in_a_later_version: { enabled: true } } } },
   ]),
   {
@@ -36,7 +35,6 @@ export const bodies: readonly Preset[] = [
     family: 'body',
     description: 'A list whose data is null instead of an array.',
     match: { operation: 'teamspace-users.list' },
-    when: { nth: 1 },
     do: [{ body: { nulls: ['/data'] } }],
   },
   {
@@ -44,7 +42,6 @@ export const bodies: readonly Preset[] = [
     family: 'body',
     description: 'A batch has a status that the client does not know.',
     match: RETRIEVE,
-    when: EACH_BATCH,
     do: [{ body: { patch: { status: 'reconciling' } } }],
   },
   {
@@ -52,14 +49,13 @@ export const bodies: readonly Preset[] = [
     family: 'body',
     description: 'A batch comes without its members metadata, error and results_url.',
     match: RETRIEVE,
-    when: EACH_BATCH,
     do: [{ body: { patch: { metadata: null, error: null, results_url: null } } }],
   },
 ]
 
 function results(name: string, description: string, actions: readonly Action[], when: When = {}): Preset {
   const match = { operation: 'batch-predictions.results' }
-  return { name: `ndjson-${name}`, family: 'ndjson', description, match, when, do: actions }
+  return { name: `ndjson-${name}`, family: 'ndjson', description, match, when, times: 1, do: actions }
 }
 
 // A client that reads again gets all of it.
@@ -131,7 +127,7 @@ export const lists: readonly Preset[] = [
     family: 'list',
     description: 'A page without rows that says there are more.',
     match: { operation: 'teamspace-users.list' },
-    when: { nth: 1 },
+    times: 1,
     do: [{ body: { patch: { data: [], has_more: true } } }],
   },
   {
@@ -140,7 +136,7 @@ export const lists: readonly Preset[] = [
     description:
       'The user that the cursor names is deleted just before the next page is read. The page resumes from its place; with the setting lists.deleted_cursor at reject it is a 400.',
     match: { operation: 'teamspace-users.list', query: { after: '*' } },
-    when: { nth: 1 },
+    times: 1,
     do: [{ state: { delete: { collection: 'users', id: { query: 'after' } } } }],
   },
   {
@@ -150,6 +146,7 @@ export const lists: readonly Preset[] = [
       'A data view is made between two pages, so that the second begins with the last row of the first.',
     match: { operation: 'data-views.list' },
     when: { nth: 2 },
+    times: 1,
     do: [{ state: { insert_rows: { collection: 'data_views', count: 1 } } }],
   },
 ]

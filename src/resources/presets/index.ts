@@ -15,6 +15,7 @@ const batches: readonly Preset[] = [
     family: 'batch',
     description: 'A batch is completed before its first poll.',
     match: CREATE,
+    times: 1,
     do: [{ state: { at: 'after-handler', batch: 'instant' } }],
   },
   {
@@ -29,7 +30,8 @@ const batches: readonly Preset[] = [
     family: 'batch',
     description: 'The first two polls of a batch answer 404: the reader lags behind the writer.',
     match: RETRIEVE,
-    when: { by: 'resource_id' },
+    when: { first: 2, by: 'resource_id' },
+    times: 2,
     do: [{ state: { visible_after_reads: 2 } }],
   },
   {
@@ -38,6 +40,7 @@ const batches: readonly Preset[] = [
     description: 'The second poll of a batch answers 503.',
     match: RETRIEVE,
     when: { nth: 2, by: 'resource_id' },
+    times: 1,
     do: [{ respond: { status: 503 } }],
   },
   {
@@ -46,6 +49,7 @@ const batches: readonly Preset[] = [
     description: 'A batch completes just before its cancel arrives.',
     match: { operation: 'batch-predictions.cancel' },
     when: EACH_BATCH,
+    times: 1,
     do: [{ state: { batch: 'complete' } }],
   },
   {
@@ -63,6 +67,7 @@ const batches: readonly Preset[] = [
       'Results are cleaned up between the poll that shows their URL and the read, which answers 410.',
     match: RESULTS,
     when: EACH_BATCH,
+    times: 1,
     do: [{ state: { cleanup: true } }],
   },
   {
@@ -71,6 +76,7 @@ const batches: readonly Preset[] = [
     description: 'At its first poll the completion window of a batch ends with half of the items finished.',
     match: RETRIEVE,
     when: EACH_BATCH,
+    times: 1,
     do: [{ state: { batch: { do: 'expire', finished: 0.5 } } }],
   },
   {
@@ -78,6 +84,7 @@ const batches: readonly Preset[] = [
     family: 'batch',
     description: 'A batch fails while it is validating.',
     match: CREATE,
+    times: 1,
     do: [
       {
         state: {
@@ -96,6 +103,7 @@ const webhooks: readonly Preset[] = [
     family: 'webhook',
     description: 'A webhook is delivered twice, with the same id.',
     match: { webhook: 'batch_prediction.*' },
+    times: 1,
     do: [{ deliver: { copies: 2 } }],
   },
   {
@@ -103,7 +111,7 @@ const webhooks: readonly Preset[] = [
     family: 'webhook',
     description: 'A webhook is delivered after the one that follows it.',
     match: { webhook: 'batch_prediction.*' },
-    when: { nth: 1 },
+    times: 1,
     do: [{ deliver: { order: 'after-next' } }],
   },
   {
@@ -111,6 +119,7 @@ const webhooks: readonly Preset[] = [
     family: 'webhook',
     description: 'The webhook of a batch arrives before the answer that says its id.',
     match: CREATE,
+    times: 1,
     do: [{ state: { at: 'after-handler', batch: 'instant' } }, { deliver: { when: 'before-response' } }],
   },
   {
@@ -118,6 +127,7 @@ const webhooks: readonly Preset[] = [
     family: 'webhook',
     description: 'A webhook is delivered ten minutes late.',
     match: { webhook: 'batch_prediction.*' },
+    times: 1,
     do: [{ deliver: { delay: '10m' } }],
   },
   {
@@ -125,6 +135,7 @@ const webhooks: readonly Preset[] = [
     family: 'webhook',
     description: 'A webhook is never delivered.',
     match: { webhook: 'batch_prediction.*' },
+    times: 1,
     do: [{ deliver: { drop: true } }],
   },
 ]
@@ -142,9 +153,8 @@ const keys: readonly Preset[] = [
   {
     name: 'token-revoked',
     family: 'auth',
-    description: 'The key of the next request is revoked: that request and all later ones answer 401.',
+    description: 'Each key is revoked by its next request: that one and all later ones answer 401.',
     match: 'everything',
-    when: { nth: 1 },
     do: [{ auth: { revoke: true } }],
   },
 ]

@@ -1,18 +1,20 @@
 import type { Preset } from '../../core/faults/preset.ts'
 import type { Action, Primitives } from '../../core/faults/primitive.ts'
 
-/** Makes presets of one family that fire on the next request, whatever it is about. */
-export function onceIn(family: Preset['family']) {
+/** Makes presets of one family that are about any request. @param times for incidents */
+export function anyRequest(family: Preset['family'], times?: number) {
   return (name: string, description: string, actions: readonly Action[]): Preset => {
-    return { name, family, description, match: 'everything', when: { nth: 1 }, do: actions }
+    const preset = { name, family, description, match: 'everything', do: actions } as const
+    return times === undefined ? preset : { ...preset, times }
   }
 }
 
-const limited = onceIn('rate limit')
-const retried = onceIn('retry')
-const connected = onceIn('connection')
+const limited = anyRequest('rate limit')
+const retried = anyRequest('retry')
+const disturbed = anyRequest('connection')
+const connected = anyRequest('connection', 1)
 
-/** A 429 on the next request; `quota` says what is odd about it. */
+/** A 429; `quota` says what is odd about it. */
 function rejection(name: string, description: string, quota: Primitives['quota']): Preset {
   return limited(name, description, [{ quota: { reject: true, remaining: 0, reset_in_s: 2, ...quota } }])
 }
@@ -23,7 +25,6 @@ function refusal(kind: string, description: string, quota: Primitives['quota']):
     family: 'rate limit',
     description,
     match: { operation: 'batch-predictions.create' },
-    when: { nth: 1 },
     do: [{ quota: { reject: true, remaining: 0, reset_in_s: 30, fields: 'both', ...quota } }],
   }
 }
@@ -35,6 +36,7 @@ function withKey(name: string, description: string, actions: readonly Action[]):
     description,
     match: { operation: 'batch-predictions.create', headers: { 'idempotency-key': '*' } },
     when: { nth: 1, by: 'idempotency_key' },
+    times: 1,
     do: actions,
   }
 }
@@ -107,7 +109,6 @@ export const retries: readonly Preset[] = [
     family: 'retry',
     description: 'The request takes effect, but a gateway in front answers 504 with a page of HTML.',
     match: 'everything',
-    when: { nth: 1, by: ['operation', 'idempotency_key'] },
     do: [
       { respond: { status: 504, effects: 'apply', proxy: true, body: '' } },
       { body: { fixture: 'html-error' } },
@@ -159,15 +160,20 @@ export const connectionFaults: readonly Preset[] = [
     description:
       'The second request on a connection meets a reset, as when a server has closed an idle one; it takes no effect.',
     match: { connection_request_index: 2 },
+    times: 1,
     do: [{ cut: { at: 'before-read', how: 'rst' } }],
   },
-  connected('never-answers', 'The connection stays open and silent; the request takes no effect.', [
+  disturbed('never-answers', 'The connection stays open and silent; the request takes no effect.', [
     { cut: { at: 'before-handler', how: 'pause' } },
   ]),
   connected('stall-after-headers', 'The head of the answer arrives, then nothing more.', [
     { pace: { stall_at: 'after-head' } },
   ]),
-  connected('slow-drip', 'The body comes in pieces of 16 bytes, 50 ms apart, for ten seconds at most.', [
+  disturbed('slow-drip', 'The body comes in pieces of 16 bytes, 50 ms apart, for ten seconds at most.', [
     { pace: { bytes: 16, gap_ms: 50, max_ms: 10_000 } },
+  ]),
+  disturbed('slow', 'Every response begins half a second late.', [{ pace: { before_head_ms: 500 } }]),
+  disturbed('offline', 'Every request meets a reset, as without a network; it takes no effect.', [
+    { cut: { at: 'before-read', how: 'rst' } },
   ]),
 ]

@@ -35,7 +35,10 @@ test.use({ sandboxOptions: { scenario: 'happy-path' } })
 
 test('a page has three invoices read', async ({ page, sandbox, frontend }) => {
   // One poll is refused, and the page has to be able to read Retry-After, which its own origin does not own.
-  await sandbox.faults.preset('retry-after-zero', { match: { operation: 'batch-predictions.retrieve' } })
+  await sandbox.faults.preset('retry-after-zero', {
+    match: { operation: 'batch-predictions.retrieve' },
+    times: 1,
+  })
   await page.goto(`${frontend}/#${new URLSearchParams({ base: sandbox.baseUrl, key: sandbox.apiKey })}`)
   await page.getByRole('button').click()
 

@@ -8,7 +8,7 @@ let last: string | undefined
 
 test('fails on a refusal', async ({ sandbox }) => {
   last = sandbox.name
-  await sandbox.faults.preset('rate-limited')
+  await sandbox.faults.preset('rate-limited', { times: 1 })
   await sandbox.faults.arm({
     id: 'unmet',
     match: { operation: 'agents.list' },

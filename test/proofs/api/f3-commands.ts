@@ -258,8 +258,11 @@ function armFault(model: Model, real: Real, fault: ModelFault | 'mask'): void {
 }
 
 function draftOf(fault: ModelFault): FaultDraft {
-  if (fault.kind === 'mask') return { preset: fault.preset, match: { operation: 'batch-predictions.create' } }
-  if (fault.kind === 'lose' || fault.preset !== '') return { preset: fault.preset }
+  if (fault.kind === 'mask') {
+    const when = { nth: 1, by: ['operation', 'idempotency_key'] } as const
+    return { preset: fault.preset, match: { operation: 'batch-predictions.create' }, when }
+  }
+  if (fault.kind === 'lose' || fault.preset !== '') return { preset: fault.preset, times: 1 }
   return { match: 'everything', when: { nth: 1 }, do: [{ respond: { status: fault.status } }] }
 }
 

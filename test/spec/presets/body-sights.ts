@@ -2,7 +2,7 @@ import { type Sight, USERS } from './sight.ts'
 import type { Stage } from './stage.ts'
 import { parse } from './views.ts'
 
-/** Reads a list twice; `see` makes of the first answer what is worth a look. */
+/** Reads a list twice, and again without the rule; `see` makes of the first answer what is worth a look. */
 function body(
   preset: string,
   see: (text: string, headers: Readonly<Record<string, string>>) => unknown,
@@ -14,18 +14,21 @@ function body(
     look: async (stage) => {
       await stage.arm(preset)
       const first = await stage.call('GET', USERS)
-      const second = await stage.call('GET', USERS)
+      const again = await stage.call('GET', USERS)
+      await stage.clear()
+      const then = await stage.call('GET', USERS)
       return {
         status: first.status,
+        again: again.body === first.body,
         seen: see(first.body ?? '(none)', first.headers),
-        then: parse(second.body)?.object,
+        then: parse(then.body)?.object,
       }
     },
-    sees: { status, seen: sees, then: 'list' },
+    sees: { status, again: true, seen: sees, then: 'list' },
   }
 }
 
-/** Polls a batch once. */
+/** Polls a batch once, and again without the rule. */
 function poll(preset: string, see: (batch: Record<string, unknown>) => unknown, sees: unknown): Sight {
   return {
     preset,
@@ -33,6 +36,7 @@ function poll(preset: string, see: (batch: Record<string, unknown>) => unknown, 
       const id = await stage.finished()
       await stage.arm(preset)
       const first = await stage.call('GET', `/batch-predictions/${id}`)
+      await stage.clear()
       const second = await stage.call('GET', `/batch-predictions/${id}`)
       return { seen: see(parse(first.body)), then: parse(second.body)?.status }
     },

@@ -14,12 +14,14 @@ interface WireSight {
   readonly client: object
   /** Whether the request has taken effect. */
   readonly made: number
+  /** Whether it goes on until the rule is removed. */
+  readonly stays?: boolean
 }
 
 const BROKEN = { status: null, broke: 'broken' }
 
 /** Looks at a creation twice, each time with the rule armed anew: as bytes, then through the client. */
-function connection(preset: string, { raw, client, made }: WireSight, slow = false): Sight {
+function connection(preset: string, { raw, client, made, stays = false }: WireSight, slow = false): Sight {
   return {
     preset,
     ...(slow ? { slow: true as const } : {}),
@@ -36,6 +38,7 @@ function connection(preset: string, { raw, client, made }: WireSight, slow = fal
         untilHeld: slow,
       })
       const made = pages()
+      if (stays) await stage.clear()
       const then = await stage.call('POST', '/pages', { json: { name: 'then' } })
       const { head, body } = split(seen.text)
       const whole = parse(body.includes('\r\n') ? dechunk(body).payload : body) !== undefined
@@ -87,7 +90,12 @@ export const connectionSights: readonly Sight[] = [
   }),
   connection(
     'never-answers',
-    { raw: { end: 'open', head: false, body: 'none' }, client: { status: null, broke: 'timeout' }, made: 0 },
+    {
+      raw: { end: 'open', head: false, body: 'none' },
+      client: { status: null, broke: 'timeout' },
+      made: 0,
+      stays: true,
+    },
     true,
   ),
   connection(
@@ -95,6 +103,25 @@ export const connectionSights: readonly Sight[] = [
     { raw: { end: 'open', head: true, body: 'none' }, client: { status: 200, broke: 'timeout' }, made: 2 },
     true,
   ),
+  connection('offline', {
+    raw: { end: 'rst', head: false, body: 'none' },
+    client: BROKEN,
+    made: 0,
+    stays: true,
+  }),
+  {
+    preset: 'slow',
+    slow: true,
+    look: async (stage) => {
+      await stage.arm('slow')
+      const order: string[] = []
+      const late = stage.call('GET', USERS).then(({ status }) => order.push(`slow ${status}`))
+      await stage.control('GET', '/clock').then(() => order.push('control'))
+      await late
+      return order
+    },
+    sees: ['control', 'slow 200'],
+  },
   {
     preset: 'slow-drip',
     slow: true,

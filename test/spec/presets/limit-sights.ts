@@ -14,10 +14,11 @@ function limit(preset: string, first: object): Sight {
     look: async (stage) => {
       await stage.arm(preset)
       const views = [await stage.call('GET', USERS), await stage.call('GET', USERS)]
-      return views.map(limitView)
+      await stage.clear()
+      return [...views, await stage.call('GET', USERS)].map(limitView)
     },
     // What was refused has taken no place.
-    sees: [first, FINE],
+    sees: [first, first, FINE],
   }
 }
 
@@ -29,6 +30,8 @@ function admission(kind: string, policy: string, state: string): Sight {
       await stage.arm(preset)
       const first = await stage.call('POST', '/batch-predictions', { json: aBatch() })
       const second = await stage.call('POST', '/batch-predictions', { json: aBatch() })
+      await stage.clear()
+      const third = await stage.call('POST', '/batch-predictions', { json: aBatch() })
       const { headers } = first
       return {
         status: first.status,
@@ -36,7 +39,7 @@ function admission(kind: string, policy: string, state: string): Sight {
         policy: headers['ratelimit-policy'],
         state: headers.ratelimit,
         retry_after: headers['retry-after'],
-        then: second.status,
+        then: [second.status, third.status],
         batches: stage.sandbox.store.rows('batch_predictions').size,
       }
     },
@@ -46,7 +49,7 @@ function admission(kind: string, policy: string, state: string): Sight {
       policy,
       state,
       retry_after: '30',
-      then: 200,
+      then: [429, 200],
       batches: 1,
     },
   }

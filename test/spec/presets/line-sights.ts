@@ -44,6 +44,7 @@ function pieces(name: string, see: (pieces: readonly Buffer[]) => unknown, sees:
       const path = await results(stage)
       await stage.arm(preset)
       const raw = await stage.raw('GET', path)
+      await stage.arm(preset)
       const { body } = await stage.call('GET', path)
       const payloads = dechunk(split(raw.text).body).chunks.map((chunk) => Buffer.from(chunk, 'latin1'))
       const whole = Buffer.concat(payloads).toString() === body

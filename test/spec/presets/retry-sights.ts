@@ -9,8 +9,8 @@ function batches(stage: Stage): number {
   return stage.sandbox.store.rows('batch_predictions').size
 }
 
-/** Creates with one key, twice. */
-function twice(preset: string, sees: object, untilHeld = false): Sight {
+/** Creates with one key, twice; without the rule the second time if it stays. */
+function twice(preset: string, sees: object, { untilHeld = false, stays = false } = {}): Sight {
   return {
     preset,
     ...(untilHeld ? { slow: true as const } : {}),
@@ -18,6 +18,7 @@ function twice(preset: string, sees: object, untilHeld = false): Sight {
       await stage.arm(preset)
       const first = await stage.call('POST', '/batch-predictions', { ...KEYED, untilHeld })
       const made = batches(stage)
+      if (stays) await stage.clear()
       const second = await stage.call('POST', '/batch-predictions', KEYED)
       return {
         first: answered(first),
@@ -43,8 +44,12 @@ const LOST = {
 
 export const retrySights: readonly Sight[] = [
   twice('lost-response-after-commit', LOST),
-  twice('timeout-then-late-success', { ...LOST, first: { status: null, broke: 'timeout' } }, true),
-  twice('ambiguous-gateway-5xx', { ...LOST, first: { status: 504, code: null } }),
+  twice(
+    'timeout-then-late-success',
+    { ...LOST, first: { status: null, broke: 'timeout' } },
+    { untilHeld: true },
+  ),
+  twice('ambiguous-gateway-5xx', { ...LOST, first: { status: 504, code: null } }, { stays: true }),
   twice('concurrent-same-key', {
     ...LOST,
     first: { status: 409, code: 'Idempotency Key In Use' },
@@ -63,29 +68,35 @@ export const retrySights: readonly Sight[] = [
       await stage.arm('server-error')
       const first = await stage.call('POST', '/pages', { json: { name: 'x' } })
       const second = await stage.call('POST', '/pages', { json: { name: 'x' } })
+      await stage.clear()
+      const third = await stage.call('POST', '/pages', { json: { name: 'x' } })
       return {
         first: answered(first),
         limit: first.headers['x-ratelimit-remaining'],
-        then: second.status,
+        then: [second.status, third.status],
         pages: stage.sandbox.store.rows('pages').size,
       }
     },
-    sees: { first: { status: 500, code: 'internal_error' }, limit: '199', then: 200, pages: 1 },
+    sees: { first: { status: 500, code: 'internal_error' }, limit: '199', then: [500, 200], pages: 1 },
   },
   {
     preset: 'unavailable-with-retry-after',
     look: async (stage) => {
       await stage.arm('unavailable-with-retry-after')
       const first = await stage.call('GET', USERS)
+      const again = await stage.call('GET', USERS)
+      await stage.clear()
       return {
         first: answered(first),
         retry_after: first.headers['retry-after'],
+        again: again.status,
         then: outcome(await stage.call('GET', USERS)),
       }
     },
     sees: {
       first: { status: 503, code: 'service_unavailable' },
       retry_after: '2',
+      again: 503,
       then: { status: 200, bytes: 'some' },
     },
   },

@@ -22,6 +22,8 @@ export interface Stage {
   readonly port: number
   /** Arms the preset, with whatever is to be different. */
   arm(preset: string, overrides?: JsonObject): Promise<void>
+  /** Removes every rule. */
+  clear(): Promise<void>
   /** A request as KU. */
   call(method: string, path: string, more?: StageCall): Promise<ClientView>
   /** The same over a connection of its own, down to the bytes. */
@@ -99,6 +101,7 @@ function onStage(emulator: RunningEmulator, sandbox: Sandbox, client: Client): S
       const { status, body } = await control('POST', '/faults', { preset, ...overrides })
       if (status >= 300) throw new Error(JSON.stringify(body))
     },
+    clear: async () => void (await control('DELETE', '/faults')),
     call: (method, path, more = {}) =>
       client(`${origin}${prefix}${path}`, {
         method,

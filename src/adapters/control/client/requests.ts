@@ -4,11 +4,13 @@ import type { LoggedRequests, RequestList } from '../routes/requests.ts'
 import { type Ask, refuseUnknownOptions } from './ask.ts'
 
 /** Which requests of the log are asked for; all that is given must hold. */
-export type RequestFilter = Omit<LoggedRequests, 'status' | 'limit' | 'sandbox'> & {
+export type RequestFilter = Omit<LoggedRequests, 'status' | 'limit' | 'full' | 'sandbox'> & {
   /** A status such as 429, or a class such as `4xx`. */
   readonly status?: number | string | undefined
   /** How many, the newest; 100 when left out, at most 100,000. */
   readonly limit?: number | undefined
+  /** Whether to include heads and bodies of requests and responses. Default false. */
+  readonly full?: boolean | undefined
 }
 
 /** How long, and for how many requests, to wait. */
@@ -27,8 +29,10 @@ export type SandboxRequests = ReturnType<typeof requestsOver>
 export function requestsOver(ask: Ask) {
   return {
     /** The newest requests (100 unless `limit` says otherwise), in order of arrival. */
-    list: ({ status, limit, ...filter }: RequestFilter = {}): Promise<RequestList> =>
-      ask('GET /requests', { query: { ...filter, status: asText(status), limit: asText(limit) } }),
+    list: ({ status, limit, full, ...filter }: RequestFilter = {}): Promise<RequestList> =>
+      ask('GET /requests', {
+        query: { ...filter, status: asText(status), limit: asText(limit), ...(full && { full: 'true' }) },
+      }),
     /** Tells whether requests have come as expected, at least one unless `count` says otherwise. It never rejects because they have not. */
     verify: (match: RequestSearch, count?: RequestCount): Promise<RequestCheck> =>
       ask('POST /requests/verify', { body: { match, count } }),

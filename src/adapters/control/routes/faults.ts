@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { didYouMean } from '../../../core/assumptions.ts'
 import { refuse, refuseInvalid } from '../../../core/errors.ts'
 import { arm, checkDraft, disarm, MAX_RULES, rearm, rewrite, ruleNamed } from '../../../core/faults/arm.ts'
-import { ALL_PRESETS, type Preset } from '../../../core/faults/preset.ts'
+import { ALL_PRESETS, lastsOf, type Preset } from '../../../core/faults/preset.ts'
 import type { Action } from '../../../core/faults/primitive.ts'
 import type { FaultDraft, FaultMatch, FaultRule, FaultSource, When } from '../../../core/faults/rule.ts'
 import { ruleSchemas } from '../../../core/faults/rule-schema.ts'
@@ -78,10 +78,15 @@ const presetView = (): z.ZodType<PresetView> =>
     actions: parts.actions().exactOptional(),
     then: z.enum(['stop', 'continue']).exactOptional(),
     times: z.int().exactOptional(),
+    /** `once`: an incident, spent when it has fired. `until_removed`: a state of affairs. `when` and `times` of a rule override it. */
+    lasts: z.enum(['once', 'until_removed']),
     example: z.strictObject({ preset: z.string() }),
   })
 
-export type PresetView = Preset & { readonly example: { readonly preset: string } }
+export type PresetView = Preset & {
+  readonly lasts: ReturnType<typeof lastsOf>
+  readonly example: { readonly preset: string }
+}
 
 /** Presets, and the values that requests can carry instead of a rule. */
 const presetList = () =>
@@ -122,7 +127,7 @@ export const faultRoutes = (service: Service) =>
       path: '/faults',
       summary:
         'Arm a fault rule, or a list of them, all or none: a composition, or a preset and what differs',
-      answers: 'The rule, or a list of them, as they are armed.',
+      answers: 'The rule, or a list of them, as they are armed; life says how long each lasts.',
       success: [201],
       input: (settings) => {
         const { draft } = ruleSchemas(service, settings)
@@ -240,8 +245,8 @@ export const faultRoutes = (service: Service) =>
     }),
   ] as const
 
-function viewOf({ store, clock }: Sandbox, rule: FaultRule): FaultView {
-  return { ...rule, ...standingOf(store, rule, clock.now) }
+function viewOf({ store, clock, options }: Sandbox, rule: FaultRule): FaultView {
+  return { ...rule, ...standingOf(store, rule, { now: clock.now, wall: options.host() }) }
 }
 
 function neverFired(rules: readonly FaultView[]): string[] {
@@ -285,6 +290,7 @@ function changed({ service, settings }: Sandbox, rule: FaultRule, patch: JsonObj
   return (checked as { draft: FaultDraft }).draft // otherwise there were issues
 }
 
-function presetOf({ name, family, description, ...rest }: Preset): PresetView {
-  return { name, family, description, ...rest, example: { preset: name } }
+function presetOf(preset: Preset): PresetView {
+  const { name, family, description, ...rest } = preset
+  return { name, family, description, ...rest, lasts: lastsOf(preset), example: { preset: name } }
 }

@@ -26,6 +26,8 @@ const loggedRequests = () =>
       sandbox: queryText().optional(),
       since: queryText().optional(),
       limit: queryInt(1, 100_000).optional(),
+      /** `true`: with heads and bodies of requests and responses, as far as they are kept. */
+      full: z.enum(['true', 'false']).optional(),
     })
     .prefault({})
 
@@ -55,14 +57,18 @@ export const requestRoutes = [
     answers: 'The entries, how many the log can hold, and how many it has dropped.',
     input: () => ({ query: loggedRequests() }),
     output: requestList,
-    handle: async ({ host, sandbox: chosen, query: { sandbox: name, since, limit = USUAL, ...match } }) => {
+    handle: async ({
+      host,
+      sandbox: chosen,
+      query: { sandbox: name, since, limit = USUAL, full, ...match },
+    }) => {
       // Looking must not make a sandbox that nobody has used.
       const sandbox = name === undefined ? chosen : (await host.sandboxes.find(name)).sandbox
       refuseUnknownOperation(sandbox, match.operation)
       const found = entriesSince(sandbox, since, '/query/since').filter((entry) => matches(match, entry))
       return {
         body: {
-          ...list(found.slice(-limit).map((entry) => entryOf(sandbox, entry))),
+          ...list(found.slice(-limit).map((entry) => entryOf(sandbox, entry, full === 'true'))),
           matched: found.length,
           capacity: sandbox.log.capacity,
           dropped: sandbox.log.dropped,

@@ -47,7 +47,9 @@ export async function sendFaulted(
       http10,
       keepAlive: res.shouldKeepAlive,
     })
-    const stop = firstStop(stopsOf(wire.actions), whole.body, whole.framing.mode === 'chunked')
+    const { head, body } = whole
+    answer.kept?.replace(head?.status ?? answer.status, head?.headers ?? [], body)
+    const stop = firstStop(stopsOf(wire.actions), body, whole.framing.mode === 'chunked')
     // After a response that is done, Node would go on with the next request, or end the connection.
     const message = stop?.stage === 'end' ? { ...whole, raw: true } : whole
     await new ResponseSender(res, { message, pace, stop, timeout, closing, report }).run()

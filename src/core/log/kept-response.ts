@@ -1,0 +1,159 @@
+import * as z from 'zod'
+import type { ShapeOf } from '../fields.ts'
+import { isObject, type Json } from '../json.ts'
+import type { HeaderList } from '../request/headers.ts'
+import { REDACTED } from '../secrets.ts'
+
+/** Bytes of one body that are kept. */
+export const MAX_KEPT_BYTES = 16_384
+
+/** Bytes of all bodies that the logs of a process keep together: it can have thousands of sandboxes. */
+export const MAX_KEPT_IN_ALL = 16 * 1024 * 1024
+
+/** What keeping one body costs besides its bytes. */
+const OVERHEAD = 256
+
+/** A response as it is shown. */
+export const keptResponse = () =>
+  z.strictObject({
+    status: z.int(),
+    /** In the order in which they were sent, repeated ones included. */
+    headers: z.array(z.strictObject({ name: z.string(), value: z.string() })),
+    /** At most its first 16,384 bytes. Null when there was none, or it is not kept any more. */
+    body: z.string().nullable(),
+    /** Whether `body` is all of it. */
+    body_kept: z.boolean(),
+    /** Length of the whole body, as far as it was made. */
+    body_bytes: z.int(),
+  })
+
+export type KeptResponseView = ShapeOf<typeof keptResponse>
+
+/** The newest bodies of a process, as many as fit. Older ones are dropped, whichever log they are in. */
+class KeptBodies {
+  #queue: KeptResponse[] = []
+  #first = 0
+  #total = 0
+
+  add(response: KeptResponse): void {
+    this.#queue.push(response)
+    this.grow(OVERHEAD)
+  }
+
+  grow(bytes: number): void {
+    this.#total += bytes
+    while (this.#total > MAX_KEPT_IN_ALL) {
+      const oldest = this.#queue[this.#first] as KeptResponse // what the total counts is in the queue
+      this.#total -= oldest.drop() + OVERHEAD
+      this.#first += 1
+    }
+    if (this.#first < 1_024) return
+    this.#queue = this.#queue.slice(this.#first)
+    this.#first = 0
+  }
+}
+
+const bodies = new KeptBodies()
+
+/** What the log keeps of one response: the head, and the beginning of the body, without secrets. */
+export class KeptResponse {
+  #status: number
+  #headers: HeaderList
+  readonly #secrets: readonly string[]
+  #body = ''
+  #kept = 0
+  #bytes = 0
+  #isQueued = false
+  #isDropped = false
+
+  /** @param secrets fields of a JSON body that are struck out */
+  constructor(status: number, headers: HeaderList, secrets: readonly string[] = []) {
+    this.#status = status
+    this.#headers = headers
+    this.#secrets = secrets
+  }
+
+  /** Adds a part of the body. @param bytes its length, where the text is not UTF-8 */
+  write(text: string, bytes = Buffer.byteLength(text)): void {
+    if (bytes === 0) return
+    this.#bytes += bytes
+    if (!this.#isQueued) {
+      this.#isQueued = true
+      bodies.add(this)
+    }
+    const room = MAX_KEPT_BYTES - this.#kept
+    if (room <= 0 || this.#isDropped) return
+    const part = beginning(redacted(text, this.#secrets), room)
+    this.#body += part
+    const kept = Buffer.byteLength(part)
+    this.#kept += kept
+    bodies.grow(kept)
+  }
+
+  /** The lines of a stream; each is kept when it is made. */
+  *copying(lines: Iterable<string>): Generator<string> {
+    for (const line of lines) {
+      this.write(line)
+      yield line
+    }
+  }
+
+  /** Puts what faults have made of the response in its place. */
+  replace(status: number, headers: HeaderList, body: Buffer): void {
+    this.#status = status
+    this.#headers = headers
+    bodies.grow(-this.#kept)
+    this.#body = ''
+    this.#kept = 0
+    this.#bytes = 0
+    this.write(body.toString(), body.length)
+  }
+
+  /** Forgets the body. @returns how many bytes were kept of it */
+  drop(): number {
+    const kept = this.#kept
+    this.#body = ''
+    this.#kept = 0
+    this.#isDropped = true
+    return kept
+  }
+
+  show(): KeptResponseView {
+    return {
+      status: this.#status,
+      headers: this.#headers.map(([name, value]) => ({ name, value })),
+      body: this.#bytes === 0 || this.#isDropped ? null : this.#body,
+      body_kept: this.#bytes <= MAX_KEPT_BYTES && (this.#bytes === 0 || !this.#isDropped),
+      body_bytes: this.#bytes,
+    }
+  }
+}
+
+// Through a buffer, since a part of a string keeps the whole of it alive.
+function beginning(text: string, bytes: number): string {
+  if (Buffer.byteLength(text) <= bytes) return text
+  return Buffer.from(text)
+    .subarray(0, bytes)
+    .toString()
+    .replace(/\uFFFD$/, '')
+}
+
+// What is no JSON may have a secret anywhere.
+function redacted(text: string, secrets: readonly string[]): string {
+  if (secrets.length === 0) return text
+  try {
+    return JSON.stringify(withoutFields(JSON.parse(text) as Json, secrets))
+  } catch {
+    return REDACTED
+  }
+}
+
+function withoutFields(value: Json, names: readonly string[]): Json {
+  if (Array.isArray(value)) return value.map((each) => withoutFields(each, names))
+  if (!isObject(value)) return value
+  const fields = Object.entries(value).map(([name, each]) => [
+    name,
+    names.includes(name) && each !== null ? REDACTED : withoutFields(each, names),
+  ])
+  return Object.fromEntries(fields) as Json
+}

@@ -1,0 +1,120 @@
+import { expect, test } from 'vitest'
+import { workspaceService } from '../../src/service.ts'
+import { type TestEmulator, testEmulator } from '../support/emulator.ts'
+
+/** Outside of these families, a preset that stays is named below. */
+const STAYING_FAMILIES = ['rate limit', 'auth', 'body']
+const STAYING = [
+  'server-error',
+  'unavailable-with-retry-after',
+  'ambiguous-gateway-5xx',
+  'batch-stuck',
+  'batch-results-410',
+  'never-answers',
+  'slow-drip',
+  'slow',
+  'offline',
+]
+
+/** Statuses of requests one after the other; null for one whose connection broke. */
+async function statuses(emulator: TestEmulator, count: number): Promise<(number | null)[]> {
+  const seen: (number | null)[] = []
+  for (let n = 0; n < count; n++) {
+    const answer = await emulator.get('/data-views').catch(() => undefined)
+    seen.push(answer?.status ?? null)
+  }
+  return seen
+}
+
+async function rules(emulator: TestEmulator): Promise<Record<string, unknown>[]> {
+  return (await emulator.control('GET', '/faults')).body.data
+}
+
+test('a preset of an incident fires once, one of a state of affairs until it is removed', async () => {
+  const emulator = await testEmulator()
+  const presets = [...workspaceService.presets.values()]
+  for (const { name, family } of presets) {
+    const { body } = await emulator.control('POST', '/faults', { preset: name })
+    const stays = STAYING_FAMILIES.includes(family) || STAYING.includes(name)
+    const life = stays
+      ? 'It stays until it is removed.'
+      : `It fires ${name === 'batch-404-after-create' ? '2 times at most' : 'once'}, and is spent.`
+    expect([name, body.life]).toEqual([name, life])
+    const shown = await emulator.control('GET', `/faults/presets/${name}`)
+    expect([name, shown.body.lasts]).toEqual([name, stays ? 'until_removed' : 'once'])
+  }
+})
+
+test('a preset of a state of affairs goes on until its rule is removed', async () => {
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', { preset: 'server-error' })
+  expect(await statuses(emulator, 3)).toEqual([500, 500, 500])
+  expect(await rules(emulator)).toMatchObject([{ status: 'armed', matched: 3, fired: 3 }])
+  await emulator.control('DELETE', '/faults/server-error')
+  expect(await statuses(emulator, 1)).toEqual([200])
+})
+
+test('a preset of an incident is spent after it has fired, and arming it again replaces the spent rule', async () => {
+  const emulator = await testEmulator()
+  const arm = () => emulator.control('POST', '/faults', { preset: 'fin-before-headers' })
+  expect((await arm()).body).toMatchObject({ id: 'fin-before-headers', times: 1 })
+  expect(await statuses(emulator, 2)).toEqual([null, 200])
+  expect(await rules(emulator)).toMatchObject([{ id: 'fin-before-headers', status: 'spent', fired: 1 }])
+  expect((await arm()).body).toMatchObject({ id: 'fin-before-headers', status: 'armed', fired: 0 })
+  expect(await statuses(emulator, 2)).toEqual([null, 200])
+  expect(await rules(emulator)).toHaveLength(1)
+})
+
+test('a rule of the same preset that can still fire is not replaced', async () => {
+  const emulator = await testEmulator()
+  for (const id of ['rst-before-headers', 'rst-before-headers-2']) {
+    expect((await emulator.control('POST', '/faults', { preset: 'rst-before-headers' })).body.id).toBe(id)
+  }
+  expect(await statuses(emulator, 3)).toEqual([null, null, 200])
+})
+
+test('an id that a spent rule of another kind has stays taken', async () => {
+  const emulator = await testEmulator()
+  const own = { id: 'mine', match: 'everything', times: 1, do: [{ respond: { status: 503 } }] }
+  await emulator.control('POST', '/faults', own)
+  expect(await statuses(emulator, 2)).toEqual([503, 200])
+  expect((await emulator.control('POST', '/faults', own)).status).toBe(409)
+  expect((await emulator.control('POST', '/faults', { id: 'mine', preset: 'slow' })).status).toBe(409)
+})
+
+test.for([
+  [{ when: {} }, [null, null, null], 'armed', 'It stays until it is removed.'],
+  [{ when: { first: 2 } }, [null, null, 200], 'spent', 'It fires 2 times at most, and is spent.'],
+  [{ when: { nth: 2 } }, [200, null, 200], 'spent', 'It fires once, and is spent.'],
+  [{ times: 2 }, [null, null, 200], 'spent', 'It fires 2 times at most, and is spent.'],
+  [{ when: { until: { calls: 1 } } }, [null, 200, 200], 'spent', 'It fires once, and is spent.'],
+  [{ when: { first: 1, by: 'tag' } }, [null, 200, 200], 'armed', 'It stays until it is removed.'],
+  [{ ttl: '1m' }, [null, 200, 200], 'spent', 'It fires once within 1m, and is spent.'],
+] as const)('%j is what a preset of an incident lasts', async ([over, seen, status, life]) => {
+  const emulator = await testEmulator()
+  const { body } = await emulator.control('POST', '/faults', { preset: 'fin-before-headers', ...over })
+  expect(body.life).toBe(life)
+  expect(await statuses(emulator, 3)).toEqual(seen)
+  expect(await rules(emulator)).toMatchObject([{ status }])
+})
+
+test('a sequence that ends in passing is spent after its last step, and a rule past its instant is expired', async () => {
+  const emulator = await testEmulator()
+  const match = { operation: 'data-views.list' }
+  await emulator.control('POST', '/faults', {
+    id: 'steps',
+    match,
+    when: { sequence: ['fail', 'pass', 'pass'] },
+    actions: { fail: [{ respond: { status: 503 } }] },
+  })
+  await emulator.control('POST', '/faults', {
+    id: 'until',
+    match: { operation: 'agents.list' },
+    when: { until: { virtual_time: '2026-03-01T12:01:00Z' } },
+    do: [{ respond: { status: 500 } }],
+  })
+  expect((await rules(emulator)).map(({ status }) => status)).toEqual(['armed', 'armed'])
+  expect(await statuses(emulator, 2)).toEqual([503, 200])
+  emulator.advance('1m')
+  expect((await rules(emulator)).map(({ status }) => status)).toEqual(['spent', 'expired'])
+})

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import { KeptResponse, MAX_KEPT_BYTES, MAX_KEPT_IN_ALL } from '../../src/core/log/kept-response.ts'
+import { aBatch, batchEmulator } from '../support/batches.ts'
+import { type TestAnswer, type TestEmulator, testEmulator } from '../support/emulator.ts'
+
+function idOf({ headers }: TestAnswer): string {
+  return headers.get('x-emulator-request-id') ?? ''
+}
+
+async function explained(emulator: TestEmulator, answer: TestAnswer) {
+  return (await emulator.control('GET', `/explain/${idOf(answer)}`)).body
+}
+
+test('an explanation has the response as the client got it: status, head and body', async () => {
+  const emulator = await testEmulator()
+  const answer = await emulator.post('/pages', { name: 'Roof plan' })
+  const { response } = await explained(emulator, answer)
+  expect(response).toMatchObject({ status: 200, body: answer.text, body_kept: true })
+  expect(response.body_bytes).toBe(Buffer.byteLength(answer.text))
+  for (const { name, value } of response.headers)
+    expect([name, answer.headers.get(name)]).toEqual([name, value])
+  expect(response.headers.map(({ name }: { name: string }) => name)).toContain('X-RateLimit-Remaining')
+})
+
+test('the list of requests has heads and bodies where it is asked for them', async () => {
+  const emulator = await testEmulator()
+  await emulator.post('/pages', { name: 'Roof plan' })
+  const refused = await emulator.post('/pages', {})
+  const { body: plain } = await emulator.control('GET', '/requests')
+  expect(plain.data[0]).not.toHaveProperty('response')
+  const { body: full } = await emulator.control('GET', '/requests?full=true')
+  expect(full.data[0]).toMatchObject({ request: { body: { name: 'Roof plan' } }, response: { status: 200 } })
+  expect(full.data[1].response).toMatchObject({ status: 400, body: refused.text })
+})
+
+test('the rows of a stream are kept as they are read, up to the limit', async () => {
+  const emulator = await batchEmulator()
+  const { body: batch } = await emulator.post('/batch-predictions', aBatch({ items: 200 }))
+  await emulator.control('POST', `/batches/${batch.id}/complete`)
+  const results = await emulator.get(`/batch-predictions/${batch.id}/results`)
+  const { response } = await explained(emulator, results)
+  expect(response.body_bytes).toBe(Buffer.byteLength(results.text))
+  expect(response.body_bytes).toBeGreaterThan(MAX_KEPT_BYTES)
+  expect(response).toMatchObject({ status: 200, body_kept: false })
+  expect(results.text.startsWith(response.body)).toBe(true)
+  expect(Buffer.byteLength(response.body)).toBe(MAX_KEPT_BYTES)
+})
+
+test('what a fault has made of a response is what is kept', async () => {
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', { preset: 'html-error-page' })
+  const answer = await emulator.get('/data-views')
+  const { response } = await explained(emulator, answer)
+  expect(response).toMatchObject({ status: 502, body: answer.text })
+  expect(answer.text).toContain('<html')
+})
+
+test('a request that a fault cuts off before there is a response has none', async () => {
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', { preset: 'offline' })
+  await emulator.get('/data-views').catch(() => undefined)
+  const { body } = await emulator.control('GET', '/requests?full=true')
+  expect(body.data[0]).toMatchObject({ status: 0, response: null })
+})
+
+test('secrets of a request are struck out of its response', { tags: ['R231'] }, async () => {
+  const emulator = await testEmulator()
+  const rule = {
+    match: { operation: 'agents.claim' },
+    do: [{ respond: { status: 200, body: { agent: { claim_token: 'top-secret', id: 'a' } } } }],
+  }
+  await emulator.control('POST', '/faults', rule)
+  const answer = await emulator.post('/agents/claim', { claim_token: 'top-secret' })
+  expect(answer.text).toContain('top-secret')
+  const { response } = await explained(emulator, answer)
+  expect(JSON.parse(response.body)).toEqual({ agent: { claim_token: '(redacted)', id: 'a' } })
+  expect((await emulator.control('GET', '/requests?full=true')).text).not.toContain('top-secret')
+})
+
+test('all bodies of a process together are bounded; the oldest go first', async () => {
+  const emulator = await testEmulator()
+  const first = await emulator.post('/pages', { name: 'Roof plan' })
+  for (let n = 0; n < MAX_KEPT_IN_ALL / MAX_KEPT_BYTES; n++)
+    new KeptResponse(200, []).write('x'.repeat(MAX_KEPT_BYTES))
+  const { response } = await explained(emulator, first)
+  expect(response).toMatchObject({ status: 200, body: null, body_kept: false })
+  expect(response.body_bytes).toBe(Buffer.byteLength(first.text))
+  const last = await emulator.post('/pages', { name: 'Roof plan' })
+  expect((await explained(emulator, last)).response.body).toBe(last.text)
+})
