@@ -39,6 +39,7 @@ export function logEntry(exchange: Exchange, status: number, admission: Admissio
     idempotency,
     error: refusal && keptError(refusal),
     assumed: [...exchange.assumed],
+    mentioned: [...exchange.mentioned].filter((id) => !exchange.assumed.has(id)),
     settings: exchange.settings,
     poll: exchange.polled,
     commit: exchange.commit,
