@@ -20,6 +20,15 @@ export interface Setting<T> {
   readonly unlike?: string
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: settings of every value type are in one list; each checks its own value.
+export type AnySetting = Setting<any>
+
+/**
+ * An assumption that a response relies on, and the settings of it that the response reads. It is settled when all of them are
+ * given; without settings it is always open.
+ */
+export type Reliance = readonly [item: string, ...settings: readonly AnySetting[]]
+
 /**
  * One decision where the specification is silent.
  * `reportedIn`: in the response's `X-Emulator-Assumed` header; only in the request log, because nearly every response relies on it;
@@ -34,15 +43,31 @@ export const assumption = () =>
     /** What the emulator does about it, and why. */
     decision: z.string(),
     reportedIn: z.enum(['response', 'log', 'nowhere']),
+    /** Why no response names it, where that is so. */
+    unnamed: z.string().exactOptional(),
   })
 
 export type Assumption = Immutable<z.output<ReturnType<typeof assumption>>>
 
+const item =
+  (reportedIn: 'response' | 'log') =>
+  (id: string, open: string, decision: string): Assumption => ({ id, open, decision, reportedIn })
+
+/** An assumption that the responses that rely on it name. */
+export const inResponse = item('response')
+
+/** An assumption that nearly every response relies on. */
+export const inLog = item('log')
+
+/** An assumption that no response names, and why. */
+export function unnamedItem(id: string, open: string, decision: string, unnamed: string): Assumption {
+  return { id, open, decision, reportedIn: 'nowhere', unnamed }
+}
+
 /** The assumptions of one resource and their settings. */
 export interface Assumptions {
   readonly items: readonly Assumption[]
-  // biome-ignore lint/suspicious/noExplicitAny: settings of every value type are in one list; each checks its own value.
-  readonly settings: readonly Setting<any>[]
+  readonly settings: readonly AnySetting[]
 }
 
 /** Declares a setting. */
@@ -136,6 +161,11 @@ export class Settings {
   get<T>(setting: Setting<T>): T {
     if (Object.hasOwn(this.overrides, setting.key)) return this.#override(setting)
     return this.strict && setting.strict !== undefined ? setting.strict : setting.default
+  }
+
+  /** Whether all of these settings are given, also with the value of the default. False for none. */
+  settle(settings: readonly AnySetting[]): boolean {
+    return settings.length > 0 && settings.every(({ key }) => Object.hasOwn(this.overrides, key))
   }
 
   // Parsed, so that fields with a default have it; once, because handlers ask for every request.

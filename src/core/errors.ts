@@ -1,4 +1,5 @@
-import { type Setting, type Settings, setting } from './assumptions.ts'
+import * as z from 'zod'
+import { type AnySetting, type Reliance, type Setting, type Settings, setting } from './assumptions.ts'
 import { boolean, intBetween, nonEmptyText } from './fields.ts'
 import type { Issue, JsonObject } from './json.ts'
 import type { Admission } from './request/rate-limiter.ts'
@@ -36,7 +37,7 @@ export const statusSettings = {
   notFound: status('not_found', 'U023', 404, 'about an object that does not exist for the caller'),
   conflict: status('conflict', 'U041', 409, 'to a request that the object is in the wrong state for'),
   resultsNotReady: status('results_not_ready', 'U042', 409, 'to a read of results before they are ready'),
-  tooLarge: status('too_large', 'U053', 413, 'to a body over its limit'),
+  tooLarge: status('too_large', 'U067', 413, 'to a body over its limit'),
   unsupportedMedia: status('unsupported_media', 'U072', 415, 'to a body that is not JSON'),
   oauthPrincipal: status('oauth_principal', 'U033', 403, 'to a service key on the OAuth callback'),
 } as const
@@ -136,7 +137,7 @@ export interface RefusalOptions {
   /** What happened in fact, where the response must not say it: for the request log. */
   readonly reason?: string
   /** Assumptions that the refusal relies on, beyond those of its code and status. */
-  readonly assumed?: readonly string[]
+  readonly assumed?: readonly Reliance[]
 }
 
 /** A request that is answered with an error. Thrown anywhere in the pipeline; nothing of the transaction remains. */
@@ -187,21 +188,79 @@ export function refuseInvalid(issues: readonly Issue[]): void {
 export interface ErrorFacts {
   readonly kind: ErrorKind
   readonly status: number
-  /** Assumptions that the response relies on. */
-  readonly assumed: readonly string[]
+  /** Assumptions that status and code rely on. */
+  readonly assumed: readonly Reliance[]
 }
 
-/** The status under the settings in force, and what it rests on. */
+/** The status under the settings in force, and what it and the code rely on. */
 export function errorFacts(refusal: Refusal, settings: Settings): ErrorFacts {
   const kind: ErrorKind = catalog[refusal.code]
-  const assumed = [...(refusal.options.assumed ?? [])]
-  if (kind.documented !== true) assumed.push('U067')
+  const assumed: Reliance[] = [...(refusal.options.assumed ?? [])]
+  if (kind.documented !== true) assumed.push([errorCodes.item, errorCodes])
   if (typeof kind.status === 'number') return { kind, status: refusal.options.status ?? kind.status, assumed }
   // A status that the refusal itself fixes is not the setting's.
   if (refusal.options.status !== undefined) return { kind, status: refusal.options.status, assumed }
-  assumed.push(kind.status.item)
+  assumed.push([kind.status.item, kind.status])
   return { kind, status: settings.get(kind.status), assumed }
 }
+
+/** What the fields of an error body rely on, beside status and code. */
+export function bodyReliances({ code, options }: Refusal, errorFormat: ErrorFormat): readonly Reliance[] {
+  const reads: AnySetting[] = []
+  const hasIssues = options.issues !== undefined
+  if (errorFormat === 'problem') reads.push(errorTypeBase, ...(hasIssues ? [problemErrors] : []))
+  else if (code === 'rate_limit_exceeded') reads.push(rateLimitReason)
+  else if (hasIssues) reads.push(detailErrors)
+  return reads.map((setting) => [setting.item, setting])
+}
+
+type OwnCode = {
+  [Code in ErrorCode]: (typeof catalog)[Code] extends { documented: true } ? never : Code
+}[ErrorCode]
+
+const ownCodes = Object.keys(catalog).filter(
+  (code) => !('documented' in catalog[code as ErrorCode]),
+) as OwnCode[]
+
+/** What responses call the errors whose codes the specification does not show. */
+export const errorCodes = setting<Readonly<Partial<Record<OwnCode, string>>>>({
+  key: 'errors.codes',
+  item: 'U067',
+  description:
+    'Other words for error codes that the specification does not show: {"not_found": "resource_not_found"}. The request log keeps the words of the emulator.',
+  schema: () => z.partialRecord(z.enum(ownCodes), nonEmptyText()),
+  default: {},
+})
+
+/** The code that a response shows. */
+export function shownCode(code: ErrorCode, settings: Settings): string {
+  const names: Readonly<Record<string, string>> = settings.get(errorCodes)
+  return names[code] ?? code
+}
+
+export const rateLimitReason = setting({
+  key: 'errors.rate_limit_reason',
+  item: 'U065',
+  description: 'The reason in the details of a 429.',
+  schema: () => nonEmptyText(),
+  default: 'rate_limit_exceeded',
+})
+
+export const detailErrors = setting({
+  key: 'errors.detail_errors',
+  item: 'U065',
+  description: 'Whether the details of a standard error list every faulty field as errors.',
+  schema: () => boolean(),
+  default: true,
+})
+
+export const problemErrors = setting({
+  key: 'errors.problem_errors',
+  item: 'U076',
+  description: 'Whether a problem lists every faulty field in the extension errors.',
+  schema: () => boolean(),
+  default: true,
+})
 
 /** Whether error bodies still carry the deprecated twin of `status_code`. */
 export const deprecatedStatusCode = setting({
@@ -228,11 +287,15 @@ export function standardBody(refusal: Refusal, { kind, status }: ErrorFacts, set
   return {
     status_code: status,
     ...(settings.get(deprecatedStatusCode) ? { statusCode: status } : {}),
-    error: refusal.code,
+    error: shownCode(refusal.code, settings),
     message: detail,
     ...(mitigation === undefined ? {} : { mitigation }),
     retryable: kind.retryable,
-    details: { ...details, ...(issues === undefined ? {} : { errors: issues }) },
+    details: {
+      ...(refusal.code === 'rate_limit_exceeded' && { reason: settings.get(rateLimitReason) }),
+      ...details,
+      ...(issues !== undefined && settings.get(detailErrors) && { errors: issues }),
+    },
   }
 }
 
@@ -248,13 +311,13 @@ export function problemBody(
   return {
     ...problem(
       settings,
-      refusal.code,
+      shownCode(refusal.code, settings),
       kind.title,
       status,
       mitigation === undefined ? detail : `${detail} ${mitigation}`,
     ),
     instance: uriReference(instance),
-    ...(issues === undefined ? {} : { errors: issues }),
+    ...(issues !== undefined && settings.get(problemErrors) && { errors: issues }),
   }
 }
 

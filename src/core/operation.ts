@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { oncePerSettings, type Setting, type Settings } from './assumptions.ts'
+import { oncePerSettings, type Reliance, type Setting, type Settings } from './assumptions.ts'
 import { unknownFields } from './core-assumptions.ts'
 import type { ErrorFormat, Refusal } from './errors.ts'
 import { type FieldKit, fieldKit } from './fields.ts'
@@ -86,10 +86,10 @@ export interface Request<I extends Input, Target> extends Scope {
     readonly query: Readonly<Record<string, string | readonly string[]>>
     readonly headers: Readonly<Record<string, string | undefined>>
   }
-  /** Reads a setting and notes that the response relies on its assumption. */
+  /** Reads a setting, and notes that the response relies on its assumption unless the setting is given. */
   assume<T>(setting: Setting<T>): T
-  /** Notes that the response relies on an assumption. */
-  note(item: string): void
+  /** Notes that the response relies on an assumption, unless all the settings that it names with it are given. */
+  note(...reliance: Reliance): void
 }
 
 /** What `find` sees: the path and the caller, not the body. */
@@ -123,6 +123,8 @@ export interface Operation<I extends Input = Input, Target = unknown> {
   readonly beta?: boolean
   /** Which keys may call; another kind is refused with the given code. */
   readonly principal?: { readonly kind: PrincipalKind; readonly code: 'mcp_oauth_requires_user_principal' }
+  /** True where the specification shows which permissions a caller needs; elsewhere that is assumed (U071). */
+  readonly permissionShown?: boolean
   /** Bytes of the decoded body; 1 MiB when absent. */
   readonly bodyLimit?: number
   /** Fields of the body, or of the query, that are secrets: the request log never has their values. */

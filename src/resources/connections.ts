@@ -59,9 +59,9 @@ const createConnection = operation({
       connection_provider_id: requiredIf(settings.get(providerRequired), z.string()),
     }),
   }),
-  handle: ({ tx, body, caller, newId, at, assume, note }) => {
-    if (body.connector_id === undefined || body.connection_provider_id === undefined)
-      note(connectorRequired.item)
+  handle: ({ tx, body, caller, newId, at, assume }) => {
+    if (body.connector_id === undefined) assume(connectorRequired)
+    if (body.connection_provider_id === undefined) assume(providerRequired)
     const { id } = tx.in(connections).insert({
       id: newId(),
       teamspace_id: caller.teamspace_id,

@@ -124,6 +124,7 @@ export const giveFeedback = operation({
   section: 'Message feedback',
   errorFormat: 'standard',
   contract: true,
+  permissionShown: true,
   success: 204,
   input: ({ object }, settings) => ({
     body: object({
@@ -135,9 +136,9 @@ export const giveFeedback = operation({
   checkPathIds,
   missingOrForbidden: noSuchMessage,
   find: ratedMessage,
-  handle: ({ tx, body, target, caller, at, note }) => {
+  handle: ({ tx, body, target, caller, at, assume }) => {
     const { message, conversation } = target
-    if (typeof body.ui_surface === 'string') note(uiSurfaces.item)
+    if (typeof body.ui_surface === 'string') assume(uiSurfaces)
     const entry = {
       like: body.like,
       feedback: body.feedback ?? null,
@@ -181,9 +182,13 @@ function ratedMessage({ tx, caller, params }: Finder): { message: Message; conve
   ) {
     throw noSuchMessage(params)
   }
-  if (suffix === 'user' || !['agent', 'voice'].includes(message._emulator.kind)) {
+  const takesFeedback = ['agent', 'voice'].includes(message._emulator.kind)
+  if (suffix === 'user' || !takesFeedback) {
+    // The suffix names the other role than the one message that is stored under the UUID.
+    const isOtherRole = suffix !== undefined && (suffix === 'agent') !== takesFeedback
     refuse('not_an_agent_message', {
       detail: `The message "${message_id}" is neither of an agent nor of a voice call, so it takes no feedback.`,
+      ...(isOtherRole && { assumed: [['T33']] }),
     })
   }
   return { message, conversation }
@@ -256,6 +261,7 @@ export const conversationsResource: Resource = {
         decision:
           'A fact of the conversation; the feedback kept with the message says whether it donated. Nothing leaves the machine, and no response depends on it.',
         reportedIn: 'nowhere',
+        unnamed: 'Nothing leaves the machine, and no response depends on it.',
       },
       {
         id: 'U044',
@@ -266,10 +272,10 @@ export const conversationsResource: Resource = {
       },
       {
         id: 'T33',
-        open: 'What feedback on an id that ends in -user addresses.',
+        open: 'Whether one UUID with -user and with -agent addresses two messages, the halves of one exchange.',
         decision:
-          'The message of that UUID, which takes no feedback under that name: 400. Other forms address the stored message. The ids leave no choice, so no response is marked.',
-        reportedIn: 'nowhere',
+          'The message of that UUID where it is of that role. A stored message has one role: with the other suffix it is a 400.',
+        reportedIn: 'response',
       },
       {
         id: 'T34',
@@ -277,6 +283,7 @@ export const conversationsResource: Resource = {
         decision:
           'A malformed id, then a missing permission or message, which are one 404, then its kind, then the body: so a client cannot learn the kind of a hidden message. Each response is specified, only their order is not.',
         reportedIn: 'nowhere',
+        unnamed: 'Each response is specified, only their order is not.',
       },
       {
         id: 'T40',
@@ -284,6 +291,7 @@ export const conversationsResource: Resource = {
         decision:
           'A fact that the fixtures give a conversation: channels are no resource of the specification, and the 400 itself is specified.',
         reportedIn: 'nowhere',
+        unnamed: 'The 400 itself is specified.',
       },
     ],
     settings: [uiSurfaces],

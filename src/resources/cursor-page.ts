@@ -34,7 +34,8 @@ type PageQuery = z.output<z.ZodObject<ReturnType<typeof pageQuery>>>
 export const listResponse = <T extends z.ZodType>(item: T) =>
   z.strictObject({ object: z.literal('list'), data: z.array(item), has_more: z.boolean() })
 
-type Assume = Request<object, unknown>['assume']
+type Reads = Pick<Request<object, unknown>, 'assume' | 'settings'>
+type Assume = Reads['assume']
 
 const EMPTY_PAGE = { items: [], hasMore: false, start: 0 } as const
 
@@ -46,19 +47,24 @@ export function readPage<T>(
   list: readonly T[],
   query: PageQuery,
   locate: (cursor: string) => Spot | undefined,
-  assume: Assume,
+  { assume, settings }: Reads,
 ): Page<T> {
-  const limit = query.limit ?? assume(defaultPageSize)
   const side = sideOf(query, assume)
-  if (side === undefined) return cutPage(list, undefined, limit, false)
-  const spot = locate(query[side] ?? '')
-  if (spot === undefined) return leadsNowhere(side, assume)
-  if (side === 'after') return cutPage(list, { after: spot.end - 1 }, limit, false)
-  const back = cutPage(list, { before: spot.start }, limit, true)
-  const literal = cutPage(list, { before: spot.start }, limit, false)
-  // Only where they differ does the response rest on the choice.
-  if (back.hasMore === literal.hasMore) return back
-  return assume(hasMoreBefore) === 'travel' ? back : literal
+  const spot = side === undefined ? undefined : locate(query[side] ?? '')
+  if (side !== undefined && spot === undefined) return leadsNowhere(side, assume)
+  const back = side === 'before'
+  const place = spot && (back ? { before: spot.start } : { after: spot.end - 1 })
+  const limit = query.limit ?? settings.get(defaultPageSize)
+  const page = cutPage(list, place, limit, back && assume(hasMoreBefore) === 'travel')
+  // A list that fits has the same page under any larger default, and one row has no order.
+  if (query.limit === undefined && (back ? page.start > 0 : page.hasMore)) assume(defaultPageSize)
+  noteOrder(list, assume)
+  return page
+}
+
+/** Notes that the response relies on the order of lists, where there is an order to see. */
+export function noteOrder(list: readonly unknown[], assume: Assume): void {
+  if (list.length > 1) assume(listOrder)
 }
 
 function sideOf({ after, before }: PageQuery, assume: Assume): 'after' | 'before' | undefined {
@@ -91,7 +97,7 @@ export interface Entry<T> {
 }
 
 /** The part of a request that a list needs. */
-type Reader = Pick<Request<object, unknown>, 'tx' | 'seed' | 'assume'> & { readonly query: PageQuery }
+type Reader = Reads & Pick<Request<object, unknown>, 'tx' | 'seed'> & { readonly query: PageQuery }
 
 /**
  * The page of a list with object-id cursors. A cursor keeps its place in the whole list, so it also works when its record
@@ -101,7 +107,7 @@ type Reader = Pick<Request<object, unknown>, 'tx' | 'seed' | 'assume'> & { reado
  * const page = objectPage(request, listOf(caller), records.map((record) => ({ ...record, record })))
  */
 export function objectPage<T>(
-  { tx, seed, assume, query }: Reader,
+  { tx, seed, assume, settings, query }: Reader,
   list: string,
   entries: Iterable<Entry<T>>,
   isWanted: (record: T) => boolean = () => true,
@@ -109,7 +115,7 @@ export function objectPage<T>(
   const all = new Map<string, Entry<T>>()
   for (const { cursor: id, created_at } of tx.in(places).where(byList, list)) all.set(id, { id, created_at })
   for (const entry of entries) all.set(entry.id, entry)
-  const whole = ordered([...all.values()], assume(listOrder), seed)
+  const whole = ordered([...all.values()], settings.get(listOrder), seed)
   const wanted = ({ record }: Entry<T>) => record !== undefined && isWanted(record)
   const locate = (cursor: string): Spot | undefined => {
     const index = whole.findIndex(({ id }) => id === cursor)
@@ -119,6 +125,6 @@ export function objectPage<T>(
     const start = whole.slice(0, index).filter(wanted).length
     return { start, end: wanted(entry) ? start + 1 : start }
   }
-  const page = readPage(whole.filter(wanted), query, locate, assume)
+  const page = readPage(whole.filter(wanted), query, locate, { assume, settings })
   return { records: page.items.flatMap(({ record }) => record ?? []), hasMore: page.hasMore }
 }

@@ -8,6 +8,7 @@ import { defaultPageSize, listOrder, ordered } from '../core/request/pagination.
 import type { Resource } from '../core/service.ts'
 import { collection } from '../core/state/collection.ts'
 import { DAY } from '../core/time/instant.ts'
+import { noteOrder } from './cursor-page.ts'
 import { isOwn, refersTo } from './records.ts'
 import { teamspaces } from './teamspaces/schema.ts'
 
@@ -85,9 +86,9 @@ const listDataViews = operation({
       offset: queryInt(0, 100_000).optional(),
     }),
   }),
-  handle: ({ tx, query, caller, seed, assume }) => {
+  handle: ({ tx, query, caller, seed, settings, assume }) => {
     const { service_account_id, knowledge_id, offset = 0 } = query
-    const limit = query.limit ?? assume(defaultPageSize)
+    const limit = query.limit ?? settings.get(defaultPageSize)
     const found = tx
       .in(dataViews)
       .filter(
@@ -96,8 +97,11 @@ const listDataViews = operation({
           (service_account_id === undefined || view.service_account_id === service_account_id) &&
           (knowledge_id === undefined || view.knowledge_id === knowledge_id),
       )
-    const page = ordered(found, assume(listOrder), seed).slice(offset, offset + limit)
-    const member = `${assume(warehouse)}_dataset_name`
+    const page = ordered(found, settings.get(listOrder), seed).slice(offset, offset + limit)
+    if (query.limit === undefined && offset + limit < found.length) assume(defaultPageSize)
+    noteOrder(found, assume)
+    if (page.length > 0) assume(warehouse)
+    const member = shownMember(settings)
     return { body: { object: 'list', data: page.map((view) => itemOf(view, member)) } }
   },
 })

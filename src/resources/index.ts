@@ -1,5 +1,5 @@
 import { AssumptionCatalog } from '../core/assumptions.ts'
-import { coreAssumptions } from '../core/core-assumptions.ts'
+import { coreAssumptions } from '../core/core-items.ts'
 import type { Resource } from '../core/service.ts'
 import { webhooksResource } from '../core/webhooks/resource.ts'
 import { agentsResource } from './agents/index.ts'

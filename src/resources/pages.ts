@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { setting } from '../core/assumptions.ts'
+import { type Reliance, setting } from '../core/assumptions.ts'
 import { requiredFlag, requiredIf, successCreate } from '../core/core-assumptions.ts'
 import { refuseInvalid } from '../core/errors.ts'
 import { anyObject, timestamp } from '../core/fields.ts'
@@ -48,6 +48,14 @@ const otherParents = setting({
   default: 'reject',
 })
 
+const missingParent = setting({
+  key: 'page.parent.missing',
+  item: 'U001',
+  description: 'How a page that has no parent shows it: parent is left out, or null.',
+  schema: () => z.enum(['omit', 'null']),
+  default: 'omit',
+})
+
 const defaultScope = setting({
   key: 'page.scope.default',
   item: 'U002',
@@ -68,9 +76,9 @@ const createPage = operation({
   errorFormat: 'standard',
   contract: true,
   success: successCreate,
-  answer: pageRecord,
+  answer: () => pageRecord().extend({ parent: anyObject().nullable().optional() }),
   input: ({ object }, settings) => {
-    const onPage = object({ type: z.literal('page'), page_id: z.string() })
+    const onPage = object({ type: z.string().refine(isPageType, OTHER_TYPE), page_id: z.string() })
     const parent = settings.get(otherParents) === 'passthrough' ? anyObject() : onPage
     return {
       body: object({
@@ -80,7 +88,7 @@ const createPage = operation({
     }
   },
   handle: ({ tx, body, caller, newId, at, assume, note }) => {
-    if (body.parent === undefined) note(otherParents.item)
+    if (body.parent === undefined) assume(parentRequired)
     else checkParent(body.parent, { tx, caller, note })
     const page = tx.in(pages).insert({
       object: 'page',
@@ -91,9 +99,17 @@ const createPage = operation({
       ...(body.parent === undefined ? {} : { parent: body.parent }),
       created_at: at,
     })
-    return { body: page }
+    const shown = body.parent === undefined && assume(missingParent) === 'null' ? { parent: null } : {}
+    return { body: { ...page, ...shown } }
   },
 })
+
+const isPageType = (type: string) => type === 'page'
+
+const OTHER_TYPE = {
+  error: 'must be "page"',
+  params: { assumed: [otherParents.item, otherParents] satisfies Reliance },
+}
 
 // A parent that the caller cannot see gets the message of one that does not exist.
 function checkParent(
@@ -123,7 +139,8 @@ export const pagesResource: Resource = {
       {
         id: 'U001',
         open: 'The second variant of the parent of a page.',
-        decision: 'Only the page variant is accepted; without a parent the response has none.',
+        decision:
+          'Only the page variant is accepted; without a parent the response has none. Settings choose otherwise.',
         reportedIn: 'response',
       },
       {
@@ -133,6 +150,6 @@ export const pagesResource: Resource = {
         reportedIn: 'response',
       },
     ],
-    settings: [otherParents, defaultScope, nameRequired, parentRequired],
+    settings: [otherParents, missingParent, defaultScope, nameRequired, parentRequired],
   },
 }

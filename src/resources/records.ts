@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Setting } from '../core/assumptions.ts'
+import type { AnySetting, Reliance } from '../core/assumptions.ts'
 import { refuse } from '../core/errors.ts'
 import { type Issue, pointer } from '../core/json.ts'
 import type { Finder } from '../core/operation.ts'
@@ -71,7 +71,7 @@ export function isOwn(caller: Caller, { _emulator }: Owned): boolean {
  */
 export function oneOfNames(
   names: readonly string[],
-  ...settings: readonly Pick<Setting<unknown>, 'key' | 'item'>[]
+  ...settings: readonly [AnySetting, ...AnySetting[]]
 ): z.ZodType<string> {
   const known = names.map((name) => JSON.stringify(name)).join(', ')
   const keys = settings.map(({ key }) => key).join(', ')
@@ -79,7 +79,7 @@ export function oneOfNames(
     .string()
     .refine((value) => names.includes(value), {
       error: `must be one of ${known}; other names are a matter of the settings ${keys}`,
-      params: { assumed: settings[0]?.item },
+      params: { assumed: [settings[0].item, ...settings] satisfies Reliance },
     })
     .meta({ enum: [...names] })
 }

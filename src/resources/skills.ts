@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { successCreate } from '../core/core-assumptions.ts'
-import { refuse } from '../core/errors.ts'
+import { refuse, statusSettings } from '../core/errors.ts'
 import { nonEmptyText, timestamp } from '../core/fields.ts'
 import { operation } from '../core/operation.ts'
 import type { Caller } from '../core/request/auth.ts'
@@ -119,6 +119,7 @@ const promoteSkill = operation({
   section: 'Promote skill to company',
   errorFormat: 'standard',
   contract: true,
+  permissionShown: true,
   success: successCreate,
   answer: skillRecord,
   find: ({ tx, caller, params }) => {
@@ -126,7 +127,8 @@ const promoteSkill = operation({
     checkRights(skill, caller)
     return skill
   },
-  handle: ({ tx, target, caller, at }) => {
+  handle: ({ tx, target, caller, at, note }) => {
+    note('U029')
     // A fixture may lie in the future of the clock; the order of the two timestamps holds all the same.
     const late = Date.parse(target.created_at) > Date.parse(at)
     const promoted = tx.in(skills).put({
@@ -158,13 +160,13 @@ function checkRights({ id, scope, creator_id }: Skill, caller: Caller): void {
     refuse('forbidden', {
       detail: `The skill "${id}" cannot be promoted: ${lacking.join(', ')}.`,
       mitigation: 'Its author promotes it, as an account admin whose key has ep:skills:write.',
-      assumed: ['U029'],
+      assumed: [['U029', statusSettings.forbidden]],
     })
   }
   if (scope !== 'user') {
     refuse('validation_failed', {
       detail: `The skill "${id}" has the scope ${scope}; only a skill of scope user can be promoted.`,
-      assumed: ['U029'],
+      assumed: [['U029', statusSettings.validation]],
     })
   }
 }

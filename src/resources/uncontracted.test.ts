@@ -23,7 +23,7 @@ const members = fc
 const pairsOf = (record: object) =>
   Object.entries(record).filter(([key]) => key !== 'id' && key !== '_emulator')
 
-const asking = { note: () => {}, assume: () => 'newest' as never, seed: 1 }
+const asking = { note: () => {}, assume: () => 'newest' as never, settings: new Settings(), seed: 1 }
 
 test('whatever members a record has, they are kept as they came', { tags: ['R223'] }, () => {
   fc.assert(

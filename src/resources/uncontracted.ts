@@ -9,6 +9,7 @@ import type { Resource } from '../core/service.ts'
 import type { Row } from '../core/state/commit.ts'
 import { shown } from '../core/state/state.ts'
 import { formatInstant, parseInstant } from '../core/time/instant.ts'
+import { noteOrder } from './cursor-page.ts'
 
 /** A record whose fields the specification does not show: an id, the facts that behaviour needs, and the given fields. */
 export interface OpaqueRecord<Facts> extends Row {
@@ -78,7 +79,7 @@ export function refuseUncontracted(operation: string): never {
     detail: `${operation} exists, but the specification shows no contract for it, and the emulator invents none.`,
     mitigation:
       'Give it a response: POST /__emulator/stubs {"method", "path", "status", "body"}, or "stubs" of a scenario or of the fixtures. GET /__emulator/operations lists the operations that have a contract.',
-    assumed: ['U043'],
+    assumed: [['U043']],
   })
 }
 
@@ -89,7 +90,7 @@ export function refuseStrict(settings: Settings, operation: string): void {
     detail: `The specification shows no contract for ${operation}, and under --strict the emulator invents none.`,
     mitigation:
       'Start the emulator without --strict: a stub then responds if there is one, and records are returned as they were given.',
-    assumed: ['U043'],
+    assumed: [['U043']],
   })
 }
 
@@ -99,10 +100,11 @@ export function refuseStrict(settings: Settings, operation: string): void {
  */
 export function opaqueList<T extends Row>(
   records: readonly T[],
-  { assume, seed }: Pick<Request<object, unknown>, 'assume' | 'seed'>,
+  { assume, settings, seed }: Pick<Request<object, unknown>, 'assume' | 'settings' | 'seed'>,
 ): object {
   const keyed = records.map((record) => ({ id: record.id, created_at: creationOf(record), record }))
-  const data = ordered(keyed, assume(listOrder), seed).map(({ record }) => shown(record))
+  noteOrder(keyed, assume)
+  const data = ordered(keyed, settings.get(listOrder), seed).map(({ record }) => shown(record))
   return { object: 'list', data, has_more: false }
 }
 
@@ -159,6 +161,7 @@ export const uncontractedResource: Resource = {
         decision:
           'The fields that a fixture or a client gives, unchanged, and an id. Responses with such a record are marked with U043.',
         reportedIn: 'nowhere',
+        unnamed: 'Responses with such a record name U043.',
       },
       {
         id: 'U043',
@@ -172,6 +175,7 @@ export const uncontractedResource: Resource = {
         open: 'Paths of the endpoints that read messages.',
         decision: 'None is invented: every such path is a 404 until it has a stub.',
         reportedIn: 'nowhere',
+        unnamed: 'There is no such route until a stub, whose responses name U043.',
       },
     ],
     settings: [],

@@ -68,12 +68,12 @@ export const references: Readonly<Record<string, () => string>> = {
   lifecycle: () => ['```mermaid', 'stateDiagram-v2', '  [*] --> validating', ...arrows(), '```'].join('\n'),
   assumptions: () =>
     table(
-      ['item', 'what is open', 'what the emulator does', 'shown'],
-      [...assumptions.items.values()].map(({ id, open, decision, reportedIn }) => [
+      ['item', 'what is open', 'what the emulator does', 'named by responses'],
+      [...assumptions.items.values()].map(({ id, open, decision, reportedIn, unnamed }) => [
         id,
         open,
         decision,
-        reportedIn === 'response' ? 'yes' : '',
+        unnamed ?? (reportedIn === 'response' ? 'yes' : 'only in the request log'),
       ]),
     ),
   settings: () =>

@@ -4,7 +4,11 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { Tally } from '../../src/adapters/cli/exec-summary.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import { openEmulator } from '../../src/emulator.ts'
+import { assumptions } from '../../src/resources/index.ts'
 import { expectOutput } from './output.ts'
 import { type Block, blocksOf, readPages } from './pages.ts'
 
@@ -39,8 +43,27 @@ function isRun({ language, mark }: Block): boolean {
   return language === 'sh' && mark === ''
 }
 
+test('with every setting given, no response of the tutorial names an assumption', async () => {
+  const tutorial = runs.find(({ page }) => page.endsWith('tutorial.md'))
+  const blocks = (tutorial?.blocks ?? []).filter(isRun).map(({ code }) => code)
+  expect(await namedIn(blocks, {})).toEqual(expect.arrayContaining(['U001', 'U035', 'U040', 'U065', 'U066']))
+  const settings = [...assumptions.settings.values()].map(({ key, default: value }) => [key, value])
+  expect(await namedIn(blocks, Object.fromEntries(settings))).toEqual([])
+})
+
+/** The assumptions that the responses to these commands name. */
+async function namedIn(blocks: readonly string[], settings: JsonObject): Promise<string[]> {
+  const tally = new Tally()
+  await runBlocks(blocks, settings, (sandbox) => tally.watch(sandbox))
+  return tally.assumed.map(([id]) => id).filter((id) => assumptions.items.get(id)?.reportedIn === 'response')
+}
+
 /** Runs blocks in one shell and with an emulator of their own. @returns what each of them printed */
-async function runBlocks(blocks: readonly string[]): Promise<string[]> {
+async function runBlocks(
+  blocks: readonly string[],
+  settings: JsonObject = {},
+  onSandbox: (sandbox: Sandbox) => void = () => {},
+): Promise<string[]> {
   if (spawnSync('curl', ['--version']).error !== undefined) {
     throw new Error(
       'This test runs the curl commands of the pages: install curl (on Debian: apt-get install curl).',
@@ -52,7 +75,10 @@ async function runBlocks(blocks: readonly string[]): Promise<string[]> {
     clock: '2026-03-01T09:00:00Z',
     ephemeral: true,
     scenarios: 'scenarios',
+    settings,
   })
+  onSandbox(emulator.sandbox)
+  emulator.sandboxes.onMade(onSandbox)
   const folder = mkdtempSync(join(tmpdir(), 'workspace-docs-'))
   try {
     const cli = `'${process.execPath}' '${resolve('dist/cli.js')}'`

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { AssumptionCatalog } from '../../src/core/assumptions.ts'
-import { coreAssumptions } from '../../src/core/core-assumptions.ts'
+import { coreAssumptions } from '../../src/core/core-items.ts'
 import type { EventHandler, Milestone } from '../../src/core/operation.ts'
 import { Sandbox, sandboxDefaults } from '../../src/core/sandboxes/sandbox.ts'
 import type { Resource } from '../../src/core/service.ts'

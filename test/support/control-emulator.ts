@@ -11,7 +11,7 @@ import { parseJsonBody, readJsonBody } from '../../src/adapters/http/json-body.t
 import { close, createHttpServer } from '../../src/adapters/http/server.ts'
 import { ScenarioRunner } from '../../src/adapters/scenarios/runner.ts'
 import { AssumptionCatalog } from '../../src/core/assumptions.ts'
-import { coreAssumptions } from '../../src/core/core-assumptions.ts'
+import { coreAssumptions } from '../../src/core/core-items.ts'
 import { Refusal } from '../../src/core/errors.ts'
 import { faultHooks } from '../../src/core/faults/hooks.ts'
 import type { JsonObject } from '../../src/core/json.ts'

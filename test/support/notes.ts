@@ -1,5 +1,5 @@
 import { AssumptionCatalog } from '../../src/core/assumptions.ts'
-import { coreAssumptions } from '../../src/core/core-assumptions.ts'
+import { coreAssumptions } from '../../src/core/core-items.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { operation } from '../../src/core/operation.ts'
 import { Sandbox, type SandboxOptions, sandboxDefaults } from '../../src/core/sandboxes/sandbox.ts'

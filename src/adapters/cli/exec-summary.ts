@@ -76,7 +76,7 @@ export class Tally {
     return [...this.#faults].map(([id, counts]) => ({ id, ...counts }))
   }
 
-  /** How many responses rest on each assumption, the most used ones first. */
+  /** How many responses rely on each assumption, the most used ones first; without what a response never names. */
   get assumed(): readonly (readonly [id: string, responses: number])[] {
     return [...this.#assumed].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))
   }

@@ -87,7 +87,7 @@ export function entryOf(sandbox: Sandbox, entry: LogEntry, full = false): Reques
     idempotency: entry.idempotency,
     idempotency_key: headers['idempotency-key'] ?? null,
     error: entry.error === undefined ? null : { code: entry.error.code, detail: entry.error.detail },
-    assumed: entry.assumed,
+    assumed: [...entry.assumed, ...entry.mentioned],
     faults: (entry.faults?.fired ?? []).map(({ rule }) => rule.id),
     changed: changes.map(({ table, id }) => `${table}/${id}`),
     explain: explainPath(entry.id),

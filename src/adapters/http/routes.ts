@@ -99,7 +99,7 @@ export function noRoute(match: Missed, method: string, path: string): Refusal {
     return new Refusal('method_not_allowed', {
       detail: `${path} does not take ${method}; it takes ${allow}.`,
       headers: [['Allow', allow]],
-      assumed: ['U072'],
+      assumed: [['U072']],
     })
   }
   const nearest = match.nearest.length === 0 ? '' : ` Nearest: ${match.nearest.join('; ')}.`

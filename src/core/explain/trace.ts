@@ -188,9 +188,12 @@ function errorOf({ status, error }: LogEntry): RequestTrace['error'] {
   }
 }
 
-function assumptionsOf({ assumptions }: Sandbox, { assumed, settings }: LogEntry): AssumptionTrace[] {
+function assumptionsOf(
+  { assumptions }: Sandbox,
+  { assumed, mentioned, settings }: LogEntry,
+): AssumptionTrace[] {
   const offered = [...assumptions.settings.values()]
-  return [...assumed].sort().flatMap((id) => {
+  return [...assumed, ...mentioned].sort().flatMap((id) => {
     const item = assumptions.items.get(id)
     if (item === undefined) return []
     const { open, decision } = item

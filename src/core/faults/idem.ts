@@ -49,7 +49,7 @@ function replay({ exchange, given }: Fault<IdemFault>): void {
   if (all.concurrent === true) {
     refuse('idempotency_key_in_use', {
       detail: 'A request with the same Idempotency-Key is still under way.',
-      assumed: ['U059'],
+      assumed: [['U059']],
     })
   }
   // Part of the request's transaction: when it is refused, the record is still there.

@@ -79,10 +79,9 @@ function reject({ sandbox, exchange }: Fault<QuotaFault>, fault: QuotaFault): ne
       fault.policy === undefined
         ? `The limit of ${exchange.call.operation.name} in this teamspace is ${admission.limit} per ${fault.window_s ?? limit.window / SECOND} s.`
         : `The policy ${fault.policy} has no place for the request.`,
-    details: { reason: 'rate_limit_exceeded' },
     ...(tells && { mitigation: 'Wait as long as Retry-After says.' }),
     admission,
-    assumed: [fault.policy === undefined ? 'U065' : 'U064'],
+    assumed: fault.policy === undefined ? [] : [['U064']],
   })
 }
 

@@ -115,7 +115,6 @@ const PLAIN = 'text/plain; charset=utf-8'
 function refusalOf({ status, code, detail }: Respond): Refusal {
   const word = codeOf(status, code)
   const more: Partial<RefusalOptions> = {
-    ...(word === 'rate_limit_exceeded' && { details: { reason: word }, assumed: ['U065'] }),
     ...(status === 401 && { headers: [['WWW-Authenticate', 'Bearer']] as const }),
   }
   const said = detail ?? DETAILS[word] ?? `The request was refused: ${catalog[word].title.toLowerCase()}.`

@@ -43,6 +43,7 @@ export function logEntry(
     idempotency,
     error: refusal && keptError(refusal),
     assumed: [...exchange.assumed],
+    mentioned: [...exchange.mentioned].filter((id) => !exchange.assumed.has(id)),
     settings: exchange.settings,
     poll: exchange.polled,
     commit: exchange.commit,

@@ -83,8 +83,10 @@ export interface LogEntry {
   readonly admission: Admission
   readonly idempotency: 'none' | 'fresh' | 'replay' | 'conflict'
   readonly error: KeptError | undefined
-  /** Every assumption that the response rests on, the universal ones too. */
+  /** The assumptions that the response relies on, the universal ones too. */
   readonly assumed: readonly string[]
+  /** Those that it also relies on, and never names. */
+  readonly mentioned: readonly string[]
   /** The choices that were in force. */
   readonly settings: Settings
   readonly poll: KeptPoll | undefined

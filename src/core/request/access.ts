@@ -18,6 +18,7 @@ export function authorizeCall(sandbox: Sandbox, exchange: Exchange): void {
   const { operation, params } = exchange.call
   try {
     checkPermission(sandbox, exchange)
+    if (operation.permissionShown !== true) exchange.mention('U071')
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'forbidden') throw error
     throw operation.missingOrForbidden?.(params).because(error) ?? error

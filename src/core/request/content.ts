@@ -1,4 +1,4 @@
-import { errorFacts, problemBody, type Refusal, standardBody } from '../errors.ts'
+import { bodyReliances, errorFacts, problemBody, type Refusal, standardBody } from '../errors.ts'
 import type { Json } from '../json.ts'
 import type { Content, Exchange } from './exchange.ts'
 
@@ -28,6 +28,9 @@ function succeed(exchange: Exchange): Content {
   }
   const body = reply?.body
   if (body === undefined || status === 204) return { status, headers, text: undefined, lines: undefined }
+  // Nearly every body has an id and a timestamp: only the log names these two.
+  exchange.note('U012')
+  exchange.note('U013')
   headers.push(['Content-Type', JSON_TYPE])
   return { status, headers, text: JSON.stringify(body), lines: undefined }
 }
@@ -36,9 +39,10 @@ function succeed(exchange: Exchange): Content {
 export function fail(exchange: Exchange, refusal: Refusal): Content {
   const { settings, call } = exchange
   const facts = errorFacts(refusal, settings)
-  for (const item of facts.assumed) exchange.note(item)
-  const problem = call.operation.errorFormat === 'problem'
-  if (problem) exchange.note('U066')
+  const { errorFormat } = call.operation
+  for (const reliance of [...facts.assumed, ...bodyReliances(refusal, errorFormat)])
+    exchange.note(...reliance)
+  const problem = errorFormat === 'problem'
   const body: Json = problem
     ? problemBody(refusal, facts, settings, call.path)
     : standardBody(refusal, facts, settings)

@@ -1,4 +1,4 @@
-import type { Setting, Settings } from '../assumptions.ts'
+import type { Reliance, Setting, Settings } from '../assumptions.ts'
 import type { Refusal } from '../errors.ts'
 import type { Json } from '../json.ts'
 import type { ChosenBy, FaultReport, KeptPoll, KeptWindow } from '../log/request-log.ts'
@@ -166,6 +166,7 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   /** Digest of the body, once it was needed: a large one takes a good part of a second. */
   fingerprint: string | undefined
   #assumed: Set<string> | undefined
+  #mentioned: Set<string> | undefined
 
   constructor(call: Call, ...scope: ConstructorParameters<typeof HandlerScope>) {
     super(...scope)
@@ -194,12 +195,24 @@ export class Exchange extends HandlerScope implements Request<any, any> {
     return this.#assumed ?? NOTHING
   }
 
+  /** Assumptions that only the log has of this response, although other responses name them. */
+  get mentioned(): ReadonlySet<string> {
+    return this.#mentioned ?? NOTHING
+  }
+
+  /** Notes for the log alone that the response relies on an assumption. */
+  mention(item: string): void {
+    this.#mentioned ??= new Set()
+    this.#mentioned.add(item)
+  }
+
   readonly assume = <T>(setting: Setting<T>): T => {
-    this.note(setting.item)
+    this.note(setting.item, setting)
     return this.settings.get(setting)
   }
 
-  readonly note = (item: string): void => {
+  readonly note = (...[item, ...settings]: Reliance): void => {
+    if (this.settings.settle(settings)) return
     this.#assumed ??= new Set()
     this.#assumed.add(item)
   }

@@ -37,10 +37,8 @@ export function rateLimit(sandbox: Sandbox, exchange: Exchange): void {
   const frozen = sandbox.clock.rate === 0 && exchange.settings.get(limitClock) === 'virtual'
   refuse('rate_limit_exceeded', {
     detail: `The limit of ${exchange.call.operation.name} in this teamspace is ${limit.limit} per ${limit.window / 1000} s.`,
-    details: { reason: 'rate_limit_exceeded' },
     mitigation: frozen
       ? `The virtual clock stands still, so waiting does not help: advance it with POST /__emulator/clock/advance {"by":"${admission.retryAfter}s"}.`
       : `Wait ${admission.retryAfter} s, as Retry-After says.`,
-    assumed: ['U065'],
   })
 }

@@ -7,11 +7,12 @@ import type { Exchange } from './exchange.ts'
 import { fingerprint, fingerprintBytes, idempotencyId, recallAnswer, rememberAnswer } from './idempotency.ts'
 
 /** The Idempotency-Key that a request is to honour; undefined for none. Refuses a key of the wrong length. */
-export function idempotencyKeyOf({ call }: Exchange): string | undefined {
-  const { operation, headers, body } = call
+export function idempotencyKeyOf(exchange: Exchange): string | undefined {
+  const { operation, headers, body } = exchange.call
   const key = headers['idempotency-key']
   if (operation.idempotent !== true || key === undefined || body.kind !== 'json') return undefined
   if (key === '' || key.length > 255) {
+    exchange.note('U059')
     refuseInvalid([
       { pointer: '/headers/idempotency-key', detail: 'must have 1 to 255 characters, or be left out' },
     ])
@@ -38,6 +39,8 @@ export function replay(exchange: Exchange): boolean {
   const record = recallAnswer(tx, id, fingerprintOf(exchange), now, mismatchStatus)
   exchange.idempotency = record === undefined ? 'fresh' : 'replay'
   if (record === undefined) return false
+  // What a key is unique in, and for how long its response is the same, is open for every replay.
+  exchange.note('U059')
   exchange.reply = { status: record.status, body: record.body as object }
   return true
 }

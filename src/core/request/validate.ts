@@ -1,4 +1,6 @@
 import type * as z from 'zod'
+import type { Reliance } from '../assumptions.ts'
+import { bodyLimit } from '../core-assumptions.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
 import type { Issue } from '../json.ts'
 import { inputOf } from '../operation.ts'
@@ -10,7 +12,12 @@ import type { Exchange } from './exchange.ts'
 export function validateInput(sandbox: Sandbox, exchange: Exchange): void {
   const { call } = exchange
   const input = inputOf(call.operation, sandbox.settings)
-  if (call.body.kind === 'refused') throw call.body.refusal
+  if (call.body.kind === 'refused') {
+    const { refusal } = call.body
+    if (refusal.code === 'payload_too_large' && call.operation.bodyLimit === undefined)
+      exchange.assume(bodyLimit)
+    throw refusal
+  }
   const issues: Issue[] = []
   exchange.query = read(exchange, input.query, '/query', call.query, issues)
   if (input.body === undefined) exchange.body = undefined
@@ -24,7 +31,11 @@ export function validateInput(sandbox: Sandbox, exchange: Exchange): void {
         mitigation: 'Send a JSON object with "Content-Type: application/json".',
       })
   } else exchange.body = read(exchange, input.body, '', call.body.value, issues)
-  if (issues.some(({ detail }) => detail === REQUIRED)) exchange.note('U015')
+  for (const { pointer, detail } of issues) {
+    if (detail !== REQUIRED) continue
+    const flag = sandbox.assumptions.settings.get(`required.${call.operation.name}.${pointer.slice(1)}`)
+    exchange.note('U015', ...(flag === undefined ? [] : [flag]))
+  }
   refuseInvalid(issues)
 }
 
@@ -39,10 +50,10 @@ function read(
   const result = schema.safeParse(value)
   if (result.success) return result.data
   issues.push(...zodIssues(result.error, at))
-  // A schema names the assumption that one of its rules rests on through `params.assumed`.
+  // A schema says what one of its rules relies on through `params.assumed`.
   for (const issue of result.error.issues) {
-    if (issue.code === 'custom' && typeof issue.params?.assumed === 'string')
-      exchange.note(issue.params.assumed)
+    const assumed = issue.code === 'custom' ? (issue.params?.assumed as Reliance | undefined) : undefined
+    if (assumed !== undefined) exchange.note(...assumed)
   }
   return undefined
 }

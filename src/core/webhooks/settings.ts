@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Assumption, type Assumptions, setting } from '../assumptions.ts'
+import { type Assumptions, setting, unnamedItem } from '../assumptions.ts'
 import { duration } from '../fields.ts'
 import type { Notice } from '../operation.ts'
 import { DAY, MINUTE, parseDuration } from '../time/instant.ts'
@@ -100,26 +100,21 @@ function isBetween(value: number | undefined, least: number, most: number): bool
   return value !== undefined && value >= least && value <= most
 }
 
-const silent = (id: string, open: string, decision: string): Assumption => ({
-  id,
-  open,
-  decision,
-  reportedIn: 'nowhere',
-})
-
 /** What the specification leaves open about webhooks, and the choices that a user has. */
 export function webhookAssumptions(notices: readonly Notice[]): Assumptions {
   return {
     items: [
-      silent(
+      unnamedItem(
         'U046',
         'How clients subscribe to webhooks.',
         'No endpoint of the API does it: the specification names none. Settings, fixtures and the control API do.',
+        'There is no endpoint whose response could.',
       ),
-      silent(
+      unnamedItem(
         'U060',
         'Signature, headers, retries, order and time-out of webhook deliveries.',
         'The object as JSON, its type in a header of our own; unsigned and never retried until a setting says so; sent in the order of the transitions; 10 s to respond, and any 2xx is a success.',
+        'A delivery is no response.',
       ),
     ],
     settings: [

@@ -49,6 +49,7 @@ const agentAssumptions: Assumptions = {
       decision:
         'They are dropped, and not repeated when it is resumed. Only the control interface, which sent the event, reports that the trigger did not fire.',
       reportedIn: 'nowhere',
+      unnamed: 'A paused trigger makes no response.',
     },
     {
       id: 'U061',
@@ -63,6 +64,7 @@ const agentAssumptions: Assumptions = {
       decision:
         'They are not: the record of the trigger holds their verdict, _emulator.condition_verdict, by default true. No response shows it, only the runs do.',
       reportedIn: 'nowhere',
+      unnamed: 'Only the runs show it, and no response shows a run.',
     },
     {
       id: 'U075',
@@ -70,6 +72,7 @@ const agentAssumptions: Assumptions = {
       decision:
         'The newest 1,000 runs of each automation and of each event trigger are kept, unless a setting says otherwise, and queued ones always; _emulator.runs_dropped of its record counts the others. No response shows a run.',
       reportedIn: 'nowhere',
+      unnamed: 'No response shows a run.',
     },
     {
       id: 'T31',
@@ -77,6 +80,7 @@ const agentAssumptions: Assumptions = {
       decision:
         'It cannot: the only value opens a thread per event, null is refused and leaving the field out keeps it. While it is unset, responses leave it out, and the first firing opens the thread that all share.',
       reportedIn: 'nowhere',
+      unnamed: 'The field of a response is specified; the value that is missing has no other form.',
     },
     {
       id: 'T35',
@@ -84,6 +88,7 @@ const agentAssumptions: Assumptions = {
       decision:
         'Both leave it out, and so do update and delete; its record and its runs stay. It fires no more, and its queued runs still execute unless a setting drops them. Automations fire by the cron expression in _emulator.schedule of their records, in UTC.',
       reportedIn: 'nowhere',
+      unnamed: 'Responses leave out what was deleted, as specified; those without a contract name U043.',
     },
   ],
   settings: [triggerSources, triggerEvents, queuedRuns, queueTime, keptRuns],

@@ -12,7 +12,7 @@ import { refuseInvalid } from '../../core/errors.ts'
 import { operation, type Request } from '../../core/operation.ts'
 import { shown } from '../../core/state/state.ts'
 import { opaqueList, opaqueListAnswer, uncontracted } from '../uncontracted.ts'
-import { givenSource } from './providers.ts'
+import { givenSource, triggerSources } from './providers.ts'
 import {
   type EventTrigger,
   eventTriggers,
@@ -20,6 +20,7 @@ import {
   requireAgent,
   requireTrigger,
   shownTrigger,
+  triggerEvents,
   writable,
 } from './schema.ts'
 
@@ -50,8 +51,9 @@ export const updateTrigger = operation({
     body: object({ ...changes(settings), trigger_source: z.unknown().optional() }),
   }),
   find: requireTrigger,
-  handle: ({ tx, body, target: trigger, at, settings, assume, note }) => {
-    if (body.trigger_event !== undefined) note('U061')
+  handle: ({ tx, body, target: trigger, at, settings, assume }) => {
+    assume(triggerSources)
+    if (body.trigger_event !== undefined) assume(triggerEvents)
     const { trigger_source: source, ...supplied } = body
     if (source !== undefined) keepSource(namedTrigger(trigger, settings), source, assume)
     if (Object.keys(supplied).length > 0) {
@@ -74,7 +76,7 @@ function keepSource(
   given: unknown,
   assume: Request<object, unknown>['assume'],
 ): void {
-  if (given === trigger_source || assume(immutableMembers) === 'ignore') return
+  if (assume(immutableMembers) === 'ignore' || given === trigger_source) return
   refuseInvalid([
     {
       pointer: '/trigger_source',
@@ -94,6 +96,7 @@ export const listTriggers = uncontracted({
   handle: (request) => {
     const { tx, target: agent } = request
     const own = tx.in(eventTriggers).filter(({ _emulator }) => _emulator.agent_id === agent.id)
+    if (own.length > 0) request.assume(triggerSources)
     const named = own.map((trigger) => namedTrigger(trigger, request.settings))
     return { body: opaqueList(named, request) }
   },
@@ -114,9 +117,9 @@ export const createTrigger = uncontracted({
     }),
   }),
   find: requireAgent,
-  handle: ({ tx, body, target: agent, newId, at, settings, note }) => {
-    note('U008')
-    note('U061')
+  handle: ({ tx, body, target: agent, newId, at, settings, assume }) => {
+    assume(triggerSources)
+    assume(triggerEvents)
     const { trigger_source, trigger_event, ...others } = body
     // In the order of the schema, so that a document that is read again is the same text.
     const trigger = tx.in(eventTriggers).insert({

@@ -97,7 +97,7 @@ export function admitBatch(ask: Ask, items: number): void {
       reset: Math.ceil(ask.now / SECOND) + wait,
       retryAfter: wait,
     },
-    assumed: ['U064'],
+    assumed: [['U064']],
   })
 }
 

@@ -1,162 +1,172 @@
-import type { Assumption, Assumptions } from '../../core/assumptions.ts'
+import { type Assumptions, inLog, inResponse, unnamedItem } from '../../core/assumptions.ts'
 import {
   concurrencyPolicy,
   createRatePolicy,
   enqueuedItemsPolicy,
   globalCapacityPolicy,
 } from './admission.ts'
+import { emptyCustomIds } from './items.ts'
 import * as settings from './settings.ts'
-
-const item =
-  (reportedIn: Assumption['reportedIn']) =>
-  (id: string, open: string, decision: string): Assumption => ({ id, open, decision, reportedIn })
-
-const shown = item('response')
-const universal = item('log')
-const silent = item('nowhere')
 
 /** What the specification leaves open about batches, and the choices that a user has. */
 export const batchAssumptions: Assumptions = {
   items: [
-    shown(
+    inResponse(
       'U010',
       'The fields of the error of a batch.',
       'Those of problem details: type, title, status and detail. The control API can give any object; under --strict it is empty.',
     ),
-    shown(
+    inResponse(
       'U035',
       'The names of the item list and of the file reference.',
       'items and file_id, unless settings name others. Under --strict a creation returns 501 until both are set.',
     ),
-    shown(
+    inResponse(
       'U036',
       'Which models exist.',
       'Any id that is not empty is accepted; with a list of models, unknown ids and those of another cloud are refused.',
     ),
-    shown(
+    inResponse(
       'U037',
       'Which model a batch shows whose model id is deprecated.',
       'The requested one; the record holds the one that runs.',
     ),
-    shown(
+    inResponse(
       'U038',
       'Which file formats have pages.',
       'The record of the file has its number of pages, or null for a format without pages.',
     ),
-    shown(
+    inResponse(
       'U039',
       'How files come to exist, and what an unknown one does.',
       'Through fixtures and the control API; an item with an unknown file does not validate.',
     ),
-    shown(
+    inResponse(
       'U040',
       'The five problems of the result stream.',
       'No key, no such batch, not terminal yet, removed, and rate limited; each with the status of its setting.',
     ),
-    shown(
+    inResponse(
       'U041',
       'What a cancel of a finalizing, completed, failed or expired batch does.',
       'It is refused with 409, so that a client notices; with a setting it returns the unchanged batch.',
     ),
-    shown('U042', 'The response to reading results too early.', 'A 409 problem; nothing is sent in part.'),
-    shown(
+    inResponse(
+      'U042',
+      'The response to reading results too early.',
+      'A 409 problem; nothing is sent in part.',
+    ),
+    inResponse(
       'U047',
       'What results_url is relative to.',
       'The root of the server, so that it resolves against the address of any request.',
     ),
-    universal('U048', 'The order of result lines.', 'That of submission; a setting shuffles them.'),
-    shown(
+    inLog('U048', 'The order of result lines.', 'That of submission; a setting shuffles them.'),
+    inResponse(
       'U049',
       'The problem in result lines of canceled and expired items.',
       'The words canceled and expired, with 422, the one status that the specification gives an item.',
     ),
-    silent(
+    inResponse(
       'U050',
       'Whether a custom_id may be empty, and which characters it may have.',
       'Any characters, and at least one; a setting accepts the empty string. An id that begins with emu: requests a fault; under --strict it is plain text.',
     ),
-    universal(
+    inLog(
       'U054',
       'When a batch changes its status, and the outcomes of its items.',
       'After 2 s of validation, 200 ms per item with 50 at a time and 1 s of finalizing, every item having succeeded; all of it can be set for a sandbox or a batch.',
     ),
-    shown(
+    inResponse(
       'U055',
       'Whether an item that does not validate fails the whole batch.',
       'It does, as the table of states says; a setting makes only the item errored.',
     ),
-    shown(
+    inResponse(
       'U056',
       'When results that may be removed are removed.',
       '29 days after creation to the millisecond; a setting delays it or leaves it to the control API.',
     ),
-    silent('U057', 'How long a terminal batch can be retrieved.', 'Always: nothing removes it.'),
-    shown(
+    unnamedItem(
+      'U057',
+      'How long a terminal batch can be retrieved.',
+      'Always: nothing removes it.',
+      'Nothing is removed, so no response tells that it could have been.',
+    ),
+    inResponse(
       'U064',
       'Numbers of the admission policies, and the syntax of RateLimit and RateLimit-Policy.',
       'No policy is in force until a setting gives it numbers; the fields are structured as in the present IETF draft.',
     ),
-    silent(
+    unnamedItem(
       'T12',
       'What is checked at creation and what while validating.',
       'At creation everything that the request alone shows; while validating everything that needs the file.',
+      'It is the order of checks; each refusal and each failed batch names what it relies on.',
     ),
-    shown(
+    inResponse(
       'T13',
       'A window that ends while a batch is not in progress.',
       'Validating expires, finalizing completes and cancelling is cancelled; in_progress_at of the first stays null.',
     ),
-    silent(
+    unnamedItem(
       'T14',
       'Two causes at one instant.',
       'Items finish first, then the batch is finalized, then the window ends, then requests are handled.',
+      'It is the order of events of one millisecond; each of them is specified.',
     ),
-    silent(
+    unnamedItem(
       'T15',
       'What happens between cancelling and cancelled.',
       'A cancel always shows cancelling; work stops at once and unfinished items are canceled a second later.',
+      'It is the time and the items of a cancel; the states and their order are specified.',
     ),
-    silent(
+    unnamedItem(
       'T16',
       'What the items of an expired batch count as.',
       'Finished ones keep their status, all others are expired.',
+      'The counts have to add up to the total, so nothing else is possible.',
     ),
-    shown(
+    inResponse(
       'T17',
       'Lines and counts of a failed batch.',
       'One line for each item: finished ones keep their status, the others are errored with the cause of the batch.',
     ),
-    silent(
+    unnamedItem(
       'T18',
       'cancelled with two l and canceled with one.',
       'Both, each where the specification has it: the batch and its events, the counts and the lines.',
+      'Both spellings are specified.',
     ),
-    silent(
+    unnamedItem(
       'T19',
       'The 422 among the error conditions.',
       'The status field of an errored line; no response has it.',
+      'The line of an errored item is specified.',
     ),
-    silent(
+    inResponse(
       'T29',
       'Whether results_url contains /v1.',
       'It does, so that it resolves against the address of any request. Where the path selects the sandbox, its /@name comes first; a batch created by path has it in every response.',
     ),
-    silent(
+    unnamedItem(
       'T38',
       'Which state of a batch a delivery shows.',
       'That of the instant at which it became terminal. A retry or a redelivery repeats it, also after the results were removed.',
+      'A delivery is no response; the response to retrieve shows the present state.',
     ),
-    silent(
+    unnamedItem(
       'T39',
       'How the 100 MiB of a creation are counted.',
       'Bytes of the JSON after decoding, the last of the 104,857,600 included.',
+      'Only a body of exactly the limit could tell; the 413 names the assumptions of its status.',
     ),
   ],
   settings: [
     settings.itemsName,
     settings.fileRefName,
     settings.windowRequired,
-    settings.emptyCustomIds,
+    emptyCustomIds,
     settings.models,
     settings.modelEcho,
     settings.unknownFiles,

@@ -10,7 +10,14 @@ import { REQUIRED } from '../../core/zod-issues.ts'
 import { type Cloud, teamspaces } from '../teamspaces/schema.ts'
 import { admitBatch } from './admission.ts'
 import { WINDOW } from './batches.ts'
-import { type BatchItem, type Complain, checkedBy, MAX_BATCH_ITEMS, readItems } from './items.ts'
+import {
+  type BatchItem,
+  type Complain,
+  checkedBy,
+  emptyCustomIds,
+  MAX_BATCH_ITEMS,
+  readItems,
+} from './items.ts'
 import { insert } from './lifecycle.ts'
 import { askedByItems, checkItemForms, checkScript, NOTHING_ASKED } from './magic.ts'
 import { changePace, DEFAULT_PACE } from './pace.ts'
@@ -19,7 +26,6 @@ import { type Batch, batchResponse, givenFields, outputSchemaSchema, type Plan }
 import {
   defaultOutcomes,
   defaultPace,
-  emptyCustomIds,
   fileRefName,
   itemsName,
   type Model,
@@ -47,10 +53,11 @@ export const createBatch = operation({
   input: (fields, settings) => ({ body: createBody(fields, settings) }),
   find: requireNames,
   handle: (request) => {
-    const { body, caller, newId, now, at, note, pathPrefix } = request
+    const { body, caller, newId, now, at, assume, pathPrefix } = request
     const { prompt, output_schema, model: modelId, completion_window: _, items, ...given } = body
     // A field that a request may have and no record keeps does not compile.
     const kept: Pick<Batch, keyof typeof given> = given
+    if (body.completion_window === undefined) assume(windowRequired)
     const model = chooseModel(modelId, request)
     admitBatch(request, items.length)
     const id = newId()
@@ -82,7 +89,7 @@ export const createBatch = operation({
         ended: null,
       },
     })
-    noteBatch(batch, note)
+    noteBatch(batch, request)
     return { body: shownBatch(batch, request) }
   },
 })

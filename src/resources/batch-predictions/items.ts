@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { type Reliance, setting } from '../../core/assumptions.ts'
 import { codePoints } from '../../core/fields.ts'
 import { type Issue, isObject } from '../../core/json.ts'
 import { REQUIRED } from '../../core/zod-issues.ts'
@@ -15,6 +16,14 @@ export interface BatchItem {
 export const MAX_BATCH_ITEMS = 5_000
 const MAX_CUSTOM_ID_LENGTH = 128
 
+export const emptyCustomIds = setting({
+  key: 'batch.empty_custom_id',
+  item: 'U050',
+  description: 'An item whose custom_id is the empty string: refused or accepted.',
+  schema: () => z.enum(['reject', 'accept']),
+  default: 'reject',
+})
+
 /** How items are written where they are read from. */
 export interface ItemForm {
   /** Name of the field that refers to the file. */
@@ -25,8 +34,13 @@ export interface ItemForm {
   readonly refuseUnknown: boolean
 }
 
-/** Hears of one thing that is wrong: where below the list, what, and in which item. */
-export type Complain = (path: readonly PropertyKey[], detail: string, customId?: string) => void
+/** Hears of one thing that is wrong: where below the list, what, in which item, and what the rule relies on. */
+export type Complain = (
+  path: readonly PropertyKey[],
+  detail: string,
+  customId?: string,
+  assumed?: Reliance,
+) => void
 
 /**
  * Reads a list of items and complains of everything that is wrong with it. Written by hand, because this is the one input
@@ -92,7 +106,8 @@ function explain(
   else if (name === undefined) complain([index, 'custom_id'], 'must be a string')
   else if (!isCustomId(name, emptyIds)) {
     const bounds = emptyIds ? `at most ${MAX_CUSTOM_ID_LENGTH}` : `1 to ${MAX_CUSTOM_ID_LENGTH}`
-    complain([index, 'custom_id'], `must have ${bounds} characters (Unicode code points)`, name)
+    const assumed: Reliance | undefined = name === '' ? ['U050', emptyCustomIds] : undefined
+    complain([index, 'custom_id'], `must have ${bounds} characters (Unicode code points)`, name, assumed)
   }
   if (file_id === undefined) complain([index, file], REQUIRED, name)
   else if (typeof file_id !== 'string' || file_id === '')
@@ -122,9 +137,9 @@ export function checkedBy<T>(
     .unknown()
     .transform((input, context): T => {
       const before = context.issues.length
-      const value = check(input, (path, message, custom_id) => {
-        const params = custom_id === undefined ? {} : { params: { custom_id } }
-        context.issues.push({ code: 'custom', message, input, path: [...path], ...params })
+      const value = check(input, (path, message, custom_id, assumed) => {
+        const params = { ...(custom_id !== undefined && { custom_id }), ...(assumed && { assumed }) }
+        context.issues.push({ code: 'custom', message, input, path: [...path], params })
       })
       return context.issues.length > before ? z.NEVER : value
     })

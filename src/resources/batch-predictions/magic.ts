@@ -104,14 +104,19 @@ export function checkScript(metadata: Metadata, complain: Complain): void {
   const value = Object.hasOwn(metadata, SCRIPT) ? metadata[SCRIPT] : undefined
   if (typeof value !== 'string' || SCRIPTS.has(value)) return
   const known = [...SCRIPTS.keys()]
-  complain([SCRIPT], `must be one of ${known.join(', ')}; emu_script is reserved.${didYouMean(value, known)}`)
+  complain(
+    [SCRIPT],
+    `must be one of ${known.join(', ')}; emu_script is reserved.${didYouMean(value, known)}`,
+    undefined,
+    ['U050'],
+  )
 }
 
 /** Complains of items whose `custom_id` has the reserved prefix and none of its forms. */
 export function checkItemForms(items: readonly BatchItem[], complain: Complain): void {
   for (const [index, { custom_id }] of items.entries()) {
     if (custom_id.startsWith(RESERVED) && formOf(custom_id) === undefined)
-      complain([index, 'custom_id'], unknownForm(custom_id), custom_id)
+      complain([index, 'custom_id'], unknownForm(custom_id), custom_id, ['U050'])
   }
 }
 

@@ -1,5 +1,5 @@
 import { successCreate, successRead } from '../../core/core-assumptions.ts'
-import { refuse } from '../../core/errors.ts'
+import { errorTypeBase, refuse, statusSettings } from '../../core/errors.ts'
 import { type Finder, idOf, operation } from '../../core/operation.ts'
 import { requireOwn } from '../records.ts'
 import { batches } from './batches.ts'
@@ -8,7 +8,14 @@ import { countsAt } from './outcomes.ts'
 import { noteBatch, resultLines, shownBatch } from './responses.ts'
 import type { Batch } from './schema.ts'
 import { batchResponse, lineResponse } from './schema.ts'
-import { cancelTerminal, resultsOrder } from './settings.ts'
+import {
+  canceledProblem,
+  cancelTerminal,
+  cleanup,
+  expiredProblem,
+  failedItems,
+  resultsOrder,
+} from './settings.ts'
 import { batchLifecycle, isTerminal } from './states.ts'
 
 const ID = '{batch_prediction_id}'
@@ -33,7 +40,7 @@ export const retrieveBatch = operation({
     },
   },
   handle: (request) => {
-    noteBatch(request.target, request.note)
+    noteBatch(request.target, request)
     return { body: shownBatch(request.target, request) }
   },
 })
@@ -51,24 +58,29 @@ export const retrieveResults = operation({
   media: 'application/x-ndjson',
   answer: lineResponse,
   find: visibleBatch,
-  handle: ({ target: batch, now, settings, assume, note }) => {
+  handle: ({ target: batch, now, settings, assume }) => {
     if (!isTerminal(batch.status)) {
       refuse('results_not_ready', {
         detail: `The batch is ${batch.status}; results can be read once it is completed, failed, expired or cancelled.`,
-        assumed: ['U040'],
+        assumed: [['U040', statusSettings.resultsNotReady]],
       })
     }
     if (batch.results_url === null) {
       refuse('results_gone', {
         detail: 'The results of the batch were removed; they are kept for 29 days from its creation.',
         mitigation: 'Create the batch again to have new results.',
-        assumed: ['U040', 'U056'],
+        assumed: [
+          ['U040', cleanup],
+          ['U056', cleanup],
+        ],
       })
     }
     assume(resultsOrder)
-    const { canceled, expired } = countsAt(batch, now)
-    if (canceled + expired > 0) note('U049')
-    if (batch.status === 'failed') note('T17')
+    const { errored, canceled, expired } = countsAt(batch, now)
+    if (errored + canceled + expired > 0) assume(errorTypeBase)
+    if (canceled > 0) assume(canceledProblem)
+    if (expired > 0) assume(expiredProblem)
+    if (batch.status === 'failed') assume(failedItems)
     return { lines: resultLines(batch, settings) }
   },
 })
@@ -86,7 +98,7 @@ export const cancelBatch = operation({
   answer: batchResponse,
   find: visibleBatch,
   handle: (request) => {
-    const { target, note, assume } = request
+    const { target, assume } = request
     const possible = batchLifecycle.next(target.status, 'cancel') !== undefined
     if (!possible && assume(cancelTerminal) === 'reject') {
       refuse('conflict', {
@@ -94,7 +106,7 @@ export const cancelBatch = operation({
       })
     }
     const batch = possible ? cancel(request, target) : target
-    noteBatch(batch, note)
+    noteBatch(batch, request)
     return { body: shownBatch(batch, request) }
   },
 })

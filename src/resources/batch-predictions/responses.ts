@@ -1,12 +1,26 @@
 import type { Settings } from '../../core/assumptions.ts'
-import { problem } from '../../core/errors.ts'
-import type { EmbeddedProblem } from '../../core/operation.ts'
+import { errorTypeBase, problem } from '../../core/errors.ts'
+import type { EmbeddedProblem, Request } from '../../core/operation.ts'
 import { Chance } from '../../core/random.ts'
 import { resultsPath } from './batches.ts'
 import { countsAt, type Outcome, outcomesOf } from './outcomes.ts'
 import { outputGenerator } from './output-schema.ts'
 import type { Batch, End, ShownBatch } from './schema.ts'
-import { canceledProblem, expiredProblem, resultsOrder } from './settings.ts'
+import {
+  batchError,
+  canceledProblem,
+  cleanup,
+  defaultOutcomes,
+  defaultPace,
+  expiredProblem,
+  expireInValidating,
+  failedItems,
+  itemValidation,
+  modelEcho,
+  resultsOrder,
+  resultsUrlBase,
+  unknownFiles,
+} from './settings.ts'
 import { batchLifecycle, isTerminal } from './states.ts'
 import { amongFirst } from './work.ts'
 
@@ -38,17 +52,28 @@ function resultsUrl({ id, _emulator: { prefix } }: Batch, stored: string, at: Vi
 }
 
 /** Notes the assumptions that a shown batch depends on. */
-export function noteBatch(batch: Batch, note: (item: string) => void): void {
+export function noteBatch(
+  batch: Batch,
+  { assume, note }: Pick<Request<object, unknown>, 'assume' | 'note'>,
+): void {
   const { request, plan } = batch._emulator
   for (const { because, to } of batchLifecycle.arrows) {
-    if (to === batch.status && because === 'U054') note(because)
+    if (to === batch.status && because === 'U054') note(because, defaultPace, defaultOutcomes)
   }
-  if (batch.status === 'expired' && batch.in_progress_at === null) note('T13')
-  if (batch.error !== null) note('U010')
-  if (batch.status === 'failed' && plan.rejected.length > 0)
-    for (const item of ['U038', 'U039', 'U055']) note(item)
-  if (request.effective_model !== batch.model) note('U037')
-  if (isTerminal(batch.status)) note(batch.results_url === null ? 'U056' : 'U047')
+  if (batch.status === 'expired' && batch.in_progress_at === null) assume(expireInValidating)
+  if (batch.error !== null) assume(batchError)
+  if (batch.error !== null && 'type' in batch.error) assume(errorTypeBase)
+  if (batch.status === 'failed') assume(failedItems)
+  if (batch.status === 'failed' && plan.rejected.length > 0) {
+    note('U038')
+    assume(unknownFiles)
+    assume(itemValidation)
+  }
+  if (request.effective_model !== batch.model) assume(modelEcho)
+  if (!isTerminal(batch.status)) return
+  if (batch.results_url === null) return void assume(cleanup)
+  assume(resultsUrlBase)
+  note('T29', resultsUrlBase)
 }
 
 /**

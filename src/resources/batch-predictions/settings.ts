@@ -35,14 +35,6 @@ export const fileRefName = setting({
 
 export const windowRequired = requiredFlag('batch-predictions.create', 'completion_window', false)
 
-export const emptyCustomIds = setting({
-  key: 'batch.empty_custom_id',
-  item: 'U050',
-  description: 'An item whose custom_id is the empty string: refused or accepted.',
-  schema: () => z.enum(['reject', 'accept']),
-  default: 'reject',
-})
-
 const model = () =>
   z.strictObject({
     id: nonEmptyText(),

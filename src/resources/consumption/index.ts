@@ -101,15 +101,15 @@ const listConsumption = operation({
     }),
   }),
   handle: (request) => {
-    const { tx, query, caller, seed, assume } = request
+    const { tx, query, caller, seed, settings } = request
     const window = windowOf({ start: query.start_date, end: query.end_date }, request)
     const isWanted = ({ created_at, _emulator }: ConsumptionRow): boolean => {
       if (window === undefined || _emulator.organization_id !== caller.organization_id) return false
       const ms = Date.parse(created_at)
       return window.from <= ms && ms < window.until
     }
-    const rows = ordered(tx.in(consumptionRows).filter(isWanted), assume(listOrder), seed)
-    const page = readPage(rows, query, fromCursor, assume)
+    const rows = ordered(tx.in(consumptionRows).filter(isWanted), settings.get(listOrder), seed)
+    const page = readPage(rows, query, fromCursor, request)
     const { length } = page.items
     return {
       body: {
@@ -158,6 +158,7 @@ export const consumptionResource: Resource = {
         decision:
           'Up to the next UTC midnight, so that no fraction of its last second is lost. The sentence says the whole day, so nothing is chosen.',
         reportedIn: 'nowhere',
+        unnamed: 'The sentence of the specification decides it.',
       },
       {
         id: 'T24',

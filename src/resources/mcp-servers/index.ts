@@ -14,6 +14,7 @@ export const mcpServersResource: Resource = {
         open: 'Values and transitions of transport and status of an MCP server.',
         decision: 'Any strings, as the sandbox gives them; nothing changes them but the control API.',
         reportedIn: 'nowhere',
+        unnamed: 'A response shows what the fixtures gave.',
       },
       {
         id: 'U031',
@@ -51,8 +52,10 @@ export const mcpServersResource: Resource = {
       {
         id: 'T32',
         open: 'What last_synced_at of a server that never synced, and managed_by_app of an unmanaged one, hold.',
-        decision: 'Values of their plain types, which fixtures supply; a setting allows null.',
-        reportedIn: 'response',
+        decision:
+          'Values of their plain types, which fixtures supply. No response names it: null occurs only where the setting has allowed it.',
+        reportedIn: 'nowhere',
+        unnamed: 'Null occurs only where the setting has allowed it.',
       },
       {
         id: 'T37',

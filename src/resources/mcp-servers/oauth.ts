@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { setting } from '../../core/assumptions.ts'
 import { successCreate } from '../../core/core-assumptions.ts'
-import { refuseInvalid } from '../../core/errors.ts'
+import { refuseInvalid, statusSettings } from '../../core/errors.ts'
 import { type InputOf, nonEmptyText, type ShapeOf, text, timestamp } from '../../core/fields.ts'
 import type { Issue } from '../../core/json.ts'
 import { control, operation, type Request } from '../../core/operation.ts'
@@ -128,6 +128,7 @@ export const completeFlow = operation({
   contract: true,
   beta: true,
   secrets: ['code', 'state'],
+  permissionShown: true,
   principal: { kind: 'user', code: 'mcp_oauth_requires_user_principal' },
   success: successCreate,
   answer: () =>
@@ -169,7 +170,7 @@ function provenFlow(given: Proof, { tx, target: server, assume, note }: Check): 
   const flow = tx.in(oauthFlows).find((each) => each.server_id === server.id && each.state === state)
   const reused = flow !== undefined && flow.used_at !== null && assume(stateReuse) === 'reject'
   const issues = flow === undefined ? [UNKNOWN_STATE] : reused ? [USED_STATE] : mismatches(given, flow)
-  if (issues.length > 0) note('U033')
+  if (issues.length > 0) note('U033', statusSettings.validation)
   refuseInvalid(issues)
   return flow as OAuthFlow // without a flow there was an issue
 }

@@ -7,6 +7,7 @@ import { listOrder, ordered } from '../../core/request/pagination.ts'
 import { collection } from '../../core/state/collection.ts'
 import { shown } from '../../core/state/state.ts'
 import { DAY } from '../../core/time/instant.ts'
+import { noteOrder } from '../cursor-page.ts'
 import { isOwn, refersTo } from '../records.ts'
 import { teamspaces } from '../teamspaces/schema.ts'
 
@@ -121,15 +122,13 @@ export const listServers = operation({
       data: z.array(shownServer(settings)),
       ...(settings.get(listHasMore) === 'present' ? { has_more: z.literal(false) } : {}),
     }),
-  handle: ({ tx, caller, seed, assume, note }) => {
+  handle: ({ tx, caller, call, seed, settings, assume, note }) => {
     const servers = tx.in(mcpServers).filter((server) => isOwn(caller, server))
-    if (servers.some(hasNull)) note('T32')
-    note('T21')
+    note('T21', listHasMore)
+    if (Object.keys(call.query).length > 0) note('U031')
     const whole = assume(listHasMore) === 'present' ? { has_more: false } : {}
-    return { body: { object: 'list', data: ordered(servers, assume(listOrder), seed).map(shown), ...whole } }
+    noteOrder(servers, assume)
+    const data = ordered(servers, settings.get(listOrder), seed).map(shown)
+    return { body: { object: 'list', data, ...whole } }
   },
 })
-
-function hasNull({ metadata, managed_by_app }: McpServer): boolean {
-  return metadata.last_synced_at === null || managed_by_app === null
-}

@@ -69,7 +69,7 @@ export function authorize({ caller, operation, tx }: AuthorizeRequest): void {
     refuse('forbidden', {
       detail: `The user joined the teamspace "${teamspace_id}" without approval and may only converse with its agents.`,
       mitigation: `Approve the user: set self_joined of the membership "${membership.id}" to false.`,
-      assumed: ['U003'],
+      assumed: [['U003']],
     })
   }
 }

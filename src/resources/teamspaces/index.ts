@@ -26,6 +26,7 @@ export const teamspacesResource: Resource = {
         decision:
           'Any string: roles come from the fixtures, and no rule depends on one, so no response depends on it.',
         reportedIn: 'nowhere',
+        unnamed: 'No rule depends on a role, so no response does.',
       },
       {
         id: 'U009',
@@ -52,6 +53,7 @@ export const teamspacesResource: Resource = {
         decision:
           'No: their tables list every field, object is not among them, and nothing is left to choose.',
         reportedIn: 'nowhere',
+        unnamed: 'The tables of the specification decide it.',
       },
     ],
     settings: [cloudA, cloudB, defaultAccess, nameRequired, searchMode],

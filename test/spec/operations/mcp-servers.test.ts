@@ -127,7 +127,7 @@ test.for<[title: string, change: object, pointer: string]>([
   },
 )
 
-test('a setting lets the two members be null, and the answer says that it rests on it', {
+test('a setting lets the two fields be null', {
   tags: ['R046', 'R048'],
 }, async () => {
   const nulls = { metadata: { ...aServer('').metadata, last_synced_at: null }, managed_by_app: null }
@@ -135,9 +135,8 @@ test('a setting lets the two members be null, and the answer says that it rests 
     settings: { 'mcp.null_values': true },
     collections: { mcp_servers: [aServer('s1', nulls)] },
   })
-  const { body, assumed } = await emulator.get('/organization/mcp-servers')
+  const { body } = await emulator.get('/organization/mcp-servers')
   expect(body.data[0]).toMatchObject(nulls)
-  expect(assumed).toContain('T32')
 })
 
 test('neither answers nor the document hold the state or the code of a flow', {
@@ -473,7 +472,7 @@ test('no parameter is read, and has_more is a setting', { tags: ['R183', 'U031']
   const { body, assumed } = await emulator.get('/organization/mcp-servers?limit=1&after=zzz&limit=x')
   expect(Object.keys(body)).toEqual(['object', 'data'])
   expect(body.data).toHaveLength(2)
-  expect(assumed).toEqual(expect.arrayContaining(['U031', 'T21']))
+  expect(assumed).toContain('U031')
 })
 
 test('both MCP operations are marked beta', { tags: ['R287'] }, async () => {

@@ -254,7 +254,7 @@ test('after together with before is refused, or after wins by the setting', { ta
   expect(idsOf(await list(lenient, '?after=u-2&before=u-0&limit=1'))).toEqual(['u-1'])
 })
 
-test('has_more of a page read with before is false once there is no row before it, and named where it is open', {
+test('has_more of a page read with before is false once there is no row before it, and is named', {
   tags: ['T26'],
 }, async () => {
   const emulator = await testEmulator({ collections: crowd(5) })
@@ -262,13 +262,13 @@ test('has_more of a page read with before is false once there is no row before i
     const answer = await list(where, `?limit=2&before=${before}`)
     return [idsOf(answer), answer.body.has_more, answer.assumed.includes('T26')]
   }
-  expect(await read('u-1')).toEqual([['u-3', 'u-2'], true, false])
+  expect(await read('u-1')).toEqual([['u-3', 'u-2'], true, true])
   expect(await read('u-2')).toEqual([['u-4', 'u-3'], false, true])
   expect(await read('u-4')).toEqual([[], false, true])
   const settings = { 'lists.has_more_before': 'list_order' }
   const literal = await testEmulator({ collections: crowd(5), settings })
-  expect(await read('u-2', literal)).toEqual([['u-4', 'u-3'], true, true])
-  expect(await read('u-4', literal)).toEqual([[], true, true])
+  expect(await read('u-2', literal)).toEqual([['u-4', 'u-3'], true, false])
+  expect(await read('u-4', literal)).toEqual([[], true, false])
 })
 
 test('a cursor outlives the membership of its user, on both sides, and a restart', {
@@ -316,7 +316,6 @@ test('a second deletion is not found; the last owner may go; a setting makes the
   const path = '/organization/teamspaces/ts-a/users'
   const answer = await emulator.delete(`${path}/user-member`)
   expect([answer.status, answer.body]).toEqual([200, {}])
-  expect(answer.assumed).toContain('U025')
   await refused(emulator, () => emulator.delete(`${path}/user-member`), 404, 'not_found')
   expect((await emulator.delete(`${path}/user-owner`)).status).toBe(200)
 })

@@ -71,8 +71,8 @@ export const assumptionRoutes = [
 
 function assumptionsOf(sandbox: Sandbox): AssumptionView[] {
   const used = new Map<string, number>()
-  for (const { assumed } of sandbox.log.entries()) {
-    for (const id of assumed) used.set(id, (used.get(id) ?? 0) + 1)
+  for (const { assumed, mentioned } of sandbox.log.entries()) {
+    for (const id of [...assumed, ...mentioned]) used.set(id, (used.get(id) ?? 0) + 1)
   }
   const settings = [...sandbox.assumptions.settings.values()]
   return [...sandbox.assumptions.items.values()].map((item) => ({

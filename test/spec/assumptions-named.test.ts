@@ -1,0 +1,259 @@
+import { expect, test } from 'vitest'
+import type { JsonObject } from '../../src/core/json.ts'
+import { assumptions } from '../../src/resources/index.ts'
+import { aBatch, batchEmulator } from '../support/batches.ts'
+import type { TestAnswer, TestEmulator } from '../support/emulator.ts'
+import { MESSAGE, sampleRecords } from '../support/sample-calls.ts'
+
+type Ask = (emulator: TestEmulator) => Promise<TestAnswer>
+
+/** A response that relies on an assumption, and the settings that it takes, beside that. */
+type Case = Ask | { readonly ask: Ask; readonly settings: JsonObject }
+
+const BATCHES = '/batch-predictions'
+const TRIGGER = '/agents/agent-1/event-triggers/trigger-1'
+const USERS = '/organization/teamspaces/ts-a/users'
+const REPORT = '/organization/reports/consumption-breakdown'
+const FEEDBACK = `/conversations/conversation-1/messages/${MESSAGE}`
+
+const newPage: Ask = ({ post }) => post('/pages', { name: 'Plan' })
+const newTeamspace: Ask = ({ post }) => post('/organization/teamspaces', { name: 'New' })
+const callback = (body: object, key: 'KU' | 'KS' = 'KU'): Ask => {
+  const flow = { code: 'c', state: 'state-of-flow', redirect_uri: 'https://app.example/callback' }
+  const path = '/organization/mcp-servers/server-1/oauth-callback'
+  return ({ post }) => post(path, { ...flow, ...body }, { key })
+}
+const created = async (emulator: TestEmulator, changes: object = {}) =>
+  (await emulator.post(BATCHES, aBatch({ ...changes }))).body.id as string
+
+/** A batch that has come to its end in some way. */
+const ended =
+  (how: string, then: string, changes: object = {}, after = '1h'): Ask =>
+  async (emulator) => {
+    const id = await created(emulator, changes)
+    if (how === 'cancel') await emulator.post(`${BATCHES}/${id}/cancel`)
+    else if (how !== '') await emulator.control('POST', `/batches/${id}/${how}`)
+    emulator.advance(after)
+    return emulator.request(then === '/cancel' ? 'POST' : 'GET', `${BATCHES}/${id}${then}`)
+  }
+
+const tooMany: Ask = async (emulator) => {
+  await emulator.control('POST', '/limits/pages.create/fill', { remaining: 0 })
+  return newPage(emulator)
+}
+
+const keyed: Ask = async (emulator) => {
+  const options = { headers: { 'idempotency-key': 'k1' } }
+  await emulator.post(BATCHES, aBatch(), options)
+  return emulator.post(BATCHES, aBatch(), options)
+}
+
+const named: Readonly<Record<string, Case>> = {
+  T13: { ask: ended('', '', {}, '25h'), settings: { 'batch.pace': { validating: 'hold' } } },
+  T17: ended('fail', ''),
+  T21: ({ get }) => get('/organization/mcp-servers'),
+  T22: ({ get }) => get(`${REPORT}?start_date=2025-01-01&end_date=2025-04-01`),
+  T24: ({ get }) => get(`${REPORT}?start_date=2026-02-01T00:00:00`),
+  T25: ({ get }) => get(`${USERS}?after=user-owner&before=user-owner`),
+  T26: ({ get }) => get(`${USERS}?limit=1&before=user-member`),
+  T28: async (emulator) => {
+    await emulator.delete(`${USERS}/user-member`)
+    return emulator.get(`${USERS}?after=user-member`)
+  },
+  T29: ended('', ''),
+  T30: callback({ redirect_uri: 'http://127.0.0.1@app.example/' }),
+  T33: ({ post }) => post(`${FEEDBACK}-user`, { like: 1 }),
+  T37: callback({}),
+  U001: ({ post }) => post('/pages', { name: 'Plan', parent: { type: 'folder', page_id: 'x' } }),
+  U002: newPage,
+  U003: async (emulator) => {
+    await emulator.control('PATCH', '/state/teamspaces/ts-a', { access: 'open' })
+    await emulator.control('PATCH', '/state/memberships/m-member', { self_joined: true })
+    return emulator.post('/pages', { name: 'x' }, { key: 'KM' })
+  },
+  U006: ({ get }) => get('/data-views'),
+  U007: ({ post }) => post('/agents/claim', { claim_token: 'claim-1' }),
+  U008: ({ patch }) => patch(TRIGGER, { enabled: false }),
+  U009: newTeamspace,
+  U010: ended('fail', ''),
+  U015: ({ post }) => post('/pages', {}),
+  U016: ({ patch }) => patch(TRIGGER, {}),
+  U017: ({ patch }) => patch(TRIGGER, { trigger_source: 'file_sharing' }),
+  U019: { ask: ({ get }) => get(USERS), settings: {} },
+  U020: ({ get }) => get(USERS),
+  U021: ({ get }) => get(`${USERS}?search=a`),
+  U022: ({ get }) => get(`${USERS}?after=nowhere`),
+  U023: ({ get }) => get(`${BATCHES}/none`),
+  U024: newTeamspace,
+  U025: (emulator) => emulator.delete(`${USERS}/user-member`),
+  U027: ({ get }) => get(`${REPORT}?start_date=2025-01-01&end_date=2025-12-31`),
+  U028: ({ get }) => get(REPORT),
+  U029: ({ post }) => post('/skills/skill-1/promote'),
+  U030: ({ post }) => post('/connections', {}),
+  U031: ({ get }) => get('/organization/mcp-servers'),
+  U032: async (emulator) => {
+    await callback({})(emulator)
+    return callback({})(emulator)
+  },
+  U033: callback({}, 'KS'),
+  U035: ({ post }) => post(BATCHES, aBatch()),
+  U036: ({ post }) => post(BATCHES, aBatch()),
+  U037: {
+    ask: ({ post }) => post(BATCHES, aBatch({ model: 'old' })),
+    settings: {
+      models: [
+        { id: 'old', clouds: ['cloud_b'], runs_as: 'new' },
+        { id: 'new', clouds: ['cloud_b'] },
+      ],
+    },
+  },
+  U038: ended('', '', { items: [{ custom_id: 'a', file_id: 'file-sheet', page: 3 }] }),
+  U039: ended('', '', { items: [{ custom_id: 'a', file_id: 'none' }] }),
+  U040: async ({ get, post }) => get(`${BATCHES}/${(await post(BATCHES, aBatch())).body.id}/results`),
+  U041: ended('', '/cancel'),
+  U042: async ({ get, post }) => get(`${BATCHES}/${(await post(BATCHES, aBatch())).body.id}/results`),
+  U043: ({ post }) => post('/converse', {}),
+  U044: (emulator) => emulator.delete('/conversations/conversation-2'),
+  U047: ended('', ''),
+  U049: ended('cancel', '/results'),
+  U050: ({ post }) => post(BATCHES, aBatch({ items: [{ custom_id: 'emu:strange', file_id: 'file-pdf' }] })),
+  U053: ({ post }) => post('/pages', { name: 'x'.repeat(1_048_576) }),
+  U055: ended('', '', { items: [{ custom_id: 'a', file_id: 'none' }] }),
+  U056: ended('', '/results', {}, '30d'),
+  U059: keyed,
+  U061: ({ patch }) => patch(TRIGGER, { trigger_event: 'File:moved' }),
+  U064: {
+    ask: ({ post }) => post(BATCHES, aBatch()),
+    settings: { 'limits.admission.concurrency': 0 },
+  },
+  U065: tooMany,
+  U066: ({ get }) => get(`${BATCHES}/none`),
+  U067: ({ get }) => get(`${BATCHES}/none`),
+  U068: ({ get }) => get('/data-views', { key: 'none' }),
+  U071: ({ post }) => post('/pages', { name: 'x' }, { token: 'live_second', headers: { 'x-team': 'ts-x' } }),
+  U072: ({ patch }) => patch('/pages', {}),
+  U076: ({ post }) => post(BATCHES, {}),
+}
+
+const many = Array.from({ length: 21 }, (_, n) => ({ id: `u-${n}`, name: `u-${n}` }))
+
+const crowd = {
+  users: many.map(({ id, name }) => ({
+    id,
+    organization_id: 'org-1',
+    email: `${id}@example.com`,
+    first_name: name,
+    last_name: 'Many',
+    created_at: '2026-01-01T00:00:00.000Z',
+  })),
+  memberships: many.map(({ id }) => ({
+    id: `m-${id}`,
+    teamspace_id: 'ts-a',
+    user_id: id,
+    role: 'member',
+    agent_ids: [],
+    created_at: '2026-01-01T00:00:00.000Z',
+  })),
+}
+
+function emulatorWith(settings: JsonObject, id?: string) {
+  const extra = id === 'U019' ? crowd : {}
+  const header = id === 'U071' ? { 'auth.teamspace_header': 'X-Team' } : {}
+  const { files: _, ...records } = sampleRecords
+  return batchEmulator({ ...settings, ...header }, { collections: { ...records, ...extra } })
+}
+
+test.for(Object.entries(named))('%s is named by a response', async ([id, each]) => {
+  const { ask, settings } = typeof each === 'function' ? { ask: each, settings: {} } : each
+  const emulator = await emulatorWith(settings, id)
+  expect((await ask(emulator)).assumed).toContain(id)
+})
+
+test('every assumption is named by a response, or is in the log alone, or says why no response names it', () => {
+  const byPlace = (place: string) =>
+    [...assumptions.items.values()].filter(({ reportedIn }) => reportedIn === place)
+  expect(byPlace('response').map(({ id }) => id)).toEqual(Object.keys(named).sort())
+  expect(byPlace('log').map(({ id }) => id)).toEqual(['U012', 'U013', 'U026', 'U048', 'U054'])
+  for (const { id, unnamed } of byPlace('nowhere')) expect(unnamed, id).toMatch(/^[A-Z].{15,}\.$/)
+})
+
+test('what nearly every response relies on is in the log alone', async () => {
+  const emulator = await emulatorWith({})
+  const id = await created(emulator)
+  emulator.advance('1h')
+  for (const path of ['', '/results']) {
+    expect(
+      (await emulator.get(`${BATCHES}/${id}${path}`)).headers.get('x-emulator-assumed') ?? '',
+    ).not.toMatch(/U012|U013|U026|U048|U054|U071/)
+  }
+  const logged = emulator.sandbox.log
+    .entries()
+    .flatMap(({ assumed, mentioned }) => [...assumed, ...mentioned])
+  expect(logged).toEqual(expect.arrayContaining(['U012', 'U013', 'U026', 'U048', 'U054', 'U071']))
+})
+
+const settled: Readonly<Record<string, readonly string[]>> = {
+  U006: ['names.warehouse'],
+  U009: ['names.cloud_b'],
+  U019: ['lists.default_limit'],
+  U020: ['lists.order'],
+  U024: ['teamspace.access.default'],
+  U035: ['batch.names.items', 'batch.names.file_ref'],
+  U036: ['models'],
+  U042: ['status.results_not_ready'],
+  U056: ['batch.cleanup'],
+  U066: ['errors.type_base'],
+  U067: ['errors.codes', 'status.not_found'],
+}
+
+test.for(Object.entries(settled))(
+  '%s is settled when the settings that the response reads are given, also with their defaults',
+  async ([id, keys]) => {
+    const each = named[id] as Case
+    const ask = typeof each === 'function' ? each : each.ask
+    const defaults = keys.map((key) => [key, assumptions.settings.get(key)?.default])
+    const emulator = await emulatorWith(Object.fromEntries(defaults) as JsonObject, id)
+    expect((await ask(emulator)).assumed).not.toContain(id)
+    if (keys.length === 1) return
+    // One of several is not enough.
+    const half = await emulatorWith(Object.fromEntries(defaults.slice(0, 1)) as JsonObject, id)
+    expect((await ask(half)).assumed.includes(id)).toBe(id !== 'U067')
+  },
+)
+
+test('what a response does not rely on, it does not name', async () => {
+  const emulator = await emulatorWith({})
+  const short = await emulator.get(USERS)
+  expect([short.body.data.length, short.assumed]).toEqual([3, ['U020']])
+  const lost = await emulator.get(`${USERS}?after=nowhere`)
+  expect(lost.assumed).toEqual(['U022', 'U065', 'U067'])
+  expect((await emulator.get(`${USERS}?search=nobody`)).assumed).toEqual(['U021'])
+  const large = await emulator.post(BATCHES, aBatch({ prompt: 'x'.repeat(104_857_600) }))
+  expect([large.status, large.assumed.includes('U053')]).toEqual([413, false])
+})
+
+test('a key of 256 characters, and a replay to another caller, name the scope of keys', async () => {
+  const emulator = await emulatorWith({})
+  const options = (key: string) => ({ headers: { 'idempotency-key': key } })
+  const long = await emulator.post(BATCHES, aBatch(), options('k'.repeat(256)))
+  expect([long.status, long.assumed.includes('U059')]).toEqual([400, true])
+  const first = await emulator.post(BATCHES, aBatch(), options('k1'))
+  const other = await emulator.post(BATCHES, aBatch(), { ...options('k1'), key: 'KM' })
+  expect([other.text, first.assumed.includes('U059')]).toEqual([first.text, false])
+  expect(other.assumed).toContain('U059')
+})
+
+test('other words for error codes, and no lists of faulty fields, are settings', async () => {
+  const emulator = await emulatorWith({
+    'errors.codes': { not_found: 'resource_missing', validation_failed: 'invalid' },
+    'errors.detail_errors': false,
+    'errors.problem_errors': false,
+    'errors.rate_limit_reason': 'quota',
+    'page.parent.missing': 'null',
+  })
+  expect((await emulator.get(`${BATCHES}/none`)).body.type).toMatch(/\/resource_missing$/)
+  expect((await emulator.post('/pages', {})).body).toMatchObject({ error: 'invalid', details: {} })
+  expect((await emulator.post(BATCHES, {})).body).not.toHaveProperty('errors')
+  expect((await newPage(emulator)).body.parent).toBeNull()
+  expect((await tooMany(emulator)).body.details).toEqual({ reason: 'quota' })
+})
