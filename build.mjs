@@ -83,6 +83,7 @@ async function buildScripts() {
     // Vitest consists of modules alone; Playwright's own loader prefers scripts.
     build({ ...own, ...testRunnerEntry('vitest'), format: 'esm', outExtension: { '.js': '.mjs' } }),
     build({ ...own, ...testRunnerEntry('playwright') }),
+    buildDashboard(shared),
   ])
   const digest = createHash('sha256').update(fs.readFileSync('dist/emulator.cjs')).digest('hex')
   built.push(
@@ -101,6 +102,48 @@ async function buildScripts() {
   fs.writeFileSync('dist/THIRD-PARTY-LICENSES.txt', licences(files))
   keepOwnSources('dist/emulator.cjs.map')
   await writeEntryPoints()
+}
+
+/** The dashboard, for browsers: one page, its first load, and a file for each view that is opened later. */
+async function buildDashboard({ legalComments, logLevel, alias }) {
+  const source = 'src/adapters/dashboard/app'
+  const built = await build({
+    legalComments,
+    logLevel,
+    alias,
+    entryPoints: [`${source}/main.tsx`, `${source}/style.css`],
+    outdir: 'dist/dashboard',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    target: 'es2022',
+    minify: true,
+    metafile: true,
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    tsconfigRaw: {},
+    // Reachable from core by a function that no browser calls.
+    external: ['@faker-js/faker/*'],
+    plugins: [withoutSideEffects()],
+  })
+  for (const file of ['index.html', 'icon.svg'])
+    fs.copyFileSync(`${source}/${file}`, `dist/dashboard/${file}`)
+  return built
+}
+
+/** Other modules of ours do nothing but declare, so that one of which nothing is used need not be in a browser. */
+function withoutSideEffects() {
+  return {
+    name: 'without-side-effects',
+    setup({ onResolve }) {
+      onResolve({ filter: /^\.{1,2}\// }, ({ path, resolveDir }) => {
+        const file = resolve(resolveDir, path)
+        return file.startsWith(SRC) && !file.includes('/dashboard/')
+          ? { path: file, sideEffects: false }
+          : undefined
+      })
+    },
+  }
 }
 
 /** A package that the code imports with import() becomes a file beside the script, which is read when it is needed. */

@@ -206,11 +206,17 @@ async function serve(
 
 // Express and the control interface are two thirds of the code, and no request of the API needs them.
 async function expressApp(api: Api, host: ControlHost): Promise<RequestListener> {
-  const [{ createApp }, { controlRouter }] = await Promise.all([
+  const [{ createApp }, { controlRouter }, { dashboardPages }] = await Promise.all([
     import('./adapters/http/app.ts'),
     import('./adapters/control/router.ts'),
+    import('./adapters/dashboard/pages.ts'),
   ])
-  return createApp(api, controlRouter(host))
+  const pages = dashboardPages({
+    folder: shippedFile('dist', 'dashboard'),
+    guard: host.guard,
+    refuse: (req, res, refusal) => void api.refuse(req, res, refusal),
+  })
+  return createApp(api, controlRouter(host), pages)
 }
 
 function controlWithoutHttp(host: ControlHost): Transport {

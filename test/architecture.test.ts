@@ -27,6 +27,7 @@ const ADAPTER_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   storage: ['lowdb', 'chokidar'],
   cli: ['commander', 'pino', 'pino-pretty', 'zod'],
   testing: ['vitest', '@playwright/test', 'zod'],
+  dashboard: ['preact', '@preact/signals', 'lucide', 'jsonc-parser'],
   'json-text.ts': ['jsonc-parser'],
   'fixtures.ts': ['zod'],
 }
@@ -36,7 +37,7 @@ const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly 
   {
     call: /\bDate\.now\(|\bperformance\.now\b/,
     // The heartbeat's thread has nothing but its own text.
-    home: /^(core\/time\/clock|adapters\/storage\/heartbeat)\.ts$/,
+    home: /^(core\/time\/clock|adapters\/storage\/heartbeat|adapters\/dashboard\/app\/browser)\.ts$/,
     instead: 'use the `now` that handlers are given, clock.now, or elapsedTime for how long something took',
   },
   {
@@ -46,8 +47,9 @@ const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly 
   },
   {
     call: /\bsetTimeout\(|\bsetInterval\(/,
-    home: /^adapters\/realtime\.ts$/,
-    instead: 'schedule an event, or take `later` from adapters/realtime.ts',
+    home: /^adapters\/(realtime|dashboard\/app\/browser)\.ts$/,
+    instead:
+      'schedule an event, or take `later` from adapters/realtime.ts, in the dashboard `after` from browser.ts',
   },
   {
     call: /\bMath\.random\(|\brandomUUID\(/,
@@ -170,8 +172,8 @@ function forbidden(path: string, target: string): string | undefined {
   return 'an adapter imports core and itself; emulator.ts passes it what it needs of others'
 }
 
-// The command line and the test library are users of the emulator: they start it, and ask it things.
-const isUser = (module: string) => ['cli', 'testing'].includes(module)
+// The command line, the test library and the dashboard are users of the emulator: they start it, and ask it things.
+const isUser = (module: string) => ['cli', 'testing', 'dashboard'].includes(module)
 const JSON_SCHEMA_IMPORTS = ['core/json.ts', 'core/random.ts']
 const ENTRY_POINTS = ['emulator.ts', 'index.ts', 'options.ts']
 const CLIENT = 'adapters/control/client/'
@@ -228,7 +230,7 @@ function part(path: string): { readonly word: string; readonly module: string } 
 
 function readSources(root: string): Source[] {
   return readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+    .filter((path) => /\.tsx?$/.test(path) && !path.endsWith('.test.ts'))
     .map((path) => {
       const code = withoutComments(readFileSync(join(root, path), 'utf8'))
       return { path, code, imports: importsOf(path, code) }

@@ -1,10 +1,10 @@
-import express, { type Express, type Router } from 'express'
+import express, { type Express, type RequestHandler, type Router } from 'express'
 import { Refusal } from '../../core/errors.ts'
 import { pathPrefixOf } from '../selection.ts'
 import type { Api } from './api.ts'
 
-/** The Express application: the API, the control interface, and a response in the API's form for everything else. */
-export function createApp(api: Api, control: Router): Express {
+/** The Express application: the API, the dashboard, the control interface, and a response in the API's form for everything else. */
+export function createApp(api: Api, control: Router, dashboard: RequestHandler): Express {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -21,11 +21,12 @@ export function createApp(api: Api, control: Router): Express {
     else if (req.url.startsWith('/__emulator', length)) req.url = req.url.slice(length)
     next()
   })
+  app.use(dashboard)
   app.use('/__emulator', control)
   app.use((req, res) => {
     req.url = req.originalUrl
     const inside = pathPrefixOf(req.url) === '' ? '' : ' In a sandbox the same holds after its /@name.'
-    const detail = `Nothing is served at ${req.path}: the API is below /v1, the control interface below /__emulator.${inside}`
+    const detail = `Nothing is served at ${req.path}: the API is below /v1, the control interface below /__emulator, the dashboard at /__emulator/ui/.${inside}`
     void api.refuse(req, res, new Refusal('route_not_found', { detail }))
   })
   return app

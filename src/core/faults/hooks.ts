@@ -193,7 +193,7 @@ function subjectOf(sandbox: Sandbox, call: Call): RequestSubject {
     query,
     headers,
     body: bodyOf(call.body),
-    caller: sandbox.authenticator.guess(headers.authorization, sandbox.settings),
+    caller: sandbox.authenticator.guessCall(call, sandbox.settings),
     connection,
     resource: Object.values(params).at(-1) ?? null,
     kept: () => keptOf(call),

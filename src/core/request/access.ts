@@ -6,7 +6,7 @@ import type { Exchange } from './exchange.ts'
 /** The caller, in the teamspace that a header may name. */
 export function authenticate(sandbox: Sandbox, exchange: Exchange): void {
   const { headers } = exchange.call
-  const caller = sandbox.authenticator.identify(headers.authorization, exchange.settings)
+  const caller = sandbox.authenticator.identifyCall(exchange.call, exchange.settings)
   const header = exchange.settings.get(teamspaceHeader)
   const chosen = header === null ? undefined : headers[header.toLowerCase()]
   exchange.ownTeamspace = caller.teamspace_id

@@ -91,7 +91,7 @@ test('the digest that the sandbox keeps is not accepted in the place of the toke
 
 test('a key that is changed or removed counts as it is now', () => {
   const { store, registered } = keysOf(keyOf('one'))
-  const found = () => registered.guess('Bearer token-of-one', settings)
+  const found = () => registered.guessCall({ headers: { authorization: 'Bearer token-of-one' } }, settings)
   expect(found()?.account_admin).toBe(false)
   store.transaction('', (tx) => tx.put(apiKeys.name, keyOf('one', { account_admin: true })))
   expect(found()?.account_admin).toBe(true)
@@ -114,7 +114,8 @@ test('where any key is welcome, an unknown one stands for the first of the kind 
 }, () => {
   const keys = [keyOf('s', { kind: 'service' }), keyOf('u1'), keyOf('u2')]
   const { registered, any } = keysOf(...keys)
-  const actsAs = (token: string) => any.guess(`Bearer ${token}`, settings)?.key_id
+  const actsAs = (token: string) =>
+    any.guessCall({ headers: { authorization: `Bearer ${token}` } }, settings)?.key_id
   expect([actsAs('live_x'), actsAs('service_x'), actsAs('token-of-u2')]).toEqual(['u1', 's', 'u2'])
   expect([actsAs('x'), actsAs('x_live_'), actsAs('x_service_')]).toEqual([undefined, undefined, undefined])
   expect(registered.recognises('Bearer live_x', settings)).toBe(false)
@@ -127,8 +128,11 @@ test('the prefixes are settings, and a sandbox without a key of the kind knows n
 }, () => {
   const { any } = keysOf(keyOf('u'))
   const own = new Settings({ [userPrefix.key]: 'me-', [servicePrefix.key]: 'it-' })
-  expect(any.guess('Bearer me-1', own)?.key_id).toBe('u')
-  expect([any.guess('Bearer live_1', own), any.guess('Bearer it-1', own)]).toEqual([undefined, undefined])
+  expect(any.guessCall({ headers: { authorization: 'Bearer me-1' } }, own)?.key_id).toBe('u')
+  expect([
+    any.guessCall({ headers: { authorization: 'Bearer live_1' } }, own),
+    any.guessCall({ headers: { authorization: 'Bearer it-1' } }, own),
+  ]).toEqual([undefined, undefined])
 })
 
 test('a token has no "@", which would name a sandbox; what a key does not say is nothing', () => {

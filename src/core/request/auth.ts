@@ -72,6 +72,12 @@ export const teamspaceHeader = setting<string | null>({
   default: null,
 })
 
+/** What of a request says who makes it. */
+interface Keyed {
+  readonly keyId?: string
+  readonly headers: Readonly<Record<string, string | undefined>>
+}
+
 /** Turns the Authorization header into a caller, or refuses with `unauthorized`. */
 export class Authenticator {
   readonly #store: Store
@@ -111,10 +117,17 @@ export class Authenticator {
       : callerOf(standIn)
   }
 
-  /** The caller, if the header names one. */
-  guess(authorization: string | undefined, settings: Settings): Caller | undefined {
+  /** The caller of a request that may say by the id of a key who makes it. */
+  identifyCall({ keyId, headers }: Keyed, settings: Settings): Caller {
+    if (keyId === undefined) return this.identify(headers.authorization, settings)
+    const key = this.#store.rows(apiKeys.name).get(keyId) as ApiKey | undefined
+    return key === undefined ? unauthorized(`The sandbox has no key "${keyId}" any more.`) : callerOf(key)
+  }
+
+  /** The caller of a request, if there is one. */
+  guessCall(call: Keyed, settings: Settings): Caller | undefined {
     try {
-      return this.identify(authorization, settings)
+      return this.identifyCall(call, settings)
     } catch {
       return undefined
     }
@@ -122,7 +135,7 @@ export class Authenticator {
 
   /** True when the header names a key of this sandbox; lets an adapter refuse before it reads a large body. */
   recognises(authorization: string | undefined, settings: Settings): boolean {
-    return this.guess(authorization, settings) !== undefined
+    return this.guessCall({ headers: { authorization } }, settings) !== undefined
   }
 
   // Digests are made once per token and thrown away whenever a key changes.

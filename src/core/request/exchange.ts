@@ -39,6 +39,8 @@ export interface Call {
   /** Lower-case names; a repeated header has its first value. */
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: CallBody
+  /** Id of the key that calls, for a call that carries no key: one that was logged is made again. */
+  readonly keyId?: string
   /** The connection that it came on, and which of its requests this is, from 1. */
   readonly connection?: { readonly id: string; readonly index: number }
   /** Ids of the rules that its own header X-Emulator-Fault has armed; they act on no other request. */

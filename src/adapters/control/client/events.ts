@@ -60,11 +60,21 @@ async function open(
     headers: controlHeaders({ controlToken }),
     signal,
   })
-  if (isFeed(response)) return response.body as AsyncIterable<Uint8Array>
+  if (isFeed(response)) return chunksOf(response)
   if (isLocked(response)) throw lockedOut(address)
   const answer: unknown = response.ok ? undefined : await response.json().catch(() => undefined)
   const asked = prefixOf(sandbox) === '' ? 'GET /events' : `GET /events of the sandbox ${sandbox}`
   throw refusalIn(response.status, answer, asked) ?? notAnEmulator(response.status, asked)
+}
+
+// Not every browser can iterate over a body.
+async function* chunksOf({ body }: Response): AsyncGenerator<Uint8Array> {
+  const reader = body?.getReader()
+  for (;;) {
+    const read = await reader?.read()
+    if (read === undefined || read.done) return
+    yield read.value
+  }
 }
 
 // Anybody answers 200. A page of something else would look like a feed in which nothing happens.

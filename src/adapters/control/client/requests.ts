@@ -1,4 +1,5 @@
 import type { RequestTrace } from '../../../core/explain/trace.ts'
+import type { RequestEntry } from '../request-entry.ts'
 import type { RequestCheck, RequestCount, RequestSearch } from '../routes/request-checks.ts'
 import type { LoggedRequests, RequestList } from '../routes/requests.ts'
 import { type Ask, refuseUnknownOptions } from './ask.ts'
@@ -41,6 +42,9 @@ export function requestsOver(ask: Ask) {
     /** Why a request was answered as it was. @param id of the header X-Emulator-Request-Id, of any sandbox */
     explain: (id: string): Promise<RequestTrace> =>
       ask('GET /explain/{request_id}', { params: { request_id: id } }),
+    /** Sends a logged request again as its caller, without faults of the connection. @returns the entry of the new request */
+    resend: (id: string): Promise<RequestEntry> =>
+      ask('POST /requests/{request_id}/resend', { params: { request_id: id } }),
     /** Empties the log. */
     clear: async (): Promise<void> => void (await ask('DELETE /requests')),
   }

@@ -1,8 +1,11 @@
 import * as z from 'zod'
 import { didYouMean } from '../../../core/assumptions.ts'
-import { refuseInvalid } from '../../../core/errors.ts'
+import { refuse, refuseInvalid } from '../../../core/errors.ts'
 import { type InputOf, list, listOf, queryInt, queryText, type ShapeOf } from '../../../core/fields.ts'
+import type { LogEntry } from '../../../core/log/request-log.ts'
 import { matches, STATUS_PATTERN } from '../../../core/log/request-match.ts'
+import type { Call, CallBody } from '../../../core/request/exchange.ts'
+import { perform } from '../../../core/request/pipeline.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { entriesSince, entryOf, requestEntry } from '../request-entry.ts'
 import { noBody, route } from '../route.ts'
@@ -89,7 +92,45 @@ export const requestRoutes = [
       return { status: 204 }
     },
   }),
+  route({
+    name: 'requests.resend',
+    method: 'POST',
+    path: '/requests/{request_id}/resend',
+    summary: 'Send a logged request of the sandbox again, as the caller that it was logged with',
+    answers:
+      'The entry of the new request. It runs inside of the emulator, so that faults of the connection do not act on it.',
+    output: requestEntry,
+    handle: async ({ sandbox, params: { request_id } }) => {
+      await perform(sandbox, callAgain(sandbox, request_id)).durable
+      return { body: entryOf(sandbox, sandbox.log.entries().at(-1) as LogEntry) }
+    },
+  }),
 ] as const
+
+/** A request of the log as a call. Refuses where the log has not kept all of it. */
+function callAgain(sandbox: Sandbox, id: string): Call {
+  const entry =
+    sandbox.log.find(id) ??
+    refuse('not_found', {
+      detail: `The request ${id} is not in the log.`,
+      mitigation: 'GET /__emulator/requests lists those that are.',
+    })
+  const operation = entry.stubbed ?? sandbox.service.operations.get(entry.operation ?? '')
+  if (operation === undefined) return refuseResend(id, 'it fits no route')
+  if (entry.caller === undefined) return refuseResend(id, 'no known key had made it')
+  const { method, path, pathPrefix, chosenBy, params, query, headers, body } = entry
+  if (body.kind === 'large' || body.kind === 'refused') return refuseResend(id, 'its body was not kept')
+  const again: CallBody = body.kind === 'json' ? { kind: 'json', value: body.value } : body
+  const { key_id: keyId } = entry.caller
+  return { operation, method, path, pathPrefix, chosenBy, params, query, headers, body: again, keyId }
+}
+
+function refuseResend(id: string, reason: string): never {
+  return refuse('conflict', {
+    detail: `The request ${id} cannot be sent again: ${reason}.`,
+    mitigation: 'Send it with the client that has made it.',
+  })
+}
 
 function refuseUnknownOperation({ service }: Sandbox, name: string | undefined): void {
   if (name === undefined || service.operations.has(name)) return

@@ -1,0 +1,92 @@
+import { signal } from '@preact/signals'
+import type {
+  BatchFailure,
+  BatchPlanChange,
+  BatchView,
+  ConnectionView,
+  OauthFlow,
+  SandboxClient,
+} from '../../../index.ts'
+import { type Ask, askOver, type OwnCalls } from '../../control/client/ask.ts'
+import { EmulatorError } from '../../control/client/emulator-error.ts'
+import { type EmulatorAddress, overHttp } from '../../control/client/over-http.ts'
+import { apiPath, controlPath } from '../../control/client/transport.ts'
+import { keepToken, keptToken } from './browser.ts'
+import { sandboxName } from './place.ts'
+
+type OneBatch = {
+  readonly params: { readonly id: string }
+  readonly query: unknown
+  readonly output: BatchView
+}
+
+/** The calls of resources that views make, beside those of the control interface itself. */
+interface BatchCalls {
+  readonly 'GET /batches/{id}': OneBatch & { readonly body: unknown }
+  readonly 'PATCH /batches/{id}': OneBatch & { readonly body: BatchPlanChange }
+  readonly 'POST /batches/{id}/fail': OneBatch & { readonly body: BatchFailure | undefined }
+  readonly 'POST /batches/{id}/expire': OneBatch & { readonly body: unknown }
+  readonly 'POST /batches/{id}/complete': OneBatch & { readonly body: unknown }
+  readonly 'POST /batches/{id}/cleanup': OneBatch & { readonly body: unknown }
+}
+
+type DashboardCalls = OwnCalls & BatchCalls
+
+export type { BatchView, ConnectionView, OauthFlow, SandboxClient }
+
+/** What a call responds with: `Output<'GET /clock'>`. */
+export type Output<K extends keyof DashboardCalls> = DashboardCalls[K]['output']
+
+const token = signal(keptToken())
+
+/** Whether the emulator asks for a control token that it was not given. */
+export const needsToken = signal(false)
+
+export function useToken(text: string): void {
+  keepToken(text)
+  token.value = text
+  needsToken.value = false
+}
+
+/** Where the emulator is that has served this page. */
+export function emulatorAddress(): EmulatorAddress {
+  return { url: location.origin, controlToken: token.value }
+}
+
+/** The base URL of the API of the present sandbox. */
+export function baseUrl(): string {
+  return location.origin + apiPath(sandboxName.value)
+}
+
+/** The control URL of the present sandbox. */
+export function controlUrl(): string {
+  return location.origin + controlPath(sandboxName.value)
+}
+
+/** Calls the control interface about the present sandbox. Rejects with an `EmulatorError`. */
+export const ask: Ask<DashboardCalls> = async (route, ...given) => {
+  try {
+    return await askOver<DashboardCalls>(overHttp(emulatorAddress()), sandboxName.value)(route, ...given)
+  } catch (error) {
+    if (error instanceof EmulatorError && error.status === 401) needsToken.value = true
+    throw error
+  }
+}
+
+/** One call of the control interface whose route is only known at run time. */
+export async function callJson(method: string, path: string, body?: unknown): Promise<Response> {
+  return fetch(`${controlUrl()}${path}`, {
+    method,
+    headers: {
+      ...(token.value === undefined ? {} : { authorization: `Bearer ${token.value}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+}
+
+/** What went wrong, and the way out, in one text. */
+export function wordsOf(error: unknown): string {
+  if (!(error instanceof EmulatorError)) return error instanceof Error ? error.message : String(error)
+  return error.mitigation === undefined ? error.detail : `${error.detail} ${error.mitigation}`
+}

@@ -1,0 +1,83 @@
+// What of the browser's time, storage and clipboard the dashboard uses; no other file of it does.
+
+/** Real milliseconds since the page was loaded. */
+export const pageTime = (): number => performance.now()
+
+/** Calls back after some real milliseconds. @returns takes it back */
+export function after(ms: number, call: () => void): () => void {
+  const timer = setTimeout(call, ms)
+  return () => clearTimeout(timer)
+}
+
+/** Calls back every so many real milliseconds. @returns ends it */
+export function every(ms: number, call: () => void): () => void {
+  const timer = setInterval(call, ms)
+  return () => clearInterval(timer)
+}
+
+/** One call for all that is asked for before the next frame. In a hidden tab, where frames stand still, four times a second. */
+export function perFrame(call: () => void): () => void {
+  let isWaiting = false
+  return () => {
+    if (isWaiting) return
+    isWaiting = true
+    const run = () => {
+      isWaiting = false
+      call()
+    }
+    if (document.hidden) after(250, run)
+    else requestAnimationFrame(run)
+  }
+}
+
+/** What is kept between visits. A browser that keeps nothing gives nothing. */
+export function kept(name: string): string | null {
+  try {
+    return localStorage.getItem(`emulator.${name}`)
+  } catch {
+    return null
+  }
+}
+
+export function keep(name: string, value: string): void {
+  try {
+    localStorage.setItem(`emulator.${name}`, value)
+  } catch {
+    // The next visit starts from the default.
+  }
+}
+
+/** The control token: kept as long as the tab is open, and nowhere else. */
+export function keptToken(): string | undefined {
+  try {
+    return sessionStorage.getItem('emulator.token') ?? undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function keepToken(token: string): void {
+  try {
+    sessionStorage.setItem('emulator.token', token)
+  } catch {
+    // It is asked for again after a reload.
+  }
+}
+
+/** Puts a text on the clipboard. @returns whether the browser allowed it */
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Lets the browser save a text as a file. */
+export function download(name: string, text: string, type = 'application/json'): void {
+  const url = URL.createObjectURL(new Blob([text], { type }))
+  const link = Object.assign(document.createElement('a'), { href: url, download: name })
+  link.click()
+  after(1_000, () => URL.revokeObjectURL(url))
+}

@@ -1,0 +1,316 @@
+import { signal } from '@preact/signals'
+import { useState } from 'preact/hooks'
+import { parseDuration } from '../../../core/time/instant.ts'
+import type { AdvanceResult } from '../../../index.ts'
+import { ask, type Output, wordsOf } from './api.ts'
+import { after, pageTime } from './browser.ts'
+import { dateTime, durationText, shortId, timeOfDay } from './format.ts'
+import { Icon } from './icon.tsx'
+import { act, changed, clockState, isLost, lastEvent, ticking, useLive } from './live.ts'
+import { Menu } from './menu.tsx'
+import { toast } from './toasts.ts'
+import { Button, moveByArrows } from './ui.tsx'
+
+type Target = Parameters<typeof ask<'POST /clock/advance'>>[1]['body']
+
+/** The advance that goes on, and when it can be stopped. */
+export const advancing = signal<{ readonly label: string; readonly isLong: boolean } | undefined>(undefined)
+
+/** The last advance that has ended. */
+export const lastAdvance = signal<
+  (AdvanceResult & { readonly label: string; readonly took: number }) | undefined
+>(undefined)
+
+let stopper: AbortController | undefined
+
+/** Ends the advance that goes on; time stays where it has come to. */
+export function stopAdvance(): void {
+  stopper?.abort()
+}
+
+/** Lets virtual time pass, in calls of at most 1,000 events each so that it can be stopped in between. */
+export async function advanceBy(label: string, target: Record<string, unknown>): Promise<void> {
+  if (advancing.value !== undefined || isLost.value) return
+  const own = new AbortController()
+  stopper = own
+  const began = pageTime()
+  advancing.value = { label, isLong: false }
+  lastEvent.value = undefined
+  const cancel = after(400, () => {
+    if (advancing.value !== undefined) advancing.value = { label, isLong: true }
+  })
+  try {
+    const body = { ...(await fixed(target)), max_events: 1_000 } as Target
+    let result: AdvanceResult = await ask('POST /clock/advance', { body, signal: own.signal })
+    while (result.stopped !== undefined) {
+      const more = await ask('POST /clock/advance', { body, signal: own.signal })
+      result = { ...more, from: result.from, events: [...result.events, ...more.events].slice(-1_000) }
+    }
+    lastAdvance.value = { ...result, label, took: pageTime() - began }
+  } catch (error) {
+    if (own.signal.aborted) toast('info', 'Stopped. The clock shows how far time has come.')
+    else toast('error', wordsOf(error))
+  }
+  cancel()
+  advancing.value = undefined
+  changed()
+}
+
+// A duration is taken from where the clock is now, so that the calls after the first lead to the same instant.
+async function fixed(target: Record<string, unknown>): Promise<Record<string, unknown>> {
+  const ms = typeof target.ms === 'number' ? target.ms : undefined
+  if (ms === undefined) return target
+  const { now } = await ask('GET /clock')
+  return { to: new Date(Date.parse(now) + ms).toISOString() }
+}
+
+const RATES = [0, 1, 10, 60, 600, 3_600]
+const JUMPS = [
+  ['+1 m', 60_000],
+  ['+1 h', 3_600_000],
+  ['+24 h', 86_400_000],
+  ['+29 d', 29 * 86_400_000],
+] as const
+
+export const rateLabel = (rate: number) => (rate === 0 ? 'frozen' : `${rate.toLocaleString('en')}×`)
+
+/** Sets how fast time passes. */
+export function setRate(rate: number): Promise<boolean> {
+  return act(() => ask('PATCH /clock', { body: { rate } }))
+}
+
+/** The rate to return to when a frozen clock is started. */
+let lastRate = 1
+
+export function playOrPause(): void {
+  const rate = clockState.value?.rate ?? 0
+  if (rate > 0) lastRate = rate
+  void setRate(rate > 0 ? 0 : lastRate)
+}
+
+export function stepOnce(): void {
+  void advanceBy('Step', { steps: 1 })
+}
+
+/** Jumps by a label of the group: `+1 m`. */
+export function jump(label: string): void {
+  const found = JUMPS.find(([each]) => each === label)
+  if (found !== undefined) void advanceBy(label, { ms: found[1] })
+}
+
+export function advanceToNext(): void {
+  const next = clockState.value?.next
+  if (next) void advanceBy('Next event', { to: next.at })
+}
+
+export function ClockBar() {
+  const shown = clockState.value
+  const rate = shown?.rate ?? 0
+  const isOff = isLost.value || shown === undefined
+  const isBusy = advancing.value !== undefined
+  const off = isOff ? 'The emulator is not connected.' : isBusy ? 'Time is being advanced.' : undefined
+  return (
+    <section class="clock-bar" aria-label="Clock">
+      <Now />
+      <Button
+        icon={rate === 0 ? 'play' : 'pause'}
+        label={rate === 0 ? 'Run the clock' : 'Freeze the clock'}
+        disabled={off}
+        onClick={playOrPause}
+      />
+      <Menu
+        label="Rate of the clock"
+        button={<span class="wide-only">{rateLabel(rate)}</span>}
+        disabled={off !== undefined}
+        items={RATES.map((each) => ({
+          label: each === 0 ? 'Frozen' : rateLabel(each),
+          hint: each === rate ? 'now' : each === 1 ? 'real time' : undefined,
+          run: () => void setRate(each),
+        }))}
+      >
+        {(close) => <OwnRate onDone={close} />}
+      </Menu>
+      <div class="segments" role="group" aria-label="Advance" onKeyDown={moveByArrows}>
+        <button type="button" aria-disabled={off !== undefined} onClick={stepOnce}>
+          <Icon name="step" size={14} />
+          <span class="wide-only">Step</span>
+        </button>
+        {JUMPS.map(([label]) => (
+          <button
+            type="button"
+            key={label}
+            class={label === '+1 h' ? '' : 'wide-only'}
+            aria-disabled={off !== undefined}
+            onClick={() => jump(label)}
+          >
+            {label}
+          </button>
+        ))}
+      </div>
+      <Until disabled={off !== undefined} />
+      <Advancing />
+      {!isBusy && <Next />}
+    </section>
+  )
+}
+
+function Now() {
+  const now = ticking.value
+  const rate = clockState.value?.rate ?? 0
+  const how = isLost.value ? 'last known' : rate === 0 ? 'frozen' : `running at ${rateLabel(rate)}`
+  return (
+    <div class="now">
+      <time dateTime={now === undefined ? undefined : new Date(now).toISOString()}>
+        {now === undefined ? '–' : dateTime(now)}
+      </time>
+      <span>Virtual time, UTC · {how}</span>
+    </div>
+  )
+}
+
+function OwnRate({ onDone }: { onDone: () => void }) {
+  const [text, setText] = useState('')
+  return (
+    <form
+      class="menu-form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void setRate(Number(text))
+        onDone()
+      }}
+    >
+      <label>
+        Own rate
+        <input
+          type="number"
+          min="0"
+          max="100000"
+          step="any"
+          required
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      <Button type="submit">Set</Button>
+    </form>
+  )
+}
+
+/** The name of a batch: its label, or the end of its id. */
+export function batchName({ id, metadata }: { readonly id: string; readonly metadata?: unknown }): string {
+  const { label, name } = (metadata ?? {}) as { label?: unknown; name?: unknown }
+  return typeof label === 'string' ? label : typeof name === 'string' ? name : shortId(id)
+}
+
+/** What every view knows of a stored batch. */
+export interface StoredBatch {
+  readonly id: string
+  readonly status: string
+  readonly metadata?: unknown
+  readonly _emulator?: { readonly request?: { readonly items?: readonly unknown[] } }
+}
+
+const TERMINAL = ['completed', 'failed', 'cancelled', 'expired']
+
+export const isUnfinished = ({ status }: { readonly status: string }) => !TERMINAL.includes(status)
+
+export async function storedBatches(): Promise<readonly StoredBatch[]> {
+  const { data } = await ask('GET /state/{collection}', { params: { collection: 'batch_predictions' } })
+  return data as unknown as StoredBatch[]
+}
+
+function Until({ disabled }: { disabled: boolean }) {
+  const { data = [] } = useLive(storedBatches, ['transition', 'request'])
+  const items = data.filter(isUnfinished).map((batch) => ({
+    label: batchName(batch),
+    hint: `${shortId(batch.id)} · ${batch._emulator?.request?.items?.length ?? 0} items`,
+    run: () => void advanceBy(`Until ${batchName(batch)} is done`, { until: { batch: batch.id } }),
+  }))
+  return (
+    <span class="until">
+      <Menu
+        label="Advance until a batch is done"
+        button={<span class="wide-only">Until batch is done</span>}
+        disabled={disabled}
+        items={items}
+        empty="No batch is unfinished."
+      >
+        {(close) => <OwnTarget onDone={close} />}
+      </Menu>
+    </span>
+  )
+}
+
+function OwnTarget({ onDone }: { onDone: () => void }) {
+  const [text, setText] = useState('')
+  return (
+    <form
+      class="menu-form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        const ms = parseDuration(text)
+        void advanceBy(text, ms === undefined ? { to: instantOf(text) } : { ms })
+        onDone()
+      }}
+    >
+      <label>
+        Duration or instant
+        <input
+          required
+          placeholder="90s, 2h, 2026-12-01T09:00:00Z"
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      <Button type="submit">Go</Button>
+    </form>
+  )
+}
+
+// An instant as the clock shows it is in UTC.
+function instantOf(text: string): string {
+  return text.includes('T') ? text : `${text.trim().replace(' ', 'T')}Z`
+}
+
+function Advancing() {
+  const state = advancing.value
+  if (state === undefined) return null
+  const at = lastEvent.value?.at
+  return (
+    <div class="advancing" role="status">
+      <span class="progress" />
+      <span>
+        {state.label}
+        {at !== undefined && `, now ${timeOfDay(at)}`}
+      </span>
+      {state.isLong && <Button onClick={stopAdvance}>Stop</Button>}
+    </div>
+  )
+}
+
+function Next() {
+  const next = clockState.value?.next
+  const now = ticking.value
+  if (!next || now === undefined) {
+    return <p class="next">{clockState.value === undefined ? '' : 'Nothing is scheduled.'}</p>
+  }
+  return (
+    <div class="next">
+      <p title={next.description}>
+        <strong>Next in {durationText(Math.max(0, Date.parse(next.at) - now))}</strong>
+        <span>{eventName(next)}</span>
+      </p>
+      <Button disabled={isLost.value} onClick={advanceToNext} label="Go to the next event">
+        Go
+      </Button>
+    </div>
+  )
+}
+
+type Future = NonNullable<Output<'GET /clock'>['next']>
+
+/** The first clause of what an event will do. */
+export function eventName({ description, kind }: Pick<Future, 'description' | 'kind'>): string {
+  const [clause = kind] = description.split(/[,.:;]( |$)/)
+  return clause
+}

@@ -1,0 +1,142 @@
+import { signal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { advanceToNext, jump, playOrPause, stepOnce } from './clock-bar.tsx'
+import { goTo, linkTo } from './place.ts'
+import { hasLetterKeys, nextTheme } from './theme.ts'
+import { Button } from './ui.tsx'
+import { views } from './views.ts'
+
+/** What the open view does for a key; each view sets its own while it is shown. */
+const own = new Map<string, () => void>()
+
+/** Gives the open view keys of its own as long as it is shown. */
+export function useKeys(keys: Readonly<Record<string, () => void>>): void {
+  const latest = useRef(keys)
+  latest.current = keys
+  const names = Object.keys(keys).join(' ')
+  useEffect(() => {
+    for (const name of names.split(' ')) own.set(name, () => latest.current[name]?.())
+    return () => {
+      for (const name of names.split(' ')) own.delete(name)
+    }
+  }, [names])
+}
+
+/** Whether the table of keys is shown. */
+export const isHelpOpen = signal(false)
+
+/** The first of two keys: `g` or `+`. */
+let first: string | undefined
+
+function isField(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]')
+}
+
+function isControl(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    target.closest('button, a, summary, [role=option], tr[tabindex]') !== null
+  )
+}
+
+const AFTER_PLUS: Readonly<Record<string, string>> = { m: '+1 m', h: '+1 h', d: '+24 h' }
+
+const GLOBAL: Readonly<Record<string, () => void>> = {
+  '?': () => {
+    isHelpOpen.value = true
+  },
+  '.': stepOnce,
+  n: advanceToNext,
+  t: nextTheme,
+  s: () => document.querySelector<HTMLElement>('.sandboxes button')?.click(),
+  '/': () => document.querySelector<HTMLElement>('[data-filter]')?.focus(),
+  '[': () => moveTab(-1),
+  ']': () => moveTab(1),
+}
+
+function moveTab(by: number): void {
+  const tabs = [...document.querySelectorAll<HTMLElement>('[role=tab]')]
+  const now = tabs.findIndex((tab) => tab.getAttribute('aria-selected') === 'true')
+  tabs[now + by]?.click()
+}
+
+/** Listens for the keys of the whole page. */
+export function startKeyboard(): void {
+  document.addEventListener('keydown', (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
+    if (isField(event.target) || !hasLetterKeys.value || document.querySelector('dialog[open]') !== null)
+      return
+    const { key } = event
+    const before = first
+    first = undefined
+    const found = before === undefined ? single(event) : second(before, key)
+    if (found !== undefined) {
+      event.preventDefault()
+      found()
+    }
+  })
+}
+
+function second(before: string, key: string): (() => void) | undefined {
+  if (before === '+') return AFTER_PLUS[key] === undefined ? undefined : () => jump(AFTER_PLUS[key] as string)
+  const view = views.find((each) => each.key === key)
+  return view && (() => goTo(linkTo(view.name)))
+}
+
+function single(event: KeyboardEvent): (() => void) | undefined {
+  const { key } = event
+  if (key === ' ') return isControl(event.target) ? undefined : playOrPause
+  const ofView = own.get(key)
+  if (ofView !== undefined) return ofView
+  if (key === 'g' || key === '+') {
+    first = key
+    return () => {}
+  }
+  return GLOBAL[key]
+}
+
+const TABLE: readonly (readonly [keys: string, does: string])[] = [
+  ['Ctrl K, ⌘K', 'Search and run'],
+  ['?', 'This table'],
+  ['/', 'Filter'],
+  ['j k, arrows', 'Next, previous row'],
+  ['Enter', 'Open'],
+  ['Esc', 'Close'],
+  ['[ ]', 'Previous, next tab'],
+  ['Space', 'Run or freeze the clock'],
+  ['.', 'Step'],
+  ['+ then m, h, d', 'Advance 1 m, 1 h, 24 h'],
+  ['n', 'Advance to the next event'],
+  ['c', 'Copy as curl'],
+  ['f', 'Make this fail'],
+  ['r', 'Send again'],
+  ['Ctrl S, ⌘S', 'Save the record'],
+  ['s', 'Switch the sandbox'],
+  ['t', 'System, light or dark colours'],
+]
+
+export function KeyboardHelp() {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  const close = () => {
+    isHelpOpen.value = false
+  }
+  return (
+    <dialog ref={dialog} class="dialog keys" aria-label="Keyboard" onClose={close}>
+      <h2>Keyboard</h2>
+      <dl>
+        {[...TABLE, ...views.map((view) => [`g ${view.key}`, view.title] as const)].map(([keys, does]) => (
+          <div key={keys}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+      <div class="actions">
+        <Button onClick={close}>Close</Button>
+      </div>
+    </dialog>
+  )
+}

@@ -1,0 +1,274 @@
+import { computed, effect, signal } from '@preact/signals'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { followEvents } from '../../control/client/events.ts'
+import { ask, emulatorAddress, needsToken, type Output, wordsOf } from './api.ts'
+import { after, every, pageTime, perFrame } from './browser.ts'
+import { here, sandboxName } from './place.ts'
+import { toast } from './toasts.ts'
+
+/** A kind of event of the stream, or `reload` when anything may have changed. */
+export type ChangeKind =
+  | 'request'
+  | 'event'
+  | 'delivery'
+  | 'transition'
+  | 'clock'
+  | 'scenario'
+  | 'sandbox'
+  | 'reload'
+
+/** The connection to the emulator: `lost` from two seconds without a stream on. */
+export const connection = signal<{
+  readonly state: 'opening' | 'open' | 'closed' | 'lost'
+  /** Page time at which the last event arrived. */
+  readonly since: number
+  /** Page time of the next try. */
+  readonly nextTry: number
+}>({ state: 'opening', since: 0, nextTry: 0 })
+
+export const isLost = computed(() => connection.value.state === 'lost')
+
+type Clock = Output<'GET /clock'>
+
+/** The clock as the emulator last showed it, with the page time at which it did. */
+export const clockState = signal<(Clock & { readonly seen: number }) | undefined>(undefined)
+
+/** The virtual instant by now, in milliseconds; undefined before the first response. */
+export function virtualNow(): number | undefined {
+  const shown = clockState.peek()
+  if (shown === undefined) return undefined
+  const real = isLost.peek() ? 0 : pageTime() - shown.seen
+  return Date.parse(shown.now) + real * shown.rate
+}
+
+/** {@link virtualNow}, ten times a second while it moves. */
+export const ticking = signal<number | undefined>(undefined)
+
+every(100, () => {
+  if (document.hidden) return
+  ticking.value = virtualNow()
+})
+
+const listeners = new Set<(kinds: ReadonlySet<ChangeKind>) => void>()
+let pending = new Set<ChangeKind>()
+
+const flush = perFrame(() => {
+  const kinds = pending
+  pending = new Set()
+  for (const listener of listeners) listener(kinds)
+})
+
+function tell(kind: ChangeKind): void {
+  pending.add(kind)
+  flush()
+}
+
+/** Calls back after each frame in which something happened, with what did. */
+export function onKinds(listener: (kinds: ReadonlySet<ChangeKind>) => void): void {
+  listeners.add(listener)
+}
+
+/** Tells every view that something was written, for those who do not want to wait for the stream. */
+export function changed(): void {
+  tell('reload')
+}
+
+/** What of an advance has happened, and of the requests: counts only. */
+export const lastEvent = signal<{ readonly type: string; readonly at: string } | undefined>(undefined)
+
+let retry = (): void => {}
+
+/** Tries to connect at once. */
+export function retryNow(): void {
+  retry()
+}
+
+const PAUSES = [1, 2, 4, 8, 15]
+
+/** Follows the events of one sandbox until it is left, and connects again when the stream ends. */
+async function follow(name: string, signal: AbortSignal): Promise<void> {
+  let failures = 0
+  let hasOpened = false
+  while (!signal.aborted) {
+    let reason: unknown
+    try {
+      for await (const { type, data } of followEvents(emulatorAddress(), name, { signal })) {
+        if (type === 'hello') {
+          if (failures > 0 && hasOpened) back()
+          failures = 0
+          hasOpened = true
+          connection.value = { state: 'open', since: pageTime(), nextTry: 0 }
+          tell('reload')
+          continue
+        }
+        if (type === 'end') continue
+        if (type === 'clock') seeClock(data)
+        if ('at' in data) lastEvent.value = { type, at: data.at }
+        tell(type === 'dropped' ? 'reload' : type)
+      }
+    } catch (error) {
+      reason = error
+    }
+    if (signal.aborted) return
+    if (reason !== undefined && /control token/.test(wordsOf(reason))) needsToken.value = true
+    const pause = PAUSES[Math.min(failures, PAUSES.length - 1)] as number
+    failures += 1
+    lose(pause * 1_000)
+    await new Promise<void>((resolve) => {
+      const cancel = after(pause * 1_000, resolve)
+      retry = () => {
+        cancel()
+        resolve()
+      }
+      signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+  }
+}
+
+let lostAt = 0
+
+function lose(pause: number): void {
+  const { state, since } = connection.value
+  if (state === 'open' || state === 'opening') lostAt = pageTime()
+  const isLong = state === 'lost' || pageTime() - lostAt > 1_500
+  connection.value = { state: isLong ? 'lost' : 'closed', since, nextTry: pageTime() + pause }
+  after(2_000, () => {
+    if (connection.value.state === 'closed') connection.value = { ...connection.value, state: 'lost' }
+  })
+}
+
+function back(): void {
+  if (!isLost.value) return
+  toast(
+    'ok',
+    `Connected again after ${Math.round((pageTime() - lostAt) / 1_000)} s. Everything was loaded again.`,
+  )
+}
+
+function seeClock(change: Pick<Clock, 'now' | 'rate' | 'skip_on_poll'>): void {
+  clockState.value = { lag_ms: 0, next: null, ...clockState.value, ...change, seen: pageTime() }
+}
+
+let isLoadingClock = false
+let isStale = false
+
+async function loadClock(): Promise<void> {
+  isStale = true
+  if (isLoadingClock) return
+  isLoadingClock = true
+  while (isStale) {
+    isStale = false
+    try {
+      const shown = await ask('GET /clock')
+      clockState.value = { ...shown, seen: pageTime() }
+      ticking.value = virtualNow()
+    } catch {
+      // The stream tells when the emulator is back.
+    }
+  }
+  isLoadingClock = false
+}
+
+/** Connects, and connects anew when another sandbox is chosen. */
+export function startLive(): void {
+  listeners.add((kinds) => {
+    if (['clock', 'event', 'transition', 'sandbox', 'reload'].some((kind) => kinds.has(kind as ChangeKind)))
+      void loadClock()
+  })
+  effect(() => {
+    const name = sandboxName.value
+    if (needsToken.value) return
+    clockState.value = undefined
+    const leaving = new AbortController()
+    void loadClock()
+    void follow(name, leaving.signal)
+    return () => leaving.abort()
+  })
+  // A batch makes progress between two events, and the last event may be over by now.
+  every(5_000, () => {
+    if (!document.hidden && (clockState.peek()?.rate ?? 0) > 0 && !isLost.peek()) void loadClock()
+  })
+}
+
+/** What a view has loaded: the last good data stays while the next is loaded, and when that fails. */
+export interface Loaded<T> {
+  readonly data: T | undefined
+  readonly error: string | undefined
+  readonly reload: () => void
+}
+
+/**
+ * Loads what a view shows, and loads it again after each event of the named kinds: one call at a time, at most four times a
+ * second.
+ * @param about what else the call depends on; it is loaded anew when that changes
+ */
+export function useLive<T>(load: () => Promise<T>, kinds: readonly ChangeKind[], about = ''): Loaded<T> {
+  const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({ data: undefined, error: undefined })
+  const latest = useRef(load)
+  latest.current = load
+  const key = `${sandboxName.value} ${about}`
+  const shown = useRef(key)
+  const run = useMemo(() => coalesced(), [])
+  const reload = useMemo(
+    () => () =>
+      run(async () => {
+        const asked = shown.current
+        try {
+          const data = await latest.current()
+          if (asked === shown.current) setState({ data, error: undefined })
+        } catch (error) {
+          if (asked === shown.current) setState((before) => ({ ...before, error: wordsOf(error) }))
+        }
+      }),
+    [run],
+  )
+  useEffect(() => {
+    if (shown.current !== key) setState({ data: undefined, error: undefined })
+    shown.current = key
+    reload()
+    const listener = (now: ReadonlySet<ChangeKind>) => {
+      if (now.has('reload') || now.has('sandbox') || kinds.some((kind) => now.has(kind))) reload()
+    }
+    listeners.add(listener)
+    return () => void listeners.delete(listener)
+  }, [key, reload])
+  return { ...state, reload }
+}
+
+/** Runs one call at a time; what is asked for during it, or within a quarter of a second after it, is one call more. */
+function coalesced(): (call: () => Promise<void>) => void {
+  let isRunning = false
+  let next: (() => Promise<void>) | undefined
+  const run = (call: () => Promise<void>): void => {
+    if (isRunning) {
+      next = call
+      return
+    }
+    isRunning = true
+    void call().finally(() =>
+      after(next === undefined ? 0 : 250, () => {
+        isRunning = false
+        const waiting = next
+        next = undefined
+        if (waiting !== undefined) run(waiting)
+      }),
+    )
+  }
+  return run
+}
+
+/** Does something that the user asked for, and says what went wrong. @returns whether it was done */
+export async function act(work: () => Promise<unknown>, done?: string): Promise<boolean> {
+  try {
+    await work()
+    if (done !== undefined) toast('ok', done)
+    changed()
+    return true
+  } catch (error) {
+    toast('error', wordsOf(error))
+    return false
+  }
+}
+
+/** The view that is shown, for links that keep it. */
+export const viewName = computed(() => here.value.view)

@@ -1,0 +1,79 @@
+import { computed, signal } from '@preact/signals'
+
+/** Where the user is: everything that a link needs to show the same screen again. */
+export interface Here {
+  readonly sandbox: string
+  readonly view: string
+  /** What is opened, in parts. */
+  readonly path: readonly string[]
+  readonly query: Readonly<Record<string, string>>
+}
+
+export const here = signal<Here>(read(location.hash))
+
+/** The sandbox that everything on the page is about. */
+export const sandboxName = computed(() => here.value.sandbox)
+
+addEventListener('hashchange', () => {
+  here.value = read(location.hash)
+})
+
+function read(hash: string): Here {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?')
+  const [sandbox = '', view = '', ...rest] = path.split('/').map(decoded)
+  return {
+    sandbox: sandbox || 'default',
+    view,
+    path: rest.filter((part) => part !== ''),
+    query: Object.fromEntries(new URLSearchParams(query)),
+  }
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+/** The address of a view in the present sandbox. */
+export function linkTo(
+  view: string,
+  path: readonly string[] = [],
+  query: Readonly<Record<string, string>> = {},
+): string {
+  return linkIn(here.value.sandbox, view, path, query)
+}
+
+/** The address of a view in any sandbox. */
+export function linkIn(
+  sandbox: string,
+  view: string,
+  path: readonly string[] = [],
+  query: Readonly<Record<string, string>> = {},
+): string {
+  const given = Object.entries(query).filter(([, value]) => value !== '')
+  const text = given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+  return `#/${[sandbox, view, ...path].map(encodeURIComponent).join('/')}${text}`
+}
+
+/** Goes somewhere; `Back` returns. */
+export function goTo(link: string): void {
+  location.hash = link
+}
+
+/** Changes what is opened or filtered in the present view. */
+export function open(
+  path: readonly string[],
+  query: Readonly<Record<string, string>> = here.value.query,
+): void {
+  goTo(linkTo(here.value.view, path, query))
+}
+
+/** Changes the query without a step that `Back` would have to undo. */
+export function refine(query: Readonly<Record<string, string>>): void {
+  const { view, path, query: before } = here.value
+  history.replaceState(null, '', linkTo(view, path, { ...before, ...query }))
+  here.value = read(location.hash)
+}

@@ -1,0 +1,314 @@
+import type { ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { ask, needsToken, useToken, wordsOf } from './api.ts'
+import { badges } from './badges.ts'
+import { pageTime } from './browser.ts'
+import { ClockBar } from './clock-bar.tsx'
+import { Icon } from './icon.tsx'
+import { connection, isLost, retryNow, ticking, useLive } from './live.ts'
+import { Menu } from './menu.tsx'
+import { goTo, here, linkIn, linkTo, sandboxName } from './place.ts'
+import { nextTheme, theme } from './theme.ts'
+import { dismiss, toasts } from './toasts.ts'
+import { Button, Field, Problem, Skeleton } from './ui.tsx'
+import { type View, viewNamed, views } from './views.ts'
+
+export function Shell() {
+  const view = viewNamed(here.value.view)
+  return (
+    <>
+      <a class="skip" href="#main" onClick={skip}>
+        Skip to the content
+      </a>
+      <div class="shell">
+        <Navigation />
+        <div class="page">
+          <ClockBar />
+          <Banner />
+          <main id="main" class={`view ${here.value.path.length > 0 ? 'has-detail' : ''}`} tabIndex={-1}>
+            {view === undefined ? <Unknown /> : <Lazy key={view.name} view={view} />}
+          </main>
+        </div>
+        <BottomBar />
+      </div>
+      <Toasts />
+      {needsToken.value && <TokenDialog />}
+    </>
+  )
+}
+
+// The address of the page is that of the view.
+function skip(event: MouseEvent): void {
+  event.preventDefault()
+  document.getElementById('main')?.focus()
+}
+
+const loaded = new Map<string, ComponentType>()
+
+function Lazy({ view }: { view: View }) {
+  const [failure, setFailure] = useState<string | undefined>(undefined)
+  const [, redraw] = useState(0)
+  const load = () => {
+    setFailure(undefined)
+    view.load().then(
+      ({ default: component }) => {
+        loaded.set(view.name, component)
+        redraw((count) => count + 1)
+      },
+      (error) => setFailure(wordsOf(error)),
+    )
+  }
+  useEffect(load, [view])
+  const Component = loaded.get(view.name)
+  useEffect(() => {
+    document.title = `${view.title} · ${sandboxName.value}`
+    if (Component !== undefined && isElsewhere()) document.querySelector<HTMLElement>('h1')?.focus()
+  }, [Component, sandboxName.value])
+  if (failure !== undefined) return <Problem text={failure} onRetry={load} />
+  return Component === undefined ? <Skeleton /> : <Component key={sandboxName.value} />
+}
+
+// After a change of view the focus goes to its title, unless the user is already in the view.
+function isElsewhere(): boolean {
+  const focused = document.activeElement
+  return focused !== null && focused !== document.body && !document.getElementById('main')?.contains(focused)
+}
+
+function Unknown() {
+  return <Problem text={`There is no view "${here.value.view}". Choose one in the navigation.`} />
+}
+
+function Navigation() {
+  return (
+    <nav class="navigation" aria-label="Views">
+      <p class="brand">
+        <span class="logo">
+          <Icon name="clock" />
+        </span>
+        <span class="name">Workspace Emulator</span>
+      </p>
+      <SandboxSwitcher />
+      {(['Observe', 'Control', 'Set up'] as const).map((group) => (
+        <div class="nav-group" key={group}>
+          <h2>{group}</h2>
+          <ul>
+            {views
+              .filter((view) => view.group === group)
+              .map((view) => (
+                <NavItem key={view.name} view={view} />
+              ))}
+          </ul>
+        </div>
+      ))}
+      <p class="connection">
+        <ConnectionState />
+        <Button
+          kind="ghost"
+          icon={theme.value === 'dark' ? 'sun' : 'moon'}
+          label={`Colours: ${theme.value}. Change`}
+          onClick={nextTheme}
+        />
+      </p>
+    </nav>
+  )
+}
+
+function NavItem({ view }: { view: View }) {
+  const isHere = here.value.view === view.name
+  const badge = badges.value[view.name]
+  return (
+    <li>
+      <a href={linkTo(view.name)} aria-current={isHere ? 'page' : undefined} title={view.title}>
+        <Icon name={view.icon} />
+        <span class="name">{view.title}</span>
+        {badge !== undefined && badge.problems > 0 ? (
+          <span class="badge problem">
+            <Icon name="warn" size={14} />
+            {badge.problems}
+            <span class="hidden"> problems</span>
+          </span>
+        ) : (
+          badge !== undefined &&
+          badge.count > 0 && <span class="badge">{badge.count.toLocaleString('en')}</span>
+        )}
+      </a>
+    </li>
+  )
+}
+
+function ConnectionState() {
+  const { state } = connection.value
+  return (
+    <span class={`state ${state}`} role="status">
+      <Icon name={isLost.value ? 'unplug' : 'ok'} size={12} />
+      <span class="name">{isLost.value ? 'Disconnected' : location.host}</span>
+    </span>
+  )
+}
+
+function SandboxSwitcher() {
+  const { data } = useLive(() => ask('GET /sandboxes'), ['sandbox'])
+  const names = data?.data ?? []
+  const own = names.find(({ name }) => name === sandboxName.value)
+  const seed = own !== undefined && 'seed' in own ? `seed ${own.seed}` : ''
+  return (
+    <div class="sandboxes">
+      <Menu
+        label="Choose a sandbox"
+        button={
+          <>
+            <Icon name="data" />
+            <strong>{sandboxName.value}</strong>
+            <span class="hint">{seed}</span>
+          </>
+        }
+        items={names.map(({ name }) => ({
+          label: name,
+          hint: name === sandboxName.value ? 'open' : undefined,
+          run: () => goTo(linkIn(name, here.value.view)),
+        }))}
+      >
+        {(close) => <NewSandbox onDone={close} />}
+      </Menu>
+    </div>
+  )
+}
+
+function NewSandbox({ onDone }: { onDone: () => void }) {
+  const [name, setName] = useState('')
+  return (
+    <form
+      class="menu-form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onDone()
+        goTo(linkIn(name, here.value.view))
+      }}
+    >
+      <label>
+        Open or make
+        <input
+          required
+          pattern="[a-z0-9][a-z0-9-]*"
+          maxLength={63}
+          placeholder="w1"
+          value={name}
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+      </label>
+      <Button type="submit">Open</Button>
+    </form>
+  )
+}
+
+function BottomBar() {
+  const main = ['timeline', 'requests', 'faults', 'batches'].flatMap((name) => viewNamed(name) ?? [])
+  const others = views.filter((view) => !main.includes(view))
+  return (
+    <nav class="bottom-bar" aria-label="Main views">
+      {main.map((view) => (
+        <a
+          key={view.name}
+          href={linkTo(view.name)}
+          aria-current={here.value.view === view.name ? 'page' : undefined}
+        >
+          <Icon name={view.icon} />
+          {view.title}
+        </a>
+      ))}
+      <Menu
+        label="More views"
+        button={
+          <>
+            <Icon name="more" />
+            More
+          </>
+        }
+        items={others.map((view) => ({
+          label: view.title,
+          icon: view.icon,
+          run: () => goTo(linkTo(view.name)),
+        }))}
+      />
+    </nav>
+  )
+}
+
+function Banner() {
+  const { nextTry, since } = connection.value
+  if (!isLost.value || ticking.value === 0) return null
+  const seconds = (ms: number) => Math.max(0, Math.round(ms / 1_000))
+  return (
+    <div class="banner warn" role="alert">
+      <Icon name="unplug" />
+      <p>
+        Connection lost. Showing data from {seconds(pageTime() - since)} s ago. Next try in{' '}
+        {seconds(nextTry - pageTime())} s.
+      </p>
+      <Button onClick={retryNow}>Retry now</Button>
+    </div>
+  )
+}
+
+function Toasts() {
+  return (
+    <div class="toasts" role="status">
+      {toasts.value.map(({ id, tone, text, action }) => (
+        <div class={`toast ${tone}`} key={id}>
+          <Icon name={tone === 'info' ? 'info' : tone} />
+          <p>{text}</p>
+          {action !== undefined && (
+            <Button
+              kind="ghost"
+              onClick={() => {
+                dismiss(id)
+                action.run()
+              }}
+            >
+              {action.label}
+            </Button>
+          )}
+          <Button kind="ghost" icon="close" label="Close the message" onClick={() => dismiss(id)} />
+        </div>
+      ))}
+    </div>
+  )
+}
+
+function TokenDialog() {
+  const [text, setText] = useState('')
+  return (
+    <div class="cover">
+      <form
+        class="dialog"
+        aria-label="Control token"
+        onSubmit={(event) => {
+          event.preventDefault()
+          useToken(text)
+        }}
+      >
+        <h2>Control token</h2>
+        <p>
+          This emulator asks for its control token. It printed it when it started, or was started with it.
+        </p>
+        <Field label="Token">
+          {(id) => (
+            <input
+              id={id}
+              type="password"
+              required
+              autocomplete="off"
+              value={text}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <div class="actions">
+          <Button kind="primary" type="submit">
+            Continue
+          </Button>
+        </div>
+      </form>
+    </div>
+  )
+}

@@ -1,0 +1,30 @@
+import { effect, signal } from '@preact/signals'
+import { keep, kept } from './browser.ts'
+
+export type Theme = 'system' | 'light' | 'dark'
+
+const THEMES: readonly Theme[] = ['system', 'light', 'dark']
+
+export const theme = signal<Theme>(THEMES.find((each) => each === kept('theme')) ?? 'system')
+
+effect(() => {
+  document.documentElement.dataset.theme = theme.value
+})
+
+export function chooseTheme(next: Theme): void {
+  theme.value = next
+  keep('theme', next)
+}
+
+/** System, light, dark, and again. */
+export function nextTheme(): void {
+  chooseTheme(THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] as Theme)
+}
+
+/** Whether single letters are keys (WCAG 2.1.4). */
+export const hasLetterKeys = signal(kept('letter-keys') !== 'off')
+
+export function setLetterKeys(on: boolean): void {
+  hasLetterKeys.value = on
+  keep('letter-keys', on ? 'on' : 'off')
+}

@@ -1,0 +1,332 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useState } from 'preact/hooks'
+import { after, copyText } from './browser.ts'
+import { Icon, type IconName } from './icon.tsx'
+import { toast } from './toasts.ts'
+
+interface ButtonProps {
+  readonly children?: ComponentChildren
+  readonly icon?: IconName
+  readonly kind?: 'primary' | 'ghost' | 'danger'
+  /** The name of a button that shows an icon alone. */
+  readonly label?: string
+  /** Why it cannot be used; undefined where it can. */
+  readonly disabled?: string | boolean | undefined
+  readonly pressed?: boolean
+  readonly busy?: boolean
+  readonly onClick?: (event: MouseEvent) => void
+  readonly type?: 'button' | 'submit'
+}
+
+export function Button(props: ButtonProps) {
+  const { children, icon, kind, label, disabled, pressed, busy, onClick, type = 'button' } = props
+  const isOff = disabled !== undefined && disabled !== false
+  return (
+    <button
+      type={type}
+      class={`button ${kind ?? ''} ${children === undefined ? 'icon-only' : ''}`}
+      aria-label={label}
+      title={typeof disabled === 'string' ? disabled : label}
+      aria-disabled={isOff || undefined}
+      aria-pressed={pressed}
+      aria-busy={busy || undefined}
+      onClick={isOff ? (event) => event.preventDefault() : onClick}
+    >
+      {icon !== undefined && <Icon name={icon} size={children === undefined ? 16 : 14} />}
+      {children}
+    </button>
+  )
+}
+
+export type Tone = 'ok' | 'warn' | 'error' | 'info' | 'accent' | 'neutral'
+
+export function Tag({ tone, icon, children }: { tone: Tone; icon?: IconName; children: ComponentChildren }) {
+  return (
+    <span class={`tag ${tone}`}>
+      {icon !== undefined && <Icon name={icon} size={12} />}
+      {children}
+    </span>
+  )
+}
+
+/** Buttons of which one is pressed, or none: arrow keys move between them. */
+export function Segments<T extends string>(props: {
+  label: string
+  options: readonly (readonly [value: T, label: string])[]
+  value: T | undefined
+  onChoose: (value: T) => void
+}) {
+  return (
+    <div class="segments" role="group" aria-label={props.label} onKeyDown={moveByArrows}>
+      {props.options.map(([value, label]) => (
+        <button
+          type="button"
+          key={value}
+          aria-pressed={props.value === value}
+          onClick={() => props.onChoose(value)}
+        >
+          {label}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** Moves the focus along the buttons of a group. */
+export function moveByArrows(event: KeyboardEvent & { readonly currentTarget: EventTarget | null }): void {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+  if (step === undefined || !(event.currentTarget instanceof HTMLElement)) return
+  const buttons = [...event.currentTarget.querySelectorAll('button')]
+  const next = buttons[buttons.indexOf(document.activeElement as HTMLButtonElement) + step]
+  if (next === undefined) return
+  event.preventDefault()
+  next.focus()
+}
+
+export function Switch(props: {
+  on: boolean
+  label: string
+  hideLabel?: boolean
+  busy?: boolean
+  onToggle: (event: MouseEvent) => void
+}) {
+  return (
+    <button
+      type="button"
+      class="switch"
+      role="switch"
+      aria-checked={props.on}
+      aria-label={props.hideLabel === true ? props.label : undefined}
+      aria-busy={props.busy || undefined}
+      onClick={props.onToggle}
+    >
+      <span class="track" aria-hidden="true" />
+      {props.hideLabel !== true && props.label}
+    </button>
+  )
+}
+
+export function CopyButton({
+  text,
+  children,
+  kind,
+}: {
+  text: () => string
+  children?: ComponentChildren
+  kind?: 'primary'
+}) {
+  const [isCopied, setCopied] = useState(false)
+  const copy = async () => {
+    if (!(await copyText(text())))
+      return toast('error', 'The browser did not allow copying. Select the text and copy it.')
+    setCopied(true)
+    after(1_500, () => setCopied(false))
+  }
+  const icon = isCopied ? 'check' : 'copy'
+  const only = children === undefined ? { label: isCopied ? 'Copied' : 'Copy' } : {}
+  return (
+    <Button icon={icon} {...(kind && { kind })} {...only} onClick={copy}>
+      {children === undefined ? undefined : isCopied ? 'Copied' : children}
+    </Button>
+  )
+}
+
+/** Tabs over one panel: arrow keys and `[` `]` move. */
+export function Tabs<T extends string>(props: {
+  label: string
+  tabs: readonly (readonly [value: T, label: string])[]
+  value: T
+  onChoose: (value: T) => void
+}) {
+  return (
+    <div class="tabs" role="tablist" aria-label={props.label} onKeyDown={moveByArrows}>
+      {props.tabs.map(([value, label]) => (
+        <button
+          type="button"
+          key={value}
+          role="tab"
+          aria-selected={props.value === value}
+          tabIndex={props.value === value ? 0 : -1}
+          onFocus={() => props.value !== value && props.onChoose(value)}
+          onClick={() => props.onChoose(value)}
+        >
+          {label}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** The head of a view: its title, a summary, and what can be done. */
+export function ViewHead(props: {
+  title: string
+  summary?: ComponentChildren
+  children?: ComponentChildren
+}) {
+  return (
+    <header class="view-head">
+      <h1 tabIndex={-1}>{props.title}</h1>
+      <p class="summary">{props.summary}</p>
+      <div class="actions">{props.children}</div>
+    </header>
+  )
+}
+
+export function FilterField(props: {
+  label: string
+  value: string
+  onInput: (text: string) => void
+  placeholder?: string
+}) {
+  return (
+    <span class="filter">
+      <Icon name="search" />
+      <input
+        type="search"
+        data-filter
+        aria-label={props.label}
+        placeholder={props.placeholder ?? props.label}
+        value={props.value}
+        autocomplete="off"
+        spellcheck={false}
+        onInput={(event) => props.onInput(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape' || props.value === '') return
+          event.stopPropagation()
+          props.onInput('')
+        }}
+      />
+      <kbd aria-hidden="true">/</kbd>
+    </span>
+  )
+}
+
+/** An empty view: what it would show, and one thing to do. */
+export function Empty(props: {
+  icon: IconName
+  title: string
+  text: ComponentChildren
+  children?: ComponentChildren
+}) {
+  return (
+    <div class="empty">
+      <span class="empty-icon">
+        <Icon name={props.icon} />
+      </span>
+      <h2>{props.title}</h2>
+      <p>{props.text}</p>
+      {props.children}
+    </div>
+  )
+}
+
+/** Rows in place of data that takes longer than 200 ms. */
+export function Skeleton() {
+  const [isShown, setShown] = useState(false)
+  useEffect(() => after(200, () => setShown(true)), [])
+  if (!isShown) return null
+  return (
+    <div class="skeleton" role="status" aria-label="Loading">
+      {Array.from({ length: 8 }, (_, row) => (
+        <span key={row} />
+      ))}
+    </div>
+  )
+}
+
+/** What went wrong in a part of a view; the other parts go on. */
+export function Problem({ text, onRetry }: { text: string; onRetry?: (() => void) | undefined }) {
+  return (
+    <div class="note error" role="alert">
+      <Icon name="error" />
+      <p>{text}</p>
+      {onRetry !== undefined && <Button onClick={onRetry}>Try again</Button>}
+    </div>
+  )
+}
+
+export function Note({
+  tone = 'info',
+  icon = 'info',
+  children,
+}: {
+  tone?: Tone
+  icon?: IconName
+  children: ComponentChildren
+}) {
+  return (
+    <div class={`note ${tone}`}>
+      <Icon name={icon} />
+      <p>{children}</p>
+    </div>
+  )
+}
+
+export function Card(props: {
+  title: ComponentChildren
+  hint?: ComponentChildren
+  actions?: ComponentChildren
+  children: ComponentChildren
+}) {
+  const id = useId()
+  return (
+    <section class="card" aria-labelledby={id}>
+      <header>
+        <h2 id={id}>{props.title}</h2>
+        <p class="hint">{props.hint}</p>
+        {props.actions}
+      </header>
+      {props.children}
+    </section>
+  )
+}
+
+/** A field with its label above, and what is wrong with it below. */
+export function Field(props: {
+  label: string
+  error?: string | undefined
+  children: (id: string, describedBy: string | undefined) => ComponentChildren
+}) {
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>{props.label}</label>
+      {props.children(id, props.error === undefined ? undefined : `${id}-error`)}
+      {props.error !== undefined && (
+        <p class="field-error" id={`${id}-error`}>
+          <Icon name="error" size={12} />
+          {props.error}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** The panel of what is opened beside a list. On phones it is the page. */
+export function Detail(props: {
+  label: string
+  onClose: () => void
+  head: ComponentChildren
+  children: ComponentChildren
+}) {
+  return (
+    <aside
+      class="detail"
+      aria-label={props.label}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') props.onClose()
+      }}
+    >
+      <header class="detail-head">
+        <span class="back">
+          <Button icon="back" kind="ghost" label="Back to the list" onClick={props.onClose} />
+        </span>
+        {props.head}
+        <Button icon="close" kind="ghost" label="Close" onClick={props.onClose} />
+      </header>
+      <section class="detail-body" tabIndex={0} aria-label={`${props.label}, content`}>
+        {props.children}
+      </section>
+    </aside>
+  )
+}

@@ -1,0 +1,26 @@
+import type { ComponentType } from 'preact'
+import type { IconName } from './icon.tsx'
+
+/** A view of the dashboard, loaded when it is first opened. */
+export interface View {
+  readonly name: string
+  readonly title: string
+  readonly icon: IconName
+  readonly group: 'Observe' | 'Control' | 'Set up'
+  /** After `g`. */
+  readonly key: string
+  readonly load: () => Promise<{ readonly default: ComponentType }>
+}
+
+export const views: readonly View[] = [
+  {
+    name: 'connect',
+    title: 'Connect',
+    icon: 'plug',
+    group: 'Set up',
+    key: 'c',
+    load: () => import('./views/connect.tsx'),
+  },
+]
+
+export const viewNamed = (name: string): View | undefined => views.find((view) => view.name === name)

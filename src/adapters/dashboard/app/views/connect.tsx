@@ -1,0 +1,118 @@
+import { useState } from 'preact/hooks'
+import { baseUrl } from '../api.ts'
+import { Code } from '../code.tsx'
+import { shellWord, timeOfDay } from '../format.ts'
+import { Icon } from '../icon.tsx'
+import { linkTo, sandboxName } from '../place.ts'
+import { logRows } from '../requests.ts'
+import { Card, CopyButton, Tabs, ViewHead } from '../ui.tsx'
+
+/** The keys of the demo data. The emulator keeps digests alone, so that it cannot list keys in plain text. */
+const KEYS = [
+  ['live_demo_owner', 'user, account admin'],
+  ['live_demo_member', 'user, plain member'],
+  ['live_demo_outsider', 'user of another teamspace'],
+  ['service_demo', 'service key'],
+] as const
+
+const LANGUAGES = [
+  ['curl', 'curl'],
+  ['fetch', 'fetch'],
+  ['python', 'Python'],
+  ['go', 'Go'],
+] as const
+
+type Language = (typeof LANGUAGES)[number][0]
+
+function snippet(language: Language, url: string, key: string): string {
+  switch (language) {
+    case 'curl':
+      return `curl ${shellWord(url)} \\\n  -H ${shellWord(`Authorization: Bearer ${key}`)}`
+    case 'fetch':
+      return `const response = await fetch(\n  '${url}',\n  { headers: { Authorization: 'Bearer ${key}' } },\n)\nconsole.log(await response.json())`
+    case 'python':
+      return `import requests\n\nresponse = requests.get(\n    "${url}",\n    headers={"Authorization": "Bearer ${key}"},\n)\nprint(response.json())`
+    case 'go':
+      return `req, _ := http.NewRequest("GET",\n\t"${url}", nil)\nreq.Header.Set("Authorization", "Bearer ${key}")\nres, err := http.DefaultClient.Do(req)`
+  }
+}
+
+export default function Connect() {
+  const [language, setLanguage] = useState<Language>('curl')
+  const [key, setKey] = useState<string>(KEYS[0][0])
+  const code = snippet(language, `${baseUrl()}/data-views`, key)
+  const name = sandboxName.value === 'default' ? 'w1' : sandboxName.value
+  return (
+    <>
+      <ViewHead title="Connect" summary="point any HTTP client here" />
+      <section class="scroll connect" tabIndex={0} aria-label="How to connect">
+        <div class="columns">
+          <Card title="Address and keys">
+            <div class="pad">
+              <div class="field">
+                <label for="base-url">Base URL</label>
+                <span class="with-copy">
+                  <input id="base-url" class="mono" readOnly value={baseUrl()} />
+                  <CopyButton text={baseUrl} />
+                </span>
+              </div>
+            </div>
+            <ul class="rows">
+              {KEYS.map(([each, role]) => (
+                <li key={each}>
+                  <label class="key">
+                    <input type="radio" name="key" checked={each === key} onChange={() => setKey(each)} />
+                    <code>{each}</code>
+                    <span class="hint">{role}</span>
+                  </label>
+                  <CopyButton text={() => each} />
+                </li>
+              ))}
+            </ul>
+            <p class="pad hint">
+              These are the keys of the demo data. With fixtures of your own, use the keys that they name.
+            </p>
+          </Card>
+          <Card title="First request" actions={<CopyButton text={() => code}>Copy</CopyButton>}>
+            <Tabs label="Language" tabs={LANGUAGES} value={language} onChoose={setLanguage} />
+            <div class="pad" role="tabpanel" aria-label={language}>
+              <Code text={code} />
+              <FirstRequest />
+            </div>
+          </Card>
+        </div>
+        <Card title="A sandbox for one test">
+          <p class="pad">
+            Append <code>@name</code> to the key: <code>{`${key}@${name}`}</code>. The sandbox is created on
+            first use and has its own data, clock and faults.
+          </p>
+        </Card>
+      </section>
+    </>
+  )
+}
+
+function FirstRequest() {
+  const { entries } = logRows.value
+  const last = entries[0]
+  if (last === undefined) {
+    return (
+      <p class="note info" role="status">
+        <Icon name="progress" />
+        <span>Waiting for your first request. This line turns green when it arrives.</span>
+      </p>
+    )
+  }
+  return (
+    <p class="note ok" role="status">
+      <Icon name="ok" />
+      <span>
+        Connected:{' '}
+        <a href={linkTo('requests', [last.id])}>
+          {last.method} {last.path}
+        </a>{' '}
+        at {timeOfDay(last.at)}, status {last.status === 0 ? 'none' : last.status}.
+      </span>
+    </p>
+  )
+}

@@ -1,0 +1,97 @@
+import { readdir, readFile } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { extname, join } from 'node:path'
+import type { Refusal } from '../../core/errors.ts'
+
+/** Where the dashboard is. */
+const HOME = '/__emulator/ui/'
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+/** No script, style or request but from here: what the page shows was written by clients, and stays text. */
+const HEADERS: Readonly<Record<string, string>> = {
+  'Cache-Control': 'no-cache',
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+}
+
+interface PagesOptions {
+  /** The files that the build has made. */
+  readonly folder: string
+  /** Refuses a foreign `Host` or `Origin`. */
+  guard(req: IncomingMessage): Refusal | undefined
+  /** Responds with a refusal. */
+  refuse(req: IncomingMessage, res: ServerResponse, refusal: Refusal): void
+}
+
+/**
+ * Serves the dashboard: its page and assets, which hold no data and so need no control token, and the way to it from `/` for
+ * browsers. Everything else goes on. No file is read before one is asked for.
+ */
+export function dashboardPages({ folder, guard, refuse }: PagesOptions) {
+  let names: Promise<readonly string[]> | undefined
+
+  async function serve(name: string, req: IncomingMessage, res: ServerResponse): Promise<boolean> {
+    names ??= readdir(folder).catch(() => [])
+    const known = await names
+    if (known.length === 0) return notBuilt(res)
+    if (!known.includes(name)) return false
+    const bytes = await readFile(join(folder, name))
+    res.writeHead(200, {
+      ...HEADERS,
+      'Content-Type': TYPES[extname(name)] ?? 'application/octet-stream',
+      'Content-Length': bytes.length,
+    })
+    res.end(req.method === 'HEAD' ? undefined : bytes)
+    return true
+  }
+
+  return (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void): void => {
+    const [path = '', query] = (req.url ?? '').split('?')
+    const target = targetOf(req, path)
+    const refusal = target === undefined ? undefined : guard(req)
+    if (refusal !== undefined) refuse(req, res, refusal)
+    else if (target === undefined) next()
+    else if (target.startsWith('/')) redirect(res, query === undefined ? target : `${target}?${query}`)
+    else void serve(target, req, res).then((served) => (served ? undefined : next()), next)
+  }
+}
+
+/** The name of a file, the path of another place, or nothing where the request is not for a page. */
+function targetOf(req: IncomingMessage, path: string): string | undefined {
+  if (req.method !== 'GET' && req.method !== 'HEAD') return undefined
+  if (path === '/') return req.headers.accept?.includes('text/html') ? HOME : undefined
+  if (path === HOME.slice(0, -1)) return HOME
+  if (path === HOME) return 'index.html'
+  return path.startsWith(HOME) ? path.slice(HOME.length) || undefined : undefined
+}
+
+function redirect(res: ServerResponse, location: string): void {
+  res.writeHead(302, { Location: location, 'Cache-Control': 'no-store', Vary: 'Accept', 'Content-Length': 0 })
+  res.end()
+}
+
+// In a checkout that has not been built.
+function notBuilt(res: ServerResponse): true {
+  res.writeHead(503, { ...HEADERS, 'Content-Type': 'text/plain; charset=utf-8' })
+  res.end('The dashboard is not built. Run "npm run build" and load this page again.\n')
+  return true
+}

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { testEmulator } from '../support/emulator.ts'
+import { batchBody, sampleRecords } from '../support/sample-calls.ts'
+
+async function logged(send: (emulator: Awaited<ReturnType<typeof testEmulator>>) => Promise<unknown>) {
+  const emulator = await testEmulator({ collections: sampleRecords })
+  await send(emulator)
+  const [first] = (await emulator.control('GET', '/requests')).body.data
+  return { emulator, first, resend: () => emulator.control('POST', `/requests/${first.id}/resend`) }
+}
+
+test('a logged request is sent again as its caller, and changes what it changes', async () => {
+  const { first, resend } = await logged((emulator) => emulator.post('/batch-predictions', batchBody()))
+  const { status, body } = await resend()
+  expect(status).toBe(200)
+  expect(body).toMatchObject({
+    operation: 'batch-predictions.create',
+    status: first.status,
+    caller: first.caller,
+  })
+  expect(body.changed).not.toEqual(first.changed)
+})
+
+test('sent again with its idempotency key, a request is replayed', async () => {
+  const headers = { 'idempotency-key': 'try-1' }
+  const { resend } = await logged((emulator) => emulator.post('/batch-predictions', batchBody(), { headers }))
+  expect((await resend()).body).toMatchObject({ idempotency: 'replay', changed: [] })
+})
+
+test('a request whose key was deleted is refused as any other with that key', async () => {
+  const { emulator, first, resend } = await logged((emulator) => emulator.get('/data-views'))
+  await emulator.control('DELETE', `/state/api_keys/${first.caller.key_id}`)
+  expect((await resend()).body).toMatchObject({ status: 401, error: { code: 'unauthorized' } })
+})
+
+test('a request that fits no route, or that the log has not, is refused with the reason', async () => {
+  const { emulator, resend } = await logged((emulator) => emulator.get('/nothing-here'))
+  const { status, body } = await resend()
+  expect(status).toBe(409)
+  expect(body.message).toContain('it fits no route')
+  expect((await emulator.control('POST', '/requests/default-000999/resend')).status).toBe(404)
+})
