@@ -1,13 +1,12 @@
 import * as z from 'zod'
-import { didYouMean } from '../../../core/assumptions.ts'
+import { didYouMean, type Settings } from '../../../core/assumptions.ts'
 import { refuse, refuseInvalid } from '../../../core/errors.ts'
 import { arm, checkDraft, disarm, MAX_RULES, rearm, rewrite, ruleNamed } from '../../../core/faults/arm.ts'
-import { ALL_PRESETS, lastsOf, type Preset } from '../../../core/faults/preset.ts'
-import type { Action } from '../../../core/faults/primitive.ts'
-import type { FaultDraft, FaultMatch, FaultRule, FaultSource, When } from '../../../core/faults/rule.ts'
-import { ruleSchemas } from '../../../core/faults/rule-schema.ts'
-import { type Standing, standing, standingOf } from '../../../core/faults/standing.ts'
-import { anyObject, list, listOf, objectAs, type ShapeOf, textAs, timestamp } from '../../../core/fields.ts'
+import { ALL_PRESETS, lastsOf, type Preset, preset } from '../../../core/faults/preset.ts'
+import type { FaultDraft, FaultRule } from '../../../core/faults/rule.ts'
+import { ruleSchemas, storedRule } from '../../../core/faults/rule-schema.ts'
+import { standing, standingOf } from '../../../core/faults/standing.ts'
+import { anyObject, list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import type { Json, JsonObject } from '../../../core/json.ts'
 import { mergePatch } from '../../../core/json.ts'
 import type { Scope } from '../../../core/operation.ts'
@@ -18,39 +17,15 @@ import { either, form } from '../../../core/strict-input.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
 import { removedIds, route } from '../route.ts'
 
-// What a rule and a preset hold is checked where they are written, so that it is only named here.
-const parts = {
-  match: () => z.union([z.literal('everything'), objectAs<FaultMatch>()]),
-  when: () => objectAs<When>(),
-  do: () => z.array(objectAs<Action>()),
-  actions: () => z.record(z.string(), z.array(objectAs<Action>())),
-}
-
 /** A fault rule, and what it has counted so far. */
-const faultView = (): z.ZodType<FaultView> =>
-  z.strictObject({
-    id: z.string(),
-    source: textAs<FaultSource>(),
-    preset: z.string().nullable(),
-    description: z.string().nullable(),
-    match: parts.match(),
-    when: parts.when(),
-    do: parts.do(),
-    actions: parts.actions(),
-    priority: z.int(),
-    then: z.enum(['stop', 'continue']),
-    times: z.int().nullable(),
-    ttl: z.string().nullable(),
-    armed_at: timestamp(),
-    armed_wall: timestamp(),
-    ...standing().shape,
-  })
+const faultView = (service: Service, settings: Settings) =>
+  z.strictObject({ ...storedRule(service, settings).shape, ...standing().shape })
 
-export type FaultView = FaultRule & Standing
+export type FaultView = ShapeOf<typeof faultView>
 
 /** Fault rules in the order in which they are asked. */
-const faultList = () =>
-  listOf(faultView()).extend({
+const faultList = (service: Service, settings: Settings) =>
+  listOf(faultView(service, settings)).extend({
     /** Ids of those that have not fired yet. */
     never_fired: z.array(z.string()),
   })
@@ -67,26 +42,14 @@ const removedFaults = () =>
 export type RemovedFaults = ShapeOf<typeof removedFaults>
 
 /** A preset: what it is made of, and what arms it. */
-const presetView = (): z.ZodType<PresetView> =>
-  z.strictObject({
-    name: z.string(),
-    family: z.string(),
-    description: z.string(),
-    match: parts.match(),
-    when: parts.when().exactOptional(),
-    do: parts.do().exactOptional(),
-    actions: parts.actions().exactOptional(),
-    then: z.enum(['stop', 'continue']).exactOptional(),
-    times: z.int().exactOptional(),
+const presetView = () =>
+  preset().extend({
     /** `once`: an incident, spent when it has fired. `until_removed`: a state of affairs. `when` and `times` of a rule override it. */
     lasts: z.enum(['once', 'until_removed']),
     example: z.strictObject({ preset: z.string() }),
   })
 
-export type PresetView = Preset & {
-  readonly lasts: ReturnType<typeof lastsOf>
-  readonly example: { readonly preset: string }
-}
+export type PresetView = ShapeOf<typeof presetView>
 
 /** Presets, and the values that requests can carry instead of a rule. */
 const presetList = () =>
@@ -115,7 +78,7 @@ export const faultRoutes = (service: Service) =>
       summary: 'List the fault rules in the order in which they are asked, and what they have counted',
       answers:
         'Every rule with its matches, its fires and its counters; never_fired has the ids of the rest.',
-      output: faultList,
+      output: (settings) => faultList(service, settings),
       handle: ({ sandbox }) => {
         const data = sandbox.faults.rules.map((rule) => viewOf(sandbox, rule))
         return { body: { ...list(data), never_fired: neverFired(data) } }
@@ -138,7 +101,10 @@ export const faultRoutes = (service: Service) =>
         )
         return { body }
       },
-      output: () => z.union([faultView(), listOf(faultView())]),
+      output: (settings) => {
+        const view = faultView(service, settings)
+        return z.union([view, listOf(view)])
+      },
       handle: ({ sandbox, body }) => {
         const { result } = change(sandbox, (scope) =>
           asList(body).map((draft) => armed(sandbox, scope, draft)),
@@ -197,7 +163,7 @@ export const faultRoutes = (service: Service) =>
       path: '/faults/{id}',
       summary: 'Show one fault rule and what it has counted',
       answers: 'The rule.',
-      output: faultView,
+      output: (settings) => faultView(service, settings),
       handle: ({ sandbox, params }) => ({
         body: viewOf(sandbox, ruleNamed({ tx: sandbox.store.begin() }, params.id)),
       }),
@@ -209,7 +175,7 @@ export const faultRoutes = (service: Service) =>
       summary: 'Change members of a fault rule by a merge patch (RFC 7396); its counters go on',
       answers: 'The rule.',
       input: () => ({ body: anyObject() }),
-      output: faultView,
+      output: (settings) => faultView(service, settings),
       handle: ({ sandbox, params, body }) => {
         const rule = ruleNamed({ tx: sandbox.store.begin() }, params.id)
         const draft = changed(sandbox, rule, body as JsonObject)
@@ -223,7 +189,7 @@ export const faultRoutes = (service: Service) =>
       path: '/faults/{id}/reset',
       summary: 'Begin a fault rule again: its counters at 0, its time to live from now on',
       answers: 'The rule.',
-      output: faultView,
+      output: (settings) => faultView(service, settings),
       handle: ({ sandbox, params }) => {
         const rule = ruleNamed({ tx: sandbox.store.begin() }, params.id)
         const { result } = change(sandbox, (scope) => rearm(scope, rule, wallOf(sandbox)))
@@ -236,7 +202,7 @@ export const faultRoutes = (service: Service) =>
       path: '/faults/{id}',
       summary: 'Remove one fault rule, and let go of the connections that it holds',
       answers: 'The rule as it stood.',
-      output: faultView,
+      output: (settings) => faultView(service, settings),
       handle: ({ sandbox, params }) => {
         const view = viewOf(sandbox, ruleNamed({ tx: sandbox.store.begin() }, params.id))
         change(sandbox, (scope) => disarm(scope, view.id))
