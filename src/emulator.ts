@@ -112,7 +112,7 @@ function usualFolder(): string {
 
 /** The default sandbox is opened; the others that the disk holds are known by their names. */
 async function openSandboxes(options: InternalOptions, maker: WorkspaceSandboxes): Promise<Sandboxes> {
-  const sandboxes = new Sandboxes(maker)
+  const sandboxes = new Sandboxes(maker, { strict: options.sandboxes === 'strict' })
   try {
     sandboxes.add(await maker.openDefault(), options.ephemeral !== true)
     sandboxes.addSaved(savedSandboxes(options))

@@ -237,6 +237,9 @@ export const startOptions = {
   clock: optional(instant, 'now', 'virtual instant at which a new sandbox starts'),
   rate: option(rate, 1, { description: 'virtual seconds per real second; 0 freezes the clock' }),
   skipOnPoll: toggle('a poll of an unfinished batch first advances the clock to its next work event'),
+  sandboxes: option(choiceOption('mode', ['create', 'strict']), 'create', {
+    description: 'create: a sandbox is created when it is first named; strict: unknown names are refused',
+  }),
   auth: option(choiceOption('mode', ['registered', 'any']), 'registered', {
     description:
       'registered: only keys that the sandbox knows; any: an unknown key acts as the first of its kind',

@@ -116,8 +116,12 @@ export function presentSandbox(sandboxes: Sandboxes, choice: () => Selection): [
   return [sandboxes.default, 'default']
 }
 
-/** The sandbox with a name, made when it is not there. Refuses when it cannot be made. */
-export async function openSandbox(sandboxes: Sandboxes, name: string): Promise<Sandbox> {
+/**
+ * The sandbox with a name, made when it is not there. Refuses when it cannot be made, and where `onlyReads` is true an unknown
+ * name: looking at a sandbox must not make one that a mistake has named.
+ */
+export async function openSandbox(sandboxes: Sandboxes, name: string, onlyReads = false): Promise<Sandbox> {
+  if (onlyReads) return (await sandboxes.find(name)).sandbox
   try {
     return await sandboxes.open(name)
   } catch (error) {

@@ -98,6 +98,7 @@ test('a running clock that is behind says so', async () => {
     skip_on_poll: false,
     lag_ms: 7_200_400,
     next: null,
+    frozen: null,
   })
   const { out } = await command(['clock', '--url', url])
   expect(out.split('\n')[0]).toBe(`${START}, rate 60, 7200 s behind`)

@@ -89,7 +89,7 @@ test('every command can be about another sandbox, by flag, variable or address',
 
 test('removing a sandbox does not make it again, also when it is the chosen one', async () => {
   const { run, emulator, url } = await running()
-  await run('clock', '--sandbox', 'w1')
+  await run('reset', '--sandbox', 'w1')
   expect((await command(['sandbox', 'delete', 'w1', '--url', `${url}/@w1`])).code).toBe(0)
   expect(emulator.sandboxes.get('w1')).toBeUndefined()
 })

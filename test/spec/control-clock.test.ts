@@ -11,6 +11,7 @@ test('the clock shows instant, rate and the next event', async () => {
     skip_on_poll: false,
     lag_ms: 0,
     next: null,
+    frozen: null,
   })
   await emulator.call('POST', '/shelves/s1/close', { after: '90s' })
   expect((await emulator.call('GET', '/clock')).body.next).toEqual({
@@ -160,6 +161,7 @@ test('PATCH changes how time passes, moves the clock forward, and settles on the
     skip_on_poll: true,
     lag_ms: 0,
     next: null,
+    frozen: null,
   })
   expect((await emulator.call('GET', '/state/shelves/s1')).body.status).toBe('closed')
   const { clock } = (await emulator.call('GET', '/state')).body

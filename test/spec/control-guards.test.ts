@@ -223,8 +223,8 @@ test('X1 a page of another site makes no sandbox by an image or a link either, w
     expect(await get('/__emulator/clock', site)).toEqual([200])
   }
   expect(emulator.sandboxes.list()).toHaveLength(1)
-  expect(await get('/@typed/__emulator/clock', 'none')).toEqual([200])
-  expect(await get('/@own/__emulator/clock', 'same-origin')).toEqual([200])
+  expect(await get('/@typed/v1/data-views', 'none')).toEqual([401])
+  expect(await get('/@own/v1/data-views', 'same-origin')).toEqual([401])
   expect(emulator.sandboxes.list()).toHaveLength(3)
 })
 

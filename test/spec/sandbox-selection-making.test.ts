@@ -127,23 +127,23 @@ test.for([
   [
     'a header of its own',
     'GET',
-    '/__emulator/clock',
+    '/v1/data-views',
     { 'user-agent': OLD_BROWSER, 'x-emulator-sandbox': 'w1' },
-    200,
+    401,
   ],
   [
     'an address that was typed',
     'GET',
-    '/@w1/__emulator/clock',
+    '/@w1/v1/data-views',
     { 'user-agent': OLD_BROWSER, 'sec-fetch-site': 'none' },
-    200,
+    401,
   ],
   [
     'a client that is no browser',
     'GET',
-    '/@w1/__emulator/clock',
+    '/@w1/v1/data-views',
     { 'user-agent': 'curl/8.5.0', accept: '*/*' },
-    200,
+    401,
   ],
 ] as const)('%s is what no image can send: it makes a sandbox', async ([, method, path, headers, status]) => {
   const emulator = await testEmulator()
@@ -200,7 +200,7 @@ test('more sandboxes than there can be are refused, and the others go on', async
   const refused = await send(emulator, 'GET', '/@w2/v1/data-views')
   expect([refused.status, refused.body.error]).toEqual([409, 'conflict'])
   expect(refused.body.mitigation).toContain('DELETE /__emulator/sandboxes/{name}')
-  expect((await send(emulator, 'GET', '/@w2/__emulator/clock')).status).toBe(409)
+  expect((await send(emulator, 'POST', '/@w2/__emulator/reset')).status).toBe(409)
   expect((await send(emulator, 'GET', '/@w1/v1/data-views')).status).toBe(200)
 })
 
@@ -218,8 +218,11 @@ test('fixtures that have been broken meanwhile are an answer that says so, until
   write('{')
   // A starting state that is a minute old is made anew.
   now += 60_000
-  for (const path of ['/@w1/v1/data-views', '/@w1/__emulator/clock']) {
-    const refused = await send(emulator, 'GET', path)
+  for (const [method, path] of [
+    ['GET', '/@w1/v1/data-views'],
+    ['POST', '/@w1/__emulator/clock/advance'],
+  ] as const) {
+    const refused = await send(emulator, method, path)
     expect([refused.status, refused.body.error]).toEqual([409, 'conflict'])
     expect(refused.body.message).toContain(
       `none can be made, since its starting state is not valid: ${file}: /:`,

@@ -65,6 +65,8 @@ test('a snapshot of a sandbox that is only in memory leaves no file and ends wit
   await first.emulator.close()
   expect(filesIn(data)).toEqual(['default.json'])
   const second = await alive(data)
+  expect((await second.in('w1')('GET', '/snapshots')).status).toBe(404)
+  await second.in('w1')('POST', '/reset', {})
   expect((await second.in('w1')('GET', '/snapshots')).body.data).toEqual([])
 })
 

@@ -38,12 +38,13 @@ export const status = command({
     const ask = controlOf(options)
     const health = await ask('GET /health')
     const clock = await ask('GET /clock')
-    const { now, next } = clock
+    const { now, next, frozen } = clock
     const facts = { url: options.url, sandbox: options.sandbox ?? null, ...health, clock }
     return show({ options, terminal }, facts, [
       `${placeOf(options)}: version ${health.version}, contract ${health.contract_version}`,
       `  clock  ${now}, ${speedOf(clock)}`,
       `  next   ${nextEvent(next)}`,
+      ...(frozen === null ? [] : [`  ${frozen}`]),
     ])
   },
 })
@@ -55,9 +56,10 @@ export const clockCommands = [
     options: SANDBOX_OPTIONS,
     run: async ({ options, terminal }) => {
       const body = await controlOf(options)('GET /clock')
-      const { now, skip_on_poll, next } = body
+      const { now, skip_on_poll, next, frozen } = body
       const skips = skip_on_poll ? ', skips on poll' : ''
       const lines = [`${now}, ${speedOf(body)}${skips}`, `next: ${nextEvent(next)}`]
+      if (frozen !== null) lines.push(frozen)
       return show({ options, terminal }, body, lines)
     },
   }),

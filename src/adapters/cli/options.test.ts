@@ -42,6 +42,7 @@ test('without flags and variables every option has its default', () => {
     clock: undefined,
     rate: 1,
     skipOnPoll: false,
+    sandboxes: 'create',
     auth: 'registered',
     limits: true,
     strict: false,

@@ -53,7 +53,7 @@ function chosen(
   name: string,
 ): Sandbox | Promise<Sandbox> {
   if (route.withoutSandbox === true) return sandboxes.get(name) ?? sandboxes.default
-  return openSandbox(sandboxes, name)
+  return openSandbox(sandboxes, name, route.method === 'GET')
 }
 
 function bodyOf(host: ControlHost, route: AnyControlRoute, text: string | undefined): Json | undefined {

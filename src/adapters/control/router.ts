@@ -47,10 +47,17 @@ async function serve(
   const gone = new AbortController()
   res.once('close', () => gone.abort())
   if (route.waits === true) host.mayEnd(req, () => gone.abort(outOfConnections()))
+  const { sandboxes } = host
+  const [before, wasThere] = [sandboxes.get(name), sandboxes.has(name)]
   const received = await receive(host, route, req)
   if (received === 'gone') return
-  if (route.opens === true) await host.sandboxes.openSaved(name)
-  const sandbox = route.withoutSandbox === true ? present(host, req) : await chosen(host, req, name)
+  // A request must not make the sandbox again that was removed while its body was read.
+  const isRemoved =
+    wasThere && (!sandboxes.has(name) || (before !== undefined && sandboxes.get(name) !== before))
+  if (isRemoved && route.withoutSandbox !== true) throw sandboxes.removed(name)
+  if (route.opens === true) await sandboxes.openSaved(name)
+  const sandbox =
+    route.withoutSandbox === true ? present(host, req) : await chosen(host, req, name, route.method === 'GET')
   const brought = { params, query: req.query, body: received.value, gone: gone.signal }
   const answer = await serveCall(context, { route, sandbox }, brought)
   if (res.destroyed) return
@@ -66,10 +73,15 @@ function outOfConnections(): Refusal {
 }
 
 // A page of another site reaches the guards with an image or a link, too, and so could fill this process with sandboxes.
-function chosen({ sandboxes }: ControlHost, req: Request, name: string): Sandbox | Promise<Sandbox> {
+function chosen(
+  { sandboxes }: ControlHost,
+  req: Request,
+  name: string,
+  onlyReads: boolean,
+): Sandbox | Promise<Sandbox> {
   const there = sandboxes.get(name)
   if (there !== undefined) return there
-  if (sandboxes.has(name) || !isForeignFetch(req)) return openSandbox(sandboxes, name)
+  if (sandboxes.has(name) || !isForeignFetch(req)) return openSandbox(sandboxes, name, onlyReads)
   return refuse('forbidden', {
     detail: `There is no sandbox "${name}", and pages of another site may not make one.`,
     mitigation: `Make the sandbox first: POST ${BASE}/sandboxes {"name": "${name}"}.`,

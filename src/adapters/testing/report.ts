@@ -22,25 +22,27 @@ async function gathered(sandbox: SandboxClient): Promise<string> {
     sandbox.faults.list(),
     sandbox.scenarios.list(),
   ])
-  const summaries = await Promise.all(log.data.map((entry) => summaryOf(sandbox, entry)))
+  const reasons = await Promise.all(log.data.map((entry) => reasonsOf(sandbox, entry)))
   return [
     `The emulated service, as this test left it (sandbox ${sandbox.name}, ${clock.now}, rate ${clock.rate}):`,
     requestsTitle(log.data.length, log.matched),
     ...log.data.flatMap((entry, index) =>
-      requestLines(entry, summaries[index]).map((line) => inSandbox(sandbox, line)),
+      requestLines(entry, reasons[index] ?? []).map((line) => inSandbox(sandbox, line)),
     ),
+    ...(clock.frozen === null ? [] : [`  ${clock.frozen}`]),
     ...neverFired(faults.never_fired),
     ...scenarioLines(scenarios.active),
   ].join('\n')
 }
 
 // What went well needs no explanation, and would hide what did not.
-async function summaryOf(
+async function reasonsOf(
   sandbox: SandboxClient,
   { id, status, faults }: RequestEntry,
-): Promise<string | undefined> {
-  if (status >= 100 && status < 400 && faults.length === 0) return undefined
-  return (await sandbox.requests.explain(id)).summary
+): Promise<readonly string[]> {
+  if (status >= 100 && status < 400 && faults.length === 0) return []
+  const { summary, error } = await sandbox.requests.explain(id)
+  return error?.mitigation ? [summary, error.mitigation] : [summary]
 }
 
 function requestsTitle(shown: number, all: number): string {
@@ -51,14 +53,14 @@ function requestsTitle(shown: number, all: number): string {
 
 function requestLines(
   { method, path, status, faults, explain }: RequestEntry,
-  summary: string | undefined,
+  reasons: readonly string[],
 ): string[] {
   const what = `${method} ${path}`
   const answer = status === 0 ? 'no answer' : String(status)
   const fired = faults.length === 0 ? '' : `  fault ${faults.join(', ')}`
   return [
     `    ${what}  ${answer}${fired}  ${explain}`,
-    ...(summary === undefined ? [] : [`      ${summary.replace(what, 'It')}`]),
+    ...reasons.map((reason) => `      ${reason.replace(what, 'It')}`),
   ]
 }
 

@@ -8,6 +8,7 @@ import { caller } from '../request/auth.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { withoutSecret } from '../secrets.ts'
 import { json } from '../strict-input.ts'
+import { frozenNote } from '../time/frozen.ts'
 import { counted } from '../words.ts'
 import { effectsOf, inShort, type RequestEffects, requestEffects } from './effects.ts'
 import { idempotencyOf, idempotencyTrace, limiterOf, limiterTrace, loggedOperation } from './limits.ts'
@@ -89,7 +90,7 @@ export function traceOf(sandbox: Sandbox, entry: LogEntry): RequestTrace {
   const operation = loggedOperation(sandbox, entry)
   const effects = effectsOf(entry)
   return {
-    summary: summaryOf(sandbox, entry, effects),
+    summary: [summaryOf(sandbox, entry, effects), ...waiting(sandbox, entry)].join(' '),
     request: requestOf(entry),
     response: entry.response?.show() ?? null,
     sandbox: {
@@ -123,6 +124,14 @@ function summaryOf(sandbox: Sandbox, entry: LogEntry, effects: RequestEffects): 
   const rules = fired.length === 1 ? `rule ${fired[0]}` : `rules ${fired.join(', ')}`
   const way = entry.faults?.sent?.end === 'whole' ? '' : (entry.faults?.wayOf() ?? '')
   return `${plainSummary(sandbox, entry, effects)} Fired: the fault ${rules}. ${way}`.trimEnd()
+}
+
+// Of a successful poll of something that cannot progress.
+function waiting(sandbox: Sandbox, entry: LogEntry): string[] {
+  const ref = loggedOperation(sandbox, entry)?.poll?.ref(entry.params)
+  if (ref === undefined || entry.error !== undefined) return []
+  const note = frozenNote(sandbox, ref)
+  return note === null ? [] : [note]
 }
 
 function plainSummary(sandbox: Sandbox, entry: LogEntry, effects: RequestEffects): string {

@@ -80,11 +80,16 @@ export class Sandboxes {
   readonly #saved = new Map<string, SavedSandbox>()
   /** What is being made, opened or removed: later calls wait for it. */
   readonly #busy = new Map<string, Promise<unknown>>()
+  /** What is being removed. */
+  readonly #leaving = new Set<string>()
   readonly #listeners = new Set<(sandbox: Sandbox) => void>()
+  readonly #isStrict: boolean
   #isClosed = false
 
-  constructor(maker: SandboxMaker) {
+  /** @param options strict: sandboxes are only created where that is asked for, not by naming them */
+  constructor(maker: SandboxMaker, { strict = false } = {}) {
     this.#maker = maker
+    this.#isStrict = strict
   }
 
   get default(): Sandbox {
@@ -136,8 +141,9 @@ export class Sandboxes {
     return this.#running.get(name) ?? this.#unknown(name)
   }
 
-  /** As {@link show}; one that the disk holds is opened. */
+  /** As {@link show}; one that the disk holds is opened, and one that is being made is waited for. */
   async find(name: string): Promise<SandboxEntry> {
+    await this.#busy.get(name)?.catch(() => {})
     await this.openSaved(name)
     return this.show(name)
   }
@@ -169,13 +175,20 @@ export class Sandboxes {
     if (this.#saved.has(name)) await this.open(name)
   }
 
-  /** The sandbox with a name; made from the starting state when it is not there. */
+  /**
+   * The sandbox with a name; made from the starting state when it is not there. Refuses one that is being removed: the request
+   * came before the removal was over, and must not undo it.
+   */
   async open(name: string): Promise<Sandbox> {
     for (;;) {
       const managed = this.#running.get(name)
       if (managed !== undefined) return managed.sandbox
+      if (this.#leaving.has(name)) throw this.removed(name)
       const busy = this.#busy.get(name)
-      if (busy === undefined) return this.#saved.has(name) ? this.#reopen(name) : this.#make(name, {}, false)
+      if (busy === undefined) {
+        if (this.#saved.has(name)) return this.#reopen(name)
+        return this.#isStrict ? this.#unknown(name) : this.#make(name, {}, false)
+      }
       await busy.catch(() => {})
     }
   }
@@ -223,10 +236,12 @@ export class Sandboxes {
     const { sandbox } = await this.find(name)
     const managed = this.#managed(sandbox)
     this.#running.delete(name)
-    managed.sandbox.close(removed(name), true)
+    managed.sandbox.close(this.removed(name), true)
+    this.#leaving.add(name)
+    const removal = managed.snapshots.close().then(() => managed.remove())
     await this.#during(
       name,
-      managed.snapshots.close().then(() => managed.remove()),
+      removal.finally(() => this.#leaving.delete(name)),
     )
   }
 
@@ -285,13 +300,23 @@ export class Sandboxes {
   #managed(sandbox: Sandbox): ManagedSandbox {
     const managed = this.#running.get(sandbox.name)
     if (managed?.sandbox === sandbox) return managed
-    throw removed(sandbox.name)
+    throw this.removed(sandbox.name)
+  }
+
+  /** What a request gets whose sandbox was removed after it came. */
+  removed(name: string): Refusal {
+    return new Refusal('not_found', {
+      detail: `The sandbox "${name}" has been removed.`,
+      mitigation: this.#isStrict
+        ? CREATE_FIRST
+        : 'Send the request again: a sandbox that is named is then created.',
+    })
   }
 
   #unknown(name: string): never {
     return refuse('not_found', {
       detail: `There is no sandbox "${name}".${didYouMean(name, [...this.#running.keys(), ...this.#saved.keys()])}`,
-      mitigation: 'GET /__emulator/sandboxes lists them.',
+      mitigation: this.#isStrict ? CREATE_FIRST : 'GET /__emulator/sandboxes lists them.',
     })
   }
 
@@ -305,12 +330,7 @@ export class Sandboxes {
   }
 }
 
-function removed(name: string): Refusal {
-  return new Refusal('not_found', {
-    detail: `The sandbox "${name}" has been removed.`,
-    mitigation: 'Send the request again: a sandbox that is named is then created.',
-  })
-}
+const CREATE_FIRST = 'GET /__emulator/sandboxes lists them; POST /__emulator/sandboxes creates one.'
 
 function closed(): Refusal {
   return new Refusal('conflict', {

@@ -15,6 +15,7 @@ import type { Service } from '../../../core/service.ts'
 import type { AdvanceTarget } from '../../../core/time/advance.ts'
 import { advance } from '../../../core/time/advance.ts'
 import { END_OF_TIME, FASTEST } from '../../../core/time/clock.ts'
+import { frozenNote } from '../../../core/time/frozen.ts'
 import { formatInstant, parseDuration } from '../../../core/time/instant.ts'
 import { runDueEvents } from '../../../core/time/run-events.ts'
 import {
@@ -39,6 +40,8 @@ const clockView = () =>
     /** Virtual milliseconds that `now` is behind, because more is due than has run; 0 when the clock keeps up. */
     lag_ms: z.number(),
     next: futureEvent().nullable(),
+    /** Why nothing progresses, and the way out; null while time passes, or no work is pending. */
+    frozen: z.string().nullable(),
   })
 
 export type ClockView = ShapeOf<typeof clockView>
@@ -151,6 +154,7 @@ function clockOf(sandbox: Sandbox): ClockView {
     skip_on_poll: sandbox.skipsOnPoll,
     lag_ms: sandbox.lag,
     next: next === undefined ? null : eventOf(next),
+    frozen: frozenNote(sandbox),
   }
 }
 

@@ -1,0 +1,31 @@
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { counted } from '../words.ts'
+import { formatDuration } from './instant.ts'
+import { SCHEDULE, type ScheduledEvent } from './scheduler.ts'
+
+/**
+ * Why nothing progresses, and the way out, for people whose client polls forever. Null while time passes, while polls make it
+ * pass, and where nothing that can be polled has work pending: a far deadline alone keeps no client waiting.
+ * @param ref only about this record, `collection/id`
+ */
+export function frozenNote(
+  { clock, skipsOnPoll, store, service }: Pick<Sandbox, 'clock' | 'skipsOnPoll' | 'store' | 'service'>,
+  ref?: string,
+): string | null {
+  if (clock.rate !== 0 || skipsOnPoll) return null
+  const polled = new Set(
+    [...service.operations.values()].map(({ poll }) => poll && collectionOf(poll.ref({}))),
+  )
+  const isAbout = (event: ScheduledEvent) =>
+    ref === undefined ? polled.has(collectionOf(event.ref)) : event.ref === ref
+  const events = ([...store.rows(SCHEDULE).values()] as ScheduledEvent[]).filter(isAbout)
+  if (!events.some(({ urgency }) => urgency === 'work')) return null
+  const next = events.reduce((least, { due_at }) => Math.min(least, Date.parse(due_at)), Number.MAX_VALUE)
+  const wait = formatDuration(Math.max(0, next - clock.now))
+  const are = events.length === 1 ? 'is' : 'are'
+  return `The clock is frozen. ${counted(events.length, 'event')} ${are} pending, the next in ${wait}. Call clock.advance('${wait}'), set rate: 1 or use skip_on_poll.`
+}
+
+function collectionOf(ref: string): string {
+  return ref.slice(0, ref.indexOf('/'))
+}
