@@ -2,6 +2,7 @@ import type { Ask, CallsOf } from './adapters/control/client/ask.ts'
 import type { ClockOf, TargetOf } from './adapters/control/client/clock.ts'
 import type { EmulatorOf } from './adapters/control/client/emulator.ts'
 import type { SandboxOf } from './adapters/control/client/sandbox.ts'
+import type { List } from './adapters/control/route.ts'
 import { type ConnectOptions, connectTo } from './adapters/testing/connect.ts'
 import { type RunningOf, startWith } from './adapters/testing/start-emulator.ts'
 import type { EmulatorOptions } from './options.ts'
@@ -18,6 +19,7 @@ import type {
   batchControls,
 } from './resources/batch-predictions/controls.ts'
 import type { BatchGoal } from './resources/batch-predictions/milestone.ts'
+import type { BatchSummary, batchOverviews, PlannedResult } from './resources/batch-predictions/overview.ts'
 import type { ConnectionView, showConnection } from './resources/connections.ts'
 import type { OauthFlow, OauthFlowDraft, startFlow } from './resources/mcp-servers/oauth.ts'
 import type { joinTeamspace } from './resources/teamspaces/access.ts'
@@ -26,6 +28,7 @@ import type { Membership } from './resources/teamspaces/schema.ts'
 /** The calls that the resources of this service declare. */
 type ServiceCalls = CallsOf<
   | (typeof batchControls)[number]
+  | (typeof batchOverviews)[number]
   | typeof emitEvent
   | typeof listRuns
   | typeof startFlow
@@ -40,6 +43,11 @@ export type SandboxBatches = ReturnType<typeof batchesOver>
 
 function batchesOver(ask: ServiceAsk) {
   return {
+    /** Every batch with its progress, and when its next phases are expected. */
+    list: (): Promise<List<BatchSummary>> => ask('GET /batches'),
+    /** The results of a batch in the order of its items, before it is terminal as its plan says. */
+    results: (id: string): Promise<List<PlannedResult>> =>
+      ask('GET /batches/{id}/results', { params: { id } }),
     /** The plan of a batch, its counts now, and its future events. */
     show: (id: string): Promise<BatchView> => ask('GET /batches/{id}', { params: { id } }),
     /** Changes the pace or the outcomes of what is still to come, holds the batch or lets it go on. */
@@ -253,6 +261,7 @@ export type {
 export type { WebhookView } from './core/webhooks/resource.ts'
 export type { EmulatorOptions, Logger } from './options.ts'
 export type { AgentRun } from './resources/agents/schema.ts'
+export type { BatchSummary, PlannedResult } from './resources/batch-predictions/overview.ts'
 export type { ItemPace, Pace as BatchPace, PhasePace } from './resources/batch-predictions/pace.ts'
 export type { OutcomeRule, ShownBatch as BatchPrediction } from './resources/batch-predictions/schema.ts'
 export type { BatchStatus } from './resources/batch-predictions/states.ts'

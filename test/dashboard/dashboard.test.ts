@@ -28,6 +28,51 @@ test('a newcomer opens the address of the emulator and sees how to connect, and 
   expect(await violations(page)).toEqual([])
 })
 
+const batchBody = (count: number) =>
+  JSON.stringify({
+    prompt: 'Read the total.',
+    output_schema: { type: 'object', properties: { total: { type: 'number' } } },
+    model: 'any-model',
+    metadata: { label: 'invoices' },
+    items: Array.from({ length: count }, (_, n) => ({ file_id: 'file-invoice-1', custom_id: `report-${n}` })),
+  })
+
+test('a request arrives in the table, explains itself, and is sent again', async () => {
+  const { page, goTo } = dashboard
+  await goTo('requests')
+  await api('/batch-predictions', { method: 'POST', body: batchBody(24) })
+  await api('/pages', { method: 'POST', body: '{"title": "<img src=x onerror=alert(1)>"}' })
+  await page.getByRole('row', { name: /POST \/pages 400/ }).click()
+  await page.getByText('One field is not valid: /name: is required').first().waitFor()
+  expect(await violations(page)).toEqual([])
+  await page.getByRole('tab', { name: 'Request' }).click()
+  await page.getByText('<img src=x onerror=alert(1)>').waitFor()
+  await page.getByRole('button', { name: 'Send again' }).click()
+  await page.getByText('Sent again: status 400.').waitFor()
+  await page.getByLabel('Filter requests').fill('status:400 path:pages')
+  await page.getByRole('row', { name: /data-views/ }).waitFor({ state: 'detached' })
+  expect(await page.getByRole('row', { name: /pages/ }).count()).toBe(2)
+})
+
+test('a batch is on the timeline, and time goes on by click until it is done', async () => {
+  const { page, client, goTo } = dashboard
+  await goTo('timeline')
+  await page.getByRole('button', { name: /^invoices, validating/ }).click()
+  await page.getByText('0 of 24').waitFor()
+  expect(await violations(page)).toEqual([])
+  await page.getByRole('button', { name: 'Step' }).click()
+  await page.getByRole('button', { name: /^invoices, in_progress/ }).click()
+  await page.getByRole('button', { name: 'Advance to done' }).click()
+  await page.getByRole('button', { name: /^invoices, completed, 24 of 24/ }).waitFor()
+  const before = Date.parse((await client.defaultSandbox.clock.show()).now)
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: '+1 h' }).click()
+  await page.getByText('Last advance').waitFor()
+  await expect
+    .poll(async () => Date.parse((await client.defaultSandbox.clock.show()).now))
+    .toBe(before + 3_600_000)
+})
+
 test('nothing went wrong in the browser, and no request left the emulator', () => {
   expect(dashboard.problems).toEqual([])
 })

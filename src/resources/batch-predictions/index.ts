@@ -10,6 +10,7 @@ import { batchMagic } from './magic.ts'
 import { batchMilestone } from './milestone.ts'
 import { batchMoves } from './moves.ts'
 import { cancelBatch, retrieveBatch, retrieveResults } from './operations.ts'
+import { batchOverviews } from './overview.ts'
 import { batchProblems, shownBatch } from './responses.ts'
 import { scheduleBatch } from './schedule.ts'
 import type { Batch } from './schema.ts'
@@ -22,7 +23,7 @@ export const batchPredictionsResource: Resource = {
   operations: [createBatch, retrieveBatch, retrieveResults, cancelBatch],
   collections: [batches],
   events: batchEvents,
-  controls: batchControls,
+  controls: [...batchOverviews, ...batchControls],
   assumptions: batchAssumptions,
   problems: batchProblems,
   milestones: [batchMilestone],

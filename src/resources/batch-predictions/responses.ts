@@ -87,9 +87,20 @@ export function* resultLines(batch: Batch, settings: Settings): Generator<string
   for (let n = 0; n < total; n++) yield lineOf(order?.[n] ?? n)
 }
 
-function lineMaker(batch: Batch, settings: Settings): (index: number) => string {
-  const { request, plan, progress, ended } = batch._emulator
-  const isFinished = amongFirst(batch, progress.done)
+/** The lines in the order of the items; of a batch that is not terminal, those that it has if nothing intervenes. */
+export function* plannedLines(batch: Batch, settings: Settings): Generator<string, void> {
+  const { request, progress } = batch._emulator
+  const lineOf = lineMaker(batch, settings, isTerminal(batch.status) ? progress.done : request.items.length)
+  for (let n = 0; n < request.items.length; n++) yield lineOf(n)
+}
+
+function lineMaker(
+  batch: Batch,
+  settings: Settings,
+  done = batch._emulator.progress.done,
+): (index: number) => string {
+  const { request, plan, ended } = batch._emulator
+  const isFinished = amongFirst(batch, done)
   const outcomes = outcomesOf(batch)
   const generate = outputGenerator(request.output_schema)
   const head = `{"object":"batch_prediction.result","batch_id":${JSON.stringify(batch.id)},"custom_id":`

@@ -2,10 +2,10 @@ import { signal } from '@preact/signals'
 import type {
   BatchFailure,
   BatchPlanChange,
+  BatchSummary,
   BatchView,
-  ConnectionView,
-  OauthFlow,
-  SandboxClient,
+  List,
+  PlannedResult,
 } from '../../../index.ts'
 import { type Ask, askOver, type OwnCalls } from '../../control/client/ask.ts'
 import { EmulatorError } from '../../control/client/emulator-error.ts'
@@ -22,6 +22,16 @@ type OneBatch = {
 
 /** The calls of resources that views make, beside those of the control interface itself. */
 interface BatchCalls {
+  readonly 'GET /batches': {
+    readonly params: unknown
+    readonly query: unknown
+    readonly body: unknown
+    readonly output: List<BatchSummary>
+  }
+  readonly 'GET /batches/{id}/results': Omit<OneBatch, 'output'> & {
+    readonly body: unknown
+    readonly output: List<PlannedResult>
+  }
   readonly 'GET /batches/{id}': OneBatch & { readonly body: unknown }
   readonly 'PATCH /batches/{id}': OneBatch & { readonly body: BatchPlanChange }
   readonly 'POST /batches/{id}/fail': OneBatch & { readonly body: BatchFailure | undefined }
@@ -31,8 +41,6 @@ interface BatchCalls {
 }
 
 type DashboardCalls = OwnCalls & BatchCalls
-
-export type { BatchView, ConnectionView, OauthFlow, SandboxClient }
 
 /** What a call responds with: `Output<'GET /clock'>`. */
 export type Output<K extends keyof DashboardCalls> = DashboardCalls[K]['output']

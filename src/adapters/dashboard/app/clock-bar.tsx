@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { parseDuration } from '../../../core/time/instant.ts'
 import type { AdvanceResult } from '../../../index.ts'
 import { ask, type Output, wordsOf } from './api.ts'
+import { batchName, isUnfinished, loadBatches } from './batch-data.ts'
 import { after, pageTime } from './browser.ts'
 import { dateTime, durationText, shortId, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
@@ -196,34 +197,11 @@ function OwnRate({ onDone }: { onDone: () => void }) {
   )
 }
 
-/** The name of a batch: its label, or the end of its id. */
-export function batchName({ id, metadata }: { readonly id: string; readonly metadata?: unknown }): string {
-  const { label, name } = (metadata ?? {}) as { label?: unknown; name?: unknown }
-  return typeof label === 'string' ? label : typeof name === 'string' ? name : shortId(id)
-}
-
-/** What every view knows of a stored batch. */
-export interface StoredBatch {
-  readonly id: string
-  readonly status: string
-  readonly metadata?: unknown
-  readonly _emulator?: { readonly request?: { readonly items?: readonly unknown[] } }
-}
-
-const TERMINAL = ['completed', 'failed', 'cancelled', 'expired']
-
-export const isUnfinished = ({ status }: { readonly status: string }) => !TERMINAL.includes(status)
-
-export async function storedBatches(): Promise<readonly StoredBatch[]> {
-  const { data } = await ask('GET /state/{collection}', { params: { collection: 'batch_predictions' } })
-  return data as unknown as StoredBatch[]
-}
-
 function Until({ disabled }: { disabled: boolean }) {
-  const { data = [] } = useLive(storedBatches, ['transition', 'request'])
+  const { data = [] } = useLive(loadBatches, ['transition', 'request'])
   const items = data.filter(isUnfinished).map((batch) => ({
     label: batchName(batch),
-    hint: `${shortId(batch.id)} · ${batch._emulator?.request?.items?.length ?? 0} items`,
+    hint: `${shortId(batch.id)} · ${batch.request_counts.total} items`,
     run: () => void advanceBy(`Until ${batchName(batch)} is done`, { until: { batch: batch.id } }),
   }))
   return (

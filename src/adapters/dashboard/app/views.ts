@@ -14,6 +14,22 @@ export interface View {
 
 export const views: readonly View[] = [
   {
+    name: 'timeline',
+    title: 'Timeline',
+    icon: 'timeline',
+    group: 'Observe',
+    key: 't',
+    load: () => import('./views/timeline.tsx'),
+  },
+  {
+    name: 'requests',
+    title: 'Requests',
+    icon: 'requests',
+    group: 'Observe',
+    key: 'r',
+    load: () => import('./views/requests.tsx'),
+  },
+  {
     name: 'connect',
     title: 'Connect',
     icon: 'plug',

@@ -60,7 +60,7 @@ export default function Connect() {
             <ul class="rows">
               {KEYS.map(([each, role]) => (
                 <li key={each}>
-                  <label class="key">
+                  <label class="key-choice">
                     <input type="radio" name="key" checked={each === key} onChange={() => setKey(each)} />
                     <code>{each}</code>
                     <span class="hint">{role}</span>

@@ -1,0 +1,94 @@
+/** A stretch of the axis: instants in virtual milliseconds, and where they are in px. */
+interface Stretch {
+  readonly from: number
+  readonly to: number
+  readonly left: number
+  readonly right: number
+  readonly isFolded: boolean
+}
+
+/** The axis of virtual time: gaps without any event, wider than a fifth of it, are folded. */
+export interface Axis {
+  readonly stretches: readonly Stretch[]
+  readonly from: number
+  readonly to: number
+  readonly width: number
+  /** Where an instant is, in px; outside of the axis at its end. */
+  at(instant: number): number
+  /** The instant at a place. */
+  instantAt(px: number): number
+}
+
+const FOLDED_WIDTH = 40
+const FOLDED_SHARE = 0.2
+
+/** @param points instants at which something is shown */
+export function axisOf(from: number, to: number, width: number, points: readonly number[]): Axis {
+  const span = Math.max(1, to - from)
+  const inside = [from, ...points.filter((each) => each > from && each < to), to].sort((a, b) => a - b)
+  const margin = span * 0.02
+  const gaps = inside.slice(1).flatMap((end, index) => {
+    const start = inside[index] as number
+    return end - start > span * FOLDED_SHARE ? [{ from: start + margin, to: end - margin }] : []
+  })
+  const foldedTime = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0)
+  const scale = Math.max(0, width - gaps.length * FOLDED_WIDTH) / Math.max(1, span - foldedTime)
+  const stretches: Stretch[] = []
+  let left = 0
+  let begun = from
+  const add = (end: number, isFolded: boolean) => {
+    const right = left + (isFolded ? FOLDED_WIDTH : (end - begun) * scale)
+    stretches.push({ from: begun, to: end, left, right, isFolded })
+    left = right
+    begun = end
+  }
+  for (const gap of gaps) {
+    add(gap.from, false)
+    add(gap.to, true)
+  }
+  add(to, false)
+  const at = (instant: number) => {
+    const stretch = stretches.find((each) => instant <= each.to) ?? (stretches.at(-1) as Stretch)
+    const share = (instant - stretch.from) / Math.max(1, stretch.to - stretch.from)
+    return Math.min(width, Math.max(0, stretch.left + share * (stretch.right - stretch.left)))
+  }
+  const instantAt = (px: number) => {
+    const stretch = stretches.find((each) => px <= each.right) ?? (stretches.at(-1) as Stretch)
+    const share = (px - stretch.left) / Math.max(1, stretch.right - stretch.left)
+    return stretch.from + share * (stretch.to - stretch.from)
+  }
+  return { stretches, from, to, width, at, instantAt }
+}
+
+const STEPS = [
+  1e3, 5e3, 15e3, 3e4, 6e4, 3e5, 6e5, 1.2e6, 3.6e6, 1.08e7, 2.16e7, 4.32e7, 8.64e7, 1.728e8, 6.048e8, 2.592e9,
+  7.776e9,
+]
+
+/** Instants that get a label: round ones, at least 96 px apart, none in a fold. */
+export function labelsOf(axis: Axis): readonly number[] {
+  return axis.stretches
+    .filter(({ isFolded }) => !isFolded)
+    .flatMap(({ from, to, left, right }) => {
+      const perPx = (to - from) / Math.max(1, right - left)
+      const step = STEPS.find((each) => each / perPx >= 96) ?? (STEPS.at(-1) as number)
+      const first = Math.ceil(from / step) * step
+      const count = Math.min(40, Math.floor((to - first) / step) + 1)
+      return Array.from({ length: Math.max(0, count) }, (_, index) => first + index * step)
+    })
+}
+
+/** Things at places on the axis, those closer than 24 px joined. */
+export function clustered<T>(
+  items: readonly T[],
+  placeOf: (item: T) => number,
+): { px: number; items: T[] }[] {
+  const groups: { px: number; items: T[] }[] = []
+  for (const item of [...items].sort((a, b) => placeOf(a) - placeOf(b))) {
+    const px = placeOf(item)
+    const last = groups.at(-1)
+    if (last !== undefined && px - last.px < 24) last.items.push(item)
+    else groups.push({ px, items: [item] })
+  }
+  return groups
+}

@@ -1,0 +1,34 @@
+import { ask, type Output } from './api.ts'
+import { shortId } from './format.ts'
+
+export type BatchRow = Output<'GET /batches'>['data'][number]
+
+/** The name of a batch: its label, or the end of its id. */
+export function batchName({ id, metadata }: Pick<BatchRow, 'id' | 'metadata'>): string {
+  const { label, name } = metadata as { label?: unknown; name?: unknown }
+  return typeof label === 'string' ? label : typeof name === 'string' ? name : shortId(id)
+}
+
+const TERMINAL: readonly string[] = ['completed', 'failed', 'cancelled', 'expired']
+
+export const isUnfinished = ({ status }: { readonly status: string }) => !TERMINAL.includes(status)
+
+/** Every batch: unfinished ones first, and of these the newest first. */
+export async function loadBatches(): Promise<readonly BatchRow[]> {
+  const { data } = await ask('GET /batches')
+  return [...data].sort(
+    (a, b) =>
+      Number(isUnfinished(b)) - Number(isUnfinished(a)) ||
+      Date.parse(b.created_at) - Date.parse(a.created_at) ||
+      (a.id < b.id ? 1 : -1),
+  )
+}
+
+/** When a batch ended; undefined while it has not. */
+export function endOf(batch: BatchRow): number | undefined {
+  const end = batch.completed_at ?? batch.failed_at ?? batch.cancelled_at ?? batch.expired_at
+  return end === null ? undefined : Date.parse(end)
+}
+
+/** The state of a batch in a word: one that is held is held. */
+export const stateOf = (batch: BatchRow) => (batch.held && isUnfinished(batch) ? 'held' : batch.status)

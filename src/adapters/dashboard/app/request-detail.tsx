@@ -1,0 +1,319 @@
+import { useState } from 'preact/hooks'
+import { ask, baseUrl, type Output } from './api.ts'
+import { copyText } from './browser.ts'
+import { Code } from './code.tsx'
+import { humanName, pretty, shellWord, timeOfDay } from './format.ts'
+import { Icon } from './icon.tsx'
+import { useKeys } from './keyboard.tsx'
+import { act, useLive } from './live.ts'
+import { Menu } from './menu.tsx'
+import { goTo, linkTo, open } from './place.ts'
+import type { LogRow } from './requests.ts'
+import { Status } from './status.tsx'
+import { toast } from './toasts.ts'
+import { Button, Detail, Note, Problem, Skeleton, Tabs } from './ui.tsx'
+
+type Trace = Output<'GET /explain/{request_id}'>
+
+type Tab = 'explain' | 'changes' | 'response' | 'request' | 'headers'
+
+/** The request as a shell command; keys are not in the log, so that one stands in the environment. */
+function asCurl({ request }: Trace): string {
+  const { method, path, query, headers, body } = request
+  const search = new URLSearchParams(
+    Object.entries(query).flatMap(([name, value]) => [value].flat().map((each) => [name, each as string])),
+  )
+  const url = `${new URL(baseUrl()).origin}${path}${search.size === 0 ? '' : `?${search}`}`
+  const kept = Object.entries(headers).filter(([name]) => !SENT_BY_CURL.has(name))
+  const lines = [
+    `curl -X ${method} ${shellWord(url)}`,
+    '-H "Authorization: Bearer $WORKSPACE_API_KEY"',
+    ...kept.map(([name, value]) => `-H ${shellWord(`${name}: ${value}`)}`),
+    ...(request.body_kept && body !== null ? [`-d ${shellWord(JSON.stringify(body))}`] : []),
+  ]
+  return lines.join(' \\\n  ')
+}
+
+const SENT_BY_CURL = new Set([
+  'host',
+  'user-agent',
+  'accept',
+  'content-length',
+  'connection',
+  'accept-encoding',
+])
+
+function asFetch({ request }: Trace): string {
+  const { method, path, headers, body } = request
+  const init = {
+    method,
+    headers: {
+      Authorization: 'KEY',
+      ...Object.fromEntries(Object.entries(headers).filter(([name]) => !SENT_BY_CURL.has(name))),
+    },
+  }
+  const shown = pretty(init).replace('"KEY"', `\`Bearer \${process.env.WORKSPACE_API_KEY}\``)
+  const sent = request.body_kept && body !== null ? `, body: JSON.stringify(${pretty(body)})` : ''
+  return `await fetch('${new URL(baseUrl()).origin}${path}', { ...${shown}${sent} })`
+}
+
+async function copied(text: string, what: string): Promise<void> {
+  if (await copyText(text)) toast('ok', `Copied as ${what}.`)
+  else toast('error', 'The browser did not allow copying.')
+}
+
+export function RequestDetail(props: {
+  id: string
+  row: LogRow | undefined
+  disabled: boolean
+  onClose: () => void
+}) {
+  const { id, row, disabled, onClose } = props
+  const { data, error, reload } = useLive(
+    () => ask('GET /explain/{request_id}', { params: { request_id: id } }),
+    [],
+    id,
+  )
+  const [tab, setTab] = useState<Tab>('explain')
+  const curl = () => data !== undefined && void copied(asCurl(data), 'curl')
+  const resend = () =>
+    void act(async () => {
+      const again = await ask('POST /requests/{request_id}/resend', { params: { request_id: id } })
+      open([again.id])
+      toast('ok', `Sent again: status ${again.status}.`)
+    })
+  const fail = () => goTo(linkTo('faults', ['new'], ruleFor(data, row)))
+  useKeys({ c: curl, r: resend, f: fail, Escape: onClose })
+  const off = disabled ? 'The emulator is not connected.' : undefined
+  const head = (
+    <>
+      <code class="method">{row?.method ?? data?.request.method}</code>
+      <h2 class="mono">{row?.path ?? data?.request.path}</h2>
+      {row !== undefined && <Status status={row.status} />}
+    </>
+  )
+  const changes =
+    data === undefined ? 0 : data.changes.length + data.scheduled.length + data.unscheduled.length
+  const tabs: readonly (readonly [Tab, string])[] = [
+    ['explain', 'Explain'],
+    ['changes', changes === 0 ? 'Changes' : `Changes ${changes}`],
+    ['response', 'Response'],
+    ['request', 'Request'],
+    ['headers', 'Headers'],
+  ]
+  return (
+    <Detail label={`Request ${id}`} head={head} onClose={onClose}>
+      {error !== undefined && <Problem text={error} onRetry={reload} />}
+      {data === undefined && error === undefined && <Skeleton />}
+      {data !== undefined && (
+        <>
+          <p class="why">{why(data)}</p>
+          <p class="row-actions">
+            <Button icon="copy" onClick={curl}>
+              Copy as curl
+            </Button>
+            <Button icon="again" disabled={off} onClick={resend}>
+              Send again
+            </Button>
+            <Button icon="bolt" onClick={fail}>
+              Make this fail
+            </Button>
+            <Menu
+              label="More about this request"
+              items={[
+                { label: 'Copy as fetch', icon: 'copy', run: () => void copied(asFetch(data), 'fetch') },
+                { label: 'Copy the link', icon: 'copy', run: () => void copied(location.href, 'a link') },
+              ]}
+            />
+          </p>
+          <Tabs label="Parts of the request" tabs={tabs} value={tab} onChoose={setTab} />
+          <div role="tabpanel" aria-label={tab}>
+            {tab === 'explain' && <Explain trace={data} />}
+            {tab === 'changes' && <Changes trace={data} />}
+            {tab === 'response' && <Response trace={data} />}
+            {tab === 'request' && <Request trace={data} />}
+            {tab === 'headers' && <Headers headers={data.request.headers} />}
+          </div>
+        </>
+      )}
+    </Detail>
+  )
+}
+
+/** What a rule that makes such a request fail begins with. */
+function ruleFor(trace: Trace | undefined, row: LogRow | undefined): Record<string, string> {
+  const operation = trace?.route.operation ?? row?.operation ?? ''
+  return { operation, key: row?.idempotency_key ?? '' }
+}
+
+// The sentence without the request, which the head shows.
+function why({ summary, request: { method, path } }: Trace): string {
+  const rest = summary.replace(`${method} ${path} was `, '')
+  return rest.charAt(0).toUpperCase() + rest.slice(1)
+}
+
+function Explain({ trace }: { trace: Trace }) {
+  const reached = trace.steps.filter(({ outcome }) => outcome !== 'not reached')
+  const left = trace.steps.length - reached.length
+  const failed = trace.error !== null
+  return (
+    <>
+      <ol class="steps">
+        {reached.map(({ step, outcome, description }) => (
+          <li key={step} class={outcome === 'decided' ? (failed ? 'decided failed' : 'decided') : ''}>
+            <Icon name={outcome === 'decided' && failed ? 'error' : 'ok'} />
+            <strong>{humanName(step)}</strong>
+            <span>{description}</span>
+          </li>
+        ))}
+        {left > 0 && (
+          <li class="left">
+            <Icon name="minus" />
+            <span>{left} steps not reached</span>
+          </li>
+        )}
+      </ol>
+      {trace.faults.length > 0 && (
+        <>
+          <h3>Fault rules</h3>
+          <ol class="steps">
+            {trace.faults.map(({ rule, fired, description }) => (
+              <li key={rule} class={fired ? 'decided fired' : ''}>
+                <Icon name={fired ? 'bolt' : 'minus'} />
+                <a href={linkTo('faults', [rule])}>{rule}</a>
+                <span>{description}</span>
+              </li>
+            ))}
+          </ol>
+        </>
+      )}
+      {trace.assumptions.length > 0 && (
+        <>
+          <h3>Rests on</h3>
+          <ul class="links">
+            {trace.assumptions.map(({ id, open: question }) => (
+              <li key={id}>
+                <a href={linkTo('settings', [], { filter: id })}>{id}</a> {question}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  )
+}
+
+function Changes({ trace }: { trace: Trace }) {
+  const events = [
+    ...trace.scheduled.map((event) => ['+', event] as const),
+    ...trace.unscheduled.map((event) => ['-', event] as const),
+  ]
+  if (trace.changes.length + events.length === 0) return <Note>The request changed nothing.</Note>
+  return (
+    <div class="diff">
+      {trace.changes.map(({ ref, action, patch }) => {
+        const [collection = '', id = ''] = ref.split('/')
+        return (
+          <section key={ref}>
+            <h3>
+              <a href={linkTo('data', [collection, id])}>{ref}</a> {action}
+            </h3>
+            {patch.map((operation) => (
+              <pre key={operation.path} class={operation.op === 'remove' ? 'minus' : 'plus'}>
+                {operation.path || '/'} {'value' in operation && <Short value={operation.value} />}
+              </pre>
+            ))}
+          </section>
+        )
+      })}
+      {events.length > 0 && (
+        <section>
+          <h3>schedule</h3>
+          {events.map(([sign, { kind, ref, at }]) => (
+            <pre key={sign + kind + ref} class={sign === '+' ? 'plus' : 'minus'}>
+              {timeOfDay(at)} {kind} {ref}
+            </pre>
+          ))}
+        </section>
+      )}
+    </div>
+  )
+}
+
+const MAX_SHOWN = 4_000
+
+function Short({ value }: { value: unknown }) {
+  const text = pretty(value)
+  return (
+    <>{text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)} … ${text.length} characters in all` : text}</>
+  )
+}
+
+function Response({ trace }: { trace: Trace }) {
+  const { error, deliveries } = trace
+  return (
+    <>
+      {error === null ? (
+        <Note>{trace.steps.find(({ step }) => step === 'log')?.description ?? ''}</Note>
+      ) : (
+        <Code label="Error" text={pretty(error)} />
+      )}
+      {trace.faults
+        .filter(({ sent }) => sent !== null)
+        .map(({ rule, sent }) => (
+          <Note key={rule} tone="warn" icon="bolt">
+            {`${rule}: ${sent?.bytes} bytes were sent, the last stage was ${sent?.stage}, and the response was ${sent?.end}.`}
+          </Note>
+        ))}
+      {deliveries.length > 0 && <h3>Webhooks</h3>}
+      <ul class="links">
+        {deliveries.map(({ id, type, url }) => (
+          <li key={id}>
+            <a href={linkTo('webhooks', [id])}>{type}</a> {url}
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+function Request({ trace: { request, route, caller } }: { trace: Trace }) {
+  const facts = [
+    ['Operation', route.operation ?? `none; nearest: ${route.near_misses.join(', ') || 'none'}`],
+    ['Caller', caller === null ? 'unknown' : `${caller.key_id}, ${caller.kind}, ${caller.teamspace_id}`],
+    ...Object.entries(request.query).map(([name, value]) => [`?${name}`, [value].flat().join(', ')]),
+  ]
+  return (
+    <>
+      <Facts facts={facts as [string, string][]} />
+      <h3>Body</h3>
+      {request.body_kept ? (
+        <Code label="Body" text={pretty(request.body)} />
+      ) : (
+        <Note>There was none, or it was too large to be kept.</Note>
+      )}
+    </>
+  )
+}
+
+function Headers({ headers }: { headers: Readonly<Record<string, string | undefined>> }) {
+  return (
+    <>
+      <Facts facts={Object.entries(headers).map(([name, value]) => [name, value ?? ''])} />
+      <Note>Headers that carry credentials are not in the log.</Note>
+    </>
+  )
+}
+
+export function Facts({ facts }: { facts: readonly (readonly [name: string, value: string])[] }) {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

@@ -1,0 +1,47 @@
+import type { ComponentChildren } from 'preact'
+import { useRef, useState } from 'preact/hooks'
+import { keep, kept } from './browser.ts'
+
+const MIN = 320
+const STEP = 16
+
+/** A panel at the right of a list, whose width the user chooses: by dragging its edge, or with arrow keys on it. */
+export function Panel(props: { name: string; width: number; children: ComponentChildren }) {
+  const [width, setWidth] = useState(Number(kept(`width.${props.name}`)) || props.width)
+  const start = useRef<{ readonly x: number; readonly width: number } | undefined>(undefined)
+  const resize = (next: number) => {
+    const chosen = Math.round(Math.min(Math.max(next, MIN), innerWidth * 0.6))
+    setWidth(chosen)
+    keep(`width.${props.name}`, String(chosen))
+  }
+  return (
+    <div class="panel" style={{ width: `${width}px` }}>
+      <div
+        class="splitter"
+        role="separator"
+        aria-orientation="vertical"
+        aria-label="Width of the panel"
+        aria-valuenow={width}
+        aria-valuemin={MIN}
+        aria-valuemax={Math.round(innerWidth * 0.6)}
+        tabIndex={0}
+        onKeyDown={(event) => {
+          if (event.key === 'ArrowLeft') resize(width + STEP)
+          if (event.key === 'ArrowRight') resize(width - STEP)
+          if (event.key.startsWith('Arrow')) event.stopPropagation()
+        }}
+        onPointerDown={(event) => {
+          start.current = { x: event.clientX, width }
+          event.currentTarget.setPointerCapture(event.pointerId)
+        }}
+        onPointerMove={(event) => {
+          if (start.current !== undefined) resize(start.current.width + start.current.x - event.clientX)
+        }}
+        onPointerUp={() => {
+          start.current = undefined
+        }}
+      />
+      {props.children}
+    </div>
+  )
+}

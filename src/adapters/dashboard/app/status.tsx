@@ -1,0 +1,52 @@
+import type { IconName } from './icon.tsx'
+import { Tag, type Tone } from './ui.tsx'
+
+/** The status of a response as a tag: state is icon, word and colour. */
+export function Status({ status }: { status: number }) {
+  const [tone, icon] = look(status)
+  return (
+    <Tag tone={tone} icon={icon}>
+      {status === 0 ? 'cut' : status}
+    </Tag>
+  )
+}
+
+function look(status: number): readonly [Tone, IconName] {
+  if (status === 429) return ['warn', 'warn']
+  if (status === 0 || status >= 400) return ['error', 'error']
+  return status >= 300 ? ['info', 'info'] : ['ok', 'ok']
+}
+
+const STATES: Readonly<Record<string, readonly [Tone, IconName]>> = {
+  validating: ['info', 'clock'],
+  in_progress: ['accent', 'progress'],
+  finalizing: ['accent', 'progress'],
+  cancelling: ['neutral', 'cancelled'],
+  cancelled: ['neutral', 'cancelled'],
+  canceled: ['neutral', 'cancelled'],
+  completed: ['ok', 'ok'],
+  succeeded: ['ok', 'ok'],
+  delivered: ['ok', 'ok'],
+  failed: ['error', 'error'],
+  errored: ['error', 'error'],
+  expired: ['warn', 'flag'],
+  held: ['info', 'pause'],
+  pending: ['neutral', 'clock'],
+  scheduled: ['neutral', 'clock'],
+  processing: ['neutral', 'progress'],
+  retrying: ['warn', 'again'],
+}
+
+/** The tone and the icon of a state by its word. */
+export function stateLook(state: string): readonly [Tone, IconName] {
+  return STATES[state] ?? ['neutral', 'minus']
+}
+
+export function StateTag({ state, children }: { state: string; children?: string | undefined }) {
+  const [tone, icon] = stateLook(state)
+  return (
+    <Tag tone={tone} icon={icon}>
+      {children ?? state}
+    </Tag>
+  )
+}

@@ -1,0 +1,179 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { useKeys } from './keyboard.tsx'
+
+/** A column of a table. */
+export interface Column<T> {
+  readonly name: string
+  readonly label: string
+  /** In px; absent: what is left. */
+  readonly width?: number
+  readonly align?: 'right'
+  readonly cell: (row: T) => ComponentChildren
+  /** The value that the column is sorted by; absent: it is not sorted. */
+  readonly sortBy?: (row: T) => string | number
+}
+
+export interface Sorting {
+  readonly column: string
+  readonly isDescending: boolean
+}
+
+interface TableProps<T> {
+  readonly label: string
+  readonly rows: readonly T[]
+  readonly columns: readonly Column<T>[]
+  readonly idOf: (row: T) => string
+  readonly selected?: string | undefined
+  readonly onOpen: (id: string) => void
+  /** On phones a row has two lines: what it shows instead of cells. */
+  readonly phone?: (row: T) => ComponentChildren
+  readonly sorting?: Sorting | undefined
+  readonly onSort?: (sorting: Sorting) => void
+}
+
+const OVERSCAN = 8
+
+const narrow = matchMedia('(max-width: 767px)')
+
+/** Whether the page is as narrow as a phone. */
+export function useNarrow(): boolean {
+  const [isNarrow, setNarrow] = useState(narrow.matches)
+  useEffect(() => {
+    const listen = () => setNarrow(narrow.matches)
+    narrow.addEventListener('change', listen)
+    return () => narrow.removeEventListener('change', listen)
+  }, [])
+  return isNarrow
+}
+
+/** A table of rows of one height, of which only those in sight are in the page. */
+export function Table<T>(props: TableProps<T>) {
+  const { rows, columns, idOf, selected, onOpen, sorting, onSort } = props
+  const isPhone = useNarrow() && props.phone !== undefined
+  const rowHeight = isPhone ? 52 : 32
+  const scroller = useRef<HTMLElement>(null)
+  const [top, setTop] = useState(0)
+  const [height, setHeight] = useState(800)
+  useEffect(() => {
+    const element = scroller.current
+    if (element === null) return
+    const observer = new ResizeObserver(() => setHeight(element.clientHeight))
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+  const first = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN)
+  const last = Math.min(rows.length, Math.ceil((top + height) / rowHeight) + OVERSCAN)
+  const shown = rows.slice(first, last)
+  const at = rows.findIndex((row) => idOf(row) === selected)
+  const move = (by: number) => {
+    const next = rows[at === -1 ? 0 : at + by]
+    if (next === undefined) return
+    onOpen(idOf(next))
+    scroller.current?.querySelector<HTMLElement>(`tr[data-id="${CSS.escape(idOf(next))}"]`)?.focus()
+  }
+  useKeys({ j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1) })
+  return (
+    <section
+      class="list"
+      ref={scroller}
+      tabIndex={0}
+      aria-label={props.label}
+      onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+    >
+      <table class={isPhone ? 'table phone' : 'table'} aria-rowcount={rows.length + 1}>
+        <colgroup>
+          {!isPhone &&
+            columns.map(({ name, width }) => (
+              <col key={name} style={width === undefined ? {} : { width: `${width}px` }} />
+            ))}
+        </colgroup>
+        <thead>
+          <tr aria-rowindex={1}>
+            {isPhone ? (
+              <th class="hidden">{props.label}</th>
+            ) : (
+              columns.map((column) => (
+                <Head key={column.name} column={column} sorting={sorting} onSort={onSort} />
+              ))
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          <Spacer height={first * rowHeight} />
+          {shown.map((row, index) => {
+            const id = idOf(row)
+            const isSelected = id === selected
+            return (
+              <tr
+                key={id}
+                data-id={id}
+                style={{ height: `${rowHeight}px` }}
+                aria-rowindex={first + index + 2}
+                aria-selected={isSelected}
+                tabIndex={isSelected || (at === -1 && index === 0) ? 0 : -1}
+                onClick={() => onOpen(id)}
+                onKeyDown={(event) => {
+                  if (event.key === 'Enter' && event.target === event.currentTarget) onOpen(id)
+                }}
+              >
+                {isPhone ? (
+                  <td>{props.phone?.(row)}</td>
+                ) : (
+                  columns.map(({ name, align, cell }) => (
+                    <td key={name} class={align}>
+                      {cell(row)}
+                    </td>
+                  ))
+                )}
+              </tr>
+            )
+          })}
+          <Spacer height={(rows.length - last) * rowHeight} />
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+function Spacer({ height }: { height: number }) {
+  return height <= 0 ? null : <tr class="spacer" aria-hidden="true" style={{ height: `${height}px` }} />
+}
+
+function Head<T>(props: {
+  column: Column<T>
+  sorting: Sorting | undefined
+  onSort: ((sorting: Sorting) => void) | undefined
+}) {
+  const { column, sorting, onSort } = props
+  const { name, label, align, sortBy } = column
+  if (sortBy === undefined || onSort === undefined) return <th class={align}>{label}</th>
+  const isSorted = sorting?.column === name
+  const order = isSorted && sorting?.isDescending === true ? 'descending' : 'ascending'
+  return (
+    <th class={align} aria-sort={isSorted ? order : 'none'}>
+      <button
+        type="button"
+        onClick={() => onSort({ column: name, isDescending: isSorted && sorting?.isDescending === false })}
+      >
+        {label}
+        {isSorted && (order === 'descending' ? ' ↓' : ' ↑')}
+      </button>
+    </th>
+  )
+}
+
+/** Rows in the order of a column. */
+export function sorted<T>(
+  rows: readonly T[],
+  columns: readonly Column<T>[],
+  sorting: Sorting | undefined,
+): readonly T[] {
+  const by = columns.find(({ name }) => name === sorting?.column)?.sortBy
+  if (by === undefined) return rows
+  const sign = sorting?.isDescending === true ? -1 : 1
+  return [...rows].sort((a, b) => {
+    const [left, right] = [by(a), by(b)]
+    return left < right ? -sign : left > right ? sign : 0
+  })
+}

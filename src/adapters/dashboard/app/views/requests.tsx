@@ -1,0 +1,245 @@
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { ask, baseUrl, wordsOf } from '../api.ts'
+import { download } from '../browser.ts'
+import { Code } from '../code.tsx'
+import { countOf, pretty, shellWord, shortPath, timeOfDay } from '../format.ts'
+import { act, isLost } from '../live.ts'
+import { Menu } from '../menu.tsx'
+import { here, linkTo, open, refine } from '../place.ts'
+import { RequestDetail } from '../request-detail.tsx'
+import { requestTest } from '../request-filter.ts'
+import { type LogRow, logRows } from '../requests.ts'
+import { Panel } from '../splitter.tsx'
+import { Status } from '../status.tsx'
+import { type Column, Table } from '../table.tsx'
+import {
+  Button,
+  CopyButton,
+  Empty,
+  FilterField,
+  Note,
+  Problem,
+  Segments,
+  Skeleton,
+  Tag,
+  ViewHead,
+} from '../ui.tsx'
+
+type Kind = 'all' | 'errors' | 'faulted'
+
+const KINDS: Readonly<Record<Kind, (row: LogRow) => boolean>> = {
+  all: () => true,
+  errors: ({ status }) => status === 0 || status >= 400,
+  faulted: ({ faults }) => faults.length > 0,
+}
+
+export function Fault({ ids }: { ids: readonly string[] }) {
+  if (ids.length === 0) return <span class="hint">–</span>
+  return (
+    <Tag tone="warn" icon="bolt">
+      <span class="cut" title={ids.join(', ')}>
+        {ids.join(', ')}
+      </span>
+    </Tag>
+  )
+}
+
+const COLUMNS: readonly Column<LogRow>[] = [
+  {
+    name: 'at',
+    label: 'Time',
+    width: 84,
+    cell: ({ at }) => (
+      <time dateTime={at} title={at}>
+        {timeOfDay(at)}
+      </time>
+    ),
+  },
+  { name: 'method', label: 'Method', width: 64, cell: ({ method }) => <code class="method">{method}</code> },
+  { name: 'path', label: 'Path', cell: ({ path }) => <code title={path}>{shortPath(path)}</code> },
+  { name: 'status', label: 'Status', width: 80, cell: ({ status }) => <Status status={status} /> },
+  { name: 'fault', label: 'Fault', width: 208, cell: ({ faults }) => <Fault ids={faults} /> },
+  {
+    name: 'operation',
+    label: 'Operation',
+    width: 212,
+    cell: ({ operation }) => <code>{operation ?? '–'}</code>,
+  },
+  {
+    name: 'quota',
+    label: 'Quota left',
+    width: 88,
+    align: 'right',
+    cell: ({ admission }) =>
+      admission.remaining === 0 ? (
+        <Tag tone="warn" icon="warn">
+          0
+        </Tag>
+      ) : (
+        admission.remaining
+      ),
+  },
+]
+
+const NARROW = COLUMNS.slice(0, 5).map((column) =>
+  column.name === 'fault' ? { ...column, width: 136 } : column,
+)
+
+export default function Requests() {
+  const { entries, dropped, capacity, isLoaded, error } = logRows.value
+  const { path, query } = here.value
+  const [paused, setPaused] = useState<readonly LogRow[] | undefined>(undefined)
+  const [kind, setKind] = useState<Kind>('all')
+  const [text, setText] = useState(query.filter ?? '')
+  const [filter, setFilter] = useState(() => requestTest(text))
+  useEffect(() => {
+    const next = requestTest(text)
+    // The last filter that could be read stays.
+    setFilter((before) => (next.problem === undefined ? next : { ...before, problem: next.problem }))
+  }, [text])
+  const all = paused ?? entries
+  const rows = useMemo(() => all.filter((row) => KINDS[kind](row) && filter.test(row)), [all, kind, filter])
+  const opened = path[0]
+  const waiting = paused === undefined ? 0 : entries.length - paused.length
+  if (!isLoaded) return <Skeleton />
+  return (
+    <>
+      <ViewHead title="Requests" summary={`${countOf(entries.length, 'request')} kept · ${dropped} dropped`}>
+        <FilterField
+          label="Filter requests"
+          placeholder="status:429 path:pages"
+          value={text}
+          onInput={(value) => {
+            setText(value)
+            refine({ filter: value })
+          }}
+        />
+        <Segments
+          label="Which requests"
+          options={[
+            ['all', 'All'],
+            ['errors', 'Errors'],
+            ['faulted', 'Faulted'],
+          ]}
+          value={kind}
+          onChoose={setKind}
+        />
+        <Button
+          pressed={paused === undefined}
+          icon={paused === undefined ? 'pause' : 'play'}
+          onClick={() => setPaused(paused === undefined ? entries : undefined)}
+        >
+          {waiting > 0 ? `${waiting} new` : 'Live'}
+        </Button>
+        <Menu
+          label="More"
+          items={[
+            {
+              label: 'Export as JSON',
+              icon: 'download',
+              run: () => download('requests.json', pretty([...rows].reverse())),
+            },
+            {
+              label: 'Empty the log',
+              icon: 'trash',
+              danger: true,
+              run: () => void act(() => ask('DELETE /requests'), 'The log is empty.'),
+            },
+          ]}
+        />
+      </ViewHead>
+      {filter.problem !== undefined && (
+        <Note tone="warn" icon="warn">
+          {filter.problem}
+        </Note>
+      )}
+      {error !== undefined && <Problem text={wordsOf(error)} />}
+      {entries.length === 0 ? (
+        <Waiting />
+      ) : (
+        <div class="split">
+          {rows.length === 0 ? (
+            <NoHit
+              text={text}
+              kind={kind}
+              hidden={all.length}
+              onClear={() => {
+                setText('')
+                setKind('all')
+                refine({ filter: '' })
+              }}
+            />
+          ) : (
+            <Table
+              label={`Requests, newest first, ${capacity} at most`}
+              rows={rows}
+              columns={opened === undefined ? COLUMNS : NARROW}
+              idOf={({ id }) => id}
+              selected={opened}
+              onOpen={(id) => open([id])}
+              phone={(row) => <PhoneRow row={row} />}
+            />
+          )}
+          {opened !== undefined && (
+            <Panel name="request" width={464}>
+              <RequestDetail
+                key={opened}
+                id={opened}
+                row={entries.find(({ id }) => id === opened)}
+                disabled={isLost.value}
+                onClose={() => open([])}
+              />
+            </Panel>
+          )}
+        </div>
+      )}
+    </>
+  )
+}
+
+function PhoneRow({ row }: { row: LogRow }) {
+  return (
+    <span class="two-lines">
+      <code title={row.path}>{shortPath(row.path)}</code>
+      <span class="hint">
+        {row.method} · {timeOfDay(row.at)}
+        {row.faults.length > 0 && ` · ${row.faults.join(', ')}`}
+      </span>
+      <Status status={row.status} />
+    </span>
+  )
+}
+
+function Waiting() {
+  const curl = `curl ${shellWord(`${baseUrl()}/data-views`)} \\\n  -H 'Authorization: Bearer live_demo_owner'`
+  return (
+    <Empty
+      icon="plug"
+      title="Waiting for your first request"
+      text="Point any HTTP client at the base URL. Each request appears here the moment it arrives, with the reason for its response."
+    >
+      <Code text={curl} />
+      <p class="row-actions">
+        <CopyButton kind="primary" text={() => curl}>
+          Copy curl
+        </CopyButton>
+        <a class="button" href={linkTo('connect')}>
+          More snippets
+        </a>
+      </p>
+    </Empty>
+  )
+}
+
+function NoHit(props: { text: string; kind: Kind; hidden: number; onClear: () => void }) {
+  const named = [props.text, props.kind === 'all' ? '' : props.kind].filter((each) => each !== '').join(', ')
+  return (
+    <Empty
+      icon="search"
+      title="No request fits the filter"
+      text={`The filter "${named}" hides ${countOf(props.hidden, 'request')}.`}
+    >
+      <Button onClick={props.onClear}>Clear filter</Button>
+    </Empty>
+  )
+}

@@ -1,0 +1,289 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ask } from '../api.ts'
+import { type BatchRow, batchName, endOf, isUnfinished, loadBatches } from '../batch-data.ts'
+import { advanceBy, eventName, lastAdvance } from '../clock-bar.tsx'
+import { countOf, durationText, shortTime, timeOfDay } from '../format.ts'
+import { Icon, type IconName } from '../icon.tsx'
+import { ticking, useLive } from '../live.ts'
+import { linkTo } from '../place.ts'
+import { logRows } from '../requests.ts'
+import { useNarrow } from '../table.tsx'
+import { Chart, type Mark } from '../timeline-chart.tsx'
+import { Button, Card, Empty, Problem, Segments, Skeleton, ViewHead } from '../ui.tsx'
+
+type Zoom = 'fit' | '1m' | '1h' | '24h' | '30d'
+
+const SPANS: Readonly<Record<Exclude<Zoom, 'fit'>, number>> = {
+  '1m': 60_000,
+  '1h': 3_600_000,
+  '24h': 86_400_000,
+  '30d': 2_592_000_000,
+}
+
+const MAX_ROWS = 200
+
+async function load() {
+  const [batches, { data: horizon }, { data: deliveries }] = await Promise.all([
+    loadBatches(),
+    ask('GET /clock/horizon'),
+    ask('GET /webhooks/deliveries'),
+  ])
+  return { batches, horizon, deliveries }
+}
+
+type Data = Awaited<ReturnType<typeof load>>
+
+export default function Timeline() {
+  const { data, error, reload } = useLive(load, ['transition', 'event', 'delivery', 'clock', 'request'])
+  const [zoom, setZoom] = useState<Zoom>('fit')
+  const [isFollowing, setFollowing] = useState(true)
+  const [offset, setOffset] = useState(0)
+  const now = useSecond()
+  const isNarrow = useNarrow()
+  if (data === undefined || now === undefined)
+    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  const { batches, horizon } = data
+  const range = rangeOf(zoom, now - (isFollowing ? 0 : offset), data)
+  const pan = (share: number) => {
+    setFollowing(false)
+    setOffset((before) => before - share * (range.to - range.from))
+  }
+  return (
+    <>
+      <ViewHead
+        title="Timeline"
+        summary={`${countOf(batches.length, 'batch', 'batches')} · ${countOf(horizon.length, 'upcoming event')}`}
+      >
+        {!isNarrow && (
+          <Segments
+            label="Zoom"
+            options={[
+              ['1m', '1 m'],
+              ['1h', '1 h'],
+              ['24h', '24 h'],
+              ['30d', '30 d'],
+              ['fit', 'Fit'],
+            ]}
+            value={zoom}
+            onChoose={setZoom}
+          />
+        )}
+        <Button
+          icon="flag"
+          pressed={isFollowing}
+          onClick={() => {
+            setFollowing(!isFollowing)
+            setOffset(0)
+          }}
+        >
+          Follow
+        </Button>
+      </ViewHead>
+      <section
+        class="scroll"
+        tabIndex={0}
+        aria-label="Timeline and events"
+        onKeyDown={(event) => {
+          if (event.shiftKey && event.key === 'ArrowLeft') pan(-0.2)
+          if (event.shiftKey && event.key === 'ArrowRight') pan(0.2)
+        }}
+      >
+        {error !== undefined && <Problem text={error} onRetry={reload} />}
+        {batches.length === 0 && horizon.length === 0 ? (
+          <Empty
+            icon="timeline"
+            title="Nothing has happened yet"
+            text="Create a batch, or let time pass. Batches, webhooks, faults and scheduled events appear here."
+          />
+        ) : (
+          <Chart
+            batches={batches.slice(0, MAX_ROWS)}
+            marks={marksOf(data)}
+            range={range}
+            now={now}
+            isNarrow={isNarrow}
+            onPan={pan}
+          />
+        )}
+        {batches.length > MAX_ROWS && (
+          <p class="hint pad">
+            {batches.length - MAX_ROWS} older batches are in <a href={linkTo('batches')}>Batches</a>.
+          </p>
+        )}
+        <div class="columns">
+          <Upcoming horizon={horizon} batches={batches} now={now} />
+          <LastAdvance batches={batches} now={now} />
+        </div>
+      </section>
+    </>
+  )
+}
+
+/** The virtual instant, changed only when the page has to be drawn anew for it. */
+function useSecond(): number | undefined {
+  const [now, setNow] = useState(ticking.peek())
+  useEffect(
+    () =>
+      ticking.subscribe((next) =>
+        setNow((before) =>
+          before !== undefined && next !== undefined && Math.abs(next - before) < 200 ? before : next,
+        ),
+      ),
+    [],
+  )
+  return now
+}
+
+function rangeOf(zoom: Zoom, now: number, { batches, horizon }: Data): { from: number; to: number } {
+  if (zoom !== 'fit') {
+    const span = SPANS[zoom]
+    return { from: now - 0.6 * span, to: now + 0.4 * span }
+  }
+  const instants = [
+    ...batches.slice(0, MAX_ROWS).flatMap(spanOf),
+    ...logRows.value.entries.filter(({ faults }) => faults.length > 0).map(({ at }) => Date.parse(at)),
+  ]
+  const from = Math.min(now - 60_000, ...instants)
+  // As much of the future as there is of the past, at most.
+  const near = horizon.map(({ at }) => Date.parse(at)).filter((at) => at < now + (now - from))
+  const to = Math.max(now + 60_000, ...instants, ...near)
+  return { from: from - (to - from) * 0.02, to: to + (to - from) * 0.04 }
+}
+
+/** The instants between which a batch is shown. */
+function spanOf(batch: BatchRow): number[] {
+  const { completed_at } = batch.predicted
+  const deadline = isUnfinished(batch) ? [Date.parse(batch.expires_at)] : []
+  return [
+    Date.parse(batch.created_at),
+    endOf(batch) ?? (completed_at === null ? Date.parse(batch.created_at) : Date.parse(completed_at)),
+    ...deadline,
+  ]
+}
+
+function marksOf({ horizon, deliveries }: Data): readonly Mark[] {
+  const webhooks = deliveries.flatMap(({ id, type, attempts }) =>
+    attempts.map((attempt): Mark => {
+      const isDone = attempt.status !== null && attempt.status < 300
+      return {
+        lane: 'Webhooks',
+        at: Date.parse(attempt.at),
+        icon: isDone ? 'ok' : 'error',
+        tone: isDone ? 'ok' : 'error',
+        label: `${type}, ${attempt.status ?? 'no response'}`,
+        link: linkTo('webhooks', [id]),
+      }
+    }),
+  )
+  const faults = logRows.value.entries
+    .filter(({ faults: fired }) => fired.length > 0)
+    .slice(0, 500)
+    .map(
+      ({ at, faults: fired, id }): Mark => ({
+        lane: 'Faults',
+        at: Date.parse(at),
+        icon: 'bolt',
+        tone: 'warn',
+        label: fired.join(', '),
+        link: linkTo('requests', [id]),
+      }),
+    )
+  const scheduled = horizon
+    .filter(({ ref }) => !ref.startsWith('batch_predictions/'))
+    .slice(0, 200)
+    .map(
+      (event): Mark => ({
+        lane: 'Schedule',
+        at: Date.parse(event.at),
+        icon: 'schedule',
+        tone: 'accent',
+        label: eventName(event),
+        to: event.at,
+      }),
+    )
+  return [...webhooks, ...faults, ...scheduled]
+}
+
+const named = (ref: string, batches: readonly BatchRow[]) => {
+  const batch = batches.find(({ id }) => ref.endsWith(`/${id}`))
+  return batch === undefined ? undefined : batchName(batch)
+}
+
+function iconOf(kind: string): IconName {
+  if (kind.includes('webhook') || kind.includes('deliver')) return 'bell'
+  if (kind.includes('expire') || kind.includes('deadline') || kind.includes('cleanup')) return 'flag'
+  return kind.startsWith('batch') ? 'progress' : 'schedule'
+}
+
+function Upcoming({ horizon, batches, now }: Pick<Data, 'horizon' | 'batches'> & { now: number }) {
+  return (
+    <Card
+      title="Upcoming"
+      hint={horizon.length > 50 ? `the next 50 of ${horizon.length}` : 'go advances the clock'}
+    >
+      <ul class="rows events">
+        {horizon.slice(0, 50).map((event) => (
+          <li key={event.at + event.kind + event.ref}>
+            <time dateTime={event.at} title={event.at}>
+              {shortTime(event.at, now)}
+            </time>
+            <Icon name={iconOf(event.kind)} />
+            <span class="grow" title={event.description}>
+              {eventName(event)} <span class="hint">{named(event.ref, batches)}</span>
+            </span>
+            <button
+              type="button"
+              class="link"
+              aria-label={`Go to ${shortTime(event.at, now)}, ${eventName(event)}`}
+              onClick={() => void advanceBy('Go', { to: event.at })}
+            >
+              Go
+            </button>
+          </li>
+        ))}
+      </ul>
+      {horizon.length === 0 && (
+        <p class="pad hint">Nothing is scheduled. A new batch schedules its phases.</p>
+      )}
+    </Card>
+  )
+}
+
+function LastAdvance({ batches, now }: Pick<Data, 'batches'> & { now: number }) {
+  const last = lastAdvance.value
+  if (last === undefined) {
+    return (
+      <Card title="Last advance">
+        <p class="pad hint">Advance the clock above. What happens on the way is listed here.</p>
+      </Card>
+    )
+  }
+  const failed = new Set(last.failed)
+  const events = [...last.failed, ...last.events.filter((event) => !failed.has(event))].slice(0, 50)
+  return (
+    <Card
+      title="Last advance"
+      hint={`${last.label} · ${timeOfDay(last.from)} to ${timeOfDay(last.to)} · ${countOf(last.events.length, 'event')} in ${durationText(last.took)}`}
+    >
+      <ul class="rows events">
+        {events.map((event) => (
+          <li key={event.at + event.kind + event.ref}>
+            <time dateTime={event.at} title={event.at}>
+              {shortTime(event.at, now)}
+            </time>
+            <Icon name={failed.has(event) ? 'error' : iconOf(event.kind)} />
+            <span class="grow">
+              {named(event.ref, batches) ?? event.ref}{' '}
+              <span class="hint">
+                {event.to === undefined ? event.kind : `${event.from ?? 'new'} to ${event.to}`}
+              </span>
+            </span>
+          </li>
+        ))}
+      </ul>
+      {last.events.length > 50 && (
+        <p class="pad hint">{last.events.length - 50} more are in the response of the advance.</p>
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,99 @@
+import * as z from 'zod'
+import { list, listOf, type ShapeOf, timestamp } from '../../core/fields.ts'
+import { control, type Scope } from '../../core/operation.ts'
+import { formatInstant } from '../../core/time/instant.ts'
+import { batches } from './batches.ts'
+import { beatOf, timeUntil } from './pace.ts'
+import { plannedLines, shownBatch } from './responses.ts'
+import { type Batch, batchResponse } from './schema.ts'
+import { isTerminal } from './states.ts'
+import { amongFirst, finishedAt, finishedItems } from './work.ts'
+
+/** A batch with its progress, and where it is about to go. */
+const batchSummary = () =>
+  batchResponse().extend({
+    teamspace_id: z.string(),
+    /** Items that are finished now. */
+    finished: z.int(),
+    held: z.boolean(),
+    /** When the next phases begin if nothing intervenes; null where time alone does not bring it about, or it is over. */
+    predicted: z.strictObject({
+      in_progress_at: timestamp().nullable(),
+      finalizing_at: timestamp().nullable(),
+      completed_at: timestamp().nullable(),
+    }),
+  })
+
+export type BatchSummary = ShapeOf<typeof batchSummary>
+
+/** A line of the results: of a batch that is not terminal, as its plan says. */
+const plannedResult = () =>
+  z.strictObject({
+    custom_id: z.string(),
+    status: z.enum(['succeeded', 'errored', 'canceled', 'expired']),
+    output: z.unknown(),
+    error: z.unknown(),
+    /** Whether work on the item is over. */
+    finished: z.boolean(),
+  })
+
+export type PlannedResult = ShapeOf<typeof plannedResult>
+
+/** What the control API shows of batches beside the batch itself. */
+export const batchOverviews = [
+  control({
+    name: 'list',
+    method: 'GET',
+    path: '/batches',
+    summary: 'List every batch with its progress, and when its next phases are expected',
+    output: () => listOf(batchSummary()),
+    handle: (scope) =>
+      list(([...scope.tx.rows(batches.name)] as Batch[]).map((batch) => summaryOf(scope, batch))),
+  }),
+  control({
+    name: 'results',
+    method: 'GET',
+    path: '/batches/{id}/results',
+    summary: 'List the results of a batch in the order of its items, before it is terminal as its plan says',
+    output: () => listOf(plannedResult()),
+    handle: (scope, { params }) => list(resultsOf(scope, scope.tx.in(batches).require(params.id))),
+  }),
+] as const
+
+function summaryOf(scope: Scope, batch: Batch): BatchSummary {
+  const { teamspace_id, progress } = batch._emulator
+  return {
+    ...shownBatch(batch, scope),
+    teamspace_id,
+    finished: finishedItems(batch, scope.now),
+    held: progress.held,
+    predicted: predictedFor(batch),
+  }
+}
+
+function predictedFor(batch: Batch): BatchSummary['predicted'] {
+  const { plan, progress, request } = batch._emulator
+  const { pace } = plan
+  const since = Date.parse(progress.since)
+  const isHeld = progress.held || isTerminal(batch.status) || batch.status === 'cancelling'
+  const after = (from: number | undefined, phase: keyof typeof pace, count = 1) => {
+    const ms = timeUntil(beatOf(pace[phase]), count, count)
+    return from === undefined || ms === undefined || isHeld ? undefined : from + ms
+  }
+  const begun = batch.status === 'validating' ? after(since, 'validating') : undefined
+  const worked =
+    batch.status === 'in_progress'
+      ? finishedAt(batch, request.items.length)
+      : after(begun, 'in_progress', request.items.length)
+  const completed = after(batch.status === 'finalizing' ? since : worked, 'finalizing')
+  const shown = (instant: number | undefined) => (instant === undefined ? null : formatInstant(instant))
+  return { in_progress_at: shown(begun), finalizing_at: shown(worked), completed_at: shown(completed) }
+}
+
+function resultsOf(scope: Scope, batch: Batch): PlannedResult[] {
+  const isFinished = amongFirst(batch, finishedItems(batch, scope.now))
+  return [...plannedLines(batch, scope.settings)].map((line, index) => {
+    const { custom_id, status, output, error } = JSON.parse(line) as Omit<PlannedResult, 'finished'>
+    return { custom_id, status, output, error, finished: isFinished(index) }
+  })
+}

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { testEmulator } from '../support/emulator.ts'
+import { batchBody, sampleRecords } from '../support/sample-calls.ts'
+
+async function withBatch() {
+  const emulator = await testEmulator({ collections: sampleRecords, rate: 0 })
+  const { body } = await emulator.post('/batch-predictions', batchBody())
+  const listed = async () => (await emulator.control('GET', '/batches')).body.data[0]
+  const results = async () => (await emulator.control('GET', `/batches/${body.id}/results`)).body.data
+  const advance = (target: object) => emulator.control('POST', '/clock/advance', target)
+  return { emulator, id: body.id, listed, results, advance }
+}
+
+test('the list of batches says when the next phases begin, and they begin then', async () => {
+  const { id, listed, advance } = await withBatch()
+  const { predicted, status } = await listed()
+  expect(status).toBe('validating')
+  await advance({ until: { batch: id } })
+  expect(await listed()).toMatchObject({
+    status: 'completed',
+    ...predicted,
+    predicted: { in_progress_at: null, finalizing_at: null, completed_at: null },
+  })
+})
+
+test('a held batch has no predicted instants', async () => {
+  const { emulator, id, listed } = await withBatch()
+  await emulator.control('PATCH', `/batches/${id}`, { hold: true })
+  expect(await listed()).toMatchObject({
+    held: true,
+    predicted: { in_progress_at: null, finalizing_at: null, completed_at: null },
+  })
+})
+
+test('planned results are those that the batch has in the end', async () => {
+  const { id, results, advance } = await withBatch()
+  const planned = await results()
+  expect(planned.map(({ finished }: { finished: boolean }) => finished)).not.toContain(true)
+  await advance({ until: { batch: id } })
+  expect(await results()).toEqual(planned.map((row: object) => ({ ...row, finished: true })))
+})
