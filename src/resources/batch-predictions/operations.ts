@@ -69,6 +69,7 @@ export const retrieveResults = operation({
     const { canceled, expired } = countsAt(batch, now)
     if (canceled + expired > 0) note('U049')
     if (batch.status === 'failed') note('T17')
+    if (typeof batch._emulator.plan.no_output === 'string') note('U076')
     return { lines: resultLines(batch, settings) }
   },
 })
