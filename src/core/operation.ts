@@ -27,7 +27,7 @@ export type ParamsOf<Path extends string> = Path extends `${string}{${infer Name
 /** A part of an operation's input as its schema has read it; unknown where it has no schema. */
 export type Parsed<I extends Input, K extends keyof Input> = I[K] extends z.ZodType ? z.output<I[K]> : unknown
 
-/** The response of an operation. `body`: anything that serialises to JSON; undefined for none. `lines`: an NDJSON stream, made as the client reads. */
+/** The response of an operation. `body`: anything that serialises to JSON; undefined for none. `lines`: an NDJSON stream, made as the client reads; an empty text gives the thread back. */
 export interface Reply {
   /** Overrides the operation's success status. */
   readonly status?: number
@@ -173,6 +173,11 @@ export interface EventHandler {
   readonly kind: string
   /** One sentence for the reference: what the event does. */
   readonly description: string
+  /**
+   * What has to be done before the event happens, in pieces of a few milliseconds; undefined for nothing. The clock waits
+   * for it, and requests are served between the pieces. What it does must not depend on how often it is interrupted.
+   */
+  readonly prepare?: (scope: Scope, event: ScheduledEvent) => Iterator<void, void> | undefined
   readonly handle: (scope: Scope, event: ScheduledEvent) => void
 }
 

@@ -1,98 +1,259 @@
-import type { Json } from '../core/json.ts'
-import { type Compiler, type Conjunction, given, place } from './clause.ts'
-import { canonical } from './keywords.ts'
-import { attempt, CannotSatisfy, checked, type Maker, type RandomSource } from './maker.ts'
-import { type Length, Places } from './places.ts'
+import { isObject, type Json } from '../core/json.ts'
+import {
+  type Clause,
+  type Clauses,
+  clauseIn,
+  type Draw,
+  given,
+  greatest,
+  isDeep,
+  least,
+  MAX_VALUES,
+  type Maker,
+  numbersOf,
+  placeOf,
+  type ValueSource,
+} from './draw.ts'
+import { negations } from './negations.ts'
+import { canonical, isSchema } from './schema.ts'
+import { spend } from './steps.ts'
 
 // Lists inside lists inside lists grow fast: the deeper, the shorter.
 const USUAL_LENGTHS = [
-  { from: 2, to: 3 },
-  { from: 1, to: 2 },
-  { from: 1, to: 1 },
+  [2, 3],
+  [1, 2],
 ] as const
+const TRIES_PER_ITEM = 12
 
-/** Makes arrays of the right length whose items, in their places and all together, satisfy the clauses. */
-export function arrayMaker(clauses: Conjunction, compiler: Compiler, depth: number): Maker {
-  const places = new Places(clauses, compiler, depth + 1)
-  const lengths = places.lengths(USUAL_LENGTHS[Math.min(depth, 2)] ?? USUAL_LENGTHS[2])
-  const unique = given(clauses, 'uniqueItems').some(({ value }) => value === true)
-  const wished = given(clauses, 'contains').length > 0
-  const [usual] = lengths
-  if (!unique && !wished && usual !== undefined) return listMaker(places, usual, false)
-  const accept = wished ? compiler.accepts(clauses) : isUnique
-  const otherwise = noList(clauses, unique)
-  for (const length of lengths) {
-    const maker = attempt(() => checked(listMaker(places, length, unique), accept, otherwise))
-    if (!(maker instanceof CannotSatisfy)) return maker
+/** One `contains`: what some items have to match, how many have to, and how many may. */
+interface Wish {
+  readonly clause: Clause
+  readonly min: number
+  readonly max: number
+}
+
+/** Makes arrays of the right length whose items satisfy the clauses in their places and all together. */
+export function arrayMaker(clauses: Clauses, generator: ValueSource): Maker {
+  const shape = new ArrayShape(clauses, generator)
+  return { make: (draw) => shape.make(draw) }
+}
+
+class ArrayShape {
+  private readonly clauses: Clauses
+  private readonly generator: ValueSource
+  private readonly wishes: readonly Wish[]
+  private readonly prefix: number
+  private readonly min: number
+  private readonly max: number
+  private readonly isUnique: boolean
+  /** Of the items after the prefix. */
+  private rest: Maker | undefined
+
+  constructor(clauses: Clauses, generator: ValueSource) {
+    this.clauses = clauses
+    this.generator = generator
+    this.wishes = clauses.flatMap((clause) => wishOf(clause))
+    const wanted = Math.max(0, ...this.wishes.map(({ min }) => min))
+    this.min = Math.max(greatest(clauses, 'minItems', 0), wanted)
+    this.max = least(clauses, 'maxItems', Infinity)
+    this.prefix = Math.max(0, ...given(clauses, 'prefixItems').map(({ value }) => (value as Json[]).length))
+    this.isUnique = given(clauses, 'uniqueItems').some(({ value }) => value === true)
   }
-  throw otherwise
-}
 
-function noList(clauses: Conjunction, unique: boolean): CannotSatisfy {
-  const keyword = unique ? 'uniqueItems' : 'contains'
-  const why = unique
-    ? 'finds too few different items for the number that the array needs; widen the items or lower minItems'
-    : 'finds no list of items that matches it as often as minContains and maxContains ask for; loosen one of them'
-  return new CannotSatisfy(place(clauses, keyword), keyword, `${keyword} ${why}`)
-}
-
-function isUnique(value: Json): boolean {
-  return Array.isArray(value) && new Set(value.map(canonical)).size === value.length
-}
-
-function listMaker(places: Places, { from, to }: Length, unique: boolean): Maker {
-  const makers = places.makers(to)
-  const last = makers.at(-1)
-  const list = unique ? distinctItems : items
-  const make = (chance: RandomSource): Json[] => {
-    const count = from === to ? from : chance.int(from, to)
-    return last === undefined ? [] : list(makers, last, count, chance)
+  make(draw: Draw): Json | undefined {
+    const { min, max } = this
+    const at = placeOf(this.clauses, 'minItems')
+    if (min > max) return draw.fail(at, 'minItems', 'leaves no number of items below maxItems')
+    if (min > MAX_VALUES)
+      return draw.fail(at, 'minItems', `asks for more items than the ${MAX_VALUES} that are made`)
+    const impossible = this.wishes.find((wish) => wish.min > wish.max)
+    if (impossible !== undefined)
+      return draw.fail(impossible.clause.at, 'maxContains', 'allows fewer items than contains asks for')
+    const { failure } = draw
+    const items = new Items(this.isUnique, this.wishes)
+    const wished = this.placesOfWishes(draw)
+    const length = Math.max(this.lengthOf(draw), (wished.at(-1)?.at ?? -1) + 1)
+    draw.listDepth++
+    for (let index = 0; index < length; index++) {
+      const granted = wished.filter((each) => each.at === index).map(({ wish }) => wish)
+      if (!this.add(items, index, granted, draw)) break
+    }
+    // A contains that had no luck at its place may have it at another.
+    for (let tries = 0; items.list.length < max && tries < TRIES_PER_ITEM; tries++) {
+      const open = this.wishes.filter((wish) => items.matching(wish) < wish.min)
+      if (open.length === 0 || !this.add(items, items.list.length, open.slice(0, 1), draw)) break
+    }
+    draw.listDepth--
+    if (wished.length > 0) draw.failure = failure
+    const isGranted = (wish: Wish) => items.matching(wish) >= wish.min && items.matching(wish) <= wish.max
+    if (items.list.length >= min && this.wishes.every(isGranted)) {
+      draw.failure = failure
+      return items.list
+    }
+    return this.failed(draw, items)
   }
-  return { make, weight: places.weightOf(from) }
-}
 
-function items(makers: readonly Maker[], last: Maker, count: number, chance: RandomSource): Json[] {
-  const list: Json[] = []
-  for (let index = 0; index < count; index++) list.push((makers[index] ?? last).make(chance))
-  return list
-}
-
-const TRIES_PER_ITEM = 10
-const TRIES_PER_LIST = 2_000
-
-/** Items that differ, as far as that can be had in a bounded number of tries. */
-function distinctItems(makers: readonly Maker[], last: Maker, count: number, chance: RandomSource): Json[] {
-  const list: Json[] = []
-  const seen = new Set<string>()
-  const unused = new Map<Maker, Json[]>()
-  let tries = TRIES_PER_LIST + count * TRIES_PER_ITEM
-  for (let index = 0; index < count; index++) {
-    const maker = makers[index] ?? last
-    let item = takeUnused(maker, unused, seen, chance) ?? maker.make(chance)
-    for (let tried = 1; tries > 0 && seen.has(canonical(item)); tried++, tries--)
-      item = maker.make(chance, tried > 2)
-    seen.add(canonical(item))
-    list.push(item)
+  private failed(draw: Draw, items: Items): undefined {
+    const { length } = items.list
+    const isShort = length < this.min && this.wishes.every((wish) => items.matching(wish) >= wish.min)
+    // An item that could not be made has said why.
+    if (isShort && !this.isUnique && draw.failure !== undefined) return undefined
+    const keyword = isShort ? (this.isUnique ? 'uniqueItems' : 'minItems') : 'contains'
+    const why = isShort ? `finds no more than ${length} items` : 'asks for items that were not found'
+    return draw.fail(placeOf(this.clauses, keyword), keyword, why)
   }
-  return list
+
+  private lengthOf(draw: Draw): number {
+    const { min, max } = this
+    if (draw.mode === 'none' || isDeep(draw, this.clauses)) return min
+    const [from, to] =
+      this.prefix > 0 ? [this.prefix, this.prefix] : (USUAL_LENGTHS[draw.listDepth] ?? [1, 1])
+    const fewest = Math.min(max, Math.max(min, from))
+    const most = Math.max(fewest, Math.min(max, to))
+    return fewest === most ? fewest : draw.chance.int(fewest, most)
+  }
+
+  /** Where the items that match a `contains` shall be: after the prefix if there is room, else inside it. */
+  private placesOfWishes(draw: Draw): { at: number; wish: Wish }[] {
+    const places: { at: number; wish: Wish }[] = []
+    for (const wish of this.wishes) {
+      const room = Math.min(this.max, this.closedAt()) - this.prefix
+      const start = draw.coin(room >= wish.min ? 0.8 : 0)
+        ? this.prefix
+        : Math.max(0, Math.min(this.prefix, this.max - wish.min))
+      const from =
+        room < wish.min
+          ? draw.chance.int(0, Math.max(0, Math.min(this.prefix + room, this.prefix) - wish.min))
+          : start
+      for (let n = 0; n < wish.min; n++) places.push({ at: from + n, wish })
+    }
+    return places.sort((a, b) => a.at - b.at)
+  }
+
+  /** The first place that nothing may stand at. */
+  private closedAt(): number {
+    const isClosed = this.clauses.some(
+      ({ schema }) =>
+        schema.items === false || (schema.unevaluatedItems === false && schema.contains === undefined),
+    )
+    return isClosed ? this.prefix : Infinity
+  }
+
+  private add(items: Items, index: number, wishes: readonly Wish[], draw: Draw): boolean {
+    const avoided = this.wishes.filter((wish) => !wishes.includes(wish) && wish.max < Infinity)
+    const full = avoided.filter((wish) => items.matching(wish) >= wish.max)
+    for (let tries = 0; tries < TRIES_PER_ITEM; tries++) {
+      const maker = this.makerAt(index, wishes, tries % 3 < 2 ? full : [], draw)
+      const value = maker.make(draw)
+      if (value === undefined) {
+        if (full.length === 0 && tries > 1) return false
+        continue
+      }
+      if (full.some(({ clause }) => this.isMatch(value, clause))) continue
+      if (this.keep(items, value)) return true
+      if (maker.nth === undefined || tries < 2) continue
+      // Values that can be counted are taken one after the other.
+      for (let next = items.next(maker.nth); next !== undefined; next = items.next(maker.nth)) {
+        const other = next
+        if (!full.some(({ clause }) => this.isMatch(other, clause)) && this.keep(items, other)) return true
+      }
+      return false
+    }
+    return false
+  }
+
+  private keep(items: Items, value: Json): boolean {
+    if (!items.add(value)) return false
+    for (const wish of this.wishes) if (this.isMatch(value, wish.clause)) items.note(wish)
+    return true
+  }
+
+  private makerAt(index: number, wishes: readonly Wish[], avoided: readonly Wish[], draw: Draw): Maker {
+    if (index >= this.prefix && wishes.length === 0 && avoided.length === 0) {
+      this.rest ??= this.generator.maker(this.clausesAt(index, wishes))
+      return this.rest
+    }
+    const wished = wishes.flatMap(({ clause }) => clauseIn(clause, 'contains') ?? [])
+    const away = avoided.flatMap(({ clause }): Clause[] => {
+      const { contains } = clause.schema
+      const other = isSchema(contains) ? draw.oneOf(negations(contains)) : undefined
+      return other === undefined ? [] : [{ schema: other, at: clause.at, isHelp: true }]
+    })
+    return this.generator.maker([...this.clausesAt(index, wishes), ...wished, ...away])
+  }
+
+  /** What each clause says about the item at that place. */
+  private clausesAt(index: number, wishes: readonly Wish[]): Clause[] {
+    return this.clauses.flatMap((clause) => {
+      const { prefixItems, items, unevaluatedItems } = clause.schema
+      if (Array.isArray(prefixItems) && index < prefixItems.length)
+        return clauseIn(clause, 'prefixItems', index) ?? []
+      if (items !== undefined) return clauseIn(clause, 'items') ?? []
+      if (unevaluatedItems === undefined || wishes.length > 0 || this.isEvaluated(index, clause)) return []
+      return clauseIn(clause, 'unevaluatedItems') ?? []
+    })
+  }
+
+  private isEvaluated(index: number, clause: Clause): boolean {
+    return this.clauses.some(({ schema, isHelp }) => {
+      if (schema === clause.schema || isHelp) return false
+      const { prefixItems, items, unevaluatedItems } = schema
+      const inPrefix = Array.isArray(prefixItems) && index < prefixItems.length
+      return inPrefix || items !== undefined || unevaluatedItems !== undefined
+    })
+  }
+
+  private isMatch(value: Json, { schema, at }: Clause): boolean {
+    const { contains } = schema
+    return isObject(contains)
+      ? this.generator.accepts(value, { schema: contains, at: `${at}/contains` })
+      : contains === true
+  }
 }
 
-/** One of the values of a maker that has only a few, each taken once. */
-function takeUnused(
-  maker: Maker,
-  unused: Map<Maker, Json[]>,
-  seen: ReadonlySet<string>,
-  chance: RandomSource,
-): Json | undefined {
-  if (maker.values === undefined) return undefined
-  const left = unused.get(maker) ?? [...maker.values]
-  unused.set(maker, left)
-  while (left.length > 0) {
-    const index = chance.int(0, left.length - 1)
-    const value = left[index] ?? null
-    left[index] = left.at(-1) ?? null
-    left.pop()
-    if (!seen.has(canonical(value))) return value
+function wishOf(clause: Clause): Wish[] {
+  if (clause.schema.contains === undefined) return []
+  const [min = 1] = numbersOf([clause], 'minContains')
+  return [{ clause, min, max: least([clause], 'maxContains', Infinity) }]
+}
+
+/** The items of one array, different ones where they have to be. */
+class Items {
+  readonly list: Json[] = []
+  private readonly seen: Set<string> | undefined
+  private readonly matched: Map<Wish, number>
+  private readonly counted = new Map<NonNullable<Maker['nth']>, number>()
+
+  constructor(isUnique: boolean, wishes: readonly Wish[]) {
+    this.seen = isUnique ? new Set() : undefined
+    this.matched = new Map(wishes.map((wish) => [wish, 0]))
   }
-  return undefined
+
+  /** How many items match a `contains`. */
+  matching(wish: Wish): number {
+    return this.matched.get(wish) ?? 0
+  }
+
+  note(wish: Wish): void {
+    this.matched.set(wish, this.matching(wish) + 1)
+  }
+
+  add(value: Json): boolean {
+    if (this.seen !== undefined) {
+      const text = canonical(value)
+      spend(1 + text.length / 50)
+      if (this.seen.has(text)) return false
+      this.seen.add(text)
+    }
+    this.list.push(value)
+    return true
+  }
+
+  /** The next of the values of a maker. */
+  next(nth: NonNullable<Maker['nth']>): Json | undefined {
+    const n = this.counted.get(nth) ?? 0
+    this.counted.set(nth, n + 1)
+    spend(1)
+    return nth(n)
+  }
 }

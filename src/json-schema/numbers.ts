@@ -1,96 +1,155 @@
-import type { Json } from '../core/json.ts'
-import { type Conjunction, given, greatest, least, numbers, place } from './clause.ts'
-import { CannotSatisfy, checked, choice, type Maker, type RandomSource } from './maker.ts'
+import {
+  type Clauses,
+  type Draw,
+  given,
+  greatest,
+  least,
+  type Maker,
+  nameOf,
+  numbersOf,
+  placeOf,
+} from './draw.ts'
+import { plausibleRange } from './hints.ts'
+import { isMultiple } from './schema.ts'
 
 const USUAL_SPAN = 1_000
 const VERY_WIDE = 1e9
-const FEW = 200
-const NONE: readonly number[] = []
+const TRIES = 12
 
 interface Range {
   readonly from: number
   readonly to: number
-  accept(value: number): boolean
 }
 
-/** Makes numbers within all bounds and of all multiples; whole ones where `whole` is set. */
-export function numberMaker(clauses: Conjunction, whole: boolean): Maker {
-  const multiples = multiplesOf(clauses, whole)
-  const range = rangeOf(clauses, multiples)
-  const multiple = multiples.length > 0
-  const keyword = multiple && !(whole && multiples.length === 1) ? 'multipleOf' : boundOf(clauses)
-  const otherwise = new CannotSatisfy(
-    place(clauses, keyword),
-    keyword,
-    `no number was found that keeps to ${keyword} together with the other bounds; widen the bounds`,
-  )
-  return multiple ? multipleMaker(multiples, range, otherwise) : plainMaker(range, otherwise)
-}
-
-function boundOf(clauses: Conjunction): string {
-  const keywords = ['exclusiveMinimum', 'minimum', 'exclusiveMaximum', 'maximum', 'multipleOf']
-  return keywords.find((keyword) => given(clauses, keyword).length > 0) ?? 'type'
-}
-
-/** Formats of whole numbers; every other format is one of texts. */
-export const WHOLE_FORMATS: readonly string[] = ['int32', 'int64']
-
-function multiplesOf(clauses: Conjunction, whole: boolean): readonly number[] {
+/** Makes numbers within all bounds and of all multiples; whole ones where the type or the format asks for them. */
+export function numberMaker(clauses: Clauses): Maker {
   const formats = given(clauses, 'format').map(({ value }) => value)
-  const multiples = new Set(numbers(clauses, 'multipleOf'))
-  if (whole || formats.some((format) => typeof format === 'string' && WHOLE_FORMATS.includes(format)))
-    multiples.add(1)
-  return multiples.size > 0 ? [...multiples] : NONE
-}
-
-function rangeOf(clauses: Conjunction, multiples: readonly number[]): Range {
-  const int32 = given(clauses, 'format').some(({ value }) => value === 'int32')
+  const isWhole =
+    formats.includes('int32') ||
+    formats.includes('int64') ||
+    clauses.some(({ schema: { type } }) => type !== undefined && ![type].flat().includes('number'))
+  const isInt32 = formats.includes('int32')
+  const multiples = [...new Set([...numbersOf(clauses, 'multipleOf'), ...(isWhole ? [1] : [])])]
   const above = greatest(clauses, 'exclusiveMinimum', -Infinity)
   const below = least(clauses, 'exclusiveMaximum', Infinity)
-  const lower = greatest(clauses, 'minimum', int32 ? -(2 ** 31) : -Infinity)
-  const upper = least(clauses, 'maximum', int32 ? 2 ** 31 - 1 : Infinity)
-  const accept = (value: number): boolean =>
+  const lower = greatest(clauses, 'minimum', isInt32 ? -(2 ** 31) : -Infinity)
+  const upper = least(clauses, 'maximum', isInt32 ? 2 ** 31 - 1 : Infinity)
+  const accepts = (value: number): boolean =>
     Number.isFinite(value) &&
     value >= lower &&
     value <= upper &&
     value > above &&
     value < below &&
     multiples.every((multiple) => isMultiple(value, multiple))
-  return { ...usual(Math.max(lower, above), Math.min(upper, below), multiples), accept }
+  const bounds = { from: Math.max(lower, above), to: Math.min(upper, below) }
+  const { name, description } = nameOf(clauses)
+  const plausible = plausibleRange(name, description)
+  const range = usual(bounds, multiples, plausible)
+  const at = clauses[0]?.at ?? ''
+  const steps = multiples.length > 0 ? stepsOf(multiples) : undefined
+  const first = steps === undefined ? undefined : firstStep(bounds, steps.by)
+  const make = (draw: Draw): number | undefined => {
+    draw.count(at, 4)
+    for (let tries = 0; tries < TRIES; tries++) {
+      // Where the usual numbers do not do, any number within the bounds is tried.
+      const { from, to } = tries < TRIES / 2 ? range : usual(bounds, multiples, undefined)
+      const value =
+        steps === undefined
+          ? plainNumber(draw, from, to, plausible?.decimals, accepts)
+          : steps.draw(draw, from, to)
+      if (accepts(value)) return value
+    }
+    const value = first === undefined || steps === undefined ? undefined : nearest(first, steps, accepts)
+    return value ?? noNumber(clauses, draw)
+  }
+  const nth = (n: number): number | undefined => {
+    const value =
+      steps === undefined || first === undefined
+        ? Number((Math.max(range.from, -1e15) + (n + 1) / 100).toFixed(2))
+        : steps.at(first.from + n * first.direction)
+    return accepts(value) ? value : undefined
+  }
+  return steps === undefined && accepts(range.from) && range.from === range.to
+    ? { make, nth: (n) => (n === 0 ? range.from + 0 : undefined) }
+    : { make, nth }
+}
+
+function noNumber(clauses: Clauses, draw: Draw): undefined {
+  const keywords = ['multipleOf', 'exclusiveMinimum', 'minimum', 'exclusiveMaximum', 'maximum']
+  const keyword = keywords.find((each) => given(clauses, each).length > 0) ?? 'type'
+  const others = keywords.filter((each) => each !== keyword && given(clauses, each).length > 0)
+  const why =
+    others.length > 0 ? `leaves no number together with ${others.join(' and ')}` : 'leaves no number'
+  return draw.fail(placeOf(clauses, keyword), keyword, why)
 }
 
 /** All that the bounds allow; where that is very much, a stretch of ordinary size that begins nearest to zero. */
-function usual(lower: number, upper: number, multiples: readonly number[]): { from: number; to: number } {
-  if (upper - lower <= VERY_WIDE) return { from: lower, to: upper }
-  const nearest = Math.min(Math.max(0, lower), upper)
-  const span = Math.max(USUAL_SPAN, Math.abs(nearest) / 100, ...multiples.map((multiple) => multiple * 100))
-  if (nearest === upper) return { from: Math.max(lower, upper - span, -Number.MAX_VALUE), to: upper }
-  return { from: nearest, to: Math.min(nearest + span, upper, Number.MAX_VALUE) }
-}
-
-// As validators compute it: a quotient beyond 1e21 no longer counts as whole there.
-function isMultiple(value: number, multiple: number): boolean {
-  const quotient = value / multiple
-  return Number.isInteger(quotient) && Math.abs(quotient) < 1e21
-}
-
-function multipleMaker(multiples: readonly number[], range: Range, otherwise: CannotSatisfy): Maker {
-  const step = commonMultiple(multiples)
-  const decimals = decimalsOf(step)
-  const first = Math.ceil(range.from / step)
-  const last = Math.floor(range.to / step)
-  const accept = (value: Json): boolean => typeof value === 'number' && range.accept(value)
-  const at = (count: number): number => {
-    const rounded = Number((count * step).toFixed(decimals)) + 0
-    return range.accept(rounded) ? rounded : count * step + 0
+function usual(
+  { from: lower, to: upper }: Range,
+  multiples: readonly number[],
+  plausible: Range | undefined,
+): Range {
+  if (plausible !== undefined && upper - lower > plausible.to - plausible.from) {
+    const from = Math.max(lower, plausible.from)
+    const to = Math.min(upper, plausible.to)
+    if (from < to && multiples.every((multiple) => to - from >= multiple)) return { from, to }
   }
-  if (last - first < FEW)
-    return choice(
-      Array.from({ length: Math.max(0, last - first + 1) }, (_, n) => at(first + n)).filter(accept),
-      otherwise,
-    )
-  const make = (chance: RandomSource): number => at(Math.floor(first + chance.next() * (last - first + 1)))
-  return checked({ make, weight: 4 }, accept, otherwise)
+  if (upper - lower <= VERY_WIDE) return { from: lower, to: upper }
+  const near = Math.min(Math.max(0, lower), upper)
+  const span = Math.max(USUAL_SPAN, Math.abs(near) / 100, ...multiples.map((multiple) => multiple * 100))
+  if (near === upper) return { from: Math.max(lower, upper - span, -Number.MAX_VALUE), to: upper }
+  return { from: near, to: Math.min(near + span, upper, Number.MAX_VALUE) }
+}
+
+interface Steps {
+  readonly by: number
+  at(count: number): number
+  draw(draw: Draw, from: number, to: number): number
+}
+
+function stepsOf(multiples: readonly number[]): Steps {
+  const by = commonMultiple(multiples)
+  const scale = 10 ** decimalsOf(by)
+  const isRound = (value: number) => multiples.every((multiple) => isMultiple(value, multiple))
+  const roundAt = (count: number): number => Math.round(count * by * scale) / scale + 0
+  const at = (count: number): number => {
+    const rounded = roundAt(count)
+    return isRound(rounded) ? rounded : count * by + 0
+  }
+  const draw = ({ chance }: Draw, from: number, to: number): number => {
+    const first = Math.ceil(from / by)
+    const last = Math.max(first, Math.floor(to / by))
+    const count = Math.floor(first + chance.next() * (last - first + 1))
+    // 7141.98 / 0.01 is no whole number, so that a validator wants 7141.9800000000005. A neighbour looks better.
+    for (let near = count; near < Math.min(last, count + 8); near++)
+      if (isRound(roundAt(near))) return roundAt(near)
+    return at(count)
+  }
+  return { by, at, draw }
+}
+
+interface First {
+  readonly from: number
+  readonly direction: 1 | -1
+}
+
+/** The count of the step within the bounds that others are counted from, and where they are. */
+function firstStep({ from, to }: Range, by: number): First {
+  if (from > -Infinity) return { from: Math.ceil(from / by), direction: 1 }
+  return to < Infinity ? { from: Math.floor(to / by), direction: -1 } : { from: 0, direction: 1 }
+}
+
+/** The first steps in order, where chance had no luck: bounds may leave very few. */
+function nearest(
+  { from, direction }: First,
+  steps: Steps,
+  accepts: (value: number) => boolean,
+): number | undefined {
+  for (let n = 0; n < 200; n++) {
+    const value = steps.at(from + n * direction)
+    if (accepts(value)) return value
+  }
+  return undefined
 }
 
 /** The least common multiple, or, where that is out of reach, the greatest of them. */
@@ -111,16 +170,18 @@ function decimalsOf(value: number): number {
   return Math.min(Math.max(decimals, 0), 20)
 }
 
-function plainMaker({ from, to, accept }: Range, otherwise: CannotSatisfy): Maker {
-  if (from === to) return choice([from + 0].filter(accept), otherwise)
-  const make = (chance: RandomSource): number => {
-    const share = chance.next()
-    const exact = from * (1 - share) + to * share
-    for (const decimals of [2, 6]) {
-      const rounded = Number(exact.toFixed(decimals)) + 0
-      if (accept(rounded)) return rounded
-    }
-    return exact + 0
+function plainNumber(
+  { chance }: Draw,
+  from: number,
+  to: number,
+  decimals = 2,
+  accepts: (value: number) => boolean,
+): number {
+  const share = chance.next()
+  const exact = from * (1 - share) + to * share
+  for (const places of [decimals, 2, 6]) {
+    const rounded = Number(exact.toFixed(places)) + 0
+    if (accepts(rounded)) return rounded
   }
-  return checked({ make, weight: 4 }, (value) => typeof value === 'number' && accept(value), otherwise)
+  return exact + 0
 }

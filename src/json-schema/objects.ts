@@ -1,170 +1,209 @@
-import { isObject, type Json, pointer } from '../core/json.ts'
+import { isObject, type Json, type JsonObject } from '../core/json.ts'
 import {
   type Clause,
-  type Compiler,
-  type Conjunction,
+  type Clauses,
+  clauseIn,
+  type Draw,
   given,
   greatest,
-  helper,
-  inner,
-  isNever,
+  isDeep,
   least,
-  place,
-  strings,
-} from './clause.ts'
-import { own, setMember } from './keywords.ts'
-import { attempt, CannotSatisfy, fixedChance, MAX_WEIGHT, type Maker, type RandomSource } from './maker.ts'
-import { word } from './text.ts'
+  MAX_VALUES,
+  type Maker,
+  NOTHING,
+  placeOf,
+  type ValueSource,
+} from './draw.ts'
+import { own, setField } from './schema.ts'
+import { spend } from './steps.ts'
 
-/** The most members that an object is given to reach `minProperties`. */
-export const MAX_MEMBERS = 10_000
-
-/** Members of an object that names none of its own but says what others look like. */
+/** Properties of an object that names none of its own but says what others look like. */
 const USUAL_EXTRAS = 2
 
-/** Makes objects with every required member, and every optional one that the bounds leave room for. */
-export function objectMaker(clauses: Conjunction, compiler: Compiler, depth: number): Maker {
-  const members = new Members(clauses, compiler, depth)
-  members.addRequired()
-  for (const name of declaredNames(clauses)) members.addOptional(name)
-  members.addExtras()
-  return members.maker()
+/** Makes objects with every required property, and the optional ones that the draw and the bounds leave room for. */
+export function objectMaker(clauses: Clauses, generator: ValueSource): Maker {
+  const shape = new ObjectShape(clauses, generator)
+  return { make: (draw) => shape.make(draw) }
 }
 
-/** The names in `properties`, in the order in which the schema lists them. */
-function declaredNames(clauses: Conjunction): Set<string> {
-  return new Set(
-    given(clauses, 'properties').flatMap(({ value }) => (isObject(value) ? Object.keys(value) : [])),
-  )
-}
+class ObjectShape {
+  private readonly clauses: Clauses
+  private readonly generator: ValueSource
+  private readonly required: readonly string[]
+  /** All names that the schema mentions, in its order. */
+  private readonly names: readonly string[]
+  private readonly min: number
+  private readonly max: number
+  private readonly nameClauses: readonly Clause[]
+  private readonly hasDependents: boolean
+  private readonly isPlain: boolean
+  private readonly template: JsonObject
+  private readonly makers = new Map<string, Maker>()
+  /** Optional properties for which no value was found when the schema was examined. */
+  private readonly hopeless = new Set<string>()
 
-class Members {
-  private readonly chosen = new Map<string, Maker>()
-  private readonly tried = new Map<string, Maker | CannotSatisfy>()
-  private readonly most: number
-  private readonly clauses: Conjunction
-  private readonly compiler: Compiler
-  private readonly depth: number
-  private readonly acceptsName: (name: string) => boolean
-  private weight = 2
-
-  constructor(clauses: Conjunction, compiler: Compiler, depth: number) {
+  constructor(clauses: Clauses, generator: ValueSource) {
     this.clauses = clauses
-    this.compiler = compiler
-    this.depth = depth
-    this.most = least(clauses, 'maxProperties', Infinity)
-    this.acceptsName = this.nameCheck()
+    this.generator = generator
+    this.hasDependents = DEPENDENTS.some((keyword) => given(clauses, keyword).length > 0)
+    const declared = given(clauses, 'properties').flatMap(({ value }) =>
+      isObject(value) ? Object.keys(value) : [],
+    )
+    this.required = this.withDependents(given(clauses, 'required').flatMap(({ value }) => textsOf(value)))
+    this.names = [...new Set([...declared, ...this.required])]
+    spend(this.names.length)
+    this.min = greatest(clauses, 'minProperties', 0)
+    this.max = least(clauses, 'maxProperties', Infinity)
+    this.nameClauses = clauses.flatMap((clause) => clauseIn(clause, 'propertyNames') ?? [])
+    const { names } = this
+    this.isPlain =
+      !this.hasDependents &&
+      names.length > 0 &&
+      names.length >= this.min &&
+      names.length <= this.max &&
+      !names.includes('__proto__')
+    this.template = this.isPlain ? Object.fromEntries(names.map((name) => [name, null])) : {}
   }
 
-  addRequired(): void {
-    for (const { clause, value } of given(this.clauses, 'required')) {
-      for (const name of this.withDependents(strings(value))) {
-        const found = this.member(name)
-        if (found instanceof CannotSatisfy) throw this.missing(name, clause, found)
-        this.choose(name, found)
+  make(draw: Draw): Json | undefined {
+    return (this.isPlain && draw.mode === 'all' ? this.whole(draw) : undefined) ?? this.assembled(draw)
+  }
+
+  /** With every property; undefined where one has no value. A copy of one object costs less than one built name by name. */
+  private whole(draw: Draw): Json | undefined {
+    if (this.hopeless.size > 0) return undefined
+    const object: Record<string, Json> = { ...this.template }
+    for (const name of this.names) {
+      const value = this.valueOf(name, draw)
+      if (value === undefined) return undefined
+      object[name] = value
+    }
+    return object
+  }
+
+  private assembled(draw: Draw): Json | undefined {
+    const { required } = this
+    if (required.length > this.max || this.min > this.max) return this.tooFew(draw)
+    if (this.min > MAX_VALUES)
+      return draw.fail(
+        placeOf(this.clauses, 'minProperties'),
+        'minProperties',
+        `asks for more properties than the ${MAX_VALUES} that are made`,
+      )
+    const chosen = new Map<string, Json>()
+    for (const name of required) {
+      const value = this.valueOf(name, draw)
+      if (value === undefined) return this.missing(name, draw)
+      chosen.set(name, value)
+    }
+    const { failure } = draw
+    if (draw.mode !== 'none' && !isDeep(draw, this.clauses)) {
+      for (const name of this.names)
+        if (!chosen.has(name) && this.isWanted(draw)) this.addOptional(name, chosen, draw)
+    }
+    if (chosen.size < this.min && draw.mode !== 'all') {
+      for (const name of this.names)
+        if (chosen.size < this.min && !chosen.has(name)) this.addOptional(name, chosen, draw)
+    }
+    draw.failure = failure
+    this.addInvented(chosen, draw)
+    if (chosen.size < this.min)
+      return draw.fail(
+        placeOf(this.clauses, 'minProperties'),
+        'minProperties',
+        'asks for more properties than were found',
+      )
+    return this.inOrder(chosen)
+  }
+
+  private isWanted(draw: Draw): boolean {
+    return draw.mode === 'all' || draw.coin()
+  }
+
+  private addOptional(name: string, chosen: Map<string, Json>, draw: Draw): void {
+    if (this.hopeless.has(name)) return
+    const names = this.hasDependents
+      ? this.withDependents([name]).filter((other) => !chosen.has(other))
+      : [name]
+    if (chosen.size + names.length > this.max) return
+    const values: Json[] = []
+    for (const other of names) {
+      const value = this.valueOf(other, draw)
+      if (value === undefined) {
+        if (draw.learns) this.hopeless.add(name)
+        return
       }
+      values.push(value)
     }
-    if (this.chosen.size > this.most)
-      throw this.at('maxProperties', 'is lower than the number of required members')
-    if (this.weight > MAX_WEIGHT) throw this.at('required', tooLarge(this.weight))
+    for (const [index, value] of values.entries()) chosen.set(names[index] ?? name, value)
   }
 
-  addOptional(name: string): void {
-    if (this.chosen.has(name)) return
-    const names = this.withDependents([name]).filter((other) => !this.chosen.has(other))
-    if (this.chosen.size + names.length > this.most) return
-    const found = names.map((other) => this.member(other))
-    const failed = found.find((maker) => maker instanceof CannotSatisfy)
-    if (failed !== undefined) {
-      this.passOver(names, failed)
-      return
+  /** Properties with invented names, where `minProperties` or an open map asks for them. */
+  private addInvented(chosen: Map<string, Json>, draw: Draw): void {
+    const wanted =
+      chosen.size === 0 && draw.mode === 'all' && this.isOpenMap() ? Math.min(USUAL_EXTRAS, this.max) : 0
+    const target = Math.max(this.min, wanted)
+    const { failure } = draw
+    let left = 20 + 4 * (target - chosen.size)
+    for (let n = 0; chosen.size < target && left > 0; n++, left--) {
+      const name = this.inventedName(n, draw)
+      if (name === undefined || chosen.has(name)) continue
+      if (this.withDependents([name]).length > 1) continue
+      const value = this.valueOf(name, draw)
+      if (value !== undefined) chosen.set(name, value)
     }
-    const makers = found.filter((maker): maker is Maker => !(maker instanceof CannotSatisfy))
-    if (this.weight + makers.reduce((sum, maker) => sum + maker.weight, 0) > MAX_WEIGHT) return
-    for (const [index, maker] of makers.entries()) this.choose(names[index] ?? name, maker)
+    draw.failure = failure
   }
 
-  /** Members with invented names, where `minProperties` or an open map asks for them. */
-  addExtras(): void {
-    const needed = greatest(this.clauses, 'minProperties', 0)
-    if (needed > this.most) throw this.at('minProperties', 'is greater than maxProperties')
-    if (needed > MAX_MEMBERS) throw this.at('minProperties', `is more than ${MAX_MEMBERS} members; lower it`)
-    const wanted = this.chosen.size === 0 && this.isOpenMap() ? Math.min(USUAL_EXTRAS, this.most) : 0
-    const count = Math.max(needed, wanted) - this.chosen.size
-    if (count <= 0) return
-    const failed = attempt(() => this.addInvented(count))
-    if (failed instanceof CannotSatisfy && this.chosen.size < needed)
-      throw this.at('minProperties', `asks for more members than the schema lets an object have; lower it`)
+  private inventedName(n: number, draw: Draw): string | undefined {
+    if (this.nameClauses.length === 0) return n < 26 ? `key_${String.fromCharCode(97 + n)}` : `key_${n + 1}`
+    const maker = this.generator.maker([...this.nameClauses, TEXT])
+    const name = n > 6 && n % 2 === 0 && maker.nth !== undefined ? maker.nth(n) : maker.make(draw)
+    return typeof name === 'string' ? name : undefined
   }
 
-  maker(): Maker {
-    const entries = this.inDeclaredOrder()
-    const make = (chance: RandomSource, wide?: boolean): Json => {
-      const object: Record<string, Json> = {}
-      for (const [name, maker] of entries) setMember(object, name, maker.make(chance, wide))
-      return object
+  private inOrder(chosen: ReadonlyMap<string, Json>): JsonObject {
+    const object: Record<string, Json> = {}
+    for (const name of this.names) {
+      const value = chosen.get(name)
+      if (value !== undefined) setField(object, name, value)
     }
-    return { make, weight: this.weight }
+    if (Object.keys(object).length < chosen.size)
+      for (const [name, value] of chosen) if (!Object.hasOwn(object, name)) setField(object, name, value)
+    return object
   }
 
-  private inDeclaredOrder(): [string, Maker][] {
-    const names = new Set([...declaredNames(this.clauses), ...this.chosen.keys()])
-    return [...names].flatMap((name): [string, Maker][] => {
-      const maker = this.chosen.get(name)
-      return maker === undefined ? [] : [[name, maker]]
-    })
-  }
-
-  private addInvented(count: number): void {
-    const chance = fixedChance()
-    const wanted = this.chosen.size + count
-    const names = this.compiler.compile([helper({ type: 'string' }, ''), ...this.nameClauses()], this.depth)
-    const ruled = this.nameClauses().length > 0
-    for (let tries = 0; this.chosen.size < wanted && tries < 50 + count * 20; tries++) {
-      const name = ruled ? String(names.make(chance, tries > count)) : inventedName(tries, chance)
-      if (this.chosen.has(name) || this.withDependents([name]).length > 1 || this.hasDependentSchema(name))
-        continue
-      const maker = this.member(name)
-      if (maker instanceof CannotSatisfy) continue
-      if (this.weight + maker.weight > MAX_WEIGHT) throw this.at('minProperties', tooLarge(this.weight))
-      this.choose(name, maker)
+  private valueOf(name: string, draw: Draw): Json | undefined {
+    let maker = this.makers.get(name)
+    if (maker === undefined) {
+      maker = this.allowsName(name) ? this.generator.maker(this.clausesOf(name)) : NONE
+      this.makers.set(name, maker)
     }
-    if (this.chosen.size < wanted) throw this.at('minProperties', 'cannot be reached')
+    draw.count(this.clauses[0]?.at ?? '', name.length)
+    return maker.make(draw)
   }
 
-  private choose(name: string, maker: Maker): void {
-    if (this.chosen.has(name)) return
-    this.chosen.set(name, maker)
-    this.weight += name.length + maker.weight
+  private allowsName(name: string): boolean {
+    return this.nameClauses.every((clause) => this.generator.accepts(name, clause))
   }
 
-  private member(name: string): Maker | CannotSatisfy {
-    const known = this.tried.get(name)
-    if (known !== undefined) return known
-    const made = this.acceptsName(name)
-      ? attempt(() => this.compiler.compile(this.clausesOf(name), this.depth))
-      : this.at('propertyNames', `does not allow the name "${name}"; widen it or leave the property out`)
-    this.tried.set(name, made)
-    return made
-  }
-
-  /** What each clause says about the member of that name. */
+  /** What each clause says about the property of that name. */
   private clausesOf(name: string): Clause[] {
     return this.clauses.flatMap((clause) => {
       const { schema } = clause
-      if (own(schema.properties, name) !== undefined) return inner(clause, 'properties', name)
-      if (schema.additionalProperties !== undefined) return inner(clause, 'additionalProperties')
+      if (own(schema.properties, name) !== undefined) return clauseIn(clause, 'properties', name) ?? []
+      if (schema.additionalProperties !== undefined) return clauseIn(clause, 'additionalProperties') ?? []
       if (schema.unevaluatedProperties === undefined || this.isEvaluated(name, clause)) return []
-      return inner(clause, 'unevaluatedProperties')
+      return clauseIn(clause, 'unevaluatedProperties') ?? []
     })
   }
 
-  /** True where a branch of the clause (`then`, a dependent schema) has already dealt with the member. */
+  /** True where another clause has already dealt with the property; the validator knows which of them counts. */
   private isEvaluated(name: string, clause: Clause): boolean {
     return this.clauses.some(
-      ({ lineage, schema }) =>
+      ({ schema, isHelp }) =>
+        !isHelp &&
         schema !== clause.schema &&
-        lineage.includes(clause.schema) &&
         (own(schema.properties, name) ?? schema.additionalProperties ?? schema.unevaluatedProperties) !==
           undefined,
     )
@@ -172,60 +211,41 @@ class Members {
 
   private withDependents(names: readonly string[]): string[] {
     const all = new Set(names)
+    if (!this.hasDependents) return [...all]
+    // A set that grows while it is walked visits what is added.
     for (const name of all) {
-      for (const { value } of given(this.clauses, 'dependentRequired'))
-        for (const other of strings(own(value, name))) all.add(other)
+      for (const keyword of DEPENDENTS)
+        for (const { value } of given(this.clauses, keyword))
+          for (const other of textsOf(own(value, name))) all.add(other)
     }
     return [...all]
   }
 
-  private hasDependentSchema(name: string): boolean {
-    return given(this.clauses, 'dependentSchemas').some(({ value }) => own(value, name) !== undefined)
-  }
-
   private isOpenMap(): boolean {
-    const described = given(this.clauses, 'additionalProperties').some(({ value }) => isObject(value))
-    return described && declaredNames(this.clauses).size === 0
-  }
-
-  private nameClauses(): Clause[] {
-    return given(this.clauses, 'propertyNames').map(({ clause }) => inner(clause, 'propertyNames'))
-  }
-
-  private nameCheck(): (name: string) => boolean {
-    const clauses = this.nameClauses()
-    return clauses.length === 0 ? () => true : this.compiler.accepts(clauses)
-  }
-
-  // An optional member whose own schema nothing satisfies is a slip worth hearing about. One that is `false`,
-  // or that only several schemas together rule out, is how a schema forbids a member.
-  private passOver(names: readonly string[], failed: CannotSatisfy): void {
-    const [name] = names
-    const clauses = name === undefined ? [] : this.clausesOf(name)
-    const [only] = clauses
-    if (names.length === 1 && name !== undefined && this.acceptsName(name) && only !== undefined)
-      if (clauses.length === 1 && !isNever(only)) throw failed
-  }
-
-  private missing(name: string, clause: Clause, failed: CannotSatisfy): CannotSatisfy {
-    if (this.acceptsName(name) && !this.clausesOf(name).some(isNever)) return failed
-    const at = clause.at + pointer('required')
-    return new CannotSatisfy(
-      at,
-      'required',
-      `required names "${name}", which the schema forbids; allow it or do not require it`,
+    return (
+      this.names.length === 0 &&
+      given(this.clauses, 'additionalProperties').some(({ value }) => isObject(value))
     )
   }
 
-  private at(keyword: string, why: string): CannotSatisfy {
-    return new CannotSatisfy(place(this.clauses, keyword), keyword, `${keyword} ${why}`)
+  private missing(name: string, draw: Draw): undefined {
+    const at = placeOf(this.clauses, 'required')
+    if (!this.allowsName(name) || this.clausesOf(name).some(({ schema }) => schema === NOTHING))
+      return draw.fail(at, 'required', `names "${name}", which the schema forbids`)
+    if (draw.failure === undefined) draw.fail(at, 'required', `names "${name}", for which no value was found`)
+    return undefined
+  }
+
+  private tooFew(draw: Draw): undefined {
+    const at = placeOf(this.clauses, 'maxProperties')
+    return draw.fail(at, 'maxProperties', 'allows fewer properties than are asked for')
   }
 }
 
-function inventedName(tries: number, chance: RandomSource): string {
-  return tries < 20 ? word(chance) : `${word(chance)}_${tries}`
-}
+const DEPENDENTS = ['dependentRequired', 'dependencies']
+const TEXT: Clause = { schema: { type: 'string' }, at: '', isHelp: true }
+const NONE: Maker = { make: () => undefined }
 
-function tooLarge(weight: number): string {
-  return `makes an output of at least ${weight} characters and members; the most is ${MAX_WEIGHT}`
+function textsOf(value: Json | undefined): string[] {
+  return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : []
 }

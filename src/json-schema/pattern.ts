@@ -1,177 +1,200 @@
-import { oneOf, type RandomSource } from './maker.ts'
-import { linearMatcher } from './pattern-match.ts'
-import {
-  charSet,
-  type PatternNode,
-  parsePattern,
-  repeatOf,
-  sequenceOf,
-  UnsupportedPattern,
-} from './pattern-syntax.ts'
+import { createRequire } from 'node:module'
+import { type PatternNode, PatternTooLarge, readPattern } from './pattern-tree.ts'
+import { OutOfSteps, spend } from './steps.ts'
 
-/** A regular expression of a schema: it can be tested in bounded time, and texts can be made that match it. */
+/** A regular expression of a schema. */
 export interface Pattern {
-  /** The characters of the shortest text that matches. */
-  readonly min: number
+  readonly root: PatternNode
+  /** Whether the text matches anywhere. Counts steps; throws `OutOfSteps`. */
   test(text: string): boolean
-  /**
-   * A text of `min` to `max` characters that should match; `undefined` where no such length is possible.
-   * `padded` adds letters outside the match where the pattern leaves its ends open.
-   */
-  draft(chance: RandomSource, min: number, max: number, padded?: boolean): string | undefined
 }
 
-// Indexed by the number of open repeats: backtracking over texts up to these lengths stays below a few ms.
-const SAFE_LENGTHS = [1_000, 1_000, 256, 64, 32]
-const SPACE_TO_GROW = 8
-const cache = new Map<string, Pattern>()
+const MAX_KEPT = 500
+const kept = new Map<string, Pattern>()
 
-/** Compiles a `pattern`. Throws `SyntaxError` where it is none, `UnsupportedPattern` where it asks too much. */
+/** Compiles a `pattern`. Throws `SyntaxError` where it is none, `OutOfSteps` where it is too large to be worked with. */
 export function compilePattern(source: string): Pattern {
-  const known = cache.get(source)
+  const known = kept.get(source)
   if (known !== undefined) return known
   const pattern = makePattern(source)
-  if (cache.size >= 500) cache.clear()
-  cache.set(source, pattern)
+  if (kept.size >= MAX_KEPT) kept.clear()
+  kept.set(source, pattern)
   return pattern
 }
 
-function makePattern(source: string): Pattern {
-  const { expression, flags } = expressionOf(source)
-  const core = parsePattern(source, flags)
-  const loose = sequenceOf([begins(core) ? NOTHING : LETTERS, core, ends(core) ? NOTHING : LETTERS])
-  return {
-    min: core.min,
-    test: tester(core, expression),
-    draft: (chance, min, max, padded = false) =>
-      draft(padded || core.max < Math.max(min, 1) ? loose : core, chance, min, max),
-  }
-}
-
-/** Patterns are Unicode expressions; one that is valid only without the `u` flag (`\-`) is taken as meant. */
-function expressionOf(source: string): { expression: RegExp; flags: string } {
+/** Why a text is no regular expression; undefined where it is one. */
+export function patternProblem(source: string): string | undefined {
   try {
-    return { expression: new RegExp(source, 'u'), flags: 'u' }
-  } catch {
-    return { expression: new RegExp(source), flags: '' }
-  }
-}
-
-// The engine's own matcher is the fastest, but backtracks: it gets short texts and harmless patterns only.
-function tester(core: PatternNode, expression: RegExp): (text: string) => boolean {
-  const safeLength = safeLengthOf(core)
-  let linear = safeLength === 0 ? linearMatcher(core) : undefined
-  return (text) => {
-    if (text.length <= safeLength) return expression.test(text)
-    if (linear === undefined) linear = linearOr(core, expression)
-    return linear(text)
-  }
-}
-
-/** A harmless pattern that only counts high, such as `^[a-z]{9000}$`, does not backtrack. */
-function linearOr(core: PatternNode, expression: RegExp): (text: string) => boolean {
-  try {
-    return linearMatcher(core)
+    readPattern(source)
+    return undefined
   } catch (error) {
-    if (error instanceof UnsupportedPattern) return (text) => expression.test(text)
-    throw error
+    // It may well be a regular expression; that it is too large is found when texts are made.
+    return error instanceof SyntaxError ? error.message : undefined
   }
 }
 
-/** The longest text that the engine's matcher may get; 0 where a repeat holds a choice, or with a look-ahead. */
-function safeLengthOf(node: PatternNode): number {
-  const open = { count: 0 }
-  return harmlessInside(node, false, open) ? (SAFE_LENGTHS[open.count] ?? 0) : 0
-}
+/** The largest expression for RE2, in states. Compiling a larger one takes longer than walking its tree. */
+const MAX_RE2_SIZE = 2_000
 
-function harmlessInside(node: PatternNode, repeated: boolean, open: { count: number }): boolean {
-  if (node.kind === 'look') return false
-  if (node.kind === 'seq') return node.parts.every((part) => harmlessInside(part, repeated, open))
-  if (node.kind === 'alt')
-    return !repeated && node.options.every((option) => harmlessInside(option, repeated, open))
-  if (node.kind !== 'repeat') return true
-  if (repeated && node.least !== node.most) return false
-  if (node.most > 16 && node.most !== node.least) open.count++
-  return harmlessInside(node.body, repeated || node.most > 1, open)
-}
-
-const NOTHING = sequenceOf([])
-const LETTERS = repeatOf(charSet('[a-z]', 'u'), 0, Infinity)
-
-/** True where every way through the node starts with `^`, so that nothing may stand before it. */
-function begins(node: PatternNode): boolean {
-  if (node.kind === 'seq') {
-    const first = node.parts.find((part) => part.kind !== 'look')
-    return first !== undefined && begins(first)
+function makePattern(source: string): Pattern {
+  try {
+    const { root, re2, size } = readPattern(source)
+    const linear = re2 === undefined || size > MAX_RE2_SIZE ? undefined : linearTest(re2, size)
+    return { root, test: linear ?? treeTest(root) }
+  } catch (error) {
+    throw error instanceof PatternTooLarge ? new OutOfSteps(error.message) : error
   }
-  if (node.kind === 'alt') return node.options.every(begins)
-  return node.kind === 'start'
 }
 
-function ends(node: PatternNode): boolean {
-  if (node.kind === 'seq') {
-    const last = node.parts.at(-1)
-    return last !== undefined && ends(last)
+type RegexModule = typeof import('re2js')
+
+function regexModule(): RegexModule {
+  try {
+    return require('re2js') as RegexModule
+  } catch {
+    return createRequire(import.meta.url)('re2js') as RegexModule
   }
-  if (node.kind === 'alt') return node.options.every(ends)
-  return node.kind === 'end'
 }
 
-function draft(node: PatternNode, chance: RandomSource, min: number, max: number): string | undefined {
-  const least = Math.max(min, node.min)
-  const most = Math.min(max, node.max, least + SPACE_TO_GROW)
-  if (least > most) return undefined
-  return fill(node, chance.int(least, most), chance)
+/** RE2 takes time in proportion to the text, whatever the expression; undefined for one that it does not know. */
+function linearTest(source: string, size: number): ((text: string) => boolean) | undefined {
+  try {
+    const expression = regexModule().RE2JS.compile(source)
+    return (text) => {
+      spend(1 + (text.length * Math.min(size, 50)) / 50)
+      return expression.test(text)
+    }
+  } catch {
+    return undefined
+  }
 }
 
-/** A text for the node of `want` characters, or as near to that as its shape allows. */
-function fill(node: PatternNode, want: number, chance: RandomSource): string {
-  if (node.kind === 'set') return oneOf(node.picks, chance) ?? ''
-  if (node.kind === 'seq') return fillAll(node.parts, want, chance)
-  if (node.kind === 'alt') return fill(nearest(node.options, want, chance), want, chance)
-  if (node.kind === 'repeat') return fillRepeat(node, want, chance)
-  return ''
+type Continue = (at: number) => boolean
+type Step = (at: number, next: Continue) => boolean
+
+/** What a match has come across. */
+interface Matching {
+  chars: readonly string[]
+  readonly groups: (readonly [from: number, to: number] | undefined)[]
 }
 
-function nearest(options: readonly PatternNode[], want: number, chance: RandomSource): PatternNode {
-  const distance = (node: PatternNode): number => Math.max(node.min - want, want - node.max, 0)
-  const least = Math.min(...options.map(distance))
-  const best = options.filter((option) => distance(option) === least)
-  return oneOf(best, chance) ?? NOTHING
+/** For look-around and references back: tries every way through the tree, in counted steps. */
+function treeTest(root: PatternNode): (text: string) => boolean {
+  const matching: Matching = { chars: [], groups: [] }
+  const step = stepOf(root, matching)
+  return (text) => {
+    matching.chars = Array.from(text)
+    matching.groups.length = 0
+    try {
+      for (let from = 0; from <= matching.chars.length; from++) if (step(from, () => true)) return true
+      return false
+    } catch (error) {
+      // A way that is longer than the stack is one step too long.
+      throw error instanceof RangeError ? new OutOfSteps(error.message) : error
+    }
+  }
 }
 
-function fillRepeat(
-  node: Extract<PatternNode, { kind: 'repeat' }>,
-  want: number,
-  chance: RandomSource,
-): string {
-  const { body, least, most } = node
-  const fewest = body.max === 0 ? least : Math.max(least, Math.ceil(want / body.max))
-  const greatest = Math.min(most, body.min === 0 ? Math.max(fewest, want) : Math.floor(want / body.min))
-  const count =
-    greatest <= fewest ? Math.min(fewest, most) : chance.int(fewest, Math.min(greatest, fewest + 4))
-  if (body.kind !== 'set') return fillAll(new Array<PatternNode>(count).fill(body), want, chance)
-  let text = ''
-  for (let done = 0; done < count; done++) text += fill(body, 1, chance)
-  return text
+function stepOf(node: PatternNode, matching: Matching): Step {
+  switch (node.kind) {
+    case 'set':
+      return (at, next) => {
+        spend(1)
+        const char = matching.chars[at]
+        return char !== undefined && node.has(char) && next(at + 1)
+      }
+    case 'seq':
+      return sequenceStep(node, matching)
+    case 'alt': {
+      const options = node.options.map((option) => stepOf(option, matching))
+      return (at, next) => options.some((option) => option(at, next))
+    }
+    case 'repeat':
+      return repeatStep(node, matching)
+    case 'look':
+      return lookStep(node, matching)
+    case 'back':
+      return (at, next) => {
+        const [from, to] = matching.groups[node.group] ?? [0, 0]
+        spend(1 + to - from)
+        for (let index = from; index < to; index++)
+          if (matching.chars[index] !== matching.chars[at + index - from]) return false
+        return next(at + to - from)
+      }
+    default:
+      return (at, next) => {
+        spend(1)
+        return holds(node.kind, matching.chars, at) && next(at)
+      }
+  }
 }
 
-/** Shares the characters beyond the least among the parts: at random first, what is left over in order. */
-function fillAll(parts: readonly PatternNode[], want: number, chance: RandomSource): string {
-  let spare = want
-  for (const part of parts) spare -= part.min
-  if (spare <= 0) return parts.map((part) => fill(part, part.min, chance)).join('')
-  const shares = parts.map((part) => {
-    const resource = Math.min(spare, part.max - part.min)
-    const share = resource > 0 ? chance.int(0, resource) : 0
-    spare -= share
-    return share
-  })
-  const texts = parts.map((part, index) => {
-    const share = shares[index] ?? 0
-    const more = Math.min(spare, part.max - part.min - share)
-    spare -= more
-    return fill(part, part.min + share + more, chance)
-  })
-  return texts.join('')
+function sequenceStep(node: Extract<PatternNode, { kind: 'seq' }>, matching: Matching): Step {
+  const parts = node.parts.map((part) => stepOf(part, matching))
+  const run = (index: number, at: number, next: Continue): boolean => {
+    const part = parts[index]
+    return part === undefined ? next(at) : part(at, (after) => run(index + 1, after, next))
+  }
+  const { group } = node
+  if (group === undefined) return (at, next) => run(0, at, next)
+  return (at, next) =>
+    run(0, at, (after) => {
+      const before = matching.groups[group]
+      matching.groups[group] = [at, after]
+      if (next(after)) return true
+      matching.groups[group] = before
+      return false
+    })
+}
+
+function repeatStep(
+  { body, least, most }: Extract<PatternNode, { kind: 'repeat' }>,
+  matching: Matching,
+): Step {
+  if (body.kind === 'set') {
+    return (at, next) => {
+      let count = 0
+      for (let char = matching.chars[at]; count < most && char !== undefined && body.has(char); ) {
+        count++
+        char = matching.chars[at + count]
+      }
+      spend(1 + count)
+      for (; count >= least; count--) if (next(at + count)) return true
+      return false
+    }
+  }
+  const once = stepOf(body, matching)
+  const run = (count: number, at: number, next: Continue): boolean => {
+    spend(1)
+    // A further round that takes no character would go on for ever.
+    const again =
+      count < most && once(at, (after) => (after > at || count < least) && run(count + 1, after, next))
+    return again || (count >= least && next(at))
+  }
+  return (at, next) => run(0, at, next)
+}
+
+function lookStep(
+  { body, negated, behind }: Extract<PatternNode, { kind: 'look' }>,
+  matching: Matching,
+): Step {
+  const inner = stepOf(body, matching)
+  const sees = (at: number): boolean => {
+    if (!behind) return inner(at, () => true)
+    const nearest = at - Math.min(at, body.min)
+    const farthest = Math.max(0, at - body.max)
+    for (let from = nearest; from >= farthest; from--) if (inner(from, (after) => after === at)) return true
+    return false
+  }
+  return (at, next) => sees(at) !== negated && next(at)
+}
+
+function holds(kind: 'start' | 'end' | 'word' | 'inside', chars: readonly string[], at: number): boolean {
+  if (kind === 'start') return at === 0
+  if (kind === 'end') return at === chars.length
+  return (isWord(chars[at - 1]) !== isWord(chars[at])) === (kind === 'word')
+}
+
+function isWord(char: string | undefined): boolean {
+  return char !== undefined && /^\w$/.test(char)
 }

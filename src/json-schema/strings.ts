@@ -1,96 +1,151 @@
 import type { Json } from '../core/json.ts'
-import { hasFormat } from './ajv.ts'
-import { type Conjunction, given, greatest, least, place } from './clause.ts'
-import { type Format, formatOf, textsOf } from './formats.ts'
-import { CannotSatisfy, checked, MAX_WEIGHT, type Maker, oneOf, type RandomSource } from './maker.ts'
+import {
+  type Clauses,
+  type Draw,
+  given,
+  greatest,
+  least,
+  MAX_CHARACTERS,
+  type Maker,
+  nameOf,
+  naming,
+  placeOf,
+} from './draw.ts'
+import { formatOf, formattedText } from './formats.ts'
+import { fake, hintedText } from './hints.ts'
 import { compilePattern, type Pattern } from './pattern.ts'
-import { words } from './text.ts'
+import { draftText } from './pattern-text.ts'
+import { spend } from './steps.ts'
+
+const TRIES = 24
 
 /** Makes texts of the right length (in code points), format and pattern. */
-export function stringMaker(clauses: Conjunction): Maker {
-  const min = greatest(clauses, 'minLength', 0)
-  const max = least(clauses, 'maxLength', Infinity)
+export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean): Maker {
+  const lengths: Lengths = [greatest(clauses, 'minLength', 0), least(clauses, 'maxLength', Infinity)]
+  const [min, max] = lengths
+  const at = placeOf(clauses, 'minLength')
   if (min > max)
-    throw new CannotSatisfy(
-      place(clauses, 'maxLength'),
-      'maxLength',
-      `no text is at least ${min} and at most ${max} characters long; widen the lengths`,
+    return {
+      make: (draw) =>
+        draw.fail(at, 'minLength', `leaves no length below maxLength: ${min} is more than ${max}`),
+    }
+  if (min > MAX_CHARACTERS)
+    return {
+      make: (draw) =>
+        draw.fail(at, 'minLength', `asks for more than the ${MAX_CHARACTERS} characters that are made`),
+    }
+  const sources = textsOf(clauses, 'pattern')
+  const names = textsOf(clauses, 'format').filter((name) => formatOf(name) !== undefined)
+  if (sources.length === 0 && names.length === 0) return plainText(clauses, lengths)
+  const place = clauses[0]?.at ?? ''
+  const { name } = nameOf(clauses)
+  const isChecked =
+    names.length > 1 || (names.length > 0 && (sources.length > 0 || min > 0 || max < Infinity))
+  let patterns: Pattern[] | undefined
+  const make = (draw: Draw): Json | undefined => {
+    return naming(place, () => matching(draw))
+  }
+  const matching = (draw: Draw): Json | undefined => {
+    patterns ??= sources.map(compilePattern)
+    for (let tries = 0; tries < TRIES; tries++) {
+      spend(1)
+      const text = candidate({ draw, patterns, names, lengths, name, tries })
+      if (text === undefined || !fits(text, lengths)) continue
+      if (!patterns.every((pattern) => pattern.test(text)) || (isChecked && !accepts(text))) continue
+      draw.count(place, text.length)
+      return text
+    }
+    const keyword = sources.length > 0 ? 'pattern' : 'format'
+    return draw.fail(
+      placeOf(clauses, keyword),
+      keyword,
+      'has no text that keeps to the other bounds, or none was found',
     )
-  const patterns = textsOfKeyword(clauses, 'pattern').map(compilePattern)
-  const weight = Math.max(min, 4, ...patterns.map((pattern) => pattern.min))
-  if (weight > MAX_WEIGHT) throw tooLong(clauses, min > MAX_WEIGHT ? 'minLength' : 'pattern')
-  const names = textsOfKeyword(clauses, 'format')
-  const formats = names.flatMap((name) => formatOf(name) ?? [])
-  const [format] = formats
-  if (patterns.length === 0 && format === undefined)
-    return { make: (chance, wide) => words(chance, min, max, wide), weight }
-  const accept = accepts(patterns, formats.length + patterns.length > 1 ? names : [], min, max)
-  const otherwise = noText(clauses, patterns.length > 0)
-  if (format === undefined)
-    return checked({ make: fromPatterns(patterns, min, max), weight }, accept, otherwise)
-  if (patterns.length === 0 && formats.length === 1)
-    return checked({ make: fromFormat(format, min, max), weight }, accept, otherwise)
-  return checked({ make: fromEither(formats, patterns, min, max), weight }, accept, otherwise)
+  }
+  return { make }
 }
 
-function textsOfKeyword(clauses: Conjunction, keyword: string): string[] {
+type Lengths = readonly [min: number, max: number]
+
+interface Wanted {
+  readonly draw: Draw
+  readonly patterns: readonly Pattern[]
+  readonly names: readonly string[]
+  readonly lengths: Lengths
+  readonly name: string
+  readonly tries: number
+}
+
+/** Either may happen to satisfy the other, and so may one joined to the other (an address that ends in `.pdf`). */
+function candidate({ draw, patterns, names, lengths, name, tries }: Wanted): string | undefined {
+  const [min, max] = lengths
+  const pattern = draw.oneOf(patterns)
+  const format = formatOf(draw.oneOf(names) ?? '')
+  if (pattern === undefined)
+    return format === undefined ? undefined : formattedText(format, draw, name, lengths, tries)
+  if (format === undefined) return draftText(pattern, draw.chance, min, max, draw.coin(0.3))
+  const text = formattedText(format, draw, name, lengths, tries) ?? ''
+  const way = tries % 4
+  if (way === 0) return text
+  if (way === 1) return draftText(pattern, draw.chance, min, max, draw.coin())
+  const core = draftText(pattern, draw.chance, 0, max) ?? ''
+  const joined = formattedText(format, draw, name, [0, max], tries) ?? ''
+  return way === 2 ? joined + core : core + joined
+}
+
+function fits(text: string, [min, max]: Lengths): boolean {
+  // Code points are at most as many as UTF-16 units, and at least half as many.
+  if (text.length <= max && text.length >= 2 * min) return true
+  spend(text.length / 100)
+  const length = Array.from(text).length
+  return length >= min && length <= max
+}
+
+function textsOf(clauses: Clauses, keyword: string): string[] {
   const texts = given(clauses, keyword).flatMap(({ value }) => (typeof value === 'string' ? [value] : []))
   return [...new Set(texts)]
 }
 
-function tooLong(clauses: Conjunction, keyword: string): CannotSatisfy {
-  const why = `${keyword} asks for more than ${MAX_WEIGHT} characters; lower it`
-  return new CannotSatisfy(place(clauses, keyword), keyword, why)
-}
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789'
 
-function noText(clauses: Conjunction, pattern: boolean): CannotSatisfy {
-  const keyword = pattern ? 'pattern' : 'format'
-  return new CannotSatisfy(
-    place(clauses, keyword),
-    keyword,
-    `no text was found that keeps to ${keyword} together with the other bounds on the text; simplify the ${keyword} or change the lengths`,
-  )
-}
-
-// Null stands for "not this time": no text, so that the check refuses it.
-function fromPatterns(patterns: readonly Pattern[], min: number, max: number): Maker['make'] {
-  return (chance, wide = false) => oneOf(patterns, chance)?.draft(chance, min, max, wide) ?? null
-}
-
-function accepts(
-  patterns: readonly Pattern[],
-  formats: readonly string[],
-  min: number,
-  max: number,
-): (text: Json) => boolean {
-  return (text) => {
-    if (typeof text !== 'string') return false
-    const length = text.length > max || text.length < 2 * min ? Array.from(text).length : text.length
-    if (length < min || length > max) return false
-    return patterns.every(({ test }) => test(text)) && formats.every((format) => hasFormat(text, format))
+/** Texts without pattern and format: what the name suggests, or a few words. */
+function plainText(clauses: Clauses, [min, max]: Lengths): Maker {
+  const at = clauses[0]?.at ?? ''
+  const { name, description } = nameOf(clauses)
+  const hint = hintedText(name, description)
+  const make = (draw: Draw): Json => {
+    const text = max < 4 ? characters(draw, min, max) : lengthened(draw, suggested(draw), min, max)
+    draw.count(at, text.length)
+    return text
   }
-}
-
-function fromFormat(format: Format, min: number, max: number): (chance: RandomSource) => Json {
-  return (chance) => textsOf(format, chance, min, max).next().value ?? null
-}
-
-/** Either may happen to satisfy the other, and so may one joined to the other (an address that ends in `.pdf`). */
-function fromEither(
-  formats: readonly Format[],
-  patterns: readonly Pattern[],
-  min: number,
-  max: number,
-): (chance: RandomSource) => Json {
-  return (chance) => {
-    const format = oneOf(formats, chance)
-    const pattern = oneOf(patterns, chance)
-    const text = format === undefined ? '' : (textsOf(format, chance, min, max).next().value ?? '')
-    const way = chance.int(0, 3)
-    if (pattern === undefined || patterns.every(({ test }) => test(text)) || way === 0) return text
-    if (way === 1) return pattern.draft(chance, min, max, chance.next() < 0.5) ?? null
-    const core = pattern.draft(chance, 0, max) ?? ''
-    const joined = format === undefined ? '' : (oneOf([...textsOf(format, chance, 0, max)], chance) ?? '')
-    return way === 2 ? joined + core : core + joined
+  const suggested = (draw: Draw): string => {
+    if (hint === undefined) return `${fake(draw, 'word')} ${fake(draw, 'word')}`
+    return typeof hint === 'function' ? hint(draw) : fake(draw, hint)
   }
+  // As many as there are letters of other scripts, where texts are short.
+  const nth = (n: number): string | undefined => {
+    const text =
+      max === 0 ? '' : max < 4 ? String.fromCodePoint(0x3b1 + n).padEnd(min, 'a') : `${n}`.padEnd(min, 'a')
+    return (max === 0 && n > 0) || text.length > max || (max < 4 && n > 5_000) ? undefined : text
+  }
+  return { make, nth }
+}
+
+function characters({ chance }: Draw, min: number, max: number): string {
+  const length = chance.int(Math.max(min, Math.min(1, max)), max)
+  return Array.from({ length }, () => LETTERS.charAt(chance.int(0, LETTERS.length - 1))).join('')
+}
+
+function lengthened(draw: Draw, text: string, min: number, max: number): string {
+  let longer = text
+  while (longer.length < min && longer.length < 400) longer += ` ${fake(draw, 'word')}`
+  if (longer.length < min) longer += ' and so on'.repeat(Math.ceil((min - longer.length) / 10))
+  if (longer.length <= max) return countedPoints(longer, min)
+  const cut = longer.slice(0, max)
+  return cut.endsWith(' ') ? `${cut.slice(0, -1)}s` : cut
+}
+
+// A name may have letters that are two UTF-16 units.
+function countedPoints(text: string, min: number): string {
+  return text.length === min ? text.replaceAll(/[\u{10000}-\u{10ffff}]/gu, 'aa') : text
 }

@@ -48,6 +48,12 @@ const keyed: Ask = async (emulator) => {
   return emulator.post(BATCHES, aBatch(), options)
 }
 
+const CONTRADICTION = {
+  type: 'object',
+  properties: { name: { type: 'string', minLength: 5, maxLength: 2 } },
+  required: ['name'],
+}
+
 const named: Readonly<Record<string, Case>> = {
   T13: { ask: ended('', '', {}, '25h'), settings: { 'batch.pace': { validating: 'hold' } } },
   T17: ended('fail', ''),
@@ -133,6 +139,7 @@ const named: Readonly<Record<string, Case>> = {
   U071: ({ post }) => post('/pages', { name: 'x' }, { token: 'live_second', headers: { 'x-team': 'ts-x' } }),
   U072: ({ patch }) => patch('/pages', {}),
   U076: ({ post }) => post(BATCHES, {}),
+  U077: ended('', '/results', { output_schema: CONTRADICTION }),
 }
 
 const many = Array.from({ length: 21 }, (_, n) => ({ id: `u-${n}`, name: `u-${n}` }))

@@ -5,11 +5,9 @@ import formats from 'ajv-formats'
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { Json, JsonObject } from '../../src/core/json.ts'
-import {
-  checkOutputSchema,
-  outputGenerator,
-  type RandomSource,
-} from '../../src/resources/batch-predictions/output-schema.ts'
+import { outputsOf } from '../../src/json-schema/outputs.ts'
+import type { RandomSource } from '../../src/json-schema/pattern-text.ts'
+import { checkOutputSchema } from '../../src/resources/batch-predictions/output-schema.ts'
 
 /** A second opinion: the stock validator on the schema as the client sent it. */
 export function judge(schema: JsonObject): (value: Json) => boolean {
@@ -17,6 +15,9 @@ export function judge(schema: JsonObject): (value: Json) => boolean {
   formats.default(ajv)
   return ajv.compile<Json>(schema)
 }
+
+/** The instant of all outputs here. */
+export const NOW = Date.parse('2026-03-01T12:00:00Z')
 
 export function seeded(seed: number): RandomSource {
   let state = seed
@@ -32,9 +33,10 @@ export const object = (properties: object, more: object = {}) =>
 export const text = (...values: unknown[]) => JSON.stringify(values)
 
 export function outputs(schema: JsonObject, count = 20): JsonObject[] {
-  const generate = outputGenerator(schema)
+  const made = outputsOf(schema)
+  expect(made.unsatisfiable, text(schema)).toBeUndefined()
   const chance = seeded(1)
-  return Array.from({ length: count }, () => generate(chance))
+  return Array.from({ length: count }, () => made.make(chance, NOW) ?? {})
 }
 
 /** Makes outputs of `{v: schema}`, has each one judged, and returns the values of v. */

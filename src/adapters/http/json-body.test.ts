@@ -30,8 +30,8 @@ function fault(text: string | Buffer) {
 }
 
 test('as many levels as allowed pass, one more does not', () => {
-  expect(guard(`${'['.repeat(64)}${']'.repeat(64)}`)).toBeUndefined()
-  expect(guard(`${'['.repeat(65)}${']'.repeat(65)}`)).toEqual({ kind: 'too_deep', offset: 64 })
+  expect(guard(`${'['.repeat(512)}${']'.repeat(512)}`)).toBeUndefined()
+  expect(guard(`${'['.repeat(513)}${']'.repeat(513)}`)).toEqual({ kind: 'too_deep', offset: 512 })
 })
 
 test('siblings do not add up to depth', () => {
@@ -87,7 +87,7 @@ test('S2 bodies of too many objects or levels are refused where they pass the bo
   const objects = Buffer.from(`{"items":[${'{},'.repeat(1_000_000)}{}]}`, 'latin1')
   // Four tokens in ten bytes, and then one for each byte.
   expect(guardJson(objects)).toEqual({ kind: 'too_many_tokens', offset: JSON_BOUNDS.maxTokens + 6 })
-  expect(guardJson(Buffer.from('['.repeat(5_000)))).toEqual({ kind: 'too_deep', offset: 64 })
+  expect(guardJson(Buffer.from('['.repeat(5_000)))).toEqual({ kind: 'too_deep', offset: 512 })
 })
 
 test('a legitimate 100 MiB body passes the guard', { tags: ['R270'] }, () => {
@@ -106,7 +106,7 @@ test('a string of nothing but escaped quotes costs no native call each', () => {
 })
 
 test('a violation names the bound, the place and the way out', () => {
-  expect(describeViolation({ kind: 'too_deep', offset: 64 })).toMatch(/64 levels deep at byte 64.*flatter/)
+  expect(describeViolation({ kind: 'too_deep', offset: 512 })).toMatch(/512 levels deep at byte 512.*flatter/)
   expect(describeViolation({ kind: 'too_many_tokens', offset: 7 })).toMatch(/1000000 tokens.*byte 7.*Split/)
 })
 
@@ -198,10 +198,10 @@ test('whatever JSON.parse refuses has a place, and what it takes is taken', () =
 
 test('the depth of a parsed value is judged as the guard judges that of its text', () => {
   const nested = (levels: number) => `${'[{"a":'.repeat(levels / 2)}1${'}]'.repeat(levels / 2)}`
-  for (const levels of [2, 62, 64, 66, 5_000]) {
+  for (const levels of [2, 510, 512, 514, 5_000]) {
     const bytes = Buffer.from(nested(levels))
     const value = JSON.parse(bytes.toString())
-    expect([levels, isDeeperThan(value, 64)]).toEqual([levels, guardJson(bytes) !== undefined])
+    expect([levels, isDeeperThan(value, 512)]).toEqual([levels, guardJson(bytes) !== undefined])
   }
   expect([isDeeperThan(1, 0), isDeeperThan([], 0), isDeeperThan([], 1), isDeeperThan('x', 0)]).toEqual([
     false,

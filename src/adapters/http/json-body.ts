@@ -154,7 +154,7 @@ export interface JsonBounds {
 }
 
 /** Far above any body that the API describes, far below what stalls the process or breaks a later stringify. */
-export const JSON_BOUNDS: JsonBounds = { maxDepth: 64, maxTokens: 1_000_000 }
+export const JSON_BOUNDS: JsonBounds = { maxDepth: 512, maxTokens: 1_000_000 }
 
 /** The first token that went over a bound, and the byte at which it starts. */
 export interface Violation {

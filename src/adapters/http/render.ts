@@ -73,8 +73,9 @@ export async function* inPieces(lines: Iterable<string>): AsyncGenerator<string>
   for (const line of lines) {
     piece += line
     count += 1
-    if (piece.length < PIECE && count < MAX_LINES) continue
-    yield piece
+    // An empty line has been long in the making, or more of it is.
+    if (line !== '' && piece.length < PIECE && count < MAX_LINES) continue
+    if (piece !== '') yield piece
     piece = ''
     count = 0
     await nextTurn()

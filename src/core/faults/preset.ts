@@ -44,6 +44,3 @@ export type Preset = ShapeOf<typeof preset>
 export function lastsOf({ times }: Preset): 'once' | 'until_removed' {
   return times === undefined ? 'until_removed' : 'once'
 }
-
-/** The way out for a request that names an unknown preset. */
-export const ALL_PRESETS = 'GET /__emulator/faults/presets lists every preset.'

@@ -27,6 +27,7 @@ import {
 import { Store } from '../state/store.ts'
 import { Clock, type ClockRow, clockRow, END_OF_TIME, type HostTime, hostTime } from '../time/clock.ts'
 import { formatDuration, formatInstant } from '../time/instant.ts'
+import { Preparations } from '../time/preparations.ts'
 import { MAX_EVENTS_AT_ONE_INSTANT, type RanEvent, Scheduler } from '../time/scheduler.ts'
 import { InstantLimit, type PendingWork, TURN, type TurnLimit } from '../time/turn.ts'
 import { type Delivery, deliveries } from '../webhooks/records.ts'
@@ -84,6 +85,8 @@ export class Sandbox {
   readonly faults: FaultBook
   readonly hooks: Hooks | undefined
   readonly instantLimit: InstantLimit
+  /** What events wait for before they happen. */
+  readonly preparations: Preparations
   /** Where outgoing webhooks are waited for; without one nothing is sent. */
   pendingWork: PendingWork | undefined
   /** What runs events in turns at the moment. Requests leave them to it and are served at the time reached. */
@@ -110,6 +113,12 @@ export class Sandbox {
     this.clock = new Clock(options.host, this.#clockRow(), floor)
     this.scheduler = new Scheduler(this.store)
     this.instantLimit = new InstantLimit(options.mostEvents)
+    this.preparations = new Preparations({
+      events: options.service.events,
+      turn: options.turn,
+      scope: () => this.scope('preparation'),
+      onDefect: options.onDefect,
+    })
     this.authenticator = new Authenticator(this.store, options.anyKey)
     this.faults = new FaultBook(this.store, options.service.primitives, {
       now: () => this.clock.now,

@@ -3,10 +3,9 @@ import type { AnyMilestone } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { END_OF_TIME } from './clock.ts'
 import { formatInstant } from './instant.ts'
-import { nextEventOf, runEvents } from './run-events.ts'
+import { nextEventOf, type RunResult, runEvents } from './run-events.ts'
 import { type AdvanceResult, EventTally, MAX_EVENTS } from './scheduler.ts'
-import type { PendingWork } from './turn.ts'
-import { Turn } from './turn.ts'
+import { joinPendingWork, type PendingWork, Turn } from './turn.ts'
 
 /** How far time is to pass. */
 export type AdvanceTarget =
@@ -48,7 +47,7 @@ export async function advance(
   sandbox.advanceEnd = new Promise((resolve) => {
     end = resolve
   })
-  const passage = new Advance(sandbox, sandbox.pendingWork ?? NO_PENDING_WORK, limits)
+  const passage = new Advance(sandbox, joinPendingWork(sandbox.pendingWork, sandbox.preparations), limits)
   try {
     // A clock that stands still has nothing to catch up with: what an earlier step has left due is part of this passage.
     if (sandbox.clock.rate > 0) await passage.catchUp()
@@ -96,8 +95,6 @@ function refuseAborted({ clock }: Sandbox): never {
   })
 }
 
-const NO_PENDING_WORK: PendingWork = { isIdle: true, isRequesting: false, whenIdle: async () => {} }
-
 class Advance {
   readonly #sandbox: Sandbox
   readonly #pendingWork: PendingWork
@@ -131,9 +128,10 @@ class Advance {
     sandbox.followHost()
     const due = sandbox.clock.due()
     for (let total = 0; ; ) {
-      const { ran, reached } = runEvents(sandbox, due, () => this.#turn.count())
+      const { ran, reached, waits } = runEvents(sandbox, due, () => this.#turn.count())
       if (reached) return
-      if (ran === 0) throw sandbox.instantLimit.refusal()
+      if (waits) await sandbox.preparations.whenIdle()
+      else if (ran === 0) throw sandbox.instantLimit.refusal()
       total += ran
       if (total > MAX_EVENTS) this.#refuseBehind()
       await this.#giveBack()
@@ -170,7 +168,8 @@ class Advance {
     for (;;) {
       await this.#deliver()
       if (this.#isFull(instant)) return
-      if (this.#run(instant, () => !this.#pendingWork.isIdle) && this.#pendingWork.isIdle) return
+      const { reached } = this.#run(instant, () => !this.#pendingWork.isIdle)
+      if (reached && this.#pendingWork.isIdle) return
     }
   }
 
@@ -180,7 +179,7 @@ class Advance {
       const next = this.#sandbox.scheduler.peek()
       if (next === undefined || Date.parse(next.due_at) > END_OF_TIME) return
       if (this.#isFull(END_OF_TIME)) return
-      this.#run(Date.parse(next.due_at), () => true)
+      if (this.#run(Date.parse(next.due_at), () => true).waits) ran--
     }
     await this.#deliver()
   }
@@ -200,14 +199,13 @@ class Advance {
     }
   }
 
-  /** @returns whether the instant was reached */
-  #run(instant: number, pause: () => boolean): boolean {
-    const { ran, reached } = runEvents(this.#sandbox, instant, () => {
+  #run(instant: number, pause: () => boolean): Pick<RunResult, 'reached' | 'waits'> {
+    const { ran, reached, waits } = runEvents(this.#sandbox, instant, () => {
       this.#ran += 1
       return this.#turn.count() || this.#ran >= this.#maxEvents || pause()
     })
-    if (!reached && ran === 0) throw this.#sandbox.instantLimit.refusal()
-    return reached
+    if (!reached && ran === 0 && !waits) throw this.#sandbox.instantLimit.refusal()
+    return { reached, waits }
   }
 
   // Stopped only where more is due: the last event that may run can also be the last there is.

@@ -22,6 +22,8 @@ export interface RunResult extends AdvanceResult {
   readonly reached: boolean
   /** How many events have run; 0 where the target was not reached means that no more may run at this instant. */
   readonly ran: number
+  /** The next event waits for its preparation. */
+  readonly waits: boolean
 }
 
 /**
@@ -35,9 +37,9 @@ export function runEvents(sandbox: Sandbox, target: number, pause: () => boolean
   const from = clock.now
   const events: RanEvent[] = []
   const failed: RanEvent[] = []
-  const result = (reached: boolean): RunResult => {
+  const result = (reached: boolean, waits = false): RunResult => {
     const ran = events.length + failed.length
-    return { from: formatInstant(from), to: formatInstant(clock.now), events, failed, reached, ran }
+    return { from: formatInstant(from), to: formatInstant(clock.now), events, failed, reached, ran, waits }
   }
   for (;;) {
     const event = sandbox.scheduler.peek()
@@ -45,6 +47,7 @@ export function runEvents(sandbox: Sandbox, target: number, pause: () => boolean
     const due = Math.max(clock.now, Date.parse(event.due_at))
     if (events.length + failed.length >= options.turn.events || instantLimit.isFull(due)) return result(false)
     clock.moveTo(due)
+    if (sandbox.preparations.delay(event)) return result(false, true)
     instantLimit.add(due, event)
     const happened = run(sandbox, event)
     if (happened.error === undefined) events.push(happened)
@@ -73,9 +76,15 @@ export function runDueEvents(sandbox: Sandbox): RunResult {
  * @param what takes the clock there, as the subject of a sentence
  */
 export function advanceTo(sandbox: Sandbox, instant: number, what = 'An advance'): AdvanceResult {
-  const { reached, ran: _, ...result } = runEvents(sandbox, instant)
+  const { reached, waits, ran: _, ...result } = runEvents(sandbox, instant)
   sandbox.setClock()
   if (reached) return result
+  if (waits) {
+    return refuse('conflict', {
+      detail: `${what} has come to an event that is still being prepared. The clock is at ${formatInstant(sandbox.clock.now)}.`,
+      mitigation: 'Send the request again in a moment.',
+    })
+  }
   const to = formatInstant(instant)
   return refuse('conflict', {
     detail: `${what} may run ${sandbox.options.turn.events} events at once, and more are due up to ${to}. The clock is at ${formatInstant(sandbox.clock.now)}.`,
@@ -160,9 +169,10 @@ export async function runBacklog(
     const { turn: limit } = sandbox.options
     const turn = new Turn(limit, () => sandbox.clock.elapsed)
     for (let total = 0; ; ) {
-      const { ran, reached } = runEvents(sandbox, sandbox.clock.due(), () => turn.count())
+      const { ran, reached, waits } = runEvents(sandbox, sandbox.clock.due(), () => turn.count())
       if (reached) return
-      if (ran === 0) throw sandbox.instantLimit.refusal()
+      if (waits) await sandbox.preparations.whenIdle()
+      else if (ran === 0) throw sandbox.instantLimit.refusal()
       total += ran
       if (total > MAX_CATCH_UP) onBehind()
       await turn.next()

@@ -98,6 +98,11 @@ export const batchAssumptions: Assumptions = {
       'Numbers of the admission policies, and the syntax of RateLimit and RateLimit-Policy.',
       'No policy is in force until a setting gives it numbers; the fields are structured as in the present IETF draft.',
     ),
+    inResponse(
+      'U077',
+      'What becomes of a batch whose output_schema nothing satisfies, or for which the emulator finds no output.',
+      'It is accepted, since only the root type and seven keywords are restricted, and its items are errored; the detail names the keyword. A setting refuses it.',
+    ),
     unnamedItem(
       'T12',
       'What is checked at creation and what while validating.',
@@ -180,6 +185,7 @@ export const batchAssumptions: Assumptions = {
     settings.failedItems,
     settings.batchError,
     settings.cleanup,
+    settings.unsatisfiable,
     settings.resultsUrlBase,
     settings.resultsOrder,
     settings.canceledProblem,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { refuse } from '../../core/errors.ts'
+import { refuse, refuseInvalid } from '../../core/errors.ts'
 import { type InputOf, issue, type ShapeOf, timestamp } from '../../core/fields.ts'
 import { control, refOf, type Scope } from '../../core/operation.ts'
 import { formatInstant } from '../../core/time/instant.ts'
@@ -7,6 +7,7 @@ import { byDue, eventId, futureEvent, SCHEDULE, type ScheduledEvent } from '../.
 import { batches } from './batches.ts'
 import { cleanUp, expire, failBatch, isPhase, putBatch, step } from './lifecycle.ts'
 import { invalidOutputs } from './outcomes.ts'
+import { outcomeIssues } from './output-schema.ts'
 import { changePace, type PaceChange } from './pace.ts'
 import { shownBatch } from './responses.ts'
 import { batchEventKinds } from './schedule.ts'
@@ -168,7 +169,10 @@ function batchOf({ tx }: Scope, { id }: { readonly id: string }): Batch {
 }
 
 function change(scope: Scope, batch: Batch, wanted: PlanChange): Batch {
-  if (!isTerminal(batch.status)) return changePlan(scope, batch, wanted)
+  if (!isTerminal(batch.status)) {
+    refuseInvalid(outcomeIssues(batch._emulator.request.output_schema, wanted.outcomes ?? []))
+    return changePlan(scope, batch, wanted)
+  }
   return refuse('conflict', {
     detail: `The batch is ${batch.status}, so nothing of its plan is still to come.`,
     mitigation: 'Change the plan of a batch before it is terminal, or the settings that new batches copy.',

@@ -20,6 +20,7 @@ import {
 } from './items.ts'
 import { insert } from './lifecycle.ts'
 import { askedByItems, checkItemForms, checkScript, NOTHING_ASKED } from './magic.ts'
+import { whyNoneAtOnce } from './output-schema.ts'
 import { changePace, DEFAULT_PACE } from './pace.ts'
 import { noteBatch, shownBatch } from './responses.ts'
 import { type Batch, batchResponse, givenFields, outputSchemaSchema, type Plan } from './schema.ts'
@@ -31,6 +32,7 @@ import {
   type Model,
   modelEcho,
   models,
+  unsatisfiable,
   windowRequired,
 } from './settings.ts'
 
@@ -123,7 +125,7 @@ function requireNames({ assume }: Finder): void {
 // The fields of a creation whose names are fixed.
 const bodyFields = (settings: Settings) => ({
   prompt: z.string(),
-  output_schema: outputSchemaSchema(),
+  output_schema: outputSchemaSchema(settings.get(unsatisfiable) === 'refuse' ? whyNoneAtOnce : undefined),
   model: modelId(settings),
   completion_window: requiredIf(settings.get(windowRequired), onlyWindow()),
   ...givenFields(settings.strict ? undefined : checkScript),

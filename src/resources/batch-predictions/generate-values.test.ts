@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { object, values } from '../../../test/support/output-schemas.ts'
-import { checkOutputSchema } from './output-schema.ts'
+import { outputsOf } from '../../json-schema/outputs.ts'
 
 const FORMATS =
   'binary byte date date-time duration email hostname ipv4 ipv6 iso-date-time iso-time json-pointer json-pointer-uri-fragment password regex relative-json-pointer time uri uri-reference uri-template url uuid'
@@ -24,7 +24,7 @@ test.for(FORMATS.split(' '))(
       [200, 300],
     ]) {
       const schema = { type: 'string', format: name, minLength: minLength ?? 0, maxLength: maxLength ?? 0 }
-      if (checkOutputSchema(object({ v: schema }, { required: ['v'] }), '').length > 0) continue
+      if (outputsOf(object({ v: schema }, { required: ['v'] })).unsatisfiable !== undefined) continue
       values(schema, 3)
       possible++
     }

@@ -6,6 +6,7 @@ import { counted } from '../../core/words.ts'
 import { type File, files } from '../files.ts'
 import { batches, resultsPath } from './batches.ts'
 import type { BatchItem } from './items.ts'
+import { outputsOf, whyNoOutput } from './output-schema.ts'
 import { beatOf, inFlight } from './pace.ts'
 import { BATCH_CANCELLED, BATCH_EXPIRED, BATCH_FAILED, shownBatch } from './responses.ts'
 import { type BatchEventKind, scheduleBatch } from './schedule.ts'
@@ -25,8 +26,10 @@ import { finishedItems, itemBeat, pollsUntilAll } from './work.ts'
 /** Validates the items, then starts to process them or fails. */
 export function startBatch(scope: Scope, batch: Batch): Batch {
   const rejected = rejectedItems(scope, batch)
-  if (rejected.length === 0) return move(scope, batch, 'start')
-  const judged = { ...batch, _emulator: { ...batch._emulator, plan: { ...batch._emulator.plan, rejected } } }
+  const { plan, request } = batch._emulator
+  const no_output = whyNoOutput(request.output_schema)
+  const judged = { ...batch, _emulator: { ...batch._emulator, plan: { ...plan, rejected, no_output } } }
+  if (rejected.length === 0) return move(scope, judged, 'start')
   if (scope.settings.get(itemValidation) === 'item') return move(scope, judged, 'start')
   return failBatch(scope, judged, { cause: causeOf(batch, rejected) })
 }
@@ -235,9 +238,19 @@ export function causeOf(batch: Batch, rejected: readonly Rejected[]): string {
 
 /** What happens to batches when time passes. */
 export const batchEvents: readonly EventHandler[] = [
-  event('batch.start', 'Validation of a batch ends: it starts to process its items, or fails.', startBatch, [
-    'validating',
-  ]),
+  {
+    ...event(
+      'batch.start',
+      'Validation of a batch ends: it starts to process its items, or fails.',
+      startBatch,
+      ['validating'],
+    ),
+    // Whether its schema has an output can take a while to find out.
+    prepare: ({ tx }, { ref }) => {
+      const batch = tx.in(batches).get(idOf(ref))
+      return batch === undefined ? undefined : outputsOf(batch._emulator.request.output_schema).pending
+    },
+  },
   event('batch.finalize', 'The last item of a batch is finished, and the batch is finalized.', finishBatch, [
     'in_progress',
   ]),

@@ -15,6 +15,7 @@ import {
   expiredProblem,
   failedItems,
   resultsOrder,
+  unsatisfiable,
 } from './settings.ts'
 import { batchLifecycle, isTerminal } from './states.ts'
 
@@ -81,6 +82,7 @@ export const retrieveResults = operation({
     if (canceled > 0) assume(canceledProblem)
     if (expired > 0) assume(expiredProblem)
     if (batch.status === 'failed') assume(failedItems)
+    if (typeof batch._emulator.plan.no_output === 'string') assume(unsatisfiable)
     return { lines: resultLines(batch, settings) }
   },
 })

@@ -1,7 +1,7 @@
 import picomatch from 'picomatch'
 import { type Issue, isObject, type JsonObject } from '../../core/json.ts'
 import { chanceOf } from '../../core/random.ts'
-import { validateOutput } from './output-schema.ts'
+import { validateOutput, whyNoOutput } from './output-schema.ts'
 import type { Batch, OutcomeRule, Plan, RequestCounts } from './schema.ts'
 import { finishedItems, workOrder } from './work.ts'
 
@@ -39,33 +39,48 @@ const decided = new WeakMap<Plan, Outcomes>()
 /** The outcomes that follow from plan and items. Without rules nothing is looked at, with rules each item once per plan. */
 export function outcomesOf(batch: Batch): Outcomes {
   const { plan } = batch._emulator
-  if (plan.rejected.length === 0 && plan.stages.every(({ outcomes }) => outcomes.length === 0))
+  const usual = usualOutcome(batch)
+  if (
+    usual === GENERATED &&
+    plan.rejected.length === 0 &&
+    plan.stages.every(({ outcomes }) => outcomes.length === 0)
+  )
     return ALL_SUCCEED
   let outcomes = decided.get(plan)
   if (outcomes === undefined) {
-    outcomes = tabulated(decide(batch), workOrder(batch))
+    outcomes = tabulated(decide(batch, usual), usual, workOrder(batch))
     decided.set(plan, outcomes)
   }
   return outcomes
 }
 
-function tabulated(exceptions: readonly (Outcome | undefined)[], order: Uint16Array | undefined): Outcomes {
+/** What becomes of an item that no rule is about. A record from outside may be one whose schema was never examined. */
+function usualOutcome({ _emulator: { plan, request } }: Batch): Outcome {
+  const detail = plan.no_output === undefined ? whyNoOutput(request.output_schema) : plan.no_output
+  return detail === null ? GENERATED : { status: 'errored', detail }
+}
+
+function tabulated(
+  exceptions: readonly (Outcome | undefined)[],
+  usual: Outcome,
+  order: Uint16Array | undefined,
+): Outcomes {
   const errored = new Uint16Array(exceptions.length + 1)
   for (let n = 0; n < exceptions.length; n++) {
-    errored[n + 1] = (errored[n] ?? 0) + (exceptions[order?.[n] ?? n]?.status === 'errored' ? 1 : 0)
+    errored[n + 1] = (errored[n] ?? 0) + ((exceptions[order?.[n] ?? n] ?? usual).status === 'errored' ? 1 : 0)
   }
   return {
-    of: (index) => exceptions[index] ?? GENERATED,
+    of: (index) => exceptions[index] ?? usual,
     erroredAmong: (n) => errored[Math.min(n, exceptions.length)] ?? 0,
   }
 }
 
-function decide(batch: Batch): (Outcome | undefined)[] {
+function decide(batch: Batch, usual: Outcome): (Outcome | undefined)[] {
   const { plan, request } = batch._emulator
   const exceptions = new Array<Outcome | undefined>(request.items.length).fill(undefined)
   const order = workOrder(batch)
   for (const [number, { from, outcomes }] of plan.stages.entries()) {
-    const deciders = outcomes.map((rule, position) => decider(rule, position, from, batch))
+    const deciders = outcomes.map((rule, position) => decider(rule, { position, stage: from, batch, usual }))
     const end = plan.stages[number + 1]?.from ?? request.items.length
     for (let n = from; n < end; n++) {
       const index = order?.[n] ?? n
@@ -77,8 +92,16 @@ function decide(batch: Batch): (Outcome | undefined)[] {
   return exceptions
 }
 
+interface Place {
+  readonly position: number
+  readonly stage: number
+  readonly batch: Batch
+  /** Of an item that is to succeed. */
+  readonly usual: Outcome
+}
+
 // `every` counts matches, so a decider has to see the items of its stage in order and each once.
-function decider(rule: OutcomeRule, position: number, stage: number, batch: Batch) {
+function decider(rule: OutcomeRule, { position, stage, batch, usual }: Place) {
   const { every = 1, probability = 1 } = rule
   const { seed } = batch._emulator.plan
   const matches = matcherOf(rule)
@@ -89,13 +112,13 @@ function decider(rule: OutcomeRule, position: number, stage: number, batch: Batc
     if (matched % every !== 0) return false
     return probability >= 1 || chanceOf(seed, 'outcome', stage, position, index) < probability
   }
-  return { fits, outcome: outcomeOf(rule, position, batch._emulator.request.output_schema) }
+  return { fits, outcome: outcomeOf(rule, { position, stage, batch, usual }) }
 }
 
-function outcomeOf(rule: OutcomeRule, position: number, schema: JsonObject): Outcome {
+function outcomeOf(rule: OutcomeRule, { position, batch, usual }: Place): Outcome {
   if (rule.status === 'errored') return { status: 'errored', detail: rule.detail ?? DEFAULT_DETAIL }
-  if (rule.output === undefined) return GENERATED
-  const [fault] = validateOutput(schema, rule.output)
+  if (rule.output === undefined) return usual
+  const [fault] = validateOutput(batch._emulator.request.output_schema, rule.output)
   return fault === undefined
     ? { status: 'succeeded', output: rule.output }
     : { status: 'errored', detail: flagged(position, fault) }
@@ -110,7 +133,8 @@ function flagged(position: number, { pointer, detail }: Issue): string {
 export function countsAt(batch: Batch, now: number): RequestCounts {
   const total = batch._emulator.request.items.length
   const finished = finishedItems(batch, now)
-  const failures = outcomesOf(batch).erroredAmong(finished)
+  // Before items are finished, what becomes of them need not be known.
+  const failures = finished === 0 ? 0 : outcomesOf(batch).erroredAmong(finished)
   const rest = total - finished
   const become = batch._emulator.ended?.rest
   return {

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noThenProperty: `then` is a keyword of JSON Schema here, and nothing awaits it
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../core/json.ts'
-import { checkOutputSchema, validateOutput } from './output-schema.ts'
+import { checkOutputSchema, outputsOf, validateOutput } from './output-schema.ts'
 
 const check = (schema: unknown) => checkOutputSchema(schema, '/output_schema')
 const places = (schema: unknown) => check(schema).map(({ pointer }) => pointer)
@@ -44,6 +44,12 @@ const POSITIONS: [string, string, (schema: object) => object][] = [
     'unevaluatedProperties',
     '/unevaluatedProperties',
     (schema) => object({}, { unevaluatedProperties: schema }),
+  ],
+  ['definitions', '/definitions/a~1b', (schema) => object({}, { definitions: { 'a/b': schema } })],
+  [
+    'dependencies',
+    '/properties/a/dependencies/b',
+    (schema) => object({ a: { dependencies: { b: schema } } }),
   ],
   ['contentSchema', '/properties/a/contentSchema', (schema) => object({ a: { contentSchema: schema } })],
   [
@@ -148,7 +154,7 @@ test('every fault is told at once', { tags: ['R200'] }, () => {
       a: { $ref: '#' },
       b: { minimum: 'x' },
       c: { pattern: '(' },
-      d: { type: 'string', minLength: 2, maxLength: 1 },
+      d: { type: 'string', minLength: -1 },
     },
     { type: 'array', anyOf: [], $schema: 'http://json-schema.org/draft-07/schema#' },
   )
@@ -172,10 +178,6 @@ test('the version of JSON Schema may be named, as long as it is 2020-12', { tags
   ])
 })
 
-test.for(['$dynamicRef', '$recursiveRef'])('%s is a reference like $ref', { tags: ['R274'] }, (keyword) => {
-  expect(places(object({ a: { [keyword]: '#' } }))).toEqual([`/output_schema/properties/a/${keyword}`])
-})
-
 test.for<[string, object]>([
   ['/minimum', { type: 'integer', minimum: 2, maximum: 1 }],
   ['/exclusiveMinimum', { type: 'number', exclusiveMinimum: 1, maximum: 1 }],
@@ -184,16 +186,16 @@ test.for<[string, object]>([
   ['/multipleOf', { type: 'number', multipleOf: 10, minimum: 11, maximum: 19 }],
   ['/minLength', { type: 'string', minLength: 2, maxLength: 1 }],
   ['/minItems', { type: 'array', minItems: 2, maxItems: 1 }],
-  ['/minContains', { type: 'array', contains: true, minContains: 3, maxContains: 2 }],
+  ['/maxContains', { type: 'array', contains: true, minContains: 3, maxContains: 2 }],
   ['/maxContains', { type: 'array', contains: true, maxContains: 0 }],
   ['/minItems', { type: 'array', prefixItems: [true], items: false, minItems: 2 }],
   ['/uniqueItems', { type: 'array', items: { type: 'boolean' }, minItems: 3, uniqueItems: true }],
   ['/contains', { type: 'array', items: { type: 'string' }, contains: { type: 'number' } }],
-  ['/minProperties', { type: 'object', minProperties: 2, maxProperties: 1 }],
+  ['/maxProperties', { type: 'object', minProperties: 2, maxProperties: 1 }],
   ['/minProperties', { type: 'object', minProperties: 1, additionalProperties: false }],
-  ['/required/0', { type: 'object', properties: { b: false }, required: ['b'] }],
-  ['/required/0', { type: 'object', required: ['b'], additionalProperties: false }],
-  ['/required', { type: 'object', required: ['b', 'c'], maxProperties: 1 }],
+  ['/required', { type: 'object', properties: { b: false }, required: ['b'] }],
+  ['/required', { type: 'object', required: ['b'], additionalProperties: false }],
+  ['/maxProperties', { type: 'object', required: ['b', 'c'], maxProperties: 1 }],
   ['/required', { type: 'object', required: ['b'], propertyNames: { minLength: 2 } }],
   ['/enum', { enum: [] }],
   ['/enum', { type: 'string', enum: [1, null] }],
@@ -202,12 +204,18 @@ test.for<[string, object]>([
   ['/pattern', { type: 'string', pattern: '^a{5}$', maxLength: 4 }],
   ['/format', { type: 'string', format: 'date', maxLength: 9 }],
   ['/pattern', { type: 'string', format: 'date', pattern: '^[a-z]+$' }],
-])('what no output can satisfy is refused at %s: %j', { tags: ['R200'] }, ([at, schema]) => {
-  const found = check(object({ a: schema }, { required: ['a'] }))
-  expect(found).toEqual([
-    { pointer: `/output_schema/properties/a${at}`, detail: expect.stringMatching(/\w{3}/) },
-  ])
-})
+])(
+  'what no output can satisfy is accepted, and the keyword is named: %s %j',
+  { tags: ['R200'] },
+  ([at, schema]) => {
+    const whole = object({ a: schema }, { required: ['a'] })
+    expect(check(whole)).toEqual([])
+    const { pointer = '', detail = '' } = outputsOf(whole).unsatisfiable ?? {}
+    expect(pointer).toMatch(/^\/properties\/a\//)
+    expect(detail).toMatch(/^\w+ .*\w{3}/)
+    expect(pointer).toBe(`/properties/a${at}`)
+  },
+)
 
 test.for([
   { type: ['string', 'null'], minLength: 2, maxLength: 1 },
@@ -233,63 +241,36 @@ test.for<[string, object]>([
   ['minProperties', { type: 'object', minProperties: 1e9 }],
   ['pattern', { type: 'string', pattern: '^a{2000000}$' }],
   ['minItems', { type: 'array', items: { type: 'string', minLength: 10_000 }, minItems: 1_000 }],
-])('an output that would be too large is refused at %s: %j', { tags: ['R200'] }, ([keyword, schema]) => {
-  expect(check(object({ a: schema }))).toEqual([
-    {
-      pointer: `/output_schema/properties/a/${keyword}`,
-      detail: expect.stringMatching(/large|more than|most/),
-    },
+])('an output that would be too large is not made: %s %j', { tags: ['R200'] }, ([, schema]) => {
+  const whole = object({ a: schema }, { required: ['a'] })
+  expect(check(whole)).toEqual([])
+  const { pointer, detail } = outputsOf(whole).unsatisfiable ?? {}
+  expect(pointer).toMatch(/^\/properties\/a/)
+  expect(detail).toMatch(/budget|more|asks/)
+})
+
+test('a pattern that is no regular expression says why', { tags: ['R200'] }, () => {
+  expect(check(object({ a: { pattern: '(' } }))).toEqual([
+    { pointer: '/output_schema/properties/a/pattern', detail: expect.stringContaining('regular expression') },
   ])
 })
 
-test.for<[string, string]>([
-  ['(', 'regular expression'],
-  ['(a)\\1', 'refers back'],
-  ['(?<=a)b', 'looks behind'],
-  [`${'('.repeat(60)}${')'.repeat(60)}`, 'nests'],
-  ['(?:(?:a|b){90}){90}', 'lower its counts'],
-])('a pattern that cannot be honoured says why: %s', { tags: ['R200'] }, ([pattern, why]) => {
-  expect(check(object({ a: { pattern } }))).toEqual([
-    { pointer: '/output_schema/properties/a/pattern', detail: expect.stringContaining(why) },
-  ])
-})
-
-test('a schema that is nested too deeply or holds too much is refused before it is walked', {
-  tags: ['R200'],
-}, () => {
+test('a schema nests 512 levels and no more', { tags: ['R200'] }, () => {
   const deep = (levels: number, wrap: (inner: unknown) => unknown): unknown => {
     let schema: unknown = true
     for (let level = 0; level < levels; level++) schema = wrap(schema)
     return schema
   }
-  expect(check(deep(50_000, (inner) => object({ a: inner })))[0]?.detail).toContain('levels deep')
-  expect(check(object({ a: { const: deep(50_000, (inner) => [inner]) } }))[0]?.detail).toContain(
-    'levels deep',
-  )
-  expect(check(deep(70, (inner) => object({ a: inner })))[0]?.detail).toContain('64 levels')
-  expect(check(deep(60, (inner) => object({ a: inner })))).toEqual([])
-  const wide = (size: number) =>
-    object(Object.fromEntries(Array.from({ length: size }, (_, n) => [`p${n}`, {}])))
-  expect(places(wide(6_000))).toEqual(['/output_schema'])
-  expect(places(wide(300_000))).toEqual(['/output_schema'])
-  expect(check(wide(500))).toEqual([])
+  const nested = (levels: number) => deep(levels, (inner) => object({ a: inner }))
+  expect(check(nested(256))).toEqual([])
+  expect(check(nested(257))[0]?.detail).toContain('512 levels')
+  expect(check(nested(50_000))[0]?.detail).toContain('512 levels')
+  expect(check(object({ a: { const: deep(50_000, (inner) => [inner]) } }))[0]?.detail).toContain('512 levels')
 })
 
-test('conditions that combine in too many ways are refused instead of being tried for ever', {
-  tags: ['R200'],
-}, () => {
-  let schema: object = { type: 'object' }
-  for (let level = 0; level < 30; level++)
-    schema = object(
-      { a: schema, kind: { enum: ['x', 'y'] } },
-      {
-        required: ['a'],
-        if: { properties: { kind: { const: 'x' } } },
-        then: { required: ['b'] },
-        else: { properties: { a: { required: ['c'] } } },
-      },
-    )
-  expect(check(schema)[0]?.detail).toContain('too many ways')
+test('any number of schemas is accepted', { tags: ['R200'] }, () => {
+  const wide = object(Object.fromEntries(Array.from({ length: 30_000 }, (_, n) => [`p${n}`, {}])))
+  expect(check(wide)).toEqual([])
 })
 
 test('identifiers and extensions of other tools neither collide nor act', { tags: ['R200'] }, () => {

@@ -41,7 +41,7 @@ test('a line is made only when it is asked for', { tags: ['R217'] }, () => {
     { ...batch, _emulator: { ...batch._emulator, request: { ...request, items } } },
     settings,
   )
-  for (let n = 0; n < 3; n++) lines.next()
+  for (let n = 0; n < 3; ) if (lines.next().value !== '') n++
   expect([...touched]).toEqual(['0', '1', '2'])
   expect(lines.return().done).toBe(true)
   expect(lines.next().done).toBe(true)

@@ -4,7 +4,7 @@ import type { EmbeddedProblem, Request } from '../../core/operation.ts'
 import { Chance } from '../../core/random.ts'
 import { resultsPath } from './batches.ts'
 import { countsAt, type Outcome, outcomesOf } from './outcomes.ts'
-import { outputGenerator } from './output-schema.ts'
+import { inTurns, outputsOf } from './output-schema.ts'
 import type { Batch, End, ShownBatch } from './schema.ts'
 import {
   batchError,
@@ -20,6 +20,7 @@ import {
   resultsOrder,
   resultsUrlBase,
   unknownFiles,
+  unsatisfiable,
 } from './settings.ts'
 import { batchLifecycle, isTerminal } from './states.ts'
 import { amongFirst } from './work.ts'
@@ -69,6 +70,7 @@ export function noteBatch(
     assume(unknownFiles)
     assume(itemValidation)
   }
+  if (typeof plan.no_output === 'string') assume(unsatisfiable)
   if (request.effective_model !== batch.model) assume(modelEcho)
   if (!isTerminal(batch.status)) return
   if (batch.results_url === null) return void assume(cleanup)
@@ -80,7 +82,11 @@ export function noteBatch(
  * The result stream of a terminal batch: one line for each item, line break included, each made when it is asked for. The
  * same batch under the same settings gives the same bytes. Specification: Endpoints / Retrieve batch prediction results.
  */
-export function* resultLines(batch: Batch, settings: Settings): Generator<string, void> {
+export function resultLines(batch: Batch, settings: Settings): Generator<string, void> {
+  return inTurns(batch._emulator.request.output_schema, orderedLines(batch, settings))
+}
+
+function* orderedLines(batch: Batch, settings: Settings): Generator<string, void> {
   const total = batch._emulator.request.items.length
   const lineOf = lineMaker(batch, settings)
   const order = settings.get(resultsOrder) === 'shuffled' ? shuffled(total, batch) : undefined
@@ -102,14 +108,16 @@ function lineMaker(
   const { request, plan, ended } = batch._emulator
   const isFinished = amongFirst(batch, done)
   const outcomes = outcomesOf(batch)
-  const generate = outputGenerator(request.output_schema)
+  const outputs = outputsOf(request.output_schema)
+  const created = Date.parse(batch.created_at)
   const head = `{"object":"batch_prediction.result","batch_id":${JSON.stringify(batch.id)},"custom_id":`
   const failure = (detail: string) =>
     tail('errored', JSON.stringify(itemProblem(settings, PREDICTION_FAILED, detail)))
   const tailOf = (outcome: Outcome, index: number): string => {
     if (outcome.status === 'errored') return failure(outcome.detail)
     const { output } = outcome
-    const made = output === 'generated' ? generate(new Chance(plan.seed, 'output', index)) : output
+    const made =
+      output === 'generated' ? outputs.make(new Chance(plan.seed, 'output', index), created) : output
     return `,"status":"succeeded","output":${JSON.stringify(made)},"error":null}\n`
   }
   const unfinished = ended === null ? failure('') : restTail(settings, ended)

@@ -44,10 +44,15 @@ export function metadataSchema(also: (metadata: Metadata, complain: Complain) =>
 }
 
 /** `output_schema` of a request or a record. Specification: Limits / Batch predictions. */
-export function outputSchemaSchema() {
+export function outputSchemaSchema(also: (schema: JsonObject) => string | null = () => null) {
   const check = (value: unknown, complain: Complain): JsonObject => {
     if (value === undefined) complain([], REQUIRED)
-    else complainAll(checkOutputSchema(value, ''), complain)
+    else {
+      const issues = checkOutputSchema(value, '')
+      complainAll(issues, complain)
+      const more = issues.length === 0 && isObject(value) ? also(value) : null
+      if (more !== null) complain([], more)
+    }
     return isObject(value) ? value : {}
   }
   return checkedBy(check, { type: 'object', properties: { type: { const: 'object' } }, required: ['type'] })
@@ -140,6 +145,8 @@ const planRecord = () =>
      * ones start when all others are finished and take ten times as long; `never` ones end with the completion window.
      */
     late: z.strictObject({ slow: z.array(count()), never: z.array(count()) }).optional(),
+    /** Why items without an output of a rule are errored; null: outputs are made. Decided when processing begins. */
+    no_output: z.string().nullable().optional(),
   })
 
 export type Plan = z.output<ReturnType<typeof planRecord>>

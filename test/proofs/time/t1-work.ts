@@ -5,7 +5,7 @@ import { shippedFile } from '../../../src/adapters/package.ts'
 import { fitsGlob } from '../../../src/core/log/glob.ts'
 import { Chance } from '../../../src/core/random.ts'
 import { buildStartingState } from '../../../src/core/state/starting-state.ts'
-import { outputGenerator } from '../../../src/resources/batch-predictions/output-schema.ts'
+import { outputsOf } from '../../../src/json-schema/outputs.ts'
 import { assumptions } from '../../../src/resources/index.ts'
 import { workspaceService } from '../../../src/service.ts'
 import { below, type Figure, type Proof, type Scale } from '../proof.ts'
@@ -40,9 +40,9 @@ const INVOICE = {
 }
 
 function outputs(count: number): void {
-  const generate = outputGenerator(INVOICE)
+  const made = outputsOf(INVOICE)
   const chance = new Chance(1, 'outputs')
-  for (let n = 0; n < count; n++) generate(chance)
+  for (let n = 0; n < count; n++) made.make(chance, NOW)
 }
 
 function plainText(): Buffer {

@@ -1,0 +1,205 @@
+import { type Issue, isObject, type Json, type JsonObject, pointer } from '../core/json.ts'
+import { patternProblem } from './pattern.ts'
+import { isSchema, subschemas } from './schema.ts'
+
+/** The one version of JSON Schema that is understood. */
+const VERSION = 'https://json-schema.org/draft/2020-12/schema'
+
+/** The keywords that the service does not support (Limits, Batch predictions), each with the way out. */
+const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
+  ['$defs', 'write each definition out where it is used'],
+  ['$ref', 'write the schema that it refers to out in its place'],
+  ['allOf', 'merge the schemas into one'],
+  ['anyOf', 'use one schema, for instance with a list of types, an enum or optional properties'],
+  ['not', 'say what is allowed instead'],
+  ['oneOf', 'use one schema, for instance with a list of types, an enum or optional properties'],
+  ['patternProperties', 'list the names under properties, or describe them with propertyNames'],
+])
+
+/** Containers inside each other, the outermost counted. */
+const MAX_LEVELS = 512
+const MAX_ISSUES = 1_000
+
+/** What a keyword has to be, in words, and where below it something else is found; undefined where it is right. */
+type Rule = readonly [expected: string, wrong: (value: Json) => readonly PropertyKey[] | undefined]
+
+const when =
+  (fits: (value: Json) => boolean) =>
+  (value: Json): readonly [] | undefined =>
+    fits(value) ? undefined : []
+
+const eachOf =
+  (fits: (value: Json) => boolean) =>
+  (map: Json): readonly PropertyKey[] | undefined => {
+    if (!isObject(map)) return []
+    const name = Object.keys(map).find((key) => !fits(map[key] ?? null))
+    return name === undefined ? undefined : [name]
+  }
+
+const isText = (value: Json): boolean => typeof value === 'string'
+const isNames = (value: Json): boolean =>
+  Array.isArray(value) && value.every(isText) && new Set(value).size === value.length
+const isMatch = (expression: RegExp) => (value: Json) => typeof value === 'string' && expression.test(value)
+
+const SCHEMA: Rule = ['has to be a schema: an object of keywords, true or false', when(isSchema)]
+const NUMBER: Rule = ['has to be a number', when((value) => typeof value === 'number')]
+const COUNT: Rule = [
+  'has to be a whole number, 0 or more',
+  when((value) => Number.isInteger(value) && Number(value) >= 0),
+]
+const TEXT: Rule = ['has to be a string', when(isText)]
+const FLAG: Rule = ['has to be true or false', when((value) => typeof value === 'boolean')]
+const LIST: Rule = ['has to be a list of values', when(Array.isArray)]
+const SCHEMA_MAP: Rule = ['has to map each name to a schema', eachOf(isSchema)]
+const ANCHOR: Rule = ['has to be a plain name', when(isMatch(/^[A-Za-z_][-A-Za-z0-9._]*$/))]
+
+const TYPE_NAMES: readonly Json[] = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']
+
+function wrongType(value: Json): readonly PropertyKey[] | undefined {
+  if (!Array.isArray(value)) return TYPE_NAMES.includes(value) ? undefined : []
+  if (value.length === 0 || new Set(value).size < value.length) return []
+  const index = value.findIndex((name) => !TYPE_NAMES.includes(name))
+  return index === -1 ? undefined : [index]
+}
+
+function wrongList(value: Json): readonly PropertyKey[] | undefined {
+  if (!Array.isArray(value) || value.length === 0) return []
+  const index = value.findIndex((each) => !isSchema(each))
+  return index === -1 ? undefined : [index]
+}
+
+/** The meta-schema of 2020-12 as a table, so that a large schema is checked in one quick walk. A test compares the two. */
+const RULES: ReadonlyMap<string, Rule> = new Map(
+  Object.entries({
+    $anchor: ANCHOR,
+    $comment: TEXT,
+    $dynamicAnchor: ANCHOR,
+    $dynamicRef: TEXT,
+    $id: ['has to be a URI without a fragment', when(isMatch(/^[^#]*#?$/))],
+    $recursiveAnchor: ANCHOR,
+    $recursiveRef: TEXT,
+    $vocabulary: ['has to map each URI to true or false', eachOf((value) => typeof value === 'boolean')],
+    additionalProperties: SCHEMA,
+    contains: SCHEMA,
+    contentEncoding: TEXT,
+    contentMediaType: TEXT,
+    contentSchema: SCHEMA,
+    definitions: SCHEMA_MAP,
+    dependencies: [
+      'has to map each name to a schema or a list of distinct property names',
+      eachOf((value) => isSchema(value) || isNames(value)),
+    ],
+    dependentRequired: ['has to map each name to a list of distinct property names', eachOf(isNames)],
+    dependentSchemas: SCHEMA_MAP,
+    deprecated: FLAG,
+    description: TEXT,
+    else: SCHEMA,
+    enum: LIST,
+    examples: LIST,
+    exclusiveMaximum: NUMBER,
+    exclusiveMinimum: NUMBER,
+    format: TEXT,
+    if: SCHEMA,
+    items: [`${SCHEMA[0]}; schemas for single places go into prefixItems`, SCHEMA[1]],
+    maxContains: COUNT,
+    maxItems: COUNT,
+    maxLength: COUNT,
+    maxProperties: COUNT,
+    maximum: NUMBER,
+    minContains: COUNT,
+    minItems: COUNT,
+    minLength: COUNT,
+    minProperties: COUNT,
+    minimum: NUMBER,
+    multipleOf: [
+      'has to be a number greater than 0',
+      when((value) => typeof value === 'number' && value > 0),
+    ],
+    pattern: TEXT,
+    prefixItems: ['has to be a list of at least one schema', wrongList],
+    properties: SCHEMA_MAP,
+    propertyNames: SCHEMA,
+    readOnly: FLAG,
+    required: ['has to be a list of distinct property names', when(isNames)],
+    then: SCHEMA,
+    title: TEXT,
+    type: ['has to be the name of a type or a list of distinct ones', wrongType],
+    unevaluatedItems: SCHEMA,
+    unevaluatedProperties: SCHEMA,
+    uniqueItems: FLAG,
+    writeOnly: FLAG,
+  } satisfies Record<string, Rule>),
+)
+
+/**
+ * Everything that keeps a schema from being an `output_schema` (Limits, Batch predictions): not valid JSON Schema
+ * 2020-12, a root that is not an object, or a keyword that the service does not support, wherever a schema can
+ * stand. Pointers start with `at`. Whether a value exists that satisfies it is not asked here.
+ */
+export function schemaIssues(schema: unknown, at: string): Issue[] {
+  if (!isObject(schema))
+    return [{ pointer: at, detail: 'output_schema has to be a JSON Schema object with "type": "object"' }]
+  if (isTooDeep(schema))
+    return [
+      { pointer: at, detail: `output_schema is nested more than ${MAX_LEVELS} levels deep; flatten it` },
+    ]
+  const issues = rootIssues(schema, at)
+  const pending = [{ schema, at }]
+  for (let next = pending.pop(); next !== undefined && issues.length < MAX_ISSUES; next = pending.pop()) {
+    const isRoot = next.at === at
+    for (const issue of keywordIssues(next.schema, next.at))
+      if (!isRoot || !issue.pointer.startsWith(`${at}/type`)) issues.push(issue)
+    const inner = subschemas(next.schema, next.at).reverse()
+    for (const each of inner) if (isObject(each.schema)) pending.push({ schema: each.schema, at: each.at })
+  }
+  return issues.slice(0, MAX_ISSUES)
+}
+
+function isTooDeep(schema: JsonObject): boolean {
+  let level: object[] = [schema]
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > MAX_LEVELS) return true
+    level = level.flatMap((each) =>
+      Object.values(each).filter((value) => typeof value === 'object' && value !== null),
+    )
+  }
+  return false
+}
+
+function rootIssues({ $schema, type }: JsonObject, at: string): Issue[] {
+  const issues: Issue[] = []
+  if (type !== 'object')
+    issues.push({
+      pointer: `${at}/type`,
+      detail: 'type has to be exactly "object" at the root of an output schema',
+    })
+  if ($schema !== undefined && $schema !== VERSION && $schema !== `${VERSION}#`)
+    issues.push({
+      pointer: `${at}/$schema`,
+      detail: `$schema has to be ${VERSION}, the only supported version of JSON Schema, or left out`,
+    })
+  return issues
+}
+
+function* keywordIssues(schema: JsonObject, at: string): Generator<Issue> {
+  for (const [keyword, value] of Object.entries(schema)) {
+    const wayOut = UNSUPPORTED.get(keyword)
+    if (wayOut !== undefined)
+      yield {
+        pointer: at + pointer(keyword),
+        detail: `${keyword} is not supported in an output schema; ${wayOut}`,
+      }
+    const [expected, wrong] = RULES.get(keyword) ?? []
+    const place = wrong?.(value)
+    if (place !== undefined)
+      yield { pointer: at + pointer(keyword, ...place), detail: `${keyword} ${expected}` }
+    else if (keyword === 'pattern') {
+      const problem = patternProblem(String(value))
+      if (problem !== undefined)
+        yield {
+          pointer: `${at}/pattern`,
+          detail: `pattern has to be a regular expression of ECMAScript: ${problem}`,
+        }
+    }
+  }
+}

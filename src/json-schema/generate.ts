@@ -1,0 +1,338 @@
+import { isObject, type Json, type JsonObject } from '../core/json.ts'
+import type { SchemaValidator } from './ajv.ts'
+import { arrayMaker } from './arrays.ts'
+import {
+  type Clause,
+  type Clauses,
+  clauseIn,
+  type Draw,
+  given,
+  type Maker,
+  NOTHING,
+  naming,
+  placeOf,
+  type ValueSource,
+} from './draw.ts'
+import { negations } from './negations.ts'
+import { numberMaker } from './numbers.ts'
+import { objectMaker } from './objects.ts'
+import { canonical, hasType, isSchema, own, setField, subschemas, TYPES, type TypeName } from './schema.ts'
+import { OutOfSteps, spend } from './steps.ts'
+import { stringMaker } from './strings.ts'
+
+const ABOUT: Readonly<Record<TypeName, string>> = {
+  object:
+    'properties required additionalProperties unevaluatedProperties propertyNames minProperties maxProperties dependentRequired dependentSchemas dependencies',
+  array: 'items prefixItems contains minItems maxItems uniqueItems unevaluatedItems',
+  string: 'pattern format minLength maxLength',
+  number: 'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf',
+  boolean: '',
+  null: '',
+}
+
+const SIMPLE = new Set(['const', 'default', 'description', 'enum', 'examples', 'title', 'type'])
+/** Keywords whose effect on the whole value is found by the validator, and met by another try. */
+const CHECKED = ['contains', 'unevaluatedItems', 'unevaluatedProperties', '$dynamicRef', 'dependencies']
+const MAX_TRIES = 12
+const MAX_MAKERS = 5_000
+const MAX_DEPTH = 600
+
+/** Makes values for one schema: keyword by keyword, and where keywords work on each other by trying. */
+export class ValueGenerator implements ValueSource {
+  private readonly validator: SchemaValidator
+  private readonly root: JsonObject
+  private readonly makers = new Map<string, Maker>()
+  private readonly numbers = new Map<JsonObject, number>()
+  private readonly presences = [new Map<string, JsonObject>(), new Map<string, JsonObject>()] as const
+
+  constructor(root: JsonObject, validator: SchemaValidator) {
+    this.root = root
+    this.validator = validator
+  }
+
+  /** A value for the whole schema, not yet validated. */
+  make(draw: Draw): Json | undefined {
+    return this.maker([{ schema: this.root, at: '' }, OBJECT]).make(draw)
+  }
+
+  /** The maker of values that satisfy every clause, built once. */
+  maker(clauses: Clauses): Maker {
+    const key = clauses.map(({ schema }) => this.numberOf(schema)).join(' ')
+    const known = this.makers.get(key)
+    if (known !== undefined) return known
+    if (this.makers.size >= MAX_MAKERS) this.makers.clear()
+    spend(clauses.length)
+    const made = naming(clauses[0]?.at ?? '', () => this.build(clauses))
+    this.makers.set(key, made)
+    return made
+  }
+
+  accepts(value: Json, { schema, at, isHelp }: Clause): boolean {
+    return isHelp === true || this.validator.accepts(value, schema, at)
+  }
+
+  private acceptsAll(value: Json, clauses: Clauses): boolean {
+    return clauses.every((clause) => this.accepts(value, clause))
+  }
+
+  private numberOf(schema: JsonObject): number {
+    const known = this.numbers.get(schema) ?? this.numbers.size
+    this.numbers.set(schema, known)
+    return known
+  }
+
+  private build(clauses: Clauses): Maker {
+    if (clauses.some(hasConditions)) return { make: (draw) => this.conditional(clauses, draw) }
+    const plain = this.plain(clauses)
+    if (!clauses.some(({ schema }) => CHECKED.some((keyword) => schema[keyword] !== undefined))) return plain
+    return { make: (draw) => this.tried(clauses, draw, () => plain) }
+  }
+
+  /** Values that are checked at once, so that one hard place is not tried again with everything around it. */
+  private tried(clauses: Clauses, draw: Draw, maker: (draw: Draw, tries: number) => Maker): Json | undefined {
+    const { mode } = draw
+    const at = placeOf(clauses, 'if')
+    try {
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
+        if (tries > 4) draw.mode = tries % 2 === 0 ? 'none' : 'some'
+        const value = maker(draw, tries).make(draw)
+        if (value !== undefined && this.acceptsAll(value, clauses)) return value
+      }
+      const [keyword = 'type'] = ['if', ...CHECKED, 'dependentSchemas'].filter(
+        (each) => given(clauses, each).length > 0,
+      )
+      if (draw.failure === undefined)
+        draw.fail(placeOf(clauses, keyword) || at, keyword, 'has no value that was found')
+      return undefined
+    } finally {
+      draw.mode = mode
+    }
+  }
+
+  private conditional(clauses: Clauses, draw: Draw): Json | undefined {
+    const lost = clauses.find(
+      (clause) => typeof clause.schema.$dynamicRef === 'string' && this.referredTo(clause) === undefined,
+    )
+    if (lost !== undefined) return draw.fail(lost.at, '$dynamicRef', 'leads to no schema of this document')
+    return this.tried(clauses, draw, (each, tries) => this.plain(this.decided(clauses, each, tries)))
+  }
+
+  /** Decides every condition one way or the other; what comes out is to be checked. */
+  private decided(clauses: Clauses, draw: Draw, tries: number): Clause[] {
+    const queue = [...clauses]
+    const add = (clause: Clause | undefined): void => {
+      if (clause !== undefined) queue.push(clause)
+    }
+    // A list that grows while it is walked visits what is added.
+    for (const clause of queue) {
+      spend(1)
+      const { schema } = clause
+      if (isConditional(schema)) {
+        const isMet = draw.coin()
+        if (isMet) add(clauseIn(clause, 'if'))
+        else if (isSchema(schema.if)) add(help(draw.oneOf(negations(schema.if)), `${clause.at}/if`))
+        add(clauseIn(clause, isMet ? 'then' : 'else'))
+      }
+      for (const [keyword, name] of dependentSchemas(schema)) {
+        const isLikely = isNamed(queue, name) && draw.mode !== 'none'
+        const isThere = tries === 0 ? isLikely : draw.coin()
+        if (isThere) add(clauseIn(clause, keyword, name))
+        add(help(this.presence(name, isThere), clause.at))
+      }
+      const target = this.referredTo(clause)
+      if (!queue.some((each) => each.schema === target?.schema)) add(target)
+    }
+    return queue
+  }
+
+  private presence(name: string, isThere: boolean): JsonObject {
+    const known = this.presences[isThere ? 0 : 1].get(name)
+    if (known !== undefined) return known
+    const properties: Record<string, Json> = {}
+    setField(properties, name, false)
+    const made: JsonObject = isThere ? { required: [name] } : { properties }
+    this.presences[isThere ? 0 : 1].set(name, made)
+    return made
+  }
+
+  /** The schema that `$dynamicRef` leads to. References to other documents lead nowhere. */
+  private referredTo({ schema }: Clause): Clause | undefined {
+    const { $dynamicRef } = schema
+    if (typeof $dynamicRef !== 'string') return undefined
+    const name = $dynamicRef.replace(/^.*#/, '')
+    const pending: Clause[] = [{ schema: this.root, at: '' }]
+    for (const clause of pending) {
+      const { $dynamicAnchor, $anchor } = clause.schema
+      if (name === '' || name === $dynamicAnchor || name === $anchor) return clause
+      for (const inner of subschemas(clause.schema, clause.at))
+        if (isObject(inner.schema)) pending.push({ schema: inner.schema, at: inner.at })
+    }
+    return undefined
+  }
+
+  /** A maker for clauses without open conditions. */
+  private plain(clauses: Clauses): Maker {
+    const listed = this.listed(clauses)
+    if (listed !== undefined) return listed
+    const allowed = TYPES.filter((type) => clauses.every(({ schema }) => allows(schema, type)))
+    const at = placeOf(clauses, 'type')
+    if (allowed.length === 0)
+      return { make: (draw) => draw.fail(at, 'type', 'leaves no type that every keyword allows') }
+    const types = preferred(clauses, allowed)
+    const makers = types.map((type) => this.ofType(type, clauses))
+    const [only] = makers
+    if (makers.length === 1 && only !== undefined) return only
+    const isNullable = types.at(-1) === 'null'
+    const make = (draw: Draw): Json | undefined => {
+      const first =
+        isNullable && draw.coin(1 / 8)
+          ? makers.length - 1
+          : draw.chance.int(0, makers.length - (isNullable ? 2 : 1))
+      for (let n = 0; n < makers.length; n++) {
+        const value = makers[(first + n) % makers.length]?.make(draw)
+        if (value !== undefined) return value
+      }
+      return undefined
+    }
+    return { make }
+  }
+
+  /** The values that `enum` and `const` leave, if there is either. */
+  private listed(clauses: Clauses): Maker | undefined {
+    const lists = clauses.flatMap(({ schema }) => [
+      ...(Array.isArray(schema.enum) ? [schema.enum] : []),
+      ...(schema.const === undefined ? [] : [[schema.const]]),
+    ])
+    const [first, ...others] = lists
+    if (first === undefined) return undefined
+    spend(lists.reduce((sum, list) => sum + list.length, 0))
+    const texts = others.map((values) => new Set(values.map(canonical)))
+    const excluded = new Set(
+      given(clauses, 'not')
+        .flatMap(({ value }) => listOf(value))
+        .map(canonical),
+    )
+    const isPlain = clauses.every(({ schema }) => Object.keys(schema).every((keyword) => SIMPLE.has(keyword)))
+    const accepts = (value: Json): boolean =>
+      isPlain ? clauses.every(({ schema }) => hasType(value, schema.type)) : this.acceptsAll(value, clauses)
+    const values = first.filter((value) => {
+      const text = canonical(value)
+      return !excluded.has(text) && texts.every((known) => known.has(text)) && accepts(value)
+    })
+    const keyword = given(clauses, 'enum').length > 0 ? 'enum' : 'const'
+    const at = placeOf(clauses, keyword)
+    const make = (draw: Draw): Json | undefined => {
+      const value = draw.oneOf(values)
+      // Whatever needs a value here says so.
+      if (first === NOTHING.enum) return undefined
+      if (value === undefined)
+        return draw.fail(at, keyword, 'lists no value that satisfies the keywords beside it')
+      draw.count(at, typeof value === 'string' ? value.length : 0)
+      return value
+    }
+    return { make, nth: (n) => values[n] }
+  }
+
+  private ofType(type: TypeName, clauses: Clauses): Maker {
+    const at = clauses[0]?.at ?? ''
+    switch (type) {
+      case 'object':
+        return nested(at, objectMaker(clauses, this))
+      case 'array':
+        return nested(at, arrayMaker(clauses, this))
+      case 'string':
+        return stringMaker(clauses, (text) => this.acceptsAll(text, clauses))
+      case 'number':
+        return numberMaker(clauses)
+      case 'null':
+        return { make: (draw) => counted(draw, at, null), nth: (n) => (n === 0 ? null : undefined) }
+      default:
+        return {
+          make: (draw) => counted(draw, at, draw.coin()),
+          nth: (n) => (n < 2 ? n === 0 : undefined),
+        }
+    }
+  }
+}
+
+const OBJECT: Clause = { schema: { type: 'object' }, at: '', isHelp: true }
+
+function counted(draw: Draw, at: string, value: Json): Json {
+  draw.count(at)
+  return value
+}
+
+/** Goes one level down; a schema that refers to itself comes to its end. */
+function nested(at: string, maker: Maker): Maker {
+  const make = (draw: Draw): Json | undefined => {
+    const { mode } = draw
+    draw.at = at
+    draw.depth++
+    if (draw.depth > MAX_DEPTH) throw new OutOfSteps(`the value nests more than ${MAX_DEPTH} levels deep`)
+    try {
+      draw.count(at)
+      return maker.make(draw)
+    } finally {
+      draw.depth--
+      draw.mode = mode
+    }
+  }
+  return { make }
+}
+
+function help(schema: JsonObject | undefined, at: string): Clause | undefined {
+  return schema === undefined ? undefined : { schema, at, isHelp: true }
+}
+
+function isConditional({ if: condition, then, else: otherwise }: JsonObject): boolean {
+  return condition !== undefined && (then !== undefined || otherwise !== undefined)
+}
+
+function hasConditions({ schema }: Clause): boolean {
+  return (
+    isConditional(schema) || schema.$dynamicRef !== undefined || dependentSchemas(schema).next().done !== true
+  )
+}
+
+/** The names whose presence brings in a schema, each with its keyword. */
+function* dependentSchemas(schema: JsonObject): Generator<readonly [keyword: string, name: string]> {
+  for (const keyword of ['dependentSchemas', 'dependencies']) {
+    const map = schema[keyword]
+    if (!isObject(map)) continue
+    for (const [name, inner] of Object.entries(map)) if (isSchema(inner)) yield [keyword, name]
+  }
+}
+
+function isNamed(clauses: Clauses, name: string): boolean {
+  return clauses.some(({ schema }) => {
+    const { required } = schema
+    return own(schema.properties, name) !== undefined || (Array.isArray(required) && required.includes(name))
+  })
+}
+
+function typesIn({ type }: JsonObject): readonly Json[] | undefined {
+  return type === undefined || Array.isArray(type) ? type : [type]
+}
+
+function allows(schema: JsonObject, type: TypeName): boolean {
+  const types = typesIn(schema)
+  return types === undefined || types.includes(type) || (type === 'number' && types.includes('integer'))
+}
+
+/** The types to make: all that are named, else those that the keywords are about, else a text. */
+function preferred(clauses: Clauses, allowed: readonly TypeName[]): readonly TypeName[] {
+  const isNamedByUser = clauses.some(({ schema, isHelp }) => schema.type !== undefined && !isHelp)
+  if (isNamedByUser) return allowed
+  const keywords = new Set(clauses.flatMap(({ schema }) => Object.keys(schema)))
+  const implied = allowed.filter((type) => ABOUT[type].split(' ').some((keyword) => keywords.has(keyword)))
+  if (implied.length > 0) return implied
+  return allowed.includes('string') ? ['string'] : allowed
+}
+
+function listOf(schema: Json): readonly Json[] {
+  if (!isObject(schema)) return []
+  return [
+    ...(Array.isArray(schema.enum) ? schema.enum : []),
+    ...(schema.const === undefined ? [] : [schema.const]),
+  ]
+}

@@ -1,0 +1,192 @@
+import type { ErrorObject } from 'ajv/dist/2020.js'
+import { type Issue, isObject, type Json, type JsonObject, pointer } from '../core/json.ts'
+import { SchemaValidator } from './ajv.ts'
+import { Draw, type Mode } from './draw.ts'
+import { ValueGenerator } from './generate.ts'
+import type { RandomSource } from './pattern-text.ts'
+import { OutOfSteps, STEPS_PER_PIECE, stepsSpent, withinSteps } from './steps.ts'
+
+/** Steps for one try to make a value: the longest piece of work. */
+const STEPS_PER_TRY = 60_000
+/** Steps for the value of one item; an item that needs more gets the value that is kept. */
+const STEPS_PER_ITEM = 30_000
+const STEPS_PER_CHECK = 2_000_000
+const MAX_ISSUES = 1_000
+
+/** How the first value is looked for: most schemas have one with all that is optional. */
+const WAYS: readonly Mode[] = [
+  ...['all', 'all', 'none', 'all', 'some', 'none', 'all', 'some'],
+  ...Array.from({ length: 8 }, () => ['some', 'none', 'all']).flat(),
+] as Mode[]
+
+/** The values for one schema that `schemaIssues` has no issue with. */
+export class Outputs {
+  private readonly schema: JsonObject
+  private made: { readonly validator: SchemaValidator; readonly generator: ValueGenerator } | undefined
+  private decision: { readonly kept: JsonObject; readonly mode: Mode } | Issue | undefined
+  private work: Iterator<void, void> | undefined
+
+  constructor(schema: JsonObject) {
+    this.schema = schema
+  }
+
+  /** Why no value is made: the keyword that stands in the way, by its pointer. Undefined where values are made. */
+  get unsatisfiable(): Issue | undefined {
+    const decision = this.decided()
+    return 'pointer' in decision ? decision : undefined
+  }
+
+  /**
+   * What is left to do until it is known whether a value exists, in pieces of a few milliseconds; undefined when it is
+   * known. Whatever asks before all pieces are done does the rest at once, with the same result.
+   */
+  get pending(): Iterator<void, void> | undefined {
+    if (this.decision !== undefined) return undefined
+    this.work ??= this.decide()
+    return this.work
+  }
+
+  /**
+   * A value that satisfies the schema. The same chance and instant (virtual milliseconds) give the same value.
+   * Undefined where {@link unsatisfiable} says why.
+   */
+  make(chance: RandomSource, now: number): JsonObject | undefined {
+    const decision = this.decided()
+    if ('pointer' in decision) return undefined
+    const draw = new Draw(chance, now, decision.mode)
+    try {
+      return withinSteps(STEPS_PER_ITEM, () => this.tried(draw)) ?? decision.kept
+    } catch (error) {
+      if (error instanceof OutOfSteps) return decision.kept
+      throw error
+    }
+  }
+
+  /** What is wrong with a value, by JSON Pointer into it. An empty list: it satisfies the schema. */
+  issues(value: Json): Issue[] {
+    try {
+      const errors = withinSteps(STEPS_PER_CHECK, () => this.parts.validator.errors(value))
+      return errors.slice(0, MAX_ISSUES).map(issueOf)
+    } catch (error) {
+      if (!(error instanceof OutOfSteps)) throw error
+      return [{ pointer: '', detail: `cannot be checked against the output schema: ${error.message}` }]
+    }
+  }
+
+  private get parts() {
+    if (this.made === undefined) {
+      const validator = new SchemaValidator(this.schema)
+      this.made = { validator, generator: new ValueGenerator(this.schema, validator) }
+    }
+    return this.made
+  }
+
+  private decided() {
+    for (let { pending } = this; pending !== undefined && pending.next().done !== true; ) {}
+    return this.decision ?? { pointer: '', detail: 'no value was looked for' }
+  }
+
+  private *decide(): Generator<void, void> {
+    try {
+      yield* this.parts.validator.compile()
+    } catch (error) {
+      this.decision = refused(error, '')
+      return
+    }
+    let reason: Issue | undefined
+    let since = stepsSpent()
+    for (const [n, mode] of WAYS.entries()) {
+      const draw = new Draw(new FixedChance(n), 0, mode, true)
+      try {
+        const kept = withinSteps(STEPS_PER_TRY, () => this.tried(draw))
+        if (kept !== undefined) {
+          this.decision = { kept, mode }
+          return
+        }
+        reason ??= draw.failure
+      } catch (error) {
+        reason ??= refused(error, draw.at)
+      }
+      if (stepsSpent() - since < STEPS_PER_PIECE) continue
+      yield
+      since = stepsSpent()
+    }
+    this.decision = reason ?? { pointer: '/type', detail: 'type has no value that was found' }
+  }
+
+  private tried(draw: Draw): JsonObject | undefined {
+    const { generator, validator } = this.parts
+    const value = generator.make(draw)
+    if (value === undefined || !isObject(value)) return undefined
+    if (validator.accepts(value)) return value
+    const [error] = validator.errors(value)
+    if (error !== undefined)
+      draw.failure = { pointer: placeIn(error), detail: `${error.keyword} has no value that was found` }
+    return undefined
+  }
+}
+
+function refused(error: unknown, at: string): Issue {
+  if (!(error instanceof Error)) throw error
+  if (error instanceof OutOfSteps)
+    return { pointer: error.at ?? at, detail: `no value was found within the budget: ${error.message}` }
+  // A reference that leads nowhere, or what else only a compiler finds.
+  return { pointer: at, detail: `cannot be compiled: ${error.message}` }
+}
+
+function issueOf(error: ErrorObject): Issue {
+  const { instancePath, keyword, message, params } = error
+  const name: unknown = params.additionalProperty ?? params.unevaluatedProperty ?? params.propertyName
+  const field = typeof name === 'string' ? pointer(name) : ''
+  const detail = `${message ?? 'is not allowed'} (${keyword} at ${placeIn(error)} of the output schema)`
+  return { pointer: instancePath + field, detail }
+}
+
+function placeIn({ schemaPath }: ErrorObject): string {
+  return schemaPath.replace(/^#/, '')
+}
+
+/** Always the same sequence (a 32-bit xorshift): whether a value exists does not depend on the seed of a sandbox. */
+class FixedChance implements RandomSource {
+  private state: number
+
+  constructor(n: number) {
+    this.state = (0x9e3779b9 + Math.imul(n, 0x85ebca6b)) | 1
+  }
+
+  next(): number {
+    this.state ^= this.state << 13
+    this.state ^= this.state >>> 17
+    this.state ^= this.state << 5
+    return (this.state >>> 0) / 2 ** 32
+  }
+
+  int(min: number, max: number): number {
+    return min + Math.floor(this.next() * (max - min + 1))
+  }
+}
+
+const MAX_TEXTS = 100
+const MAX_TEXT_LENGTH = 100_000
+const byIdentity = new WeakMap<JsonObject, Outputs>()
+const byText = new Map<string, Outputs>()
+
+/**
+ * The values for a schema, examined once: for as long as the schema object lives, and for the last hundred schemas also
+ * by content, since every batch of a client brings the same schema in a new object.
+ */
+export function outputsOf(schema: JsonObject): Outputs {
+  const known = byIdentity.get(schema)
+  if (known !== undefined) return known
+  const text = JSON.stringify(schema)
+  const made = byText.get(text) ?? new Outputs(schema)
+  byIdentity.set(schema, made)
+  if (text.length > MAX_TEXT_LENGTH) return made
+  byText.delete(text)
+  byText.set(text, made)
+  for (const oldest of byText.keys()) {
+    if (byText.size <= MAX_TEXTS) break
+    byText.delete(oldest)
+  }
+  return made
+}

@@ -1,0 +1,96 @@
+import { isObject, type Json, type JsonObject, pointer } from '../core/json.ts'
+
+/** A JSON Schema: an object of keywords, `true` (anything) or `false` (nothing). */
+export type Schema = boolean | JsonObject
+
+export const TYPES = ['object', 'array', 'string', 'number', 'boolean', 'null'] as const
+export type TypeName = (typeof TYPES)[number]
+
+/** Keywords whose value is one schema for the same value, or for a value inside it. */
+export const ON_SAME_VALUE = ['if', 'then', 'else'] as const
+export const ON_INNER_VALUE = [
+  'additionalProperties',
+  'contains',
+  'items',
+  'propertyNames',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+] as const
+/** Keywords whose value maps names to schemas. */
+export const SCHEMA_MAPS = ['definitions', 'dependencies', 'dependentSchemas', 'properties'] as const
+
+const ONE_SCHEMA: ReadonlySet<string> = new Set([...ON_SAME_VALUE, ...ON_INNER_VALUE, 'contentSchema'])
+const MAPS: ReadonlySet<string> = new Set(SCHEMA_MAPS)
+
+/** The schemas directly inside a schema, each with its JSON Pointer. What is no schema is passed over. */
+export function subschemas(schema: JsonObject, at: string): { schema: Schema; at: string }[] {
+  const found: { schema: Schema; at: string }[] = []
+  const add = (value: Json | undefined, ...keys: (string | number)[]): void => {
+    if (isSchema(value)) found.push({ schema: value, at: at + pointer(...keys) })
+  }
+  for (const keyword of Object.keys(schema)) {
+    const value = schema[keyword]
+    if (ONE_SCHEMA.has(keyword)) add(value, keyword)
+    else if (MAPS.has(keyword) && isObject(value))
+      for (const name of Object.keys(value)) add(value[name], keyword, name)
+    else if (keyword === 'prefixItems' && Array.isArray(value))
+      for (const [index, inner] of value.entries()) add(inner, keyword, index)
+  }
+  return found
+}
+
+export function isSchema(value: Json | undefined): value is Schema {
+  return typeof value === 'boolean' || isObject(value)
+}
+
+/** How many schemas a schema consists of. */
+export function countSchemas(schema: JsonObject): number {
+  const pending = [schema]
+  let count = 0
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    count++
+    for (const { schema: inner } of subschemas(next, '')) {
+      if (isObject(inner)) pending.push(inner)
+      else count++
+    }
+  }
+  return count
+}
+
+/** The JSON type of a value, in JSON Schema's words; `integer` counts as `number`. */
+function typeOf(value: Json): TypeName {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : (typeof value as TypeName)
+}
+
+/** True where the value is of one of the types; no `type` at all allows every one. */
+export function hasType(value: Json, type: Json | undefined): boolean {
+  if (type === undefined) return true
+  const types = Array.isArray(type) ? type : [type]
+  return types.includes(typeOf(value)) || (types.includes('integer') && Number.isInteger(value))
+}
+
+/** The caller's key of an object, never an inherited one such as `constructor`. */
+export function own(object: Json | undefined, key: string): Json | undefined {
+  return isObject(object) && Object.hasOwn(object, key) ? object[key] : undefined
+}
+
+/** Sets any key, `__proto__` included, as an ordinary field. */
+export function setField(object: Record<string, Json>, key: string, value: Json): void {
+  if (key !== '__proto__') object[key] = value
+  else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+}
+
+/** One text per JSON value: equal values, whatever the order of their keys, have equal texts. */
+export function canonical(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (!isObject(value)) return JSON.stringify(value)
+  const fields = Object.keys(value).sort()
+  return `{${fields.map((key) => `${JSON.stringify(key)}:${canonical(own(value, key) ?? null)}`).join(',')}}`
+}
+
+/** As validators compute it: a quotient beyond 1e21 no longer counts as whole. */
+export function isMultiple(value: number, multiple: number): boolean {
+  const quotient = value / multiple
+  return Number.isInteger(quotient) && Math.abs(quotient) < 1e21
+}
