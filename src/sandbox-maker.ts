@@ -65,20 +65,29 @@ export class WorkspaceSandboxes implements SandboxMaker {
   }
 
   async start(origin: Origin, again = false): Promise<SandboxState> {
-    const { rate = 1, skipOnPoll = false } = this.#options
+    const { fixtures, seed, clock, settings } = origin
+    const passing = this.#passing(origin)
     if (origin.state !== undefined) {
       // Time goes on from the clock of that state.
       const row = origin.state.store.get(SANDBOX_TABLE, CLOCK) as ClockRow
-      return this.#copy(origin.state, { ...row, now: Date.parse(origin.clock ?? row.now) }, origin.seed)
+      return this.#copy(origin.state, { ...row, ...given(origin), now: Date.parse(clock ?? row.now) }, seed)
     }
-    if (Object.keys(origin).length > 0) return (await this.#build(origin)).state
+    if ([fixtures, seed, clock, settings].some((each) => each !== undefined))
+      return (await this.#build(origin)).state
     const madeAt = this.#host()
     if (this.#usual === undefined || !(await this.#isFresh(this.#usual, madeAt, again))) {
       const files: FilesRead = new Map()
       this.#usual = { ...(await this.#build({}, files)), files, madeAt }
     }
     const now = this.#startInstant(this.#options.clock)
-    return this.#copy(this.#usual.state, { now, rate, skip_on_poll: skipOnPoll })
+    return this.#copy(this.#usual.state, { now, ...passing })
+  }
+
+  /** How time passes in a new sandbox. */
+  #passing({ rate, skip_on_poll }: Origin): Pick<ClockRow, 'rate' | 'skip_on_poll'> {
+    const { rate: usual = startOptions.rate.default, skipOnPoll = startOptions.skipOnPoll.default } =
+      this.#options
+    return { rate: rate ?? usual, skip_on_poll: skip_on_poll ?? skipOnPoll }
   }
 
   // To start a sandbox again means to read the files again, at the present instant.
@@ -231,7 +240,6 @@ export class WorkspaceSandboxes implements SandboxMaker {
   }
 
   async #build(origin: Origin, files?: FilesRead): Promise<BuiltState> {
-    const { rate = 1, skipOnPoll = false } = this.#options
     const {
       fixtures = this.#options.fixtures ?? startOptions.fixtures.default,
       seed = this.#options.seed ?? startOptions.seed.default,
@@ -240,7 +248,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
     } = origin
     const now = this.#startInstant(clock)
     const common = { strict: this.#strict, host: this.#host }
-    const start = { ...common, seed, now, rate, skip_on_poll: skipOnPoll, settings }
+    const start = { ...common, ...this.#passing(origin), seed, now, settings }
     const built = await buildStartingState(
       await readFixtures(fixtures, files),
       start,
@@ -307,6 +315,11 @@ export class WorkspaceSandboxes implements SandboxMaker {
 export async function lockData(options: InternalOptions): Promise<Lock | undefined> {
   const { ephemeral, lockPorts } = options
   return ephemeral === true ? undefined : Lock.take(dataOf(options), noticesTo(options), lockPorts)
+}
+
+// What is absent stays as the state has it.
+function given({ rate, skip_on_poll }: Origin): Partial<Pick<ClockRow, 'rate' | 'skip_on_poll'>> {
+  return { ...(rate !== undefined && { rate }), ...(skip_on_poll !== undefined && { skip_on_poll }) }
 }
 
 function noticesTo({ logger = SILENT }: InternalOptions): OnNotice {

@@ -1,11 +1,24 @@
 import { expect, test } from 'vitest'
 import { didYouMean } from './assumptions.ts'
 
-const KNOWN = ['add', 'id', 'nth', 'tag', 'slow-drip', 'lost-response-after-commit']
+const KNOWN = [
+  'name',
+  '--help',
+  'copy',
+  'typo',
+  'add',
+  'id',
+  'nth',
+  'tag',
+  'slow-drip',
+  'lost-response-after-commit',
+]
 
 test.for([
   ['nht', 'nth'],
   ['ad', 'add'],
+  ['tpyo', 'typo'],
+  ['--hlep', '--help'],
   ['slow-drpi', 'slow-drip'],
   ['slow', 'slow-drip'],
   ['lost-resp', 'lost-response-after-commit'],
@@ -14,6 +27,6 @@ test.for([
   expect(didYouMean(name as string, KNOWN)).toBe(` Did you mean "${near}"?`)
 })
 
-test.for(['', 'x', 'rm', 'key', 'thunder'])('%j is near to nothing', (name) => {
+test.for(['', 'x', 'rm', 'key', 'thunder', 'rate', '--hard', 'nope'])('%j is near to nothing', (name) => {
   expect(didYouMean(name, KNOWN)).toBe('')
 })

@@ -148,7 +148,7 @@ test.for([
   [['explain', 'x/../y'], '"x/../y" is no id of a request'],
   [
     ['explain', '--sandbox', 'w9'],
-    'No API request is in the log of the sandbox w9. Make one, or name another sandbox with --sandbox.',
+    'There is no sandbox "w9".',
   ],
 ] as const)('%j cannot be explained', async ([argv, message]) => {
   const { run } = await someRequests()

@@ -33,6 +33,14 @@ test('flags say what a sandbox starts from', async () => {
   expect(made.records).toBeGreaterThan(100)
 })
 
+test('flags say how time passes in a sandbox, and which scenario is active', async () => {
+  const { run, data } = await running()
+  expect(await data('sandbox', 'create', 'w1', '--rate', '5', '--skip-on-poll')).toMatchObject({ rate: 5 })
+  expect(await data('clock', '--sandbox', 'w1')).toMatchObject({ rate: 5, skip_on_poll: true })
+  const { code, err } = await run('sandbox', 'create', 'w2', '--scenario', 'none-of-these')
+  expect([code, err]).toEqual([1, expect.stringContaining('There is no scenario "none-of-these".')])
+})
+
 test('fixtures and settings are read where the command runs, what they extend included', async () => {
   const { emulator, data } = await running()
   const base = temporaryFile(

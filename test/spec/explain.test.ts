@@ -32,6 +32,7 @@ test('a trace begins with the sentence that says why, and its parts come in the 
   expect(Object.keys(trace)).toEqual([
     'summary',
     'request',
+    'response',
     'sandbox',
     'route',
     'steps',

@@ -51,18 +51,31 @@ export const sandboxCommands = [
     args: [NAME],
     options: [
       ...SANDBOX_OPTIONS,
-      ...(['fixtures', 'seed', 'clock', 'settings', 'persist', 'fromSnapshot'] as const),
+      ...([
+        'fixtures',
+        'seed',
+        'clock',
+        'rate',
+        'skipOnPoll',
+        'settings',
+        'scenario',
+        'persist',
+        'fromSnapshot',
+      ] as const),
     ],
     help: {
       fixtures: AS_STARTED,
       seed: AS_STARTED,
       clock: AS_STARTED,
+      rate: AS_STARTED,
+      skipOnPoll: AS_STARTED,
+      scenario: { description: 'scenario that is started on it' },
       settings: AS_STARTED,
       sandbox: { description: 'sandbox whose snapshot --from-snapshot names' },
     },
     run: async (invocation) => {
       const { args, options, given, typed } = invocation
-      const { seed, clock, persist, fromSnapshot, settings } = options
+      const { seed, clock, rate, skipOnPoll, scenario, persist, fromSnapshot, settings } = options
       // A snapshot brings its own values, whatever variables the emulator next to this command was started with.
       const start = fromSnapshot === undefined ? given : typed
       const name = nameArgument(args)
@@ -71,6 +84,9 @@ export const sandboxCommands = [
         ...(start.has('fixtures') ? { fixtures: await readSource(options.fixtures) } : {}),
         ...(start.has('seed') ? { seed } : {}),
         ...(clock !== undefined && start.has('clock') ? { clock } : {}),
+        ...(start.has('rate') ? { rate } : {}),
+        ...(start.has('skipOnPoll') ? { skip_on_poll: skipOnPoll } : {}),
+        ...(scenario !== undefined && start.has('scenario') ? { scenario } : {}),
         ...(settings !== undefined && start.has('settings')
           ? { settings: (await requireJsonFile(settings)).document }
           : {}),

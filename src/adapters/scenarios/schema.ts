@@ -83,7 +83,7 @@ function hooks(events: readonly string[]) {
     .superRefine((on, context) => {
       for (const [event, hook] of Object.entries(on)) {
         if (!events.includes(event)) {
-          const message = `is no event.${didYouMean(event, events)}`
+          const message = `is no event.${didYouMean(event, events) || ` There are ${events.join(', ')}.`}`
           context.addIssue({ code: 'custom', path: [event], message })
         } else if (hook !== FUNCTION) {
           const message = 'must be a function; a .json file cannot have one, a .ts or .js file can'

@@ -17,6 +17,9 @@ export interface Origin {
   readonly seed?: number
   /** ISO 8601 instant with a zone. */
   readonly clock?: string
+  /** Virtual seconds per real second; 0 stands still. */
+  readonly rate?: number
+  readonly skip_on_poll?: boolean
   readonly settings?: JsonObject
   /** A sandbox at rest to start from, instead of fixtures; its settings stay, a seed or a clock given beside it replaces its own. */
   readonly state?: SandboxState
@@ -25,14 +28,17 @@ export interface Origin {
 /** An origin with what is chosen anew. Other fixtures take the place of a whole state, but not of what it says beside its records. */
 export function originWith({ state, ...origin }: Origin, anew: Origin): Origin {
   if (state === undefined) return { ...origin, ...anew }
-  if (anew.fixtures === undefined) return { state, ...anew }
-  return { ...factsOf(state), ...anew }
+  if (anew.fixtures === undefined) return { ...origin, state, ...anew }
+  return { ...factsOf(state), ...origin, ...anew }
 }
 
-function factsOf({ store }: SandboxState): Required<Pick<Origin, 'seed' | 'clock' | 'settings'>> {
+function factsOf({ store }: SandboxState): Required<Omit<Origin, 'fixtures' | 'state'>> {
+  const { now, rate, skip_on_poll } = store.get(SANDBOX_TABLE, CLOCK) as ClockRow
   return {
     seed: (store.get(SANDBOX_TABLE, ORIGIN) as OriginRow).seed,
-    clock: (store.get(SANDBOX_TABLE, CLOCK) as ClockRow).now,
+    clock: now,
+    rate,
+    skip_on_poll,
     settings: (store.get(SANDBOX_TABLE, SETTINGS) as SettingsRow).values,
   }
 }

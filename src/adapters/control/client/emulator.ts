@@ -26,6 +26,8 @@ export interface SandboxStart extends StartingPoint {
   readonly fromSnapshot?: string | undefined
   /** Virtual seconds per real second; 0 stands still. */
   readonly rate?: number | undefined
+  /** Whether a poll of an unfinished batch first advances to its next work event. */
+  readonly skipOnPoll?: boolean | undefined
 }
 
 /** The sandboxes of an emulator. */
@@ -113,7 +115,7 @@ export function emulatorClient<Sandbox extends SandboxOf<never>>(
     defaultSandbox: sandbox,
     sandbox: async (name = freshName(), start) => {
       if (!saysAnything(start)) return open(name, await makeUnlessThere(transport, ask, name))
-      await makeSandbox(transport, ask, name, start)
+      await makeSandbox(ask, name, start)
       return open(name, true, start)
     },
     sandboxes: {
@@ -160,20 +162,13 @@ async function makeUnlessThere(transport: Transport, ask: Ask, name: string): Pr
 
 /** Makes a sandbox as it is asked for, or none at all. */
 async function makeSandbox(
-  transport: Transport,
   ask: Ask,
   name: string,
-  { fromSnapshot, rate, ...start }: SandboxStart = {},
+  { fromSnapshot, skipOnPoll, ...start }: SandboxStart = {},
 ): Promise<void> {
   const settings = start.settings === undefined ? undefined : { ...start.settings }
-  await ask('POST /sandboxes', { body: { ...start, settings, name, from_snapshot: fromSnapshot } })
-  if (rate === undefined) return
-  try {
-    await askOver<OwnCalls>(transport, name)('PATCH /clock', { body: { rate } })
-  } catch (error) {
-    await ask('DELETE /sandboxes/{name}', { params: { name } })
-    throw error
-  }
+  const named = { from_snapshot: fromSnapshot, skip_on_poll: skipOnPoll }
+  await ask('POST /sandboxes', { body: { ...start, ...named, settings, name } })
 }
 
 /** How long to wait for an emulator that is being started elsewhere, in real milliseconds, where nothing else is said. */

@@ -46,18 +46,25 @@ const clockView = () =>
 
 export type ClockView = ShapeOf<typeof clockView>
 
+/** How time passes. */
+export const passing = () => ({
+  /** Virtual seconds per real second; 0 stands still. */
+  rate: z
+    .number()
+    .refine((value) => value >= 0 && value <= FASTEST, {
+      error: `must be 0 (stands still) to ${FASTEST} virtual seconds per real second`,
+    })
+    .meta({ minimum: 0, maximum: FASTEST })
+    .optional(),
+  /** Whether a poll of an unfinished batch first advances to its next work event. */
+  skip_on_poll: z.boolean().optional(),
+})
+
 const clockChange = () =>
   z.strictObject({
     /** ISO 8601 with a zone; never before the present instant. */
     now: timestamp().optional(),
-    rate: z
-      .number()
-      .refine((value) => value >= 0 && value <= FASTEST, {
-        error: `must be 0 (stands still) to ${FASTEST} virtual seconds per real second`,
-      })
-      .meta({ minimum: 0, maximum: FASTEST })
-      .optional(),
-    skip_on_poll: z.boolean().optional(),
+    ...passing(),
   })
 
 export type ClockChange = InputOf<typeof clockChange>

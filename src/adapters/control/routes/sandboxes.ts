@@ -12,11 +12,13 @@ import type { ControlHost } from '../host.ts'
 import { refuseFixtures } from '../refuse-fixtures.ts'
 import { BASE, noBody, route, SANDBOX_BODY } from '../route.ts'
 import { foreignExtends, originOf, startingPoint } from '../starting-point.ts'
+import { passing } from './clock.ts'
 
 const newSandbox = () =>
   z.strictObject({
     name: nameField(),
     ...startingPoint().shape,
+    ...passing(),
     settings: anyObject().optional(),
     persist: z.boolean().default(false),
     from_snapshot: z.string().optional(),
@@ -189,11 +191,16 @@ function unknown({ assumptions }: Sandbox, { settings = {} }: NewSandbox): Issue
 }
 
 async function chosen(sandboxes: Sandboxes, from: Sandbox, body: NewSandbox): Promise<Origin> {
-  const { from_snapshot, settings } = body
+  const { from_snapshot, settings, rate, skip_on_poll } = body
+  const pace = { ...(rate !== undefined && { rate }), ...(skip_on_poll !== undefined && { skip_on_poll }) }
   if (from_snapshot === undefined) {
-    return { ...originOf(body), ...(settings === undefined ? {} : { settings: settings as JsonObject }) }
+    return {
+      ...originOf(body),
+      ...pace,
+      ...(settings === undefined ? {} : { settings: settings as JsonObject }),
+    }
   }
   // The requests that the other sandbox has answered are none of the new one's.
   const { store, limits } = await sandboxes.snapshots(from).sandbox(from_snapshot)
-  return { state: { store, limits } }
+  return { ...pace, state: { store, limits } }
 }
