@@ -48,6 +48,8 @@ export interface Scope {
   /** Name of the sandbox. */
   readonly sandbox: string
   readonly settings: Settings
+  /** The control interface of this sandbox as an absolute URL: where URLs in responses lead to. */
+  readonly controlUrl: string
   /** The cause of all changes: the id of a request or of an event, or a word for anything else. */
   readonly cause: string
   /** The next object id of this sandbox: 24 hexadecimal characters in order of creation. */
@@ -201,7 +203,7 @@ export interface Script {
   /** The collection. */
   readonly table: string
   /** One as the responses of the API show it. */
-  readonly show: (record: Row, at: Pick<Scope, 'now' | 'sandbox'>) => JsonObject
+  readonly show: (record: Row, at: Pick<Scope, 'now' | 'sandbox' | 'settings' | 'controlUrl'>) => JsonObject
   /** What can be done to one: interventions whose path has its id as `{id}`. */
   readonly moves: readonly AnyControl[]
   /** The fields of a scenario that are short for a setting: `pace`. */

@@ -58,7 +58,8 @@ export const retrieveResults = operation({
   media: 'application/x-ndjson',
   answer: lineResponse,
   find: visibleBatch,
-  handle: ({ target: batch, now, settings, assume }) => {
+  handle: (request) => {
+    const { target: batch, now, assume } = request
     if (!isTerminal(batch.status)) {
       refuse('results_not_ready', {
         detail: `The batch is ${batch.status}; results can be read once it is completed, failed, expired or cancelled.`,
@@ -81,7 +82,7 @@ export const retrieveResults = operation({
     if (canceled > 0) assume(canceledProblem)
     if (expired > 0) assume(expiredProblem)
     if (batch.status === 'failed') assume(failedItems)
-    return { lines: resultLines(batch, settings) }
+    return { lines: resultLines(batch, request) }
   },
 })
 
