@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { Reliance, Setting, Settings } from './assumptions.ts'
 import { unknownFields } from './core-assumptions.ts'
-import type { ErrorFormat, Refusal } from './errors.ts'
+import type { ErrorCode, ErrorFormat, Refusal } from './errors.ts'
 import { type FieldKit, fieldKit } from './fields.ts'
 import type { Immutable, Json, JsonObject } from './json.ts'
 import type { Chance, Label } from './random.ts'
@@ -140,6 +140,8 @@ export interface Operation<I extends Input = Input, Target = unknown> {
   /** Shape of the successful body, for the OpenAPI document and the tests of conformance. */
   readonly answer?: (settings: Settings) => z.ZodType
   readonly input?: (fields: FieldKit, settings: Settings) => I
+  /** Codes of its own refusals, beside those that its declaration shows; for the OpenAPI document. */
+  readonly refusals?: readonly ErrorCode[]
   /** Refuses ids in the path that are malformed. Runs before permissions are checked. */
   readonly checkPathIds?: (params: Readonly<Record<string, string>>) => void
   /**
