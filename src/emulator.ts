@@ -176,6 +176,7 @@ async function serve(
     host: options.hostTime ?? hostTime,
   })
   const origin = `http://${reachable(host)}:${address.port}`
+  maker.origin = origin
   return {
     url: origin,
     baseUrl: `${origin}/v1`,

@@ -54,6 +54,8 @@ export class WorkspaceSandboxes implements SandboxMaker {
   readonly #adapters: SandboxAdapters
   readonly #lock: Lock | undefined
   readonly #budget = new ExitBudget()
+  /** `http://host:port` of the server, once it listens. */
+  origin: string | undefined
   /** Sandboxes that start from it share its records. */
   #usual: Usual | undefined
 
@@ -300,6 +302,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
       revealFaults,
       hooks: faultHooks,
       host: this.#host,
+      origin: () => this.origin,
       turn: this.#options.turn ?? TURN,
       onDefect: (error: unknown) => {
         // After the lock is lost, every event that writes fails. That has been reported.

@@ -134,3 +134,9 @@ export async function openSandbox(sandboxes: Sandboxes, name: string, onlyReads 
     })
   }
 }
+
+/** `http://host:port` that a request came to, as its Host header has it; nothing without one. */
+export function originOfRequest({ headers, socket }: IncomingMessage): { readonly origin?: string } {
+  const { host } = headers
+  return host === undefined ? {} : { origin: `${'encrypted' in socket ? 'https' : 'http'}://${host}` }
+}

@@ -271,13 +271,22 @@ export const deprecatedStatusCode = setting({
   default: true,
 })
 
+/** Stands in a setting for the control interface of the sandbox, as an absolute URL. */
+const EMULATOR = '{emulator}'
+
+/** A URL of a setting as a response shows it. @param controlUrl the control interface of the sandbox, as an absolute URL */
+export function resolveUrl(template: string, controlUrl: string): string {
+  return template.replaceAll(EMULATOR, controlUrl)
+}
+
 /** What the type of a problem starts with. */
 export const errorTypeBase = setting({
   key: 'errors.type_base',
   item: 'U066',
-  description: 'What the type URL of a problem starts with; the code follows after a slash.',
+  description:
+    'What the type URL of a problem starts with; the code follows after a slash. {emulator} stands for the control interface of the sandbox, at the origin of the request.',
   schema: () => nonEmptyText(),
-  default: 'http://127.0.0.1:4010/__emulator/problems',
+  default: `${EMULATOR}/problems`,
 })
 
 /** The standard error body. Specification: Errors / Standard error body. */
@@ -303,14 +312,15 @@ export function standardBody(refusal: Refusal, { kind, status }: ErrorFacts, set
 export function problemBody(
   refusal: Refusal,
   { kind, status }: ErrorFacts,
-  settings: Settings,
+  at: ProblemPlace,
   instance: string,
 ): JsonObject {
+  const { settings } = at
   const { detail, issues } = refusal.options
   const mitigation = refusal.options.mitigation ?? kind.mitigation
   return {
     ...problem(
-      settings,
+      at,
       shownCode(refusal.code, settings),
       kind.title,
       status,
@@ -328,15 +338,26 @@ function uriReference(path: string): string {
 
 const NOT_IN_A_PATH = /[^A-Za-z0-9_.~!$&'()*+,;=:@/%-]|%(?![0-9A-Fa-f]{2})/gu
 
+/** Under which settings a problem is shown, and the control interface of its sandbox, as an absolute URL. */
+export interface ProblemPlace {
+  readonly settings: Settings
+  readonly controlUrl: string
+}
+
+/** The type of a problem: a URL that ends with its code. */
+export function problemType({ settings, controlUrl }: ProblemPlace, code: string): string {
+  return `${resolveUrl(settings.get(errorTypeBase), controlUrl)}/${code}`
+}
+
 /** The four fields that every problem has, also inside result lines. */
 export function problem(
-  settings: Settings,
+  at: ProblemPlace,
   code: string,
   title: string,
   status: number,
   detail: string,
 ): JsonObject {
-  return { type: `${settings.get(errorTypeBase)}/${code}`, title, status, detail }
+  return { type: problemType(at, code), title, status, detail }
 }
 
 /** Whether something has failed because nothing can be written at present. */

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { oncePerSettings, type Reliance, type Setting, type Settings } from './assumptions.ts'
 import { unknownFields } from './core-assumptions.ts'
-import type { ErrorFormat, Refusal } from './errors.ts'
+import type { ErrorCode, ErrorFormat, Refusal } from './errors.ts'
 import { type FieldKit, fieldKit } from './fields.ts'
 import type { Immutable, Json, JsonObject } from './json.ts'
 import type { Chance, Label } from './random.ts'
@@ -48,6 +48,8 @@ export interface Scope {
   /** Name of the sandbox. */
   readonly sandbox: string
   readonly settings: Settings
+  /** The control interface of this sandbox as an absolute URL: where URLs in responses lead to. */
+  readonly controlUrl: string
   /** The cause of all changes: the id of a request or of an event, or a word for anything else. */
   readonly cause: string
   /** The next object id of this sandbox: 24 hexadecimal characters in order of creation. */
@@ -138,6 +140,8 @@ export interface Operation<I extends Input = Input, Target = unknown> {
   /** Shape of the successful body, for the OpenAPI document and the tests of conformance. */
   readonly answer?: (settings: Settings) => z.ZodType
   readonly input?: (fields: FieldKit, settings: Settings) => I
+  /** Codes of its own refusals, beside those that its declaration shows; for the OpenAPI document. */
+  readonly refusals?: readonly ErrorCode[]
   /** Refuses ids in the path that are malformed. Runs before permissions are checked. */
   readonly checkPathIds?: (params: Readonly<Record<string, string>>) => void
   /**
@@ -206,7 +210,7 @@ export interface Script {
   /** The collection. */
   readonly table: string
   /** One as the responses of the API show it. */
-  readonly show: (record: Row, at: Pick<Scope, 'now' | 'sandbox'>) => JsonObject
+  readonly show: (record: Row, at: Pick<Scope, 'now' | 'sandbox' | 'settings' | 'controlUrl'>) => JsonObject
   /** What can be done to one: interventions whose path has its id as `{id}`. */
   readonly moves: readonly AnyControl[]
   /** The fields of a scenario that are short for a setting: `pace`. */

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { setting } from '../core/assumptions.ts'
 import { requiredFlag, requiredIf, successCreate } from '../core/core-assumptions.ts'
+import { resolveUrl } from '../core/errors.ts'
 import { nonEmptyText, type ShapeOf, timestamp } from '../core/fields.ts'
 import { control, operation } from '../core/operation.ts'
 import type { Resource } from '../core/service.ts'
@@ -28,16 +29,20 @@ export const connections = collection<Connection>({
 const redirectUrl = setting({
   key: 'connections.redirect_url',
   item: 'U030',
-  description: 'The redirect_url: an absolute URL; {id} in it is replaced by the id of the connection.',
+  description:
+    'The redirect_url: an absolute URL. {id} in it stands for the id of the connection, {emulator} for the control interface of the sandbox, at the origin of the request.',
   schema: () =>
-    z.string().refine((template) => /^https?:/.test(template) && URL.canParse(fill(template, 'id')), {
-      error: 'must be an absolute http or https URL; {id} in it is replaced by the id of the connection',
+    z.string().refine((template) => /^https?:.*/.test(sample(template)) && URL.canParse(sample(template)), {
+      error:
+        'must be an absolute http or https URL; {id} in it is replaced by the id of the connection, {emulator} by the URL of the control interface',
     }),
-  default: 'http://127.0.0.1:4010/__emulator/connections/{id}',
+  default: '{emulator}/connections/{id}',
 })
 
-function fill(template: string, id: string): string {
-  return template.replaceAll('{id}', encodeURIComponent(id))
+const sample = (template: string) => fill(template, 'id', 'http://localhost')
+
+function fill(template: string, id: string, controlUrl: string): string {
+  return resolveUrl(template, controlUrl).replaceAll('{id}', encodeURIComponent(id))
 }
 
 const connectorRequired = requiredFlag('connections.create', 'connector_id', false)
@@ -59,7 +64,7 @@ const createConnection = operation({
       connection_provider_id: requiredIf(settings.get(providerRequired), z.string()),
     }),
   }),
-  handle: ({ tx, body, caller, newId, at, assume }) => {
+  handle: ({ tx, body, caller, newId, at, assume, controlUrl }) => {
     if (body.connector_id === undefined) assume(connectorRequired)
     if (body.connection_provider_id === undefined) assume(providerRequired)
     const { id } = tx.in(connections).insert({
@@ -70,7 +75,7 @@ const createConnection = operation({
       connection_provider_id: body.connection_provider_id ?? null,
       created_at: at,
     })
-    return { body: { object: 'redirect_url', redirect_url: fill(assume(redirectUrl), id) } }
+    return { body: { object: 'redirect_url', redirect_url: fill(assume(redirectUrl), id, controlUrl) } }
   },
 })
 

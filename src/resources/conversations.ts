@@ -125,6 +125,7 @@ export const giveFeedback = operation({
   errorFormat: 'standard',
   contract: true,
   permissionShown: true,
+  refusals: ['malformed_message_id', 'not_an_agent_message'],
   success: 204,
   input: ({ object }, settings) => ({
     body: object({
@@ -221,6 +222,7 @@ const deleteConversation = operation({
   summary: 'Delete a conversation that is not the root of a channel',
   ...unspecified,
   success: successDelete,
+  refusals: ['root_conversation'],
   missingOrForbidden: noSuchConversation,
   find: ({ tx, caller, params }) => {
     const { conversation_id = '' } = params

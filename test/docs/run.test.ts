@@ -91,7 +91,7 @@ async function runBlocks(
     const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', url + script], {
       cwd: folder,
     })
-    return stdout.split('=== next\n')
+    return stdout.replaceAll(`127.0.0.1:${emulator.port}`, '127.0.0.1:4010').split('=== next\n')
   } finally {
     rmSync(folder, { recursive: true })
     await emulator.close()

@@ -246,7 +246,7 @@ test('the type of a problem leads to what it means', async () => {
   const { body } = await emulator.call('GET', '/problems/validation_failed')
   expect(body).toMatchObject({
     code: 'validation_failed',
-    type: 'http://127.0.0.1:4010/__emulator/problems/validation_failed',
+    type: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/__emulator\/problems\/validation_failed$/),
     title: 'Validation Failed',
     status: 422,
     status_setting: 'status.validation',

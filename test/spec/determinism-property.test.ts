@@ -27,7 +27,11 @@ interface BusyEmulator {
 /** Batches that end in every way, automations, and webhooks of which many are refused at first. */
 async function busyEmulator({ url }: WebhookReceiver): Promise<BusyEmulator> {
   const emulator = await batchEmulator(
-    { 'webhooks.retry': ['45s', '0s', '3h'] },
+    // One origin for all emulators of the test, because stored deliveries have it.
+    {
+      'webhooks.retry': ['45s', '0s', '3h'],
+      'errors.type_base': 'http://127.0.0.1:4010/__emulator/problems',
+    },
     {
       collections: {
         webhooks: [{ id: 'hook', url, created_at: '2026-01-01T00:00:00.000Z' }],

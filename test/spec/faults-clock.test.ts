@@ -79,3 +79,34 @@ test('time passes for an injected answer too, which comes last', async () => {
   expect([answer.status, answer.headers.get('date')]).toEqual([503, 'Sun, 01 Mar 2026 13:00:00 GMT'])
   expect(emulator.state('batch_predictions')).toMatchObject([{ status: 'completed' }])
 })
+
+test('a skew moves every time of one response, and nothing that a client wrote or that is stored', async () => {
+  const emulator = await batchEmulator()
+  const metadata = { due: '2026-03-01T12:00:00.000Z' }
+  const { id } = await createBatch(emulator, { metadata })
+  const right = await emulator.get(`/batch-predictions/${id}`)
+  clock(emulator, { skew: '-5m' })
+  const { body, headers } = await emulator.get(`/batch-predictions/${id}`)
+  expect(body).toEqual({
+    ...right.body,
+    created_at: '2026-03-01T11:55:00.000Z',
+    expires_at: '2026-03-02T11:55:00.000Z',
+  })
+  expect(headers.get('date')).toBe('Sun, 01 Mar 2026 11:55:00 GMT')
+  const reset = Number(right.headers.get('x-ratelimit-reset'))
+  expect(Number(headers.get('x-ratelimit-reset'))).toBe(reset - 300)
+  expect((await emulator.get(`/batch-predictions/${id}`)).text).toBe(right.text)
+})
+
+test('a skew moves the times of lists, of refusals, and of a Retry-After that is a date', async () => {
+  const emulator = await testEmulator()
+  const skew = { clock: { skew: '1h' } }
+  armRule(emulator.sandbox, {
+    when: { nth: 1 },
+    do: [skew, { quota: { reject: true, retry_after: 'http-date' } }],
+  })
+  const refused = await emulator.post('/pages', { name: 'Plan' })
+  const [date, retry] = ['date', 'retry-after'].map((name) => Date.parse(refused.headers.get(name) ?? ''))
+  expect([refused.status, date]).toEqual([429, Date.parse('2026-03-01T13:00:00Z')])
+  expect(Number(refused.headers.get('x-ratelimit-reset'))).toBe((retry ?? 0) / 1000)
+})

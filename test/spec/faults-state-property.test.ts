@@ -90,6 +90,8 @@ function inspect(life: Life): void {
   } = shownBatch(record, {
     now: sandbox.clock.now,
     sandbox: sandbox.name,
+    settings: sandbox.settings,
+    controlUrl: '',
   })
   const { total, ...parts } = request_counts
   expect(Object.values(parts).reduce((sum, each) => sum + each, 0)).toBe(total)

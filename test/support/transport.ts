@@ -1,4 +1,5 @@
-import type { RequestListener } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import request, { type Response as SuperResponse } from 'supertest'
 import type { RunningEmulator } from '../../src/emulator.ts'
 
@@ -23,16 +24,27 @@ export type Send = (path: string, init: RequestInit & { readonly method: string 
 export function transportTo(emulator: RunningEmulator): Send {
   if (transport === 'socket')
     return (path, init) => fetch(emulator.url + path, { redirect: 'manual', ...init })
-  return async (path, init) => throughExpress(await emulator.app(), path, init)
+  let server: Promise<Server> | undefined
+  return async (path, init) => {
+    server ??= emulator.app().then(listening)
+    return throughExpress(await server, path, init)
+  }
+}
+
+// supertest would listen anew for every request, and URLs in responses have the port. No test waits for its end.
+async function listening(app: RequestListener): Promise<Server> {
+  const server = createServer(app).listen(0, '127.0.0.1').unref()
+  await once(server, 'listening')
+  return server
 }
 
 async function throughExpress(
-  app: RequestListener,
+  server: Server,
   path: string,
   { method, headers = {}, body }: Parameters<Send>[1],
 ): Promise<Response> {
   const name = method.toLowerCase() as 'get'
-  const sent = request(app)[name](path).redirects(0).buffer(true).parse(asBytes).serialize(asItIs)
+  const sent = request(server)[name](path).redirects(0).buffer(true).parse(asBytes).serialize(asItIs)
   for (const [header, value] of new Headers(headers)) sent.set(header, value)
   const response = await sent
     .send(body === undefined ? undefined : Buffer.from(body as string))

@@ -1,6 +1,7 @@
 import { isStorageFailure, refuseInvalid } from '../../core/errors.ts'
 import { nothing } from '../../core/fields.ts'
 import type { Issue } from '../../core/json.ts'
+import { controlUrlOf } from '../../core/sandboxes/name.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { runDueEvents } from '../../core/time/run-events.ts'
 import type { ControlHost } from './host.ts'
@@ -12,6 +13,8 @@ export interface Brought {
   readonly params: Readonly<Record<string, string>>
   readonly query: unknown
   readonly body: unknown
+  /** `http://host:port` that it came to; absent within the process. */
+  readonly origin?: string
   /** Aborted when nobody waits for the answer any more. */
   readonly gone: AbortSignal
 }
@@ -29,11 +32,12 @@ export interface Context {
 export async function serveCall(
   { host, routes }: Context,
   { route, sandbox }: { readonly route: AnyControlRoute; readonly sandbox: Sandbox },
-  { params, query, body, gone }: Brought,
+  { params, query, body, origin, gone }: Brought,
 ): Promise<ControlReply> {
   if (route.withoutSandbox !== true && route.settles !== true) catchUp(sandbox, route)
   const input = understand(sandbox, route, body, query)
-  const reply = await route.handle({ host, sandbox, routes, params, ...input, gone })
+  const controlUrl = controlUrlOf(sandbox.name, origin ?? sandbox.origin)
+  const reply = await route.handle({ host, sandbox, routes, params, ...input, controlUrl, gone })
   if (route.method !== 'GET') await sandbox.store.journal?.durable()
   return reply
 }

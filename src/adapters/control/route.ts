@@ -32,6 +32,8 @@ export interface ControlRequest<Params, I extends Input> {
   /** The body and the query, as the schemas of the route's input have read them. */
   readonly body: Parsed<I, 'body'>
   readonly query: Parsed<I, 'query'>
+  /** The control interface of the sandbox, as an absolute URL. */
+  readonly controlUrl: string
   /** Every route there is. */
   readonly routes: readonly AnyControlRoute[]
   /** Aborted when the client does not wait any more. */

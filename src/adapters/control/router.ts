@@ -3,7 +3,13 @@ import { didYouMean } from '../../core/assumptions.ts'
 import { Refusal, refuse } from '../../core/errors.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { type Match, RouteTable } from '../route-table.ts'
-import { chooseForControl, isForeignFetch, openSandbox, presentSandbox } from '../selection.ts'
+import {
+  chooseForControl,
+  isForeignFetch,
+  openSandbox,
+  originOfRequest,
+  presentSandbox,
+} from '../selection.ts'
 import { asRefusal, reply, replyRefusal } from './answer.ts'
 import { type Context, serveCall } from './call.ts'
 import { refuseRequest } from './guard.ts'
@@ -58,7 +64,13 @@ async function serve(
   if (route.opens === true) await sandboxes.openSaved(name)
   const sandbox =
     route.withoutSandbox === true ? present(host, req) : await chosen(host, req, name, route.method === 'GET')
-  const brought = { params, query: req.query, body: received.value, gone: gone.signal }
+  const brought = {
+    params,
+    query: req.query,
+    body: received.value,
+    ...originOfRequest(req),
+    gone: gone.signal,
+  }
   const answer = await serveCall(context, { route, sandbox }, brought)
   if (res.destroyed) return
   if (gone.signal.aborted) throw gone.signal.reason

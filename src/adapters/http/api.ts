@@ -15,6 +15,7 @@ import {
   chooseForApi,
   isForeignFetch,
   openSandbox,
+  originOfRequest,
   pathPrefixOf,
   presentSandbox,
   withoutBadName,
@@ -156,6 +157,7 @@ export class Api {
         method,
         path,
         pathPrefix,
+        ...originOfRequest(req),
         chosenBy,
         params: match.params,
         query: parseQuery(query),
@@ -236,7 +238,10 @@ export class Api {
     const errorFormat = this.#errorFormatOf(path.slice(pathPrefix.length + BASE.length))
     const headers = withoutBadName(req.headers) as Headers
     const connection = sandbox.faults.isEmpty ? undefined : passageOf(req)
-    const request = { method: req.method ?? '', path, pathPrefix, errorFormat, headers, ...known }
+    // A foreign Host is no address that leads here.
+    const own = refuseHost(req, this.#options.hosts) === undefined ? originOfRequest(req) : {}
+    const at = { path, pathPrefix, ...own }
+    const request = { method: req.method ?? '', ...at, errorFormat, headers, ...known }
     return turnAway(sandbox, connection === undefined ? request : { ...request, connection }, refusal)
   }
 

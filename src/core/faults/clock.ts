@@ -1,10 +1,13 @@
 import * as z from 'zod'
 import { duration, timestamp } from '../fields.ts'
+import type { Content } from '../request/exchange.ts'
+import type { HeaderList } from '../request/headers.ts'
 import { someOf } from '../strict-input.ts'
 import { END_OF_TIME } from '../time/clock.ts'
 import { formatInstant, parseDuration } from '../time/instant.ts'
 import { advanceTo } from '../time/run-events.ts'
 import type { ParametersOf } from './primitive.ts'
+import { skewedBody, skewedHeaders, within } from './skew.ts'
 import type { Fault, StatePrimitive } from './state-primitive.ts'
 
 declare module './primitive.ts' {
@@ -24,8 +27,10 @@ function schema() {
     error: `must be at most ${formatInstant(END_OF_TIME)}, the last instant there is`,
   })
   return someOf({
-    /** Shifts the Date of this response: `-5m`, `2h`. The sandbox's clock stays right. */
+    /** Shifts the Date of this response and nothing else: `-5m`, `2h`. The sandbox's clock stays right. */
     offset: offset.optional(),
+    /** Shifts every time in this response: Date, X-RateLimit-Reset and the timestamps of its body. */
+    skew: offset.optional(),
     /** The clock stands still from here on. */
     freeze: z.boolean().optional(),
     /** This much time passes, and everything due happens, before the handler runs. */
@@ -41,7 +46,7 @@ export const clock: StatePrimitive<'clock'> = {
   description: 'time that passes, stops, or is reported wrongly',
   schema,
   step: () => 'faultsBefore',
-  effect: { passTime, date },
+  effect: { passTime, date, shown, headers },
 }
 
 // Everything due by then happens first. Time never goes back.
@@ -59,10 +64,28 @@ function passTime({ sandbox, exchange, given }: Fault<ClockFault>): void {
   }
 }
 
-// Years have four digits in a Date header.
 function date({ given }: Fault<ClockFault>, now: number): number {
   const shift = given.reduce((sum, { parameters }) => sum + offsetOf(parameters.offset), 0)
-  return Math.min(END_OF_TIME, Math.max(0, now + shift))
+  return within(now + shift + skewOf(given))
+}
+
+// A problem has no time, and neither has a result line.
+function shown({ exchange, given }: Fault<ClockFault>, content: Content): Content {
+  const shift = skewOf(given)
+  const { reply, refusal, call, settings } = exchange
+  if (shift === 0 || refusal !== undefined || content.text === undefined || reply?.body === undefined)
+    return content
+  const body = skewedBody(call.operation.answer?.(settings), reply.body, shift)
+  return { ...content, text: JSON.stringify(body) }
+}
+
+function headers({ given }: Fault<ClockFault>, list: HeaderList): HeaderList {
+  const shift = skewOf(given)
+  return shift === 0 ? list : skewedHeaders(list, shift)
+}
+
+function skewOf(given: Fault<ClockFault>['given']): number {
+  return given.reduce((sum, { parameters }) => sum + offsetOf(parameters.skew), 0)
 }
 
 function offsetOf(offset = '0s'): number {

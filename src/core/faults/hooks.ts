@@ -1,5 +1,6 @@
 import { keptOf } from '../log/log-entry.ts'
 import type { KeptBody, Sent } from '../log/request-log.ts'
+import { contentOf } from '../request/content.ts'
 import type {
   Call,
   CallBody,
@@ -101,7 +102,10 @@ export class FaultedRequest implements RequestHooks {
   }
 
   content(exchange: Exchange): Content | undefined {
-    return this.#effects('content', exchange)[0]?.()
+    const content = this.#effects('content', exchange)[0]?.()
+    const acts = this.#effects('shown', exchange)
+    if (acts.length === 0) return content
+    return acts.reduce((shown, act) => act(shown), content ?? contentOf(exchange))
   }
 
   response(exchange: Exchange, { content, admission, own }: ResponseHead) {

@@ -38,6 +38,8 @@ export interface StateHooks<P> {
   readonly afterHandler: (fault: Fault<P>) => void
   /** The content that is sent instead of the handler's, a refusal's included; undefined for that itself. */
   readonly content: (fault: Fault<P>) => Content | undefined
+  /** The content as it is shown, whatever it came from. */
+  readonly shown: (fault: Fault<P>, content: Content) => Content
   /** The rate-limit part of the response. */
   readonly rate: (fault: Fault<P>, found: Admission) => RatePart | undefined
   /** The `Date` of the response, in milliseconds. */

@@ -44,7 +44,7 @@ export function fail(exchange: Exchange, refusal: Refusal): Content {
     exchange.note(...reliance)
   const problem = errorFormat === 'problem'
   const body: Json = problem
-    ? problemBody(refusal, facts, settings, call.path)
+    ? problemBody(refusal, facts, exchange, call.path)
     : standardBody(refusal, facts, settings)
   const type = problem ? PROBLEM_TYPE : JSON_TYPE
   const headers = [...(refusal.options.headers ?? []), ['Content-Type', type] as const]

@@ -4,6 +4,7 @@ import type { Json } from '../json.ts'
 import type { ChosenBy, FaultReport, KeptPoll, KeptWindow } from '../log/request-log.ts'
 import type { AnyOperation, Reply, Request, Scope } from '../operation.ts'
 import { Chance, type Label } from '../random.ts'
+import { controlUrlOf } from '../sandboxes/name.ts'
 import type { Commit } from '../state/commit.ts'
 import { nextId, nextNumber } from '../state/counters.ts'
 import type { Transaction } from '../state/transaction.ts'
@@ -33,6 +34,8 @@ export interface Call {
   readonly path: string
   /** What stands before `/v1` in it: empty, or `/@name`. */
   readonly pathPrefix: string
+  /** `http://host:port` that it came to; absent where it came without HTTP: that of the server. */
+  readonly origin?: string
   readonly chosenBy: ChosenBy
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string | readonly string[]>>
@@ -94,6 +97,8 @@ export interface Surroundings {
   readonly seed: number
   readonly name: string
   readonly settings: Settings
+  /** `http://host:port` of the server itself. */
+  readonly origin?: string | undefined
   /** None while a starting state is made. */
   readonly hooks?: Hooks | undefined
 }
@@ -106,20 +111,31 @@ export class HandlerScope implements Scope {
   readonly sandbox: string
   readonly settings: Settings
   readonly cause: string
+  readonly #origin: string | undefined
   readonly #hooks: Surroundings['hooks']
 
-  constructor(tx: Transaction, now: number, { seed, name, settings, hooks }: Surroundings, cause: string) {
+  constructor(
+    tx: Transaction,
+    now: number,
+    { seed, name, settings, origin, hooks }: Surroundings,
+    cause: string,
+  ) {
     this.tx = tx
     this.now = now
     this.seed = seed
     this.sandbox = name
     this.settings = settings
     this.cause = cause
+    this.#origin = origin
     this.#hooks = hooks
   }
 
   get at(): string {
     return formatInstant(this.now)
+  }
+
+  get controlUrl(): string {
+    return controlUrlOf(this.sandbox, this.#origin)
   }
 
   readonly newId = (): string => nextId(this.tx, this.seed, 'ids')
@@ -187,6 +203,11 @@ export class Exchange extends HandlerScope implements Request<any, any> {
 
   get pathPrefix(): string {
     return this.call.pathPrefix
+  }
+
+  override get controlUrl(): string {
+    const { origin, pathPrefix } = this.call
+    return origin === undefined ? super.controlUrl : controlUrlOf(this.sandbox, origin, pathPrefix)
   }
 
   get rawBody(): Json | undefined {

@@ -21,3 +21,14 @@ export function nameField() {
 export function refuseBadName(name: string, at: string): void {
   if (!NAME_PATTERN.test(name)) refuseInvalid([{ pointer: at, detail: MUST_BE }])
 }
+
+/** The address of an emulator that is started without options, for a sandbox that no server serves. */
+const DEFAULT_ORIGIN = 'http://127.0.0.1:4010'
+
+/**
+ * The control interface of a sandbox as an absolute URL, without a slash at its end.
+ * @param prefix what stands in the path for the default sandbox; others always have their name there
+ */
+export function controlUrlOf(sandbox: string, origin = DEFAULT_ORIGIN, prefix = ''): string {
+  return `${origin}${sandbox === DEFAULT_SANDBOX ? prefix : `/@${sandbox}`}/__emulator`
+}

@@ -46,6 +46,8 @@ export interface SandboxOptions {
   /** Whether responses name the fault rules that fired on them. */
   readonly revealFaults: boolean
   readonly host: HostTime
+  /** `http://host:port` of the server; undefined while there is none. */
+  readonly origin: () => string | undefined
   /** Makes what is done to requests from outside the pipeline; undefined for nothing. */
   readonly hooks: ((sandbox: Sandbox) => Hooks) | undefined
   /** More events than this at one instant mean that something schedules itself without end. */
@@ -66,6 +68,7 @@ export const sandboxDefaults = {
   strict: false,
   revealFaults: false,
   host: hostTime,
+  origin: () => undefined,
   hooks: undefined,
   mostEvents: MAX_EVENTS_AT_ONE_INSTANT,
   turn: TURN,
@@ -133,6 +136,11 @@ export class Sandbox {
 
   get name(): string {
     return this.options.name
+  }
+
+  /** `http://host:port` of the server that serves it. */
+  get origin(): string | undefined {
+    return this.options.origin()
   }
 
   get service(): Service {

@@ -38,9 +38,9 @@ export function isPending({ store }: Pick<Sandbox, 'store'>, call: ScenarioCall)
 
 /** The sandbox as the function of a call sees it, as it is now whatever becomes of the sandbox. */
 export function snapshotFor(sandbox: Sandbox, call: ScenarioCall): ScenarioSnapshot {
-  const { service, seed, name, settings, clock } = sandbox
+  const { service, seed, name, origin, settings, clock } = sandbox
   const store = Store.from(sandbox.store)
-  const scope = new HandlerScope(store.begin(), clock.now, { seed, name, settings }, call.id)
+  const scope = new HandlerScope(store.begin(), clock.now, { seed, name, origin, settings }, call.id)
   const { script } = service
   const ref = String(call.event?.ref ?? '')
   const about = script !== undefined && ref.startsWith(`${script.table}/`) ? idOf(ref) : undefined

@@ -64,8 +64,8 @@ export function checkScenario(sandbox: Sandbox, scenario: ScenarioDefinition, st
 
 /** A transaction under the settings that are to be in force when it is over. */
 export function scopeUnder(sandbox: Sandbox, settings: Settings, cause: string): HandlerScope {
-  const { seed, name, hooks, store, clock } = sandbox
-  return new HandlerScope(store.begin(), clock.now, { seed, name, settings, hooks }, cause)
+  const { seed, name, origin, hooks, store, clock } = sandbox
+  return new HandlerScope(store.begin(), clock.now, { seed, name, settings, origin, hooks }, cause)
 }
 
 /** Puts a scenario into force that has been checked, in the transaction of the scope. @returns its row */

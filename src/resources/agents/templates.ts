@@ -70,6 +70,7 @@ export const claimTemplate = operation({
   errorFormat: 'standard',
   contract: true,
   secrets: ['claim_token'],
+  refusals: ['not_found'],
   success: successCreate,
   answer: shownTemplate,
   input: ({ object }) => ({ body: object({ claim_token: nonEmptyText() }) }),

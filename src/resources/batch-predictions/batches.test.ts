@@ -36,7 +36,9 @@ test('generated files and batches are records that fixtures could hold, and fit 
     const { teamspace_id, request } = batch._emulator
     for (const { file_id } of request.items) expect(files.get(file_id)?.teamspace_id).toBe(teamspace_id)
     const { total, succeeded } = countsAt(batch, NOW)
-    expect([succeeded, [...resultLines(batch, new Settings())].length]).toEqual([total, total])
+    expect([succeeded, [...resultLines(batch, { settings: new Settings(), controlUrl: '' })].length]).toEqual(
+      [total, total],
+    )
     expect(Date.parse(batch.completed_at ?? '')).toBeLessThan(NOW)
     expect(Date.parse(batch.created_at)).toBeGreaterThan(NOW - 29 * 86_400_000)
   }

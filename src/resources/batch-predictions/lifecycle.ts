@@ -1,4 +1,3 @@
-import { problem } from '../../core/errors.ts'
 import { type JsonObject, pointer } from '../../core/json.ts'
 import { type EmbeddedProblem, type EventHandler, idOf, refOf, type Scope } from '../../core/operation.ts'
 import { publish } from '../../core/webhooks/delivery.ts'
@@ -173,7 +172,8 @@ function move(
 }
 
 function errorOf({ settings }: Scope, { code, title, status }: EmbeddedProblem, detail: string): JsonObject {
-  return settings.get(batchError) === 'empty' ? {} : problem(settings, code, title, status, detail)
+  // Only the code: a response makes the URL of the type.
+  return settings.get(batchError) === 'empty' ? {} : { type: code, title, status, detail }
 }
 
 function before({ now }: Scope, batch: Batch): string {

@@ -55,11 +55,13 @@ export const retrieveResults = operation({
   section: 'Retrieve batch prediction results',
   errorFormat: 'problem',
   contract: true,
+  refusals: ['results_not_ready', 'results_gone'],
   success: successRead,
   media: 'application/x-ndjson',
   answer: lineResponse,
   find: visibleBatch,
-  handle: ({ target: batch, now, settings, assume }) => {
+  handle: (request) => {
+    const { target: batch, now, assume } = request
     if (!isTerminal(batch.status)) {
       refuse('results_not_ready', {
         detail: `The batch is ${batch.status}; results can be read once it is completed, failed, expired or cancelled.`,
@@ -83,7 +85,7 @@ export const retrieveResults = operation({
     if (expired > 0) assume(expiredProblem)
     if (batch.status === 'failed') assume(failedItems)
     if (typeof batch._emulator.plan.no_output === 'string') assume(unsatisfiable)
-    return { lines: resultLines(batch, settings) }
+    return { lines: resultLines(batch, request) }
   },
 })
 
@@ -96,6 +98,7 @@ export const cancelBatch = operation({
   section: 'Cancel batch prediction',
   errorFormat: 'problem',
   contract: true,
+  refusals: ['conflict'],
   success: successCreate,
   answer: batchResponse,
   find: visibleBatch,

@@ -92,7 +92,7 @@ function predictedFor(batch: Batch): BatchSummary['predicted'] {
 
 function resultsOf(scope: Scope, batch: Batch): PlannedResult[] {
   const isFinished = amongFirst(batch, finishedItems(batch, scope.now))
-  return [...plannedLines(batch, scope.settings)].map((line, index) => {
+  return [...plannedLines(batch, scope)].map((line, index) => {
     const { custom_id, status, output, error } = JSON.parse(line) as Omit<PlannedResult, 'finished'>
     return { custom_id, status, output, error, finished: isFinished(index) }
   })

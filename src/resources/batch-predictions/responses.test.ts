@@ -5,6 +5,7 @@ import { resultLines } from './responses.ts'
 import type { Batch } from './schema.ts'
 
 const settings = new Settings()
+const at = (settings: Settings) => ({ settings, controlUrl: 'http://127.0.0.1:4010/__emulator' })
 
 function completed(items: number): Batch {
   return batches.schema(settings).parse({
@@ -39,7 +40,7 @@ test('a line is made only when it is asked for', { tags: ['R217'] }, () => {
   })
   const lines = resultLines(
     { ...batch, _emulator: { ...batch._emulator, request: { ...request, items } } },
-    settings,
+    at(settings),
   )
   for (let n = 0; n < 3; ) if (lines.next().value !== '') n++
   expect([...touched]).toEqual(['0', '1', '2'])
@@ -51,14 +52,14 @@ test('every reader gets the same bytes, from the record as it stands or read bac
   tags: ['R216'],
 }, () => {
   const batch = completed(50)
-  const bytes = [...resultLines(batch, settings)].join('')
-  expect([...resultLines(batch, settings)].join('')).toBe(bytes)
+  const bytes = [...resultLines(batch, at(settings))].join('')
+  expect([...resultLines(batch, at(settings))].join('')).toBe(bytes)
   const readBack = batches.schema(settings).parse(JSON.parse(JSON.stringify(batch)))
-  expect([...resultLines(readBack, settings)].join('')).toBe(bytes)
+  expect([...resultLines(readBack, at(settings))].join('')).toBe(bytes)
 })
 
 test('each line ends with its only line break, and quotes in ids are escaped', { tags: ['R212'] }, () => {
-  for (const line of resultLines(completed(3), settings)) {
+  for (const line of resultLines(completed(3), at(settings))) {
     expect(line.indexOf('\n')).toBe(line.length - 1)
     expect(JSON.parse(line).batch_id).toBe('batch "1"')
   }
@@ -68,7 +69,7 @@ test('other seeds give other outputs', () => {
   const batch = completed(20)
   const plan = { ...batch._emulator.plan, seed: 2 }
   const other = { ...batch, _emulator: { ...batch._emulator, plan } }
-  expect([...resultLines(other, settings)]).not.toEqual([...resultLines(batch, settings)])
+  expect([...resultLines(other, at(settings))]).not.toEqual([...resultLines(batch, at(settings))])
 })
 
 /** The lines of a batch of four that ended when item-0 and item-1 were finished. */
@@ -81,7 +82,7 @@ function linesOf(rest: 'errored' | 'canceled' | 'expired', plan: object = {}, ow
     progress: { ...facts.progress, done: 2 },
     ended: { rest, cause: `It was ${rest}.` },
   }
-  return [...resultLines({ ...batch, _emulator }, own)].map((line) => JSON.parse(line))
+  return [...resultLines({ ...batch, _emulator }, at(own))].map((line) => JSON.parse(line))
 }
 
 test('a line has exactly its members, and either an output or an error', {
@@ -135,12 +136,12 @@ test('in another order, which the seed decides, each line is the same and there 
 }, () => {
   const shuffled = new Settings({ 'batch.results.order': 'shuffled' })
   const batch = completed(40)
-  const [plain, mixed] = [[...resultLines(batch, settings)], [...resultLines(batch, shuffled)]]
+  const [plain, mixed] = [[...resultLines(batch, at(settings))], [...resultLines(batch, at(shuffled))]]
   expect(mixed).not.toEqual(plain)
   expect([...mixed].sort()).toEqual([...plain].sort())
-  expect([...resultLines(batch, shuffled)]).toEqual(mixed)
+  expect([...resultLines(batch, at(shuffled))]).toEqual(mixed)
   const other = { ...batch._emulator, plan: { ...batch._emulator.plan, seed: 2 } }
   const ids = (lines: Iterable<string>) => [...lines].map((line) => JSON.parse(line).custom_id)
-  expect(ids(resultLines({ ...batch, _emulator: other }, shuffled))).not.toEqual(ids(mixed))
-  expect([...resultLines(completed(1), shuffled)]).toEqual([...resultLines(completed(1), settings)])
+  expect(ids(resultLines({ ...batch, _emulator: other }, at(shuffled)))).not.toEqual(ids(mixed))
+  expect([...resultLines(completed(1), at(shuffled))]).toEqual([...resultLines(completed(1), at(settings))])
 })

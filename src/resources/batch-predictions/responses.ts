@@ -1,5 +1,6 @@
 import type { Settings } from '../../core/assumptions.ts'
-import { errorTypeBase, problem } from '../../core/errors.ts'
+import { errorTypeBase, type ProblemPlace, problem, problemType } from '../../core/errors.ts'
+import type { JsonObject } from '../../core/json.ts'
 import type { EmbeddedProblem, Request } from '../../core/operation.ts'
 import { Chance } from '../../core/random.ts'
 import { resultsPath } from './batches.ts'
@@ -26,7 +27,7 @@ import { batchLifecycle, isTerminal } from './states.ts'
 import { amongFirst } from './work.ts'
 
 /** Where and when a batch is looked at: by a request, or by an event, which has no path. */
-export interface Viewpoint {
+export interface Viewpoint extends ProblemPlace {
   /** Virtual milliseconds. */
   readonly now: number
   readonly sandbox: string
@@ -40,10 +41,19 @@ export function shownBatch(batch: Batch, at: Viewpoint): ShownBatch {
     ...rest,
     request_counts: countsAt(batch, at.now),
     metadata,
-    error,
+    error: error && shownError(error, at),
     results_url: results_url === null ? null : resultsUrl(batch, results_url, at),
   }
 }
+
+// The record has only the code of a problem of ours: its URL depends on where the batch is looked at. Version 0.1.0 has stored
+// the URL that was then the default.
+function shownError(error: JsonObject, at: ProblemPlace): JsonObject {
+  const code = typeof error.type === 'string' ? error.type.replace(FIRST_TYPE_BASE, '') : ''
+  return STORED_CODES.has(code) ? { ...error, type: problemType(at, code) } : error
+}
+
+const FIRST_TYPE_BASE = 'http://127.0.0.1:4010/__emulator/problems/'
 
 // The URL leads into the sandbox of the request: a client that uses a path stays on it, and a fork has its own name.
 function resultsUrl({ id, _emulator: { prefix } }: Batch, stored: string, at: Viewpoint): string {
@@ -82,27 +92,27 @@ export function noteBatch(
  * The result stream of a terminal batch: one line for each item, line break included, each made when it is asked for. The
  * same batch under the same settings gives the same bytes. Specification: Endpoints / Retrieve batch prediction results.
  */
-export function resultLines(batch: Batch, settings: Settings): Generator<string, void> {
-  return inTurns(batch._emulator.request.output_schema, orderedLines(batch, settings))
+export function resultLines(batch: Batch, at: ProblemPlace): Generator<string, void> {
+  return inTurns(batch._emulator.request.output_schema, orderedLines(batch, at))
 }
 
-function* orderedLines(batch: Batch, settings: Settings): Generator<string, void> {
+function* orderedLines(batch: Batch, at: ProblemPlace): Generator<string, void> {
   const total = batch._emulator.request.items.length
-  const lineOf = lineMaker(batch, settings)
-  const order = settings.get(resultsOrder) === 'shuffled' ? shuffled(total, batch) : undefined
+  const lineOf = lineMaker(batch, at)
+  const order = at.settings.get(resultsOrder) === 'shuffled' ? shuffled(total, batch) : undefined
   for (let n = 0; n < total; n++) yield lineOf(order?.[n] ?? n)
 }
 
 /** The lines in the order of the items; of a batch that is not terminal, those that it has if nothing intervenes. */
-export function* plannedLines(batch: Batch, settings: Settings): Generator<string, void> {
+export function* plannedLines(batch: Batch, at: ProblemPlace): Generator<string, void> {
   const { request, progress } = batch._emulator
-  const lineOf = lineMaker(batch, settings, isTerminal(batch.status) ? progress.done : request.items.length)
+  const lineOf = lineMaker(batch, at, isTerminal(batch.status) ? progress.done : request.items.length)
   for (let n = 0; n < request.items.length; n++) yield lineOf(n)
 }
 
 function lineMaker(
   batch: Batch,
-  settings: Settings,
+  at: ProblemPlace,
   done = batch._emulator.progress.done,
 ): (index: number) => string {
   const { request, plan, ended } = batch._emulator
@@ -112,7 +122,7 @@ function lineMaker(
   const created = Date.parse(batch.created_at)
   const head = `{"object":"batch_prediction.result","batch_id":${JSON.stringify(batch.id)},"custom_id":`
   const failure = (detail: string) =>
-    tail('errored', JSON.stringify(itemProblem(settings, PREDICTION_FAILED, detail)))
+    tail('errored', JSON.stringify(itemProblem(at, PREDICTION_FAILED, detail)))
   const tailOf = (outcome: Outcome, index: number): string => {
     if (outcome.status === 'errored') return failure(outcome.detail)
     const { output } = outcome
@@ -120,7 +130,7 @@ function lineMaker(
       output === 'generated' ? outputs.make(new Chance(plan.seed, 'output', index), created) : output
     return `,"status":"succeeded","output":${JSON.stringify(made)},"error":null}\n`
   }
-  const unfinished = ended === null ? failure('') : restTail(settings, ended)
+  const unfinished = ended === null ? failure('') : restTail(at, ended)
   const reasons = new Map(plan.rejected.map(({ index, detail }) => [index, detail]))
   return (index) => {
     const id = JSON.stringify(request.items[index]?.custom_id)
@@ -131,12 +141,12 @@ function lineMaker(
 }
 
 // The same for all items that never finished.
-function restTail(settings: Settings, { rest, cause }: End): string {
+function restTail(at: ProblemPlace, { rest, cause }: End): string {
   const kind =
     rest === 'errored'
       ? PREDICTION_FAILED
-      : settings.get(rest === 'canceled' ? canceledProblem : expiredProblem)
-  return tail(rest, JSON.stringify(itemProblem(settings, kind, cause)))
+      : at.settings.get(rest === 'canceled' ? canceledProblem : expiredProblem)
+  return tail(rest, JSON.stringify(itemProblem(at, kind, cause)))
 }
 
 function tail(status: End['rest'], error: string): string {
@@ -144,11 +154,11 @@ function tail(status: End['rest'], error: string): string {
 }
 
 function itemProblem(
-  settings: Settings,
+  at: ProblemPlace,
   { code, title, status }: Omit<EmbeddedProblem, 'description'>,
   detail: string,
 ) {
-  return problem(settings, code, title, status, detail)
+  return problem(at, code, title, status, detail)
 }
 
 // Fisher and Yates: every order is as likely as another, and the seed decides which.
@@ -193,6 +203,10 @@ export const BATCH_CANCELLED: EmbeddedProblem = {
   status: 422,
   description: 'The error of a batch that was cancelled.',
 }
+
+const STORED_CODES: ReadonlySet<string> = new Set(
+  [BATCH_FAILED, BATCH_EXPIRED, BATCH_CANCELLED].map(({ code }) => code),
+)
 
 /** Every problem inside a response. */
 export function batchProblems(settings: Settings): readonly EmbeddedProblem[] {

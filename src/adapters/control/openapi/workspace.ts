@@ -96,9 +96,8 @@ function errors(operation: AnyOperation, settings: Settings, hasBody: boolean): 
   }
 }
 
-// What can be told from the declaration alone; an operation's own refusals are covered by `default`.
 function codesOf(
-  { path, principal, idempotent, contract, missingOrForbidden }: AnyOperation,
+  { path, principal, idempotent, contract, missingOrForbidden, refusals = [] }: AnyOperation,
   hasBody: boolean,
 ): ErrorCode[] {
   return [
@@ -111,6 +110,7 @@ function codesOf(
     ...(principal === undefined ? [] : [principal.code]),
     ...(idempotent === true ? (['idempotency_key_reused'] as const) : []),
     ...(contract ? [] : (['emulator_contract_unspecified'] as const)),
+    ...refusals,
   ]
 }
 

@@ -1,7 +1,15 @@
 import * as z from 'zod'
 import { didYouMean } from '../../../core/assumptions.ts'
 import { bodyLimit } from '../../../core/core-assumptions.ts'
-import { catalog, type ErrorCode, type ErrorKind, errorTypeBase, refuse } from '../../../core/errors.ts'
+import {
+  catalog,
+  type ErrorCode,
+  type ErrorKind,
+  type ProblemPlace,
+  problemType,
+  refuse,
+  shownCode,
+} from '../../../core/errors.ts'
 import { list, listOf, objectAs, type ShapeOf } from '../../../core/fields.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
@@ -98,7 +106,7 @@ export const referenceRoutes = [
     summary: 'List every error code of the emulated API',
     answers: 'Code, title, status and meaning of each.',
     output: () => listOf(problemView()),
-    handle: ({ sandbox }) => ({ body: list(problemsOf(sandbox)) }),
+    handle: ({ sandbox, controlUrl }) => ({ body: list(problemsOf(sandbox, controlUrl)) }),
   }),
   route({
     name: 'problems.show',
@@ -107,8 +115,8 @@ export const referenceRoutes = [
     summary: 'Explain one error code; the type of a problem leads here',
     answers: 'Code, title, status and meaning.',
     output: problemView,
-    handle: ({ sandbox, params }) => {
-      const problems = problemsOf(sandbox)
+    handle: ({ sandbox, params, controlUrl }) => {
+      const problems = problemsOf(sandbox, controlUrl)
       const found = problems.find(({ code }) => code === params.code)
       if (found !== undefined) return { body: found }
       const codes = problems.map(({ code }) => code)
@@ -122,14 +130,14 @@ export const referenceRoutes = [
 
 const CODES = Object.keys(catalog) as ErrorCode[]
 
-function problemsOf(sandbox: Sandbox): ProblemView[] {
+function problemsOf(sandbox: Sandbox, controlUrl: string): ProblemView[] {
   const { service, settings } = sandbox
   const embedded = service.resources.flatMap((resource) => resource.problems?.(settings) ?? [])
   return [
-    ...CODES.map((code) => problemOf(sandbox, code)),
+    ...CODES.map((code) => problemOf(code, { settings, controlUrl })),
     ...embedded.map(({ code, title, status, description }) => ({
       code,
-      type: `${settings.get(errorTypeBase)}/${code}`,
+      type: problemType({ settings, controlUrl }, code),
       title,
       status,
       status_setting: null,
@@ -140,16 +148,18 @@ function problemsOf(sandbox: Sandbox): ProblemView[] {
   ]
 }
 
-function problemOf({ settings }: Sandbox, code: ErrorCode): ProblemView {
-  const { status, title, retryable, mitigation }: ErrorKind = catalog[code]
+function problemOf(own: ErrorCode, at: ProblemPlace): ProblemView {
+  const { settings } = at
+  const { status, title, retryable, mitigation }: ErrorKind = catalog[own]
+  const code = shownCode(own, settings)
   return {
     code,
-    type: `${settings.get(errorTypeBase)}/${code}`,
+    type: problemType(at, code),
     title,
     status: typeof status === 'number' ? status : settings.get(status),
     status_setting: typeof status === 'number' ? null : status.key,
     retryable,
-    meaning: meanings[code] ?? title,
+    meaning: meanings[own] ?? title,
     mitigation: mitigation ?? null,
   }
 }

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest'
+import { aBatch, batchEmulator, linesOf } from '../support/batches.ts'
+import type { TestEmulator } from '../support/emulator.ts'
+import { webhookReceiver } from '../support/webhook-receiver.ts'
+
+/** The status with which a URL of a response can be opened, as a browser would. */
+async function opened(url: string): Promise<number> {
+  return (await fetch(url)).status
+}
+
+const KEY = 'live_owner'
+
+test.for<[how: string, prefix: string, token: string, header: Record<string, string>, at: string]>([
+  ['the default sandbox', '', KEY, {}, '/__emulator'],
+  ['a sandbox of the key', '', `${KEY}@w1`, {}, '/@w1/__emulator'],
+  ['a sandbox of a header', '', KEY, { 'x-emulator-sandbox': 'w1' }, '/@w1/__emulator'],
+  ['a sandbox of the path', '/@w1', KEY, {}, '/@w1/__emulator'],
+])(
+  'URLs in responses of %s lead back to it, at the origin of the request',
+  async ([, prefix, token, header, at]) => {
+    const { emulator } = await batchEmulator()
+    const send = async (path: string, json?: object) => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...header }
+      const init = json === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(json) }
+      const response = await fetch(`${emulator.url}${prefix}/v1${path}`, init)
+      return (await response.json()) as { redirect_url: string; type: string }
+    }
+    const { redirect_url } = await send('/connections', {})
+    expect(redirect_url).toMatch(new RegExp(`^${emulator.url}${at}/connections/[0-9a-f]{24}$`))
+    expect(await opened(redirect_url)).toBe(200)
+    const { type } = await send('/batch-predictions/none')
+    expect(type).toBe(`${emulator.url}${at}/problems/not_found`)
+    expect(await opened(type)).toBe(200)
+    // Another name of the same server is another origin.
+    const other = await fetch(`http://localhost:${emulator.port}/v1/batch-predictions/none`, {
+      headers: { authorization: `Bearer ${KEY}` },
+    })
+    expect(((await other.json()) as { type: string }).type).toBe(
+      `http://localhost:${emulator.port}/__emulator/problems/not_found`,
+    )
+  },
+)
+
+async function failed(emulator: TestEmulator): Promise<string> {
+  const { id } = (await emulator.post('/batch-predictions', aBatch())).body
+  await emulator.control('POST', `/batches/${id}/fail`)
+  return id
+}
+
+test('types of problems inside bodies can be opened, and no record holds a URL of the emulator', async () => {
+  const emulator = await batchEmulator()
+  const id = await failed(emulator)
+  const { error } = (await emulator.get(`/batch-predictions/${id}`)).body
+  expect(await opened(error.type)).toBe(200)
+  const lines = await linesOf(emulator, id)
+  for (const line of lines) expect(await opened(line.error.type)).toBe(200)
+  await emulator.post('/connections', {})
+  expect(JSON.stringify(emulator.sandbox.document())).not.toMatch(/__emulator|127\.0\.0\.1/)
+  const elsewhere = await emulator.restart()
+  const again = (await elsewhere.get(`/batch-predictions/${id}`)).body.error.type
+  expect(again).toBe(`${elsewhere.emulator.url}/__emulator/problems/batch_failed`)
+})
+
+test('a webhook has the URLs of the server, so it equals what retrieve shows there', async () => {
+  const receiver = await webhookReceiver()
+  const emulator = await batchEmulator()
+  await emulator.control('POST', '/webhooks', { url: receiver.url })
+  const id = await failed(emulator)
+  const { text } = await emulator.get(`/batch-predictions/${id}`)
+  expect(JSON.parse(text).error.type).toContain(emulator.emulator.url)
+  const [delivery] = emulator.state('webhook_deliveries')
+  expect(JSON.stringify(delivery.body)).toBe(text)
+})
+
+test('settings pin both URLs', async () => {
+  const emulator = await batchEmulator({
+    'errors.type_base': 'https://errors.example',
+    'connections.redirect_url': 'https://connect.example/{id}',
+  })
+  expect((await emulator.get('/batch-predictions/none')).body.type).toBe('https://errors.example/not_found')
+  const { error } = (await emulator.get(`/batch-predictions/${await failed(emulator)}`)).body
+  expect(error.type).toBe('https://errors.example/batch_failed')
+  expect((await emulator.post('/connections', {})).body.redirect_url).toMatch(
+    /^https:\/\/connect\.example\/\w+$/,
+  )
+})
