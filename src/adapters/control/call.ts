@@ -13,6 +13,7 @@ export interface Brought {
   readonly params: Readonly<Record<string, string>>
   readonly query: unknown
   readonly body: unknown
+  readonly origin?: string | undefined
   /** Aborted when nobody waits for the answer any more. */
   readonly gone: AbortSignal
 }
@@ -30,11 +31,11 @@ export interface Context {
 export async function serveCall(
   { host, routes }: Context,
   { route, sandbox }: { readonly route: AnyControlRoute; readonly sandbox: Sandbox },
-  { params, query, body, gone }: Brought,
+  { params, query, body, origin, gone }: Brought,
 ): Promise<ControlReply> {
   if (route.withoutSandbox !== true && route.settles !== true) catchUp(sandbox, route)
   const input = understand(sandbox, route, body, query)
-  const reply = await route.handle({ host, sandbox, routes, params, ...input, gone })
+  const reply = await route.handle({ host, sandbox, routes, params, ...input, origin, gone })
   if (route.method !== 'GET') await sandbox.store.journal?.durable()
   return reply
 }

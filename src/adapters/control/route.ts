@@ -34,6 +34,8 @@ export interface ControlRequest<Params, I extends Input> {
   readonly query: Parsed<I, 'query'>
   /** Every route there is. */
   readonly routes: readonly AnyControlRoute[]
+  /** Where the client has reached the emulator: `http://127.0.0.1:4010`. Undefined for a call without HTTP. */
+  readonly origin: string | undefined
   /** Aborted when the client does not wait any more. */
   readonly gone: AbortSignal
 }

@@ -58,7 +58,8 @@ async function serve(
   if (route.opens === true) await sandboxes.openSaved(name)
   const sandbox =
     route.withoutSandbox === true ? present(host, req) : await chosen(host, req, name, route.method === 'GET')
-  const brought = { params, query: req.query, body: received.value, gone: gone.signal }
+  const origin = `${req.protocol}://${req.headers.host}`
+  const brought = { params, query: req.query, body: received.value, origin, gone: gone.signal }
   const answer = await serveCall(context, { route, sandbox }, brought)
   if (res.destroyed) return
   if (gone.signal.aborted) throw gone.signal.reason

@@ -4,6 +4,7 @@ import { bodyLimit } from '../../../core/core-assumptions.ts'
 import { catalog, type ErrorCode, type ErrorKind, errorTypeBase, refuse } from '../../../core/errors.ts'
 import { list, listOf, objectAs, type ShapeOf } from '../../../core/fields.ts'
 import type { JsonObject } from '../../../core/json.ts'
+import { DEFAULT_SANDBOX } from '../../../core/sandboxes/name.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { controlDocument } from '../openapi/control.ts'
 import { workspaceDocument } from '../openapi/workspace.ts'
@@ -84,10 +85,10 @@ export const referenceRoutes = [
     answers: 'An OpenAPI document.',
     input: () => ({ query: which() }),
     output: openApiDocument,
-    handle: ({ host, sandbox, routes, query }) => ({
+    handle: ({ host, sandbox, routes, query, origin = '' }) => ({
       body:
         query.api === 'workspace'
-          ? workspaceDocument(host.service, sandbox.settings, host.contract)
+          ? workspaceDocument(host.service, sandbox.settings, host.contract, serverOf(sandbox, origin))
           : controlDocument(routes, sandbox.settings, host),
     }),
   }),
@@ -175,4 +176,8 @@ function operationsOf(sandbox: Sandbox): OperationView[] {
       limit: { limit, window_s: window / 1000 },
     }
   })
+}
+
+function serverOf({ name }: Sandbox, origin: string): string {
+  return `${origin}${name === DEFAULT_SANDBOX ? '' : `/@${name}`}/v1`
 }
