@@ -1,4 +1,5 @@
 import { test as base, expect as plain } from '@playwright/test'
+import { requireFiredFaults } from './adapters/testing/fired-faults.ts'
 import { matchers } from './adapters/testing/matchers.ts'
 import { reportOn } from './adapters/testing/report.ts'
 import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './adapters/testing/running.ts'
@@ -20,16 +21,20 @@ const test = base.extend<WorkspaceFixtures, WorkspaceSharedFixtures>({
     { scope: 'worker' },
   ],
   sandboxOptions: [{}, { option: true }],
-  sandbox: async ({ emulator, emulatorOptions, sandboxOptions }, use, info) => {
+  failOnUnfiredFaults: [false, { option: true }],
+  sandbox: async ({ emulator, emulatorOptions, sandboxOptions, failOnUnfiredFaults }, use, info) => {
     const sandbox = await emulator.sandbox(undefined, {
       ...startOfSandboxes(emulatorOptions),
       ...sandboxOptions,
     })
     await use(sandbox)
-    if (info.status !== info.expectedStatus) {
-      await info.attach('emulated service', { body: await reportOn(sandbox), contentType: 'text/plain' })
+    try {
+      if (info.status !== info.expectedStatus) {
+        await info.attach('emulated service', { body: await reportOn(sandbox), contentType: 'text/plain' })
+      } else if (failOnUnfiredFaults) await requireFiredFaults(sandbox)
+    } finally {
+      await sandbox[Symbol.asyncDispose]()
     }
-    await sandbox[Symbol.asyncDispose]()
   },
 })
 

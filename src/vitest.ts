@@ -1,5 +1,6 @@
 import { test as base, expect, type TestAPI } from 'vitest'
 import type { DeliveryMatch } from './adapters/testing/delivered.ts'
+import { requireFiredFaults } from './adapters/testing/fired-faults.ts'
 import type { ExpectedCount } from './adapters/testing/matcher-result.ts'
 import { matchers } from './adapters/testing/matchers.ts'
 import { addReport, reportOn } from './adapters/testing/report.ts'
@@ -36,7 +37,8 @@ const test: TestAPI<WorkspaceFixtures & WorkspaceSharedFixtures> = base.extend<{
     { scope: 'file' },
   ],
   sandboxOptions: {},
-  sandbox: async ({ emulator, emulatorOptions, sandboxOptions, task }, use) => {
+  failOnUnfiredFaults: false,
+  sandbox: async ({ emulator, emulatorOptions, sandboxOptions, failOnUnfiredFaults, task }, use) => {
     const sandbox = await emulator.sandbox(undefined, {
       ...startOfSandboxes(emulatorOptions),
       ...sandboxOptions,
@@ -45,8 +47,12 @@ const test: TestAPI<WorkspaceFixtures & WorkspaceSharedFixtures> = base.extend<{
     await use(sandbox)
     // Hooks for failed tests run when fixtures are gone; the errors of this try are known by now, and not yet reported.
     const error = task.result?.errors?.slice(earlier).at(-1)
-    if (error !== undefined) addReport(error, await reportOn(sandbox))
-    await sandbox[Symbol.asyncDispose]()
+    try {
+      if (error !== undefined) addReport(error, await reportOn(sandbox))
+      else if (failOnUnfiredFaults) await requireFiredFaults(sandbox)
+    } finally {
+      await sandbox[Symbol.asyncDispose]()
+    }
   },
 })
 
@@ -64,6 +70,8 @@ declare module 'vitest' {
     toHaveDelivered: OnSandbox<T, (match?: DeliveryMatch, count?: ExpectedCount) => Promise<void>>
     /** Every client that a 429 or 503 has told to wait, by Retry-After, has come again no earlier. Rejects when nobody was told to. */
     toHaveRespectedRetryAfter: OnSandbox<T, (match?: RequestMatch) => Promise<void>>
+    /** Every fault rule of the sandbox has fired at least once. Rejects when there is none. */
+    toHaveFiredAllFaults: OnSandbox<T, () => Promise<void>>
   }
 }
 

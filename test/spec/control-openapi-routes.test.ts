@@ -50,6 +50,7 @@ test('each described method of each path is served by the emulator, and no other
 
 test('both servers lead to the routes, and the variable of the second names a sandbox', async () => {
   const { document, emulator } = await described()
+  await emulator.emulator.sandboxes.open('w3')
   const [plain, named] = document.servers
   expect([plain.url, named.url]).toEqual(['/__emulator', '/@{sandbox}/__emulator'])
   expect(Object.keys(named.variables)).toEqual(['sandbox'])
@@ -71,6 +72,7 @@ test('what is about a sandbox takes the header that names one, and nothing else 
   const stateful = routes.filter(({ withoutSandbox }) => withoutSandbox !== true).map(nameOf)
   expect(taking.sort()).toEqual(stateful.sort())
   const { name, schema } = document.components.parameters.Sandbox
+  await emulator.emulator.sandboxes.open('w3')
   const answer = await fetch(`${emulator.emulator.controlUrl}/state`, { headers: { [name]: 'w3' } })
   expect(((await answer.json()) as Any).sandbox).toBe('w3')
   expect([schema.default, new RegExp(schema.pattern).test('-w3')]).toEqual(['default', false])

@@ -62,7 +62,7 @@ test('the document of the emulated API carries the version 0.1.1 and every opera
   expect(headers['content-type']).toBe('application/json; charset=utf-8')
   expectSound(body)
   expect(body.info.version).toBe('0.1.1')
-  expect(body.servers).toEqual([{ url: '/v1' }])
+  expect(body.servers[0].url).toMatch(/^http:\/\/[^/]+\/v1$/)
   expect(body.components.securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' })
   const described = operationsIn(body).map(({ path, method, item }) => [item.operationId, method, path])
   const declared = [...emulator.sandbox.service.operations.values()].map(({ name, method, path }) => [
@@ -127,19 +127,23 @@ test('the standard error of the document marks statusCode as deprecated', { tags
 
 test('an operation is described by its declaration: parameters, body, answers, errors, marks', async () => {
   const emulator = await controlEmulator({ settings: { 'status.validation': 422 } })
-  const { paths } = (await emulator.call('GET', '/openapi.json?api=workspace')).body
+  const { paths, components } = (await emulator.call('GET', '/openapi.json?api=workspace')).body
   const list = paths['/books'].get
   expect(list.parameters).toEqual([
     { name: 'limit', in: 'query', required: false, schema: { type: 'integer', minimum: 1, maximum: 100 } },
   ])
   expect(list.requestBody).toBeUndefined()
-  const shape = list.responses[200].content['application/json'].schema
+  const shape = components.schemas.BooksListResponse
+  expect(list.responses[200].content['application/json'].schema).toEqual({
+    $ref: '#/components/schemas/BooksListResponse',
+  })
+  expect(shape.properties.data.items).toEqual({ $ref: '#/components/schemas/BooksListRow' })
   expect(shape.properties.object).toMatchObject({ const: 'list' })
   expect(list.responses[200].headers['X-RateLimit-Limit']).toEqual({
     $ref: '#/components/headers/X-RateLimit-Limit',
   })
   expect(list.responses[429].content).toEqual({
-    'application/json': { schema: { $ref: '#/components/schemas/StandardError' } },
+    'application/json': { schema: { $ref: '#/components/schemas/RateLimitExceededError' } },
   })
   expect(list.responses[429].headers['Retry-After'].required).toBe(true)
   const create = paths['/shelves/{shelf_id}/books'].post
@@ -154,8 +158,8 @@ test('an operation is described by its declaration: parameters, body, answers, e
   expect(Object.keys(create.responses)).toEqual(
     expect.arrayContaining(['201', '401', '403', '404', '409', '413', '415', '422', '429', 'default']),
   )
-  expect(create.responses[422].content).toEqual({
-    'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } },
+  expect(create.responses[422].content['application/problem+json'].schema.anyOf).toContainEqual({
+    $ref: '#/components/schemas/ValidationFailedProblem',
   })
   const close = paths['/shelves/{shelf_id}'].delete
   expect(close['x-contract']).toBe(false)
@@ -265,4 +269,30 @@ test('an unknown document is refused', async () => {
   const emulator = await controlEmulator()
   const answer = await emulator.call('GET', '/openapi.json?api=other')
   expect([answer.status, answer.body.details.errors[0].pointer]).toEqual([400, '/query/api'])
+})
+
+test('GET /openapi.json of the server describes the API, with its own address and a name for each shape', async () => {
+  const { emulator } = await testEmulator()
+  const api: Any = await (await fetch(`${emulator.url}/openapi.json`)).json()
+  expectSound(api)
+  expect(api.servers).toEqual([{ url: `${emulator.url}/v1` }])
+  const inSandbox = { headers: { 'X-Emulator-Sandbox': 'w1' } }
+  await fetch(`${emulator.url}/@w1/v1/data-views`)
+  for (const url of [`${emulator.url}/@w1/openapi.json`, `${emulator.url}/openapi.json`]) {
+    const own: Any = await (await fetch(url, inSandbox)).json()
+    expect(own.servers).toEqual([{ url: `${emulator.url}/@w1/v1` }])
+  }
+  const names = Object.keys(api.components.schemas)
+  expect(names).toEqual(
+    expect.arrayContaining(['Page', 'BatchPrediction', 'UnauthorizedError', 'RateLimitExceededProblem']),
+  )
+  for (const { item } of operationsIn(api)) {
+    for (const [status, { content = {} }] of Object.entries<Any>(item.responses)) {
+      for (const { schema } of Object.values<Any>(content)) {
+        const parts: Any[] = schema.anyOf ?? [schema]
+        const isNamed = parts.every((part) => part.$ref !== undefined || Object.keys(part).length === 0)
+        expect([item.operationId, status, isNamed]).toEqual([item.operationId, status, true])
+      }
+    }
+  }
 })

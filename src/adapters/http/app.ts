@@ -18,6 +18,9 @@ export function createApp(api: Api, control: Router, dashboard: RequestHandler):
     const { length } = pathPrefixOf(req.url)
     // Where generated test scripts look before they begin.
     if (req.url === '/_x-steady/health') req.url = '/__emulator/ready'
+    // Where generators of clients look.
+    else if (req.url === `${req.url.slice(0, length)}/openapi.json`)
+      req.url = '/__emulator/openapi.json?api=workspace'
     else if (req.url.startsWith('/__emulator', length)) req.url = req.url.slice(length)
     next()
   })

@@ -18,7 +18,7 @@ async function aFreshState(from: Pick<Emulator, 'sandbox'> = emulator): Promise<
   return sandbox
 }
 
-const { toHaveReceived, toHaveDelivered, toHaveRespectedRetryAfter } = matchers
+const { toHaveReceived, toHaveDelivered, toHaveRespectedRetryAfter, toHaveFiredAllFaults } = matchers
 
 const send = (sandbox: SandboxClient, name = 'Roof plan') =>
   sandbox.fetch('/pages', { json: aPage({ name }) })
@@ -261,4 +261,30 @@ test.for<[match: object, count: unknown, description: string]>([
 ])('deliveries by %j, %j are no question that can be answered', async ([match, count, description]) => {
   const sandbox = await aFreshState()
   await expect(toHaveDelivered(sandbox, match, count as number)).rejects.toThrow(description)
+})
+
+test('all faults have fired, some have not, or there are none', async () => {
+  const sandbox = await aFreshState()
+  await expect(toHaveFiredAllFaults(sandbox)).rejects.toThrow('No fault is armed')
+  await sandbox.faults.preset('rate-headers-lowercase')
+  expect((await toHaveFiredAllFaults(sandbox)).pass).toBe(false)
+  await send(sandbox)
+  expect((await toHaveFiredAllFaults(sandbox)).pass).toBe(true)
+  await sandbox.faults.preset('fin-before-headers', { match: { operation: 'agents.list' } })
+  await sandbox.faults.arm({
+    id: 'late',
+    when: { nth: 9 },
+    match: { method: 'POST' },
+    do: [{ respond: { status: 500 } }],
+    priority: 1,
+  })
+  await send(sandbox)
+  const { pass, message } = await toHaveFiredAllFaults(sandbox)
+  expect(pass).toBe(false)
+  expect(message()).toContain(
+    'fin-before-headers never fired: no request matched {"operation":"agents.list"}.',
+  )
+  expect(message()).toContain(
+    'late never fired: one request matched {"method":"POST"}, and its timing let none fire.',
+  )
 })

@@ -1,5 +1,6 @@
 import type { RequestMatch, SandboxClient } from '../../index.ts'
 import { type DeliveryMatch, delivered } from './delivered.ts'
+import { firedAllFaults } from './fired-faults.ts'
 import type { ExpectedCount, MatcherResult } from './matcher-result.ts'
 import { received } from './received.ts'
 import { respectedRetryAfter } from './retry-after.ts'
@@ -18,6 +19,8 @@ export const matchers = {
   ): Promise<MatcherResult> => delivered(asSandbox(sandbox), match, count),
   toHaveRespectedRetryAfter: (sandbox: SandboxClient, match?: RequestMatch): Promise<MatcherResult> =>
     respectedRetryAfter(asSandbox(sandbox), match),
+  toHaveFiredAllFaults: (sandbox: SandboxClient): Promise<MatcherResult> =>
+    firedAllFaults(asSandbox(sandbox)),
 }
 
 // A test in plain JavaScript has no types that would say so.

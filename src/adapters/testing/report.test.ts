@@ -94,3 +94,12 @@ test('of tests that run at once each is told about its own sandbox', () => {
 test('a try that failed before one that passed leaves no failure', () => {
   expect(resultOf('fails once and then passes')).toMatchObject({ status: 'passed' })
 })
+
+test('a test fails whose faults never fired, where that is asked for, and one whose faults did passes', () => {
+  const failed = resultOf('fails on a fault that never fired')
+  expect(failed?.status).toBe('failed')
+  expect(failed?.failureMessages.join()).toContain(
+    'server-error never fired: no request matched {"operation":"agents.list"}.',
+  )
+  expect(resultOf('passes, since its fault has fired')?.status).toBe('passed')
+})

@@ -22,6 +22,7 @@ const OF_A_SANDBOX: ReadonlySet<string> = new Set([
   'seed',
   'clock',
   'rate',
+  'skipOnPoll',
   'settings',
   'scenario',
 ])
@@ -90,8 +91,10 @@ function givenEmulator(): GivenEmulator | undefined {
 export interface WorkspaceFixtures {
   /** A sandbox of the test's own, made for it and removed behind it. */
   readonly sandbox: SandboxClient
-  /** How the sandbox starts: fixtures, seed, clock, rate, settings, scenario. Default: as the emulator was started. */
+  /** How the sandbox starts: fixtures, seed, clock, rate, skipOnPoll, settings, scenario. Default: as the emulator was started. */
   readonly sandboxOptions: SandboxStart
+  /** Whether a test fails whose sandbox has faults at its end that never fired. Default false. */
+  readonly failOnUnfiredFaults: boolean
 }
 
 /** What tests share. */

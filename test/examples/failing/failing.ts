@@ -25,6 +25,20 @@ test('finds no sandbox of a test before it', async ({ emulator }) => {
   expect(last).not.toBe('default')
 })
 
+describe('with failOnUnfiredFaults', () => {
+  test.override({ failOnUnfiredFaults: true })
+
+  test('fails on a fault that never fired', async ({ sandbox }) => {
+    await sandbox.faults.preset('server-error', { match: { operation: 'agents.list' } })
+    await sandbox.fetch('/data-views')
+  })
+
+  test('passes, since its fault has fired', async ({ sandbox }) => {
+    await sandbox.faults.preset('server-error')
+    await sandbox.fetch('/data-views')
+  })
+})
+
 test('fails without a request', async ({ sandbox }) => {
   await expect(sandbox).toHaveReceived({ operation: 'pages.create' })
 })

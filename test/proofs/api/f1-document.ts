@@ -42,7 +42,11 @@ export function readDocument(document: unknown): ApiDocument {
   const root = must(document)
   ajv.addSchema({ $id: 'api', components: must(root.components) })
   const judgeOf = (schema: JsonObject): ((value: unknown) => string | undefined) => {
-    const valid = ajv.compile(schema)
+    const { $ref: name } = schema
+    // A named schema refers to others of its document.
+    const valid = ajv.compile(
+      typeof name === 'string' && name.startsWith('#') ? { $ref: `api${name}` } : schema,
+    )
     return (value) => (valid(value) ? undefined : ajv.errorsText(valid.errors))
   }
   const errorJudge = (name: string) => {

@@ -3,27 +3,28 @@ import { type ErrorCode, errorFacts, Refusal } from '../../../core/errors.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import { type AnyOperation, inputOf } from '../../../core/operation.ts'
 import type { Service } from '../../../core/service.ts'
-import {
-  fieldError,
-  jsonBody,
-  jsonSchema,
-  pathParameters,
-  pathsOf,
-  problemDetails,
-  queryParameters,
-  ref,
-  standardError,
-} from './parts.ts'
+import { NamedSchemas } from './named.ts'
+import { jsonBody, jsonSchema, pathParameters, pathsOf, queryParameters, ref } from './parts.ts'
 
 /**
  * The emulated API in OpenAPI 3.1, generated from its declared operations under the settings in force.
+ * Every resource and every error has a schema of its own under `components`.
  * `x-contract: false` marks an operation that the specification names without a contract, `x-beta` one that it marks as beta.
  */
 export function workspaceDocument(
   service: Service,
   settings: Settings,
   contract: { readonly title: string; readonly version: string },
+  server = '/v1',
 ): JsonObject {
+  const schemas = new NamedSchemas()
+  const paths = pathsOf(
+    [...service.operations.values()].map((operation) => ({
+      path: operation.path,
+      method: operation.method,
+      item: itemOf(operation, settings, schemas),
+    })),
+  )
   return {
     openapi: '3.1.0',
     info: {
@@ -31,26 +32,20 @@ export function workspaceDocument(
       version: contract.version,
       description: 'As emulated locally, under the settings in force.',
     },
-    servers: [{ url: '/v1' }],
+    servers: [{ url: server }],
     security: [{ bearer: [] }],
-    paths: pathsOf(
-      [...service.operations.values()].map((operation) => ({
-        path: operation.path,
-        method: operation.method,
-        item: itemOf(operation, settings),
-      })),
-    ),
+    paths,
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'A user-scoped key or a service key.' },
       },
       headers: HEADERS,
-      schemas: { StandardError: standardError, Problem: problemDetails, FieldError: fieldError },
+      schemas: schemas.all,
     },
   }
 }
 
-function itemOf(operation: AnyOperation, settings: Settings): JsonObject {
+function itemOf(operation: AnyOperation, settings: Settings, schemas: NamedSchemas): JsonObject {
   const { name, summary, section, path, contract, beta, idempotent } = operation
   const { query, body } = inputOf(operation, settings)
   return {
@@ -66,33 +61,59 @@ function itemOf(operation: AnyOperation, settings: Settings): JsonObject {
       ...(idempotent === true ? [IDEMPOTENCY_KEY] : []),
     ],
     ...(body === undefined ? {} : { requestBody: jsonBody(body) }),
-    responses: { ...success(operation, settings), ...errors(operation, settings, body !== undefined) },
+    responses: {
+      ...success(operation, settings, schemas),
+      ...errors(operation, settings, body !== undefined, schemas),
+    },
   }
 }
 
-function success({ success, answer, media, contract }: AnyOperation, settings: Settings): JsonObject {
+function success(
+  { name, success, answer, media, contract }: AnyOperation,
+  settings: Settings,
+  schemas: NamedSchemas,
+): JsonObject {
   const status = typeof success === 'number' ? success : settings.get(success)
   const headers = quota(false)
   if (status === 204) return { 204: { description: 'Done. There is no body.', headers } }
-  const schema = answer === undefined ? {} : jsonSchema(answer(settings), 'output')
+  const schema = answer === undefined ? {} : schemas.ofResponse(name, jsonSchema(answer(settings), 'output'))
   const description = contract ? 'Success.' : 'Success; the specification does not show the body.'
   return { [status]: { description, headers, content: { [media ?? 'application/json']: { schema } } } }
 }
 
-function errors(operation: AnyOperation, settings: Settings, hasBody: boolean): JsonObject {
-  const byStatus = new Map<number, string[]>()
+function errors(
+  operation: AnyOperation,
+  settings: Settings,
+  hasBody: boolean,
+  schemas: NamedSchemas,
+): JsonObject {
+  const { errorFormat } = operation
+  const byStatus = new Map<number, { readonly title: string; readonly schema: JsonObject }[]>()
   for (const code of codesOf(operation, hasBody)) {
     const { kind, status } = errorFacts(new Refusal(code, { detail: '' }), settings)
-    byStatus.set(status, [...(byStatus.get(status) ?? []), `${kind.title} (${code})`])
+    const described = {
+      title: `${kind.title} (${code})`,
+      schema: schemas.ofError(code, errorFormat, status, kind.title),
+    }
+    byStatus.set(status, [...(byStatus.get(status) ?? []), described])
   }
-  const content = contentOf(operation)
-  const answers = [...byStatus].map(([status, titles]) => {
+  const media = errorFormat === 'problem' ? 'application/problem+json' : 'application/json'
+  const answers = [...byStatus].map(([status, codes]) => {
     const headers = quota(status === 429)
-    return [String(status), { description: `${titles.join(', ')}.`, headers, content }] as const
+    const [first] = codes
+    const schema = codes.length === 1 ? first?.schema : { anyOf: codes.map((each) => each.schema) }
+    const description = `${codes.map(({ title }) => title).join(', ')}.`
+    return [String(status), { description, headers, content: { [media]: { schema } } }] as const
   })
   return {
     ...Object.fromEntries(answers),
-    default: { description: 'Any other error, in the same form.', headers: quota(false), content },
+    default: {
+      description: 'Any other error, in the same form.',
+      headers: quota(false),
+      content: {
+        [media]: { schema: ref('schemas', errorFormat === 'problem' ? 'Problem' : 'StandardError') },
+      },
+    },
   }
 }
 
@@ -112,12 +133,6 @@ function codesOf(
     ...(contract ? [] : (['emulator_contract_unspecified'] as const)),
     ...refusals,
   ]
-}
-
-function contentOf({ errorFormat }: AnyOperation): JsonObject {
-  return errorFormat === 'problem'
-    ? { 'application/problem+json': { schema: ref('schemas', 'Problem') } }
-    : { 'application/json': { schema: ref('schemas', 'StandardError') } }
 }
 
 const IDEMPOTENCY_KEY: JsonObject = {

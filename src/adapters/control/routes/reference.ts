@@ -16,7 +16,7 @@ import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { controlDocument } from '../openapi/control.ts'
 import { workspaceDocument } from '../openapi/workspace.ts'
 import { meanings } from '../problem-meanings.ts'
-import { route } from '../route.ts'
+import { BASE, route } from '../route.ts'
 
 /** An OpenAPI document, as far as every one has it. */
 const openApiDocument = () =>
@@ -92,10 +92,10 @@ export const referenceRoutes = [
     answers: 'An OpenAPI document.',
     input: () => ({ query: which() }),
     output: openApiDocument,
-    handle: ({ host, sandbox, routes, query }) => ({
+    handle: ({ host, sandbox, routes, query, controlUrl }) => ({
       body:
         query.api === 'workspace'
-          ? workspaceDocument(host.service, sandbox.settings, host.contract)
+          ? workspaceDocument(host.service, sandbox.settings, host.contract, apiOf(controlUrl))
           : controlDocument(routes, sandbox.settings, host),
     }),
   }),
@@ -185,4 +185,8 @@ function operationsOf(sandbox: Sandbox): OperationView[] {
       limit: { limit, window_s: window / 1000 },
     }
   })
+}
+
+function apiOf(controlUrl: string): string {
+  return `${controlUrl.slice(0, -BASE.length)}/v1`
 }
