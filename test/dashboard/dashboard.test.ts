@@ -73,6 +73,83 @@ test('a batch is on the timeline, and time goes on by click until it is done', a
     .toBe(before + 3_600_000)
 })
 
+test('a preset is armed by a click and fails the next request; a rule of its own is checked while it is written', async () => {
+  const { page, goTo } = dashboard
+  await goTo('requests')
+  await page
+    .getByRole('row', { name: /data-views/ })
+    .first()
+    .click()
+  await page.getByRole('button', { name: 'Make this fail' }).click()
+  const editor = page.getByLabel('Rule as JSON')
+  await editor.fill('{"preset": "server-eror"}')
+  await page.getByRole('button', { name: 'server-error', exact: true }).click()
+  await page.getByRole('button', { name: 'Arm rule' }).click()
+  await page.getByText('The rule is armed.').waitFor()
+  expect((await api('/data-views')).status).toBe(500)
+  await page.getByRole('switch', { name: 'rate-limited' }).click()
+  await page.getByText('1 never fired').waitFor()
+  expect(await violations(page)).toEqual([])
+  await page.getByRole('button', { name: 'Clear all' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Clear all' }).click()
+  await page.getByText('All rules are removed.').waitFor()
+  expect((await api('/data-views')).status).toBe(200)
+})
+
+test('a batch is held, given other outcomes, and completed', async () => {
+  const { page, goTo } = dashboard
+  await goTo('batches')
+  await api('/batch-predictions', { method: 'POST', body: batchBody(3) })
+  await page.getByRole('row', { name: /validating/ }).click()
+  await page.getByRole('button', { name: 'Hold' }).click()
+  await page.getByRole('button', { name: 'Release' }).click()
+  await page.getByText('planned succeeded').first().waitFor()
+  expect(await violations(page)).toEqual([])
+  await page.getByRole('button', { name: 'Edit' }).click()
+  await page.getByLabel('Outcome rules as JSON').fill('[{"status": "errored", "detail": "unreadable scan"}]')
+  await page.getByRole('button', { name: 'Save rules' }).click()
+  await page.getByText('planned errored').first().waitFor()
+  await page.getByRole('button', { name: 'Complete', exact: true }).click()
+  await page.getByText('Prediction Failed: unreadable scan').first().waitFor()
+  await page.getByText('3 errored').waitFor()
+})
+
+test('a record is edited: a wrong field is named and saves nothing, the right one is saved', async () => {
+  const { page, client, goTo } = dashboard
+  await goTo('data/pages')
+  await page.getByRole('row').nth(1).click()
+  const editor = page.getByLabel('Record as JSON')
+  const record = JSON.parse(await editor.inputValue())
+  const stored = () => client.defaultSandbox.state.get<{ name: string }>('pages', record.id)
+  await editor.fill(JSON.stringify({ ...record, name: 'Tides', scope: 'company' }, null, 2))
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('alert').getByText('/scope').waitFor()
+  expect(await violations(page)).toEqual([])
+  expect((await stored()).name).toBe(record.name)
+  await editor.fill(JSON.stringify({ ...record, name: 'Tides' }, null, 2))
+  await page.keyboard.press('Control+s')
+  await page.getByText(`${record.id} is saved.`).waitFor()
+  expect((await stored()).name).toBe('Tides')
+  await page.getByRole('button', { name: 'Snapshots' }).click()
+  await page.getByLabel('Save as').fill('edited')
+  await page.keyboard.press('Enter')
+  await page.getByText('edited is saved.').waitFor()
+})
+
+test('a rate window is filled by a click, so that the next request gets 429, and cleared again', async () => {
+  const { page, goTo } = dashboard
+  await goTo('limits')
+  await api('/data-views')
+  const row = page.getByRole('listitem').filter({ hasText: 'data-views.list' })
+  await row.getByRole('button', { name: 'Fill' }).click()
+  await page.getByText('data-views.list is full. Next request: 429.').waitFor()
+  expect((await api('/data-views')).status).toBe(429)
+  expect(await violations(page)).toEqual([])
+  await row.getByRole('button', { name: 'Clear' }).click()
+  await page.getByText('data-views.list is empty.').waitFor()
+  expect((await api('/data-views')).status).toBe(200)
+})
+
 test('nothing went wrong in the browser, and no request left the emulator', () => {
   expect(dashboard.problems).toEqual([])
 })

@@ -4,23 +4,8 @@ import { advanceToNext, jump, playOrPause, stepOnce } from './clock-bar.tsx'
 import { goTo, linkTo } from './place.ts'
 import { hasLetterKeys, nextTheme } from './theme.ts'
 import { Button } from './ui.tsx'
+import { viewKeys } from './view-keys.ts'
 import { views } from './views.ts'
-
-/** What the open view does for a key; each view sets its own while it is shown. */
-const own = new Map<string, () => void>()
-
-/** Gives the open view keys of its own as long as it is shown. */
-export function useKeys(keys: Readonly<Record<string, () => void>>): void {
-  const latest = useRef(keys)
-  latest.current = keys
-  const names = Object.keys(keys).join(' ')
-  useEffect(() => {
-    for (const name of names.split(' ')) own.set(name, () => latest.current[name]?.())
-    return () => {
-      for (const name of names.split(' ')) own.delete(name)
-    }
-  }, [names])
-}
 
 /** Whether the table of keys is shown. */
 export const isHelpOpen = signal(false)
@@ -86,7 +71,7 @@ function second(before: string, key: string): (() => void) | undefined {
 function single(event: KeyboardEvent): (() => void) | undefined {
   const { key } = event
   if (key === ' ') return isControl(event.target) ? undefined : playOrPause
-  const ofView = own.get(key)
+  const ofView = viewKeys.get(key)
   if (ofView !== undefined) return ofView
   if (key === 'g' || key === '+') {
     first = key

@@ -189,7 +189,7 @@ function NewSandbox({ onDone }: { onDone: () => void }) {
         Open or make
         <input
           required
-          pattern="[a-z0-9][a-z0-9-]*"
+          pattern="[a-z0-9][a-z0-9\-]*"
           maxLength={63}
           placeholder="w1"
           value={name}
