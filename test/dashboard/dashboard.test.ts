@@ -150,6 +150,80 @@ test('a rate window is filled by a click, so that the next request gets 429, and
   expect((await api('/data-views')).status).toBe(200)
 })
 
+test('an endpoint is subscribed, and a failed delivery is seen and sent again', async () => {
+  const { page, client, goTo } = dashboard
+  await goTo('webhooks')
+  await page.getByRole('button', { name: 'Add endpoint' }).first().click()
+  // Nothing listens on the discard port.
+  await page.getByLabel('URL').fill('http://127.0.0.1:9/hook')
+  await page.getByRole('button', { name: 'Subscribe' }).click()
+  await page.getByText('The endpoint is subscribed.').waitFor()
+  const created = await api('/batch-predictions', { method: 'POST', body: batchBody(1) })
+  const { id } = (await created.json()) as { id: string }
+  await client.defaultSandbox.clock.advance({ until: { batch: id } })
+  await page.getByRole('button', { name: 'Deliveries', exact: true }).click()
+  await page.getByRole('button', { name: /batch_prediction.completed/ }).click()
+  await page.getByText('1 attempt to http://127.0.0.1:9/hook.').waitFor()
+  expect(await violations(page)).toEqual([])
+  await page.getByRole('button', { name: 'Redeliver now' }).click()
+  await page.getByText('2 attempts to').waitFor()
+})
+
+test('a scenario is started and stopped, and a setting is changed and restored', async () => {
+  const { page, client, goTo } = dashboard
+  await goTo('scenarios')
+  const row = page.getByRole('listitem').filter({ hasText: 'happy-path' })
+  await row.getByRole('button', { name: 'Start', exact: true }).click()
+  await row.getByText('active since').waitFor()
+  expect(await violations(page)).toEqual([])
+  await row.getByRole('button', { name: 'Stop' }).click()
+  await page.getByText('happy-path is stopped.').waitFor()
+  await goTo('settings?filter=success.delete')
+  await page.getByLabel('success.delete').fill('200')
+  await page.keyboard.press('Enter')
+  await page.getByText('success.delete is changed.').waitFor()
+  expect(await violations(page)).toEqual([])
+  expect((await client.defaultSandbox.settings.show()).values['success.delete']).toBe(200)
+  await page.getByRole('button', { name: 'Restore default' }).click()
+  await page.getByText('changed', { exact: true }).waitFor({ state: 'detached' })
+})
+
+test('everything is reached by keyboard: views, search and run, the clock, and the table of keys', async () => {
+  const { page, client, goTo } = dashboard
+  await goTo('timeline')
+  await page.getByRole('heading', { name: 'Timeline' }).waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('r')
+  await page.getByRole('heading', { name: 'Requests' }).waitFor()
+  await page.keyboard.press('j')
+  await page.keyboard.press('j')
+  await page.getByText('Copy as curl').waitFor()
+  await page.keyboard.press('Escape')
+  const before = Date.parse((await client.defaultSandbox.clock.show()).now)
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Search and run' }).fill('advance +24')
+  expect(await violations(page)).toEqual([])
+  await page.keyboard.press('Enter')
+  await expect
+    .poll(async () => Date.parse((await client.defaultSandbox.clock.show()).now))
+    .toBe(before + 86_400_000)
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
+  await page.keyboard.press('Escape')
+})
+
+test('on a phone nothing scrolls sideways, and every view keeps to WCAG', async () => {
+  const { page, goTo } = dashboard
+  await page.setViewportSize({ width: 390, height: 844 })
+  for (const view of ['timeline', 'requests', 'faults', 'batches', 'data', 'settings']) {
+    await goTo(view)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+    expect(await violations(page)).toEqual([])
+  }
+  await page.setViewportSize({ width: 1280, height: 800 })
+})
+
 test('nothing went wrong in the browser, and no request left the emulator', () => {
   expect(dashboard.problems).toEqual([])
 })

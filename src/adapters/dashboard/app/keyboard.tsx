@@ -1,14 +1,11 @@
-import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { advanceToNext, jump, playOrPause, stepOnce } from './clock-bar.tsx'
+import { isCommandOpen, isHelpOpen } from './dialogs.ts'
 import { goTo, linkTo } from './place.ts'
 import { hasLetterKeys, nextTheme } from './theme.ts'
 import { Button } from './ui.tsx'
 import { viewKeys } from './view-keys.ts'
 import { views } from './views.ts'
-
-/** Whether the table of keys is shown. */
-export const isHelpOpen = signal(false)
 
 /** The first of two keys: `g` or `+`. */
 let first: string | undefined
@@ -48,6 +45,11 @@ function moveTab(by: number): void {
 /** Listens for the keys of the whole page. */
 export function startKeyboard(): void {
   document.addEventListener('keydown', (event) => {
+    if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault()
+      isCommandOpen.value = true
+      return
+    }
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
     if (isField(event.target) || !hasLetterKeys.value || document.querySelector('dialog[open]') !== null)
       return
