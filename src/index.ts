@@ -252,6 +252,7 @@ export type { StepAction } from './core/scenarios/step-actions.ts'
 export type { Stub, StubDraft, StubSource } from './core/scenarios/stub.ts'
 export type { Document as StateDocument } from './core/state/state.ts'
 export type { AdvanceResult, DeliveryAttempt, FutureEvent, RanEvent } from './core/time/scheduler.ts'
+export type { InboxMessage } from './core/webhooks/inbox.ts'
 export type {
   Attempt as WebhookAttempt,
   Delivery as WebhookDelivery,

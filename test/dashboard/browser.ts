@@ -34,7 +34,10 @@ export async function openDashboard(): Promise<Dashboard> {
   page.setDefaultTimeout(30_000)
   const problems: string[] = []
   page.on('console', (message) => {
-    if (message.type() === 'error') problems.push(`${message.text()} ${message.location().url}`)
+    // The browser itself reports each call that was refused, also where the page shows the reason.
+    const isRefusal =
+      /status of 4\d\d/.test(message.text()) && message.location().url.includes('/__emulator/')
+    if (message.type() === 'error' && !isRefusal) problems.push(`${message.text()} ${message.location().url}`)
   })
   page.on('pageerror', (error) => problems.push(error.message))
   page.on('request', (request) => {

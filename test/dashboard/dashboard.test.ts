@@ -73,6 +73,157 @@ test('a batch is on the timeline, and time goes on by click until it is done', a
     .toBe(before + 3_600_000)
 })
 
+test('a preset is armed by a click and fails the next request; a rule of its own is checked while it is written', async () => {
+  const { page, goTo } = dashboard
+  await goTo('requests')
+  await page
+    .getByRole('row', { name: /data-views/ })
+    .first()
+    .click()
+  await page.getByRole('button', { name: 'Make this fail' }).click()
+  const editor = page.getByLabel('Rule as JSON')
+  await editor.fill('{"preset": "server-eror"}')
+  await page.getByRole('button', { name: 'server-error', exact: true }).click()
+  await page.getByRole('button', { name: 'Arm rule' }).click()
+  await page.getByText('The rule is armed.').waitFor()
+  expect((await api('/data-views')).status).toBe(500)
+  await page.getByRole('switch', { name: 'rate-limited' }).click()
+  await page.getByText('1 never fired').waitFor()
+  expect(await violations(page)).toEqual([])
+  await page.getByRole('button', { name: 'Clear all' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Clear all' }).click()
+  await page.getByText('All rules are removed.').waitFor()
+  expect((await api('/data-views')).status).toBe(200)
+})
+
+test('a batch is held, given other outcomes, and completed', async () => {
+  const { page, goTo } = dashboard
+  await goTo('batches')
+  await api('/batch-predictions', { method: 'POST', body: batchBody(3) })
+  await page.getByRole('row', { name: /validating/ }).click()
+  await page.getByRole('button', { name: 'Hold' }).click()
+  await page.getByRole('button', { name: 'Release' }).click()
+  await page.getByText('planned succeeded').first().waitFor()
+  expect(await violations(page)).toEqual([])
+  await page.getByRole('button', { name: 'Edit' }).click()
+  await page.getByLabel('Outcome rules as JSON').fill('[{"status": "errored", "detail": "unreadable scan"}]')
+  await page.getByRole('button', { name: 'Save rules' }).click()
+  await page.getByText('planned errored').first().waitFor()
+  await page.getByRole('button', { name: 'Complete', exact: true }).click()
+  await page.getByText('Prediction Failed: unreadable scan').first().waitFor()
+  await page.getByText('3 errored').waitFor()
+})
+
+test('a record is edited: a wrong field is named and saves nothing, the right one is saved', async () => {
+  const { page, client, goTo } = dashboard
+  await goTo('data/pages')
+  await page.getByRole('row').nth(1).click()
+  const editor = page.getByLabel('Record as JSON')
+  const record = JSON.parse(await editor.inputValue())
+  const stored = () => client.defaultSandbox.state.get<{ name: string }>('pages', record.id)
+  await editor.fill(JSON.stringify({ ...record, name: 'Tides', scope: 'company' }, null, 2))
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('alert').getByText('/scope').waitFor()
+  expect(await violations(page)).toEqual([])
+  expect((await stored()).name).toBe(record.name)
+  await editor.fill(JSON.stringify({ ...record, name: 'Tides' }, null, 2))
+  await page.keyboard.press('Control+s')
+  await page.getByText(`${record.id} is saved.`).waitFor()
+  expect((await stored()).name).toBe('Tides')
+  await page.getByRole('button', { name: 'Snapshots' }).click()
+  await page.getByLabel('Save as').fill('edited')
+  await page.keyboard.press('Enter')
+  await page.getByText('edited is saved.').waitFor()
+})
+
+test('a rate window is filled by a click, so that the next request gets 429, and cleared again', async () => {
+  const { page, goTo } = dashboard
+  await goTo('limits')
+  await api('/data-views')
+  const row = page.getByRole('listitem').filter({ hasText: 'data-views.list' })
+  await row.getByRole('button', { name: 'Fill' }).click()
+  await page.getByText('data-views.list is full. Next request: 429.').waitFor()
+  expect((await api('/data-views')).status).toBe(429)
+  expect(await violations(page)).toEqual([])
+  await row.getByRole('button', { name: 'Clear' }).click()
+  await page.getByText('data-views.list is empty.').waitFor()
+  expect((await api('/data-views')).status).toBe(200)
+})
+
+test('an endpoint is subscribed, and a failed delivery is seen and sent again', async () => {
+  const { page, client, goTo } = dashboard
+  await goTo('webhooks')
+  await page.getByRole('button', { name: 'Add endpoint' }).first().click()
+  // Nothing listens on the discard port.
+  await page.getByLabel('URL').fill('http://127.0.0.1:9/hook')
+  await page.getByRole('button', { name: 'Subscribe' }).click()
+  await page.getByText('The endpoint is subscribed.').waitFor()
+  const created = await api('/batch-predictions', { method: 'POST', body: batchBody(1) })
+  const { id } = (await created.json()) as { id: string }
+  await client.defaultSandbox.clock.advance({ until: { batch: id } })
+  await page.getByRole('button', { name: 'Deliveries', exact: true }).click()
+  await page.getByRole('button', { name: /batch_prediction.completed/ }).click()
+  await page.getByText('1 attempt to http://127.0.0.1:9/hook.').waitFor()
+  expect(await violations(page)).toEqual([])
+  await page.getByRole('button', { name: 'Redeliver now' }).click()
+  await page.getByText('2 attempts to').waitFor()
+})
+
+test('a scenario is started and stopped, and a setting is changed and restored', async () => {
+  const { page, client, goTo } = dashboard
+  await goTo('scenarios')
+  const row = page.getByRole('listitem').filter({ hasText: 'happy-path' })
+  await row.getByRole('button', { name: 'Start', exact: true }).click()
+  await row.getByText('active since').waitFor()
+  expect(await violations(page)).toEqual([])
+  await row.getByRole('button', { name: 'Stop' }).click()
+  await page.getByText('happy-path is stopped.').waitFor()
+  await goTo('settings?filter=success.delete')
+  await page.getByLabel('success.delete').fill('200')
+  await page.keyboard.press('Enter')
+  await page.getByText('success.delete is changed.').waitFor()
+  expect(await violations(page)).toEqual([])
+  expect((await client.defaultSandbox.settings.show()).values['success.delete']).toBe(200)
+  await page.getByRole('button', { name: 'Restore default' }).click()
+  await page.getByText('changed', { exact: true }).waitFor({ state: 'detached' })
+})
+
+test('everything is reached by keyboard: views, search and run, the clock, and the table of keys', async () => {
+  const { page, client, goTo } = dashboard
+  await goTo('timeline')
+  await page.getByRole('heading', { name: 'Timeline' }).waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('r')
+  await page.getByRole('heading', { name: 'Requests' }).waitFor()
+  await page.keyboard.press('j')
+  await page.keyboard.press('j')
+  await page.getByText('Copy as curl').waitFor()
+  await page.keyboard.press('Escape')
+  const before = Date.parse((await client.defaultSandbox.clock.show()).now)
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Search and run' }).fill('advance +24')
+  expect(await violations(page)).toEqual([])
+  await page.keyboard.press('Enter')
+  await expect
+    .poll(async () => Date.parse((await client.defaultSandbox.clock.show()).now))
+    .toBe(before + 86_400_000)
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
+  await page.keyboard.press('Escape')
+})
+
+test('on a phone nothing scrolls sideways, and every view keeps to WCAG', async () => {
+  const { page, goTo } = dashboard
+  await page.setViewportSize({ width: 390, height: 844 })
+  for (const view of ['timeline', 'requests', 'faults', 'batches', 'data', 'settings']) {
+    await goTo(view)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+    expect(await violations(page)).toEqual([])
+  }
+  await page.setViewportSize({ width: 1280, height: 800 })
+})
+
 test('nothing went wrong in the browser, and no request left the emulator', () => {
   expect(dashboard.problems).toEqual([])
 })

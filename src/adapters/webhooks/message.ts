@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { Settings } from '../../core/assumptions.ts'
-import type { Json } from '../../core/json.ts'
-import { mergePatch } from '../../core/json.ts'
+import { sentBody } from '../../core/webhooks/inbox.ts'
 import type { Delivery } from '../../core/webhooks/records.ts'
 import { DEFAULT_SIGNATURE_HEADER, eventHeader, signature } from '../../core/webhooks/settings.ts'
 
@@ -23,7 +22,7 @@ export function webhookRequest(
   settings: Settings,
 ): WebhookRequest {
   const { faults } = delivery
-  const body = Buffer.from(JSON.stringify((faults?.body ?? []).reduce<Json>(mergePatch, delivery.body)))
+  const body = Buffer.from(JSON.stringify(sentBody(delivery)))
   const headers = {
     'Content-Type': 'application/json',
     'Content-Length': String(body.length),

@@ -100,7 +100,20 @@ export const subscriptionFields = (notices: readonly NoticeType[]) =>
     secret: signingSecret().optional(),
   })
 
-export type WebhookDraft = InputOf<typeof subscriptionFields>
+/** A new subscription: of a receiver, or of the built-in inbox, so that no server is needed. */
+export const newSubscription = (notices: readonly NoticeType[]) =>
+  subscriptionFields(notices)
+    .extend({ url: receiverUrl().optional(), inbox: z.literal(true).optional() })
+    .superRefine(({ url, inbox }, context) => {
+      if (url === undefined && inbox === undefined)
+        context.addIssue({ code: 'custom', path: ['url'], message: 'is required, unless inbox is true' })
+      if (url !== undefined && inbox !== undefined)
+        context.addIssue({ code: 'custom', path: ['inbox'], message: 'must not stand beside url' })
+    })
+
+type Receiver = InputOf<typeof subscriptionFields>
+
+export type WebhookDraft = Receiver | (Omit<Receiver, 'url'> & { readonly inbox: true })
 
 /** A receiver of webhooks, as a record. */
 const webhookRecord = (notices: readonly NoticeType[]) =>

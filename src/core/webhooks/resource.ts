@@ -3,11 +3,12 @@ import { list, listOf, type ShapeOf } from '../fields.ts'
 import { control, type Notice, type Scope } from '../operation.ts'
 import type { Resource } from '../service.ts'
 import { armDelivery, deliveryEvents, redeliver } from './delivery.ts'
+import { INBOX_URL, inboxMessage, inboxOf } from './inbox.ts'
 import {
   type Delivery,
   deliveries,
   deliveryFields,
-  subscriptionFields,
+  newSubscription,
   type Webhook,
   webhookCollections,
   webhooks,
@@ -78,11 +79,20 @@ export const webhookControls = (notices: readonly Notice[]) =>
       name: 'create',
       method: 'POST',
       path: '/webhooks',
-      summary: 'Subscribe a receiver to all webhooks or to some types; a secret signs them',
-      input: () => ({ body: subscriptionFields(notices) }),
+      summary:
+        'Subscribe a receiver, or with inbox: true the built-in one, to all webhooks or to some types; a secret signs them',
+      input: () => ({ body: newSubscription(notices) }),
       output: webhookView,
-      handle: ({ tx, newId, at }, { body: { url, events = null, secret = null } }) =>
+      handle: ({ tx, newId, at }, { body: { url = INBOX_URL, events = null, secret = null } }) =>
         shown(tx.in(webhooks).insert({ id: newId(), url, events, secret, created_at: at })),
+    }),
+    control({
+      name: 'inbox',
+      method: 'GET',
+      path: '/webhooks/inbox',
+      summary: 'List the webhooks that the built-in inbox has received, newest first',
+      output: () => listOf(inboxMessage()),
+      handle: ({ tx }) => list(inboxOf(tx.in(deliveries))),
     }),
     control({
       name: 'delete-all',

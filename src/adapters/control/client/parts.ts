@@ -1,6 +1,7 @@
 import type { LimitOverride } from '../../../core/core-assumptions.ts'
 import type { ActiveScenario } from '../../../core/scenarios/source.ts'
 import type { Stub, StubDraft } from '../../../core/scenarios/stub.ts'
+import type { InboxMessage } from '../../../core/webhooks/inbox.ts'
 import type { Delivery, WebhookDraft } from '../../../core/webhooks/records.ts'
 import type { WebhookView } from '../../../core/webhooks/resource.ts'
 import type { List, Removed } from '../route.ts'
@@ -89,6 +90,8 @@ export function webhooksOver(ask: Ask) {
       void (await ask('DELETE /webhooks/{id}', { params: { id } })),
     /** Removes every subscription but those of the settings. */
     clear: async (): Promise<void> => void (await ask('DELETE /webhooks')),
+    /** What the built-in inbox has received, newest first: subscribe it with `create({ inbox: true })`. */
+    inbox: (): Promise<List<InboxMessage>> => ask('GET /webhooks/inbox'),
     /** Every delivery with its attempts, oldest first. */
     deliveries: (): Promise<List<Delivery>> => ask('GET /webhooks/deliveries'),
     /** Sends a delivery again that has ended, or at once one that waits. Faults do not touch it then. */

@@ -68,6 +68,12 @@ const presetList = () =>
 
 export type PresetList = z.output<ReturnType<typeof presetList>>
 
+/** With `dry_run=true` a rule is only checked: an empty list says that it is valid. */
+const dryRun = () =>
+  z
+    .strictObject({ dry_run: z.enum(['true', 'false'], { error: 'must be true or false' }).optional() })
+    .prefault({})
+
 /** Fault rules, their counters, and the presets that they can be made of. */
 export const faultRoutes = (service: Service) =>
   [
@@ -89,9 +95,9 @@ export const faultRoutes = (service: Service) =>
       method: 'POST',
       path: '/faults',
       summary:
-        'Arm a fault rule, or a list of them, all or none: a composition, or a preset and what differs',
+        'Arm a fault rule, or a list of them, all or none: a composition, or a preset and what differs; with dry_run=true only check it',
       answers: 'The rule, or a list of them, as they are armed; life says how long each lasts.',
-      success: [201],
+      success: [200, 201],
       input: (settings) => {
         const { draft } = ruleSchemas(service, settings)
         const body = either<FaultDraft | readonly FaultDraft[]>(
@@ -99,13 +105,15 @@ export const faultRoutes = (service: Service) =>
           form.object(draft),
           form.list(z.array(draft).min(1).max(MAX_RULES)),
         )
-        return { body }
+        return { body, query: dryRun() }
       },
       output: (settings) => {
         const view = faultView(service, settings)
         return z.union([view, listOf(view)])
       },
-      handle: ({ sandbox, body }) => {
+      handle: ({ sandbox, body, query }) => {
+        // What is not valid has been refused before.
+        if (query.dry_run === 'true') return { body: list([]) }
         const { result } = change(sandbox, (scope) =>
           asList(body).map((draft) => armed(sandbox, scope, draft)),
         )

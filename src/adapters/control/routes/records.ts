@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import { anyObject, list, listOf } from '../../../core/fields.ts'
 import { type Issue, type Json, mergePatch, valueAt } from '../../../core/json.ts'
 import { change } from '../../../core/sandboxes/change.ts'
@@ -10,6 +11,20 @@ import { noBody, route, SANDBOX_BODY, withSecretsOrNot } from '../route.ts'
 
 /** Single records of every collection, whatever the API itself can do with them. */
 export const recordRoutes = [
+  route({
+    name: 'records.collections',
+    method: 'GET',
+    path: '/collections',
+    summary: 'List the collections, and how many records each has',
+    answers: 'Every collection by its name, and the number of the last commit.',
+    output: () =>
+      listOf(z.strictObject({ name: z.string(), records: z.int() })).extend({ revision: z.int() }),
+    handle: ({ sandbox }) => {
+      const names = [...sandbox.service.collections.keys()]
+      const data = names.map((name) => ({ name, records: sandbox.store.rows(name).size }))
+      return { body: { ...list(data), revision: sandbox.store.revision } }
+    },
+  }),
   route({
     name: 'records.list',
     method: 'GET',

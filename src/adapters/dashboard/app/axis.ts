@@ -15,6 +15,8 @@ export interface Axis {
   readonly width: number
   /** Where an instant is, in px; outside of the axis at its end. */
   at(instant: number): number
+  /** Whether an instant is on the axis, and in no fold. */
+  shows(instant: number): boolean
   /** The instant at a place. */
   instantAt(px: number): number
 }
@@ -26,11 +28,15 @@ const FOLDED_SHARE = 0.2
 export function axisOf(from: number, to: number, width: number, points: readonly number[]): Axis {
   const span = Math.max(1, to - from)
   const inside = [from, ...points.filter((each) => each > from && each < to), to].sort((a, b) => a - b)
-  const margin = span * 0.02
-  const gaps = inside.slice(1).flatMap((end, index) => {
+  const wide = inside.slice(1).flatMap((end, index) => {
     const start = inside[index] as number
-    return end - start > span * FOLDED_SHARE ? [{ from: start + margin, to: end - margin }] : []
+    return end - start > span * FOLDED_SHARE ? [{ from: start, to: end }] : []
   })
+  // What is next to a fold keeps some of its surroundings.
+  const margin = 0.08 * (span - wide.reduce((sum, gap) => sum + gap.to - gap.from, 0)) + span * 0.001
+  const gaps = wide
+    .map((gap) => ({ from: gap.from + margin, to: gap.to - margin }))
+    .filter((gap) => gap.to > gap.from)
   const foldedTime = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0)
   const scale = Math.max(0, width - gaps.length * FOLDED_WIDTH) / Math.max(1, span - foldedTime)
   const stretches: Stretch[] = []
@@ -57,7 +63,9 @@ export function axisOf(from: number, to: number, width: number, points: readonly
     const share = (px - stretch.left) / Math.max(1, stretch.right - stretch.left)
     return stretch.from + share * (stretch.to - stretch.from)
   }
-  return { stretches, from, to, width, at, instantAt }
+  const shows = (instant: number) =>
+    stretches.some((each) => !each.isFolded && instant >= each.from && instant <= each.to)
+  return { stretches, from, to, width, at, shows, instantAt }
 }
 
 const STEPS = [

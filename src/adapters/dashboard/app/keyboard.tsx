@@ -1,29 +1,11 @@
-import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { advanceToNext, jump, playOrPause, stepOnce } from './clock-bar.tsx'
+import { isCommandOpen, isHelpOpen } from './dialogs.ts'
 import { goTo, linkTo } from './place.ts'
 import { hasLetterKeys, nextTheme } from './theme.ts'
 import { Button } from './ui.tsx'
+import { viewKeys } from './view-keys.ts'
 import { views } from './views.ts'
-
-/** What the open view does for a key; each view sets its own while it is shown. */
-const own = new Map<string, () => void>()
-
-/** Gives the open view keys of its own as long as it is shown. */
-export function useKeys(keys: Readonly<Record<string, () => void>>): void {
-  const latest = useRef(keys)
-  latest.current = keys
-  const names = Object.keys(keys).join(' ')
-  useEffect(() => {
-    for (const name of names.split(' ')) own.set(name, () => latest.current[name]?.())
-    return () => {
-      for (const name of names.split(' ')) own.delete(name)
-    }
-  }, [names])
-}
-
-/** Whether the table of keys is shown. */
-export const isHelpOpen = signal(false)
 
 /** The first of two keys: `g` or `+`. */
 let first: string | undefined
@@ -63,6 +45,11 @@ function moveTab(by: number): void {
 /** Listens for the keys of the whole page. */
 export function startKeyboard(): void {
   document.addEventListener('keydown', (event) => {
+    if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault()
+      isCommandOpen.value = true
+      return
+    }
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
     if (isField(event.target) || !hasLetterKeys.value || document.querySelector('dialog[open]') !== null)
       return
@@ -86,7 +73,7 @@ function second(before: string, key: string): (() => void) | undefined {
 function single(event: KeyboardEvent): (() => void) | undefined {
   const { key } = event
   if (key === ' ') return isControl(event.target) ? undefined : playOrPause
-  const ofView = own.get(key)
+  const ofView = viewKeys.get(key)
   if (ofView !== undefined) return ofView
   if (key === 'g' || key === '+') {
     first = key

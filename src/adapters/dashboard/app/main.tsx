@@ -1,5 +1,7 @@
-import { render } from 'preact'
-import { isHelpOpen, KeyboardHelp, startKeyboard } from './keyboard.tsx'
+import { type ComponentType, render } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { isCommandOpen, isHelpOpen } from './dialogs.ts'
+import { KeyboardHelp, startKeyboard } from './keyboard.tsx'
 import { startLive } from './live.ts'
 import { here, linkTo } from './place.ts'
 import { startRequests } from './requests.ts'
@@ -11,8 +13,16 @@ function App() {
     <>
       <Shell />
       {isHelpOpen.value && <KeyboardHelp />}
+      {isCommandOpen.value && <LazyCommand />}
     </>
   )
+}
+
+/** Search and run, loaded when it is first opened. */
+function LazyCommand() {
+  const [load, setLoad] = useState<{ readonly CommandDialog: ComponentType } | undefined>(undefined)
+  useEffect(() => void import('./command.tsx').then(setLoad), [])
+  return load === undefined ? null : <load.CommandDialog />
 }
 
 /** Where a first visit leads: to what a newcomer needs, or to what has happened. */

@@ -4,14 +4,14 @@ import { copyText } from './browser.ts'
 import { Code } from './code.tsx'
 import { humanName, pretty, shellWord, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
-import { useKeys } from './keyboard.tsx'
 import { act, useLive } from './live.ts'
 import { Menu } from './menu.tsx'
 import { goTo, linkTo, open } from './place.ts'
 import type { LogRow } from './requests.ts'
 import { Status } from './status.tsx'
 import { toast } from './toasts.ts'
-import { Button, Detail, Note, Problem, Skeleton, Tabs } from './ui.tsx'
+import { Button, Detail, FactList, Note, Problem, Skeleton, Tabs } from './ui.tsx'
+import { useKeys } from './view-keys.ts'
 
 type Trace = Output<'GET /explain/{request_id}'>
 
@@ -52,7 +52,7 @@ function asFetch({ request }: Trace): string {
       ...Object.fromEntries(Object.entries(headers).filter(([name]) => !SENT_BY_CURL.has(name))),
     },
   }
-  const shown = pretty(init).replace('"KEY"', `\`Bearer \${process.env.WORKSPACE_API_KEY}\``)
+  const shown = pretty(init).replace('"KEY"', "'Bearer ' + apiKey")
   const sent = request.body_kept && body !== null ? `, body: JSON.stringify(${pretty(body)})` : ''
   return `await fetch('${new URL(baseUrl()).origin}${path}', { ...${shown}${sent} })`
 }
@@ -285,7 +285,7 @@ function Request({ trace: { request, route, caller } }: { trace: Trace }) {
   ]
   return (
     <>
-      <Facts facts={facts as [string, string][]} />
+      <FactList facts={facts as [string, string][]} />
       <h3>Body</h3>
       {request.body_kept ? (
         <Code label="Body" text={pretty(request.body)} />
@@ -299,21 +299,8 @@ function Request({ trace: { request, route, caller } }: { trace: Trace }) {
 function Headers({ headers }: { headers: Readonly<Record<string, string | undefined>> }) {
   return (
     <>
-      <Facts facts={Object.entries(headers).map(([name, value]) => [name, value ?? ''])} />
+      <FactList facts={Object.entries(headers).map(([name, value]) => [name, value ?? ''])} />
       <Note>Headers that carry credentials are not in the log.</Note>
     </>
-  )
-}
-
-export function Facts({ facts }: { facts: readonly (readonly [name: string, value: string])[] }) {
-  return (
-    <dl class="facts">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
   )
 }

@@ -4,6 +4,7 @@ import { ask, needsToken, useToken, wordsOf } from './api.ts'
 import { badges } from './badges.ts'
 import { pageTime } from './browser.ts'
 import { ClockBar } from './clock-bar.tsx'
+import { isCommandOpen } from './dialogs.ts'
 import { Icon } from './icon.tsx'
 import { connection, isLost, retryNow, ticking, useLive } from './live.ts'
 import { Menu } from './menu.tsx'
@@ -88,6 +89,18 @@ function Navigation() {
         <span class="name">Workspace Emulator</span>
       </p>
       <SandboxSwitcher />
+      <button
+        type="button"
+        class="nav-search"
+        title="Search or run"
+        onClick={() => {
+          isCommandOpen.value = true
+        }}
+      >
+        <Icon name="search" />
+        <span class="name">Search or run</span>
+        <kbd aria-hidden="true">Ctrl K</kbd>
+      </button>
       {(['Observe', 'Control', 'Set up'] as const).map((group) => (
         <div class="nav-group" key={group}>
           <h2>{group}</h2>
@@ -189,7 +202,7 @@ function NewSandbox({ onDone }: { onDone: () => void }) {
         Open or make
         <input
           required
-          pattern="[a-z0-9][a-z0-9-]*"
+          pattern="[a-z0-9][a-z0-9\-]*"
           maxLength={63}
           placeholder="w1"
           value={name}

@@ -50,3 +50,15 @@ export function StateTag({ state, children }: { state: string; children?: string
     </Tag>
   )
 }
+
+/** The fault rules that fired on a request. */
+export function FaultTag({ ids }: { ids: readonly string[] }) {
+  if (ids.length === 0) return <span class="hint">–</span>
+  return (
+    <Tag tone="warn" icon="bolt">
+      <span class="cut" title={ids.join(', ')}>
+        {ids.join(', ')}
+      </span>
+    </Tag>
+  )
+}

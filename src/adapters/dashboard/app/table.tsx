@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useKeys } from './keyboard.tsx'
+import { useKeys } from './view-keys.ts'
 
 /** A column of a table. */
 export interface Column<T> {
@@ -30,6 +30,8 @@ interface TableProps<T> {
   readonly phone?: (row: T) => ComponentChildren
   readonly sorting?: Sorting | undefined
   readonly onSort?: (sorting: Sorting) => void
+  /** Rows cannot be opened, and keys do not move along them. */
+  readonly isQuiet?: boolean
 }
 
 const OVERSCAN = 8
@@ -72,7 +74,8 @@ export function Table<T>(props: TableProps<T>) {
     onOpen(idOf(next))
     scroller.current?.querySelector<HTMLElement>(`tr[data-id="${CSS.escape(idOf(next))}"]`)?.focus()
   }
-  useKeys({ j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1) })
+  const keys = { j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1) }
+  useKeys(props.isQuiet === true ? {} : keys)
   return (
     <section
       class="list"
@@ -111,7 +114,9 @@ export function Table<T>(props: TableProps<T>) {
                 style={{ height: `${rowHeight}px` }}
                 aria-rowindex={first + index + 2}
                 aria-selected={isSelected}
-                tabIndex={isSelected || (at === -1 && index === 0) ? 0 : -1}
+                tabIndex={
+                  props.isQuiet === true ? undefined : isSelected || (at === -1 && index === 0) ? 0 : -1
+                }
                 onClick={() => onOpen(id)}
                 onKeyDown={(event) => {
                   if (event.key === 'Enter' && event.target === event.currentTarget) onOpen(id)

@@ -1,25 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Axis, axisOf, clustered, labelsOf } from './axis.ts'
+import { type Axis, axisOf, labelsOf } from './axis.ts'
 import { type BatchRow, batchName, endOf, isUnfinished, stateOf } from './batch-data.ts'
-import { advanceBy } from './clock-bar.tsx'
-import { dateTime, durationText, shortId, shortTime, timeOfDay } from './format.ts'
-import { Icon, type IconName } from './icon.tsx'
-import { goTo, linkTo } from './place.ts'
-import { StateTag, stateLook } from './status.tsx'
-import { Button, type Tone } from './ui.tsx'
-
-/** Something at one instant. */
-export interface Mark {
-  readonly lane: 'Webhooks' | 'Faults' | 'Schedule'
-  readonly at: number
-  readonly icon: IconName
-  readonly tone: Tone
-  readonly label: string
-  /** What a click opens, of the past. */
-  readonly link?: string
-  /** Where a click advances to, of the future. */
-  readonly to?: string
-}
+import { durationText, shortId, shortTime, timeOfDay } from './format.ts'
+import { Icon } from './icon.tsx'
+import { linkTo } from './place.ts'
+import { stateLook } from './status.tsx'
+import { Bar, Lane, type Mark, type Picked, Popover } from './timeline-marks.tsx'
 
 interface ChartProps {
   readonly batches: readonly BatchRow[]
@@ -30,11 +16,6 @@ interface ChartProps {
   /** Moves the range by a share of its span. */
   readonly onPan: (share: number) => void
 }
-
-type Picked = { readonly px: number; readonly top: number } & (
-  | { readonly batch: BatchRow }
-  | { readonly instant: number; readonly label?: string }
-)
 
 const AXIS = 32
 const ROW = 36
@@ -51,7 +32,11 @@ export function Chart({ batches, marks, range, now, isNarrow, onPan }: ChartProp
     observer.observe(element)
     return () => observer.disconnect()
   }, [])
-  const points = [...batches.flatMap(pointsOf), ...marks.map(({ at }) => at), now]
+  const points = [
+    ...batches.flatMap(pointsOf),
+    ...marks.map(({ at }) => at).filter((at) => at < 2 * now - range.from),
+    now,
+  ]
   const axis = axisOf(range.from, range.to, width, points)
   const height = AXIS + (batches.length + LANES.length) * ROW
   const pickInstant = (event: MouseEvent & { readonly currentTarget: HTMLElement }) => {
@@ -176,222 +161,6 @@ function Ground({ axis, now }: { axis: Axis; now: number }) {
 function tickLabel(instant: number, now: number): string {
   const text = shortTime(instant, now)
   return text.length === 8 && instant % 60_000 === 0 ? text.slice(0, 5) : text
-}
-
-interface BarProps {
-  readonly batch: BatchRow
-  readonly axis: Axis
-  readonly now: number
-  readonly top: number
-  readonly onPick: (px: number) => void
-}
-
-function Bar({ batch, axis, now, top, onPick }: BarProps) {
-  const begin = Date.parse(batch.created_at)
-  const end = endOf(batch)
-  const { predicted } = batch
-  const instantOf = (...given: (string | null)[]) =>
-    given.flatMap((each) => (each === null ? [] : [Date.parse(each)]))[0]
-  const last = end ?? instantOf(predicted.completed_at) ?? Math.max(now, begin)
-  const worked = instantOf(batch.finalizing_at, predicted.finalizing_at) ?? last
-  const started = instantOf(batch.in_progress_at, predicted.in_progress_at) ?? last
-  const left = axis.at(begin)
-  const right = Math.max(axis.at(last), left + 4)
-  const px = (instant: number) => Math.min(right, Math.max(left, axis.at(instant))) - left
-  const [tone, icon] = stateLook(stateOf(batch))
-  const share = batch.finished / Math.max(1, batch.request_counts.total)
-  const done =
-    end === undefined ? Math.min(px(now), px(worked)) : px(started) + (px(worked) - px(started)) * share
-  const deadline = isUnfinished(batch) ? axis.at(Date.parse(batch.expires_at)) : undefined
-  return (
-    <div class={`bar-row ${tone}`} style={{ top: `${top}px` }}>
-      <button
-        type="button"
-        class="bar"
-        style={{ left: `${left}px`, width: `${right - left}px` }}
-        aria-label={`${batchName(batch)}, ${stateOf(batch)}, ${batch.finished} of ${batch.request_counts.total} items`}
-        onClick={(event) => {
-          event.stopPropagation()
-          onPick(left + (right - left) / 2)
-        }}
-      >
-        <span class="phase striped" style={{ left: '0', width: `${px(started)}px` }} />
-        <span
-          class="phase solid"
-          style={{ left: `${px(started)}px`, width: `${Math.max(0, done - px(started))}px` }}
-        />
-        <span class="phase dotted" style={{ left: `${px(worked)}px`, width: `${px(last) - px(worked)}px` }} />
-      </button>
-      {end !== undefined && (
-        <>
-          <span class="mark end" style={{ left: `${right + 4}px` }}>
-            <Icon name={icon} />
-          </span>
-          {batch.results_url !== null && <span class="kept" style={{ left: `${right + 24}px` }} />}
-        </>
-      )}
-      {deadline !== undefined && deadline < axis.width && (
-        <span
-          class="mark deadline"
-          title={`Deadline ${dateTime(batch.expires_at)}`}
-          style={{ left: `${deadline - 8}px` }}
-        >
-          <Icon name="flag" />
-        </span>
-      )}
-    </div>
-  )
-}
-
-function Lane(props: {
-  axis: Axis
-  now: number
-  top: number
-  marks: readonly Mark[]
-  onPick: (picked: Picked) => void
-}) {
-  const { axis, now, top, onPick } = props
-  const inside = props.marks.filter(({ at }) => at >= axis.from && at <= axis.to)
-  return (
-    <>
-      {clustered(inside, ({ at }) => axis.at(at)).map(({ px, items }) => {
-        const [mark] = items as [Mark]
-        const isFuture = mark.to !== undefined && mark.at > now
-        const label =
-          items.length === 1
-            ? `${mark.label}, ${dateTime(mark.at)}`
-            : `${items.length} of ${mark.lane}, from ${dateTime(mark.at)}`
-        return (
-          <button
-            type="button"
-            key={mark.lane + mark.at + mark.label}
-            class={`mark-button ${mark.tone}`}
-            style={{ left: `${px - 12}px`, top: `${top + 6}px` }}
-            aria-label={label}
-            title={label}
-            onClick={(event) => {
-              event.stopPropagation()
-              if (isFuture) onPick({ px, top: top - 24, instant: mark.at, label: mark.label })
-              else if (mark.link !== undefined) goTo(mark.link)
-            }}
-          >
-            {items.length > 1 ? <span class="many">{items.length}</span> : <Icon name={mark.icon} />}
-          </button>
-        )
-      })}
-    </>
-  )
-}
-
-function Popover({
-  picked,
-  now,
-  width,
-  onClose,
-}: {
-  picked: Picked
-  now: number
-  width: number
-  onClose: () => void
-}) {
-  const box = useRef<HTMLDivElement>(null)
-  useEffect(() => box.current?.querySelector('button')?.focus(), [picked])
-  const left = Math.max(0, Math.min(width - 264, picked.px - 132))
-  return (
-    <div
-      ref={box}
-      class="popover"
-      role="dialog"
-      aria-label="Details"
-      style={{ left: `${left}px`, top: `${picked.top}px` }}
-      onClick={(event) => event.stopPropagation()}
-    >
-      {'batch' in picked ? (
-        <BatchFacts batch={picked.batch} now={now} onClose={onClose} />
-      ) : (
-        <Jump instant={picked.instant} label={picked.label} now={now} onClose={onClose} />
-      )}
-    </div>
-  )
-}
-
-function Jump({
-  instant,
-  label,
-  now,
-  onClose,
-}: {
-  instant: number
-  label: string | undefined
-  now: number
-  onClose: () => void
-}) {
-  const go = () => {
-    onClose()
-    void advanceBy(`To ${shortTime(instant, now)}`, { to: new Date(instant).toISOString() })
-  }
-  return (
-    <>
-      {label !== undefined && <p>{label}</p>}
-      <p class="hint">
-        {dateTime(instant)}, in {durationText(instant - now)}
-      </p>
-      <p class="row-actions">
-        <Button kind="primary" onClick={go}>
-          Advance to {shortTime(instant, now)}
-        </Button>
-        <Button onClick={onClose}>Cancel</Button>
-      </p>
-    </>
-  )
-}
-
-function BatchFacts({ batch, now, onClose }: { batch: BatchRow; now: number; onClose: () => void }) {
-  const { total, errored } = batch.request_counts
-  const done = batch.predicted.completed_at
-  return (
-    <>
-      <p class="popover-head">
-        <strong>{batchName(batch)}</strong>
-        <StateTag state={stateOf(batch)} />
-      </p>
-      <dl class="facts">
-        <div>
-          <dt>Items</dt>
-          <dd>
-            {batch.finished} of {total}
-            {errored > 0 && ` · ${errored} errored`}
-          </dd>
-        </div>
-        {done !== null && (
-          <div>
-            <dt>Done at</dt>
-            <dd>
-              {shortTime(done, now)}, in {durationText(Math.max(0, Date.parse(done) - now))}
-            </dd>
-          </div>
-        )}
-        <div>
-          <dt>Deadline</dt>
-          <dd>{shortTime(batch.expires_at, now)}</dd>
-        </div>
-      </dl>
-      <p class="row-actions">
-        {isUnfinished(batch) && (
-          <Button
-            kind="primary"
-            onClick={() => {
-              onClose()
-              void advanceBy(`Until ${batchName(batch)} is done`, { until: { batch: batch.id } })
-            }}
-          >
-            Advance to done
-          </Button>
-        )}
-        <Button onClick={() => goTo(linkTo('batches', [batch.id]))}>Open</Button>
-      </p>
-    </>
-  )
 }
 
 function Legend() {

@@ -330,3 +330,17 @@ export function Detail(props: {
     </aside>
   )
 }
+
+/** Names with their values. */
+export function FactList({ facts }: { facts: readonly (readonly [name: string, value: string])[] }) {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

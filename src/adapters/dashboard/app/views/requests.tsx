@@ -10,7 +10,7 @@ import { RequestDetail } from '../request-detail.tsx'
 import { requestTest } from '../request-filter.ts'
 import { type LogRow, logRows } from '../requests.ts'
 import { Panel } from '../splitter.tsx'
-import { Status } from '../status.tsx'
+import { FaultTag, Status } from '../status.tsx'
 import { type Column, Table } from '../table.tsx'
 import {
   Button,
@@ -33,17 +33,6 @@ const KINDS: Readonly<Record<Kind, (row: LogRow) => boolean>> = {
   faulted: ({ faults }) => faults.length > 0,
 }
 
-export function Fault({ ids }: { ids: readonly string[] }) {
-  if (ids.length === 0) return <span class="hint">–</span>
-  return (
-    <Tag tone="warn" icon="bolt">
-      <span class="cut" title={ids.join(', ')}>
-        {ids.join(', ')}
-      </span>
-    </Tag>
-  )
-}
-
 const COLUMNS: readonly Column<LogRow>[] = [
   {
     name: 'at',
@@ -58,7 +47,7 @@ const COLUMNS: readonly Column<LogRow>[] = [
   { name: 'method', label: 'Method', width: 64, cell: ({ method }) => <code class="method">{method}</code> },
   { name: 'path', label: 'Path', cell: ({ path }) => <code title={path}>{shortPath(path)}</code> },
   { name: 'status', label: 'Status', width: 80, cell: ({ status }) => <Status status={status} /> },
-  { name: 'fault', label: 'Fault', width: 208, cell: ({ faults }) => <Fault ids={faults} /> },
+  { name: 'fault', label: 'Fault', width: 208, cell: ({ faults }) => <FaultTag ids={faults} /> },
   {
     name: 'operation',
     label: 'Operation',

@@ -8,7 +8,8 @@ import { ticking, useLive } from '../live.ts'
 import { linkTo } from '../place.ts'
 import { logRows } from '../requests.ts'
 import { useNarrow } from '../table.tsx'
-import { Chart, type Mark } from '../timeline-chart.tsx'
+import { Chart } from '../timeline-chart.tsx'
+import type { Mark } from '../timeline-marks.tsx'
 import { Button, Card, Empty, Problem, Segments, Skeleton, ViewHead } from '../ui.tsx'
 
 type Zoom = 'fit' | '1m' | '1h' | '24h' | '30d'
@@ -144,11 +145,13 @@ function rangeOf(zoom: Zoom, now: number, { batches, horizon }: Data): { from: n
     ...logRows.value.entries.filter(({ faults }) => faults.length > 0).map(({ at }) => Date.parse(at)),
   ]
   const from = Math.min(now - 60_000, ...instants)
-  // As much of the future as there is of the past, at most.
-  const near = horizon.map(({ at }) => Date.parse(at)).filter((at) => at < now + (now - from))
+  const near = horizon.map(({ at }) => Date.parse(at)).filter((at) => at < nearFuture(now, from))
   const to = Math.max(now + 60_000, ...instants, ...near)
   return { from: from - (to - from) * 0.02, to: to + (to - from) * 0.04 }
 }
+
+/** As much of the future as there is of the past: later events alone do not make the axis longer. */
+const nearFuture = (now: number, from: number) => now + (now - from)
 
 /** The instants between which a batch is shown. */
 function spanOf(batch: BatchRow): number[] {

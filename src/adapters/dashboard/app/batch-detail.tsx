@@ -1,0 +1,276 @@
+import { useState } from 'preact/hooks'
+import { EmulatorError } from '../../control/client/emulator-error.ts'
+import { ask, type Output } from './api.ts'
+import { type BatchRow, batchName, endOf, isUnfinished, stateOf } from './batch-data.ts'
+import { download } from './browser.ts'
+import { advanceBy } from './clock-bar.tsx'
+import { durationText, pretty, shortTime } from './format.ts'
+import { Icon, type IconName } from './icon.tsx'
+import { type EditorIssue, JsonEditor, jsonIssue } from './json-editor.tsx'
+import { act, changed, isLost, ticking, useLive } from './live.ts'
+import { StateTag } from './status.tsx'
+import { type Column, Table } from './table.tsx'
+import { Button, Card, CopyButton, Detail, FilterField, Problem, Skeleton } from './ui.tsx'
+
+type View = Output<'GET /batches/{id}'>
+type Result = Output<'GET /batches/{id}/results'>['data'][number]
+
+/** The items of a batch as a bar: finished ones, and of these the errored. */
+export function ItemBar({ batch, small }: { batch: BatchRow; small?: boolean }) {
+  const { total, errored, canceled, expired } = batch.request_counts
+  const width = (count: number) => ({ width: `${(100 * count) / Math.max(1, total)}%` })
+  return (
+    <span class={small === true ? 'items small' : 'items'} aria-hidden="true">
+      <span class="good" style={width(Math.max(0, batch.finished - errored))} />
+      <span class="bad" style={width(errored)} />
+      <span class="gone" style={width(canceled + expired)} />
+    </span>
+  )
+}
+
+const RESULTS: readonly Column<Result>[] = [
+  {
+    name: 'custom_id',
+    label: 'custom_id',
+    width: 136,
+    cell: ({ custom_id }) => <code title={custom_id}>{custom_id}</code>,
+  },
+  {
+    name: 'status',
+    label: 'Status',
+    width: 152,
+    cell: ({ status, finished }) => (
+      <StateTag state={finished ? status : 'scheduled'}>{finished ? status : `planned ${status}`}</StateTag>
+    ),
+  },
+  { name: 'output', label: 'Output or error', cell: (row) => <code title={said(row)}>{said(row)}</code> },
+]
+
+function said({ output, error }: Result): string {
+  if (error === null) return JSON.stringify(output)
+  const { title = 'Error', detail = '' } = error as { title?: string; detail?: string }
+  return `${title}: ${detail}`
+}
+
+type Action = 'fail' | 'expire' | 'complete' | 'cleanup'
+
+export function BatchDetail({ batch, onClose }: { batch: BatchRow; onClose: () => void }) {
+  const { id } = batch
+  const about = `${id} ${batch.status} ${batch.finished} ${batch.held}`
+  const { data, error, reload } = useLive(() => ask('GET /batches/{id}', { params: { id } }), [], id)
+  const isOpen = isUnfinished(batch)
+  const lost = isLost.value ? 'The emulator is not connected.' : undefined
+  const done = isOpen ? undefined : `The batch is ${batch.status}.`
+  const intervene = (action: Action) => () =>
+    void act(() => ask(`POST /batches/{id}/${action}`, { params: { id } }))
+  const hold = () =>
+    void act(() => ask('PATCH /batches/{id}', { params: { id }, body: { hold: !batch.held } }))
+  const head = (
+    <>
+      <h2>{batchName(batch)}</h2>
+      <StateTag state={stateOf(batch)} />
+      <code class="hint optional">{id}</code>
+      <CopyButton text={() => id} />
+    </>
+  )
+  const failable =
+    batch.status === 'validating' || batch.status === 'in_progress'
+      ? lost
+      : (done ?? `A batch that is ${batch.status} cannot.`)
+  return (
+    <Detail label={`Batch ${batchName(batch)}`} head={head} onClose={onClose}>
+      <p class="row-actions">
+        <Button icon={batch.held ? 'play' : 'pause'} disabled={lost ?? done} onClick={hold}>
+          {batch.held ? 'Release' : 'Hold'}
+        </Button>
+        <Button
+          kind="primary"
+          disabled={lost ?? done}
+          onClick={() => void advanceBy(`Until ${batchName(batch)} is done`, { until: { batch: id } })}
+        >
+          Advance to done
+        </Button>
+        <span class="push" />
+        <Button disabled={lost ?? done} onClick={intervene('complete')}>
+          Complete
+        </Button>
+        <Button disabled={failable} onClick={intervene('fail')}>
+          Fail
+        </Button>
+        <Button disabled={failable} onClick={intervene('expire')}>
+          Expire
+        </Button>
+        <Button
+          disabled={
+            lost ??
+            (isOpen
+              ? 'The batch has no results yet.'
+              : batch.results_url === null
+                ? 'The results are removed.'
+                : undefined)
+          }
+          onClick={intervene('cleanup')}
+        >
+          Clean up
+        </Button>
+      </p>
+      <Phases batch={batch} />
+      <ItemBar batch={batch} />
+      <Counts batch={batch} />
+      {error !== undefined && <Problem text={error} onRetry={reload} />}
+      {data === undefined ? (
+        <Skeleton />
+      ) : (
+        <Outcomes key={about} view={data} canEdit={isOpen && lost === undefined} onDone={reload} />
+      )}
+      <Results batch={batch} about={about} />
+    </Detail>
+  )
+}
+
+function Phases({ batch }: { batch: BatchRow }) {
+  const now = ticking.value ?? 0
+  const { predicted } = batch
+  const end = endOf(batch)
+  const last = end === undefined ? predicted.completed_at : new Date(end).toISOString()
+  const phases: readonly (readonly [string, string | null, string | null])[] = [
+    ['Validating', batch.created_at, null],
+    ['In progress', batch.in_progress_at, predicted.in_progress_at],
+    ['Finalizing', batch.finalizing_at, predicted.finalizing_at],
+    [
+      end === undefined || batch.status === 'completed' ? 'Completed' : batch.status,
+      end === undefined ? null : last,
+      last,
+    ],
+  ]
+  const icon = (index: number, at: string | null): IconName => {
+    if (at === null) return index === 3 ? 'flag' : 'clock'
+    return phases[index + 1]?.[1] == null && isUnfinished(batch) ? 'progress' : 'ok'
+  }
+  return (
+    <ol class="phases">
+      {phases.map(([name, at, expected], index) => (
+        <li key={name} class={at === null ? '' : 'reached'}>
+          <Icon name={icon(index, at)} />
+          <strong>{name}</strong>
+          <span class="hint">
+            {at !== null ? shortTime(at, now) : expected !== null ? `about ${shortTime(expected, now)}` : '–'}
+          </span>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function Counts({ batch }: { batch: BatchRow }) {
+  const { total: _, ...counts } = batch.request_counts
+  const now = ticking.value ?? 0
+  return (
+    <p class="row-actions">
+      {Object.entries(counts)
+        .filter(([, count]) => count > 0)
+        .map(([name, count]) => (
+          <StateTag key={name} state={name}>{`${count} ${name}`}</StateTag>
+        ))}
+      {isUnfinished(batch) && (
+        <span class="push hint">Deadline in {durationText(Date.parse(batch.expires_at) - now)}</span>
+      )}
+    </p>
+  )
+}
+
+function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onDone: () => void }) {
+  const rules = view.plan.stages.at(-1)?.outcomes ?? []
+  const [text, setText] = useState<string | undefined>(undefined)
+  const [issues, setIssues] = useState<readonly EditorIssue[]>([])
+  const syntax = text === undefined ? undefined : jsonIssue(text)
+  const save = async () => {
+    try {
+      await ask('PATCH /batches/{id}', {
+        params: { id: view.batch.id },
+        body: { outcomes: JSON.parse(text ?? '[]') },
+      })
+      setText(undefined)
+      changed()
+      onDone()
+    } catch (error) {
+      if (!(error instanceof EmulatorError)) throw error
+      const found = error.issues.length > 0 ? error.issues : [{ pointer: '', detail: error.detail }]
+      setIssues(found.map(({ pointer, detail }) => ({ pointer: pointer.replace(/^\/outcomes/, ''), detail })))
+    }
+  }
+  const edit = canEdit && text === undefined && <Button onClick={() => setText(pretty(rules))}>Edit</Button>
+  return (
+    <Card title="Outcome rules" hint="the first that fits decides; for items not yet finished" actions={edit}>
+      {text === undefined ? (
+        <ul class="rows outcomes">
+          {rules.map((rule, index) => (
+            <li key={index}>
+              <code class="grow">{JSON.stringify(rule.match ?? 'every item')}</code>
+              <StateTag state={rule.status ?? 'succeeded'} />
+              <span class="hint">{rule.detail ?? ''}</span>
+            </li>
+          ))}
+          <li>
+            <code class="grow">everything else</code>
+            <StateTag state="succeeded" />
+            <span class="hint">output from output_schema, seed {view.plan.seed}</span>
+          </li>
+        </ul>
+      ) : (
+        <div class="pad">
+          <JsonEditor
+            label="Outcome rules as JSON"
+            value={text}
+            issues={syntax === undefined ? issues : [syntax]}
+            onChange={setText}
+          />
+          <p class="row-actions pad-top">
+            <Button kind="primary" disabled={syntax && 'The text is no JSON.'} onClick={() => void save()}>
+              Save rules
+            </Button>
+            <Button onClick={() => setText(undefined)}>Cancel</Button>
+          </p>
+        </div>
+      )}
+    </Card>
+  )
+}
+
+function Results({ batch, about }: { batch: BatchRow; about: string }) {
+  const { id } = batch
+  const { data, error, reload } = useLive(
+    () => ask('GET /batches/{id}/results', { params: { id } }),
+    [],
+    about,
+  )
+  const [text, setText] = useState('')
+  const rows = (data?.data ?? []).filter((row) =>
+    `${row.custom_id} ${row.status} ${said(row)}`.toLowerCase().includes(text.toLowerCase()),
+  )
+  const save = () =>
+    download(`${id}.ndjson`, rows.map((row) => `${JSON.stringify(row)}\n`).join(''), 'application/x-ndjson')
+  const actions = (
+    <>
+      <FilterField label="Filter results" value={text} onInput={setText} />
+      <Button icon="download" onClick={save}>
+        NDJSON
+      </Button>
+    </>
+  )
+  return (
+    <Card title="Results" hint={`${batch.finished} of ${batch.request_counts.total}`} actions={actions}>
+      {error !== undefined && <Problem text={error} onRetry={reload} />}
+      <div class="results">
+        <Table
+          label="Results in the order of the items"
+          rows={rows}
+          columns={RESULTS}
+          idOf={({ custom_id }) => custom_id}
+          onOpen={() => {}}
+          isQuiet
+        />
+      </div>
+    </Card>
+  )
+}

@@ -1,0 +1,133 @@
+import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
+import { useRef } from 'preact/hooks'
+import { coloured } from './code.tsx'
+import { Icon } from './icon.tsx'
+
+/** Something that is wrong with a JSON text: where (JSON Pointer), and what. */
+export interface EditorIssue {
+  readonly pointer: string
+  readonly detail: string
+}
+
+interface Found extends EditorIssue {
+  readonly offset: number
+  readonly length: number
+  readonly line: number
+}
+
+/** What is wrong with a text as JSON; undefined when it can be parsed. */
+export function jsonIssue(text: string): EditorIssue | undefined {
+  const errors: ParseError[] = []
+  parseTree(text, errors)
+  const [first] = errors
+  if (first === undefined && text.trim() !== '') return undefined
+  return {
+    pointer: `@${first?.offset ?? 0}`,
+    detail: first === undefined ? 'is empty' : printParseErrorCode(first.error),
+  }
+}
+
+function locate(text: string, issue: EditorIssue): Found {
+  const lineAt = (offset: number) => text.slice(0, offset).split('\n').length
+  if (issue.pointer.startsWith('@')) {
+    const offset = Number(issue.pointer.slice(1))
+    return { ...issue, pointer: '', offset, length: 1, line: lineAt(offset) }
+  }
+  const root = parseTree(text)
+  const parts = issue.pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  let node: Node | undefined
+  // What is missing is shown at what should hold it.
+  for (let count = parts.length; node === undefined && count >= 0; count -= 1) {
+    const path = parts.slice(0, count).map((part) => (/^\d+$/.test(part) ? Number(part) : part))
+    node = root && findNodeAtLocation(root, path)
+  }
+  const offset = node?.offset ?? 0
+  return { ...issue, offset, length: node?.length ?? 0, line: lineAt(offset) }
+}
+
+const MEANT = /Did you mean "([^"]+)"/
+
+/** A field for JSON with colours, line numbers, and what is wrong by line. */
+export function JsonEditor(props: {
+  label: string
+  value: string
+  issues: readonly EditorIssue[]
+  onChange: (text: string) => void
+  readOnly?: boolean
+}) {
+  const field = useRef<HTMLTextAreaElement>(null)
+  const { value, onChange } = props
+  const issues = props.issues.map((issue) => locate(value, issue))
+  const lines = value.split('\n')
+  const wrong = new Set(issues.map(({ line }) => line))
+  const show = ({ offset, length }: Found) => {
+    field.current?.focus()
+    field.current?.setSelectionRange(offset, offset + length)
+  }
+  return (
+    <div class="editor-root">
+      {issues.length > 0 && (
+        <div class="note error" role="alert">
+          <Icon name="error" />
+          <ul>
+            {issues.map((issue) => {
+              const meant = MEANT.exec(issue.detail)?.[1]
+              const detail = issue.detail.replace(MEANT, '').replace(/\s*\?$/, '')
+              return (
+                <li key={issue.pointer + issue.detail}>
+                  <button type="button" class="link" onClick={() => show(issue)}>
+                    line {issue.line}
+                  </button>{' '}
+                  {issue.pointer} {detail}
+                  {meant !== undefined && (
+                    <>
+                      {' Did you mean '}
+                      <button
+                        type="button"
+                        class="link"
+                        onClick={() =>
+                          onChange(
+                            `${value.slice(0, issue.offset)}${JSON.stringify(meant)}${value.slice(issue.offset + issue.length)}`,
+                          )
+                        }
+                      >
+                        {meant}
+                      </button>
+                      ?
+                    </>
+                  )}
+                </li>
+              )
+            })}
+          </ul>
+        </div>
+      )}
+      <div class={issues.length > 0 ? 'editor invalid' : 'editor'}>
+        <pre class="gutter" aria-hidden="true">
+          {lines.map((_, index) => (
+            <span key={index} class={wrong.has(index + 1) ? 'wrong' : ''}>
+              {index + 1}
+              {'\n'}
+            </span>
+          ))}
+        </pre>
+        <div class="editor-text">
+          <pre aria-hidden="true">{coloured(value)} </pre>
+          <textarea
+            ref={field}
+            aria-label={props.label}
+            aria-invalid={issues.length > 0 || undefined}
+            spellcheck={false}
+            readOnly={props.readOnly}
+            rows={Math.max(6, lines.length)}
+            value={value}
+            onInput={(event) => onChange(event.currentTarget.value)}
+          />
+        </div>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,203 @@
+import { useEffect, useState } from 'preact/hooks'
+import { EmulatorError } from '../../control/client/emulator-error.ts'
+import { ask, controlUrl } from './api.ts'
+import { after } from './browser.ts'
+import { pretty, shellWord } from './format.ts'
+import { type EditorIssue, JsonEditor, jsonIssue } from './json-editor.tsx'
+import { act, useLive } from './live.ts'
+import { Button, CopyButton, Detail, Field, Note } from './ui.tsx'
+
+interface Draft {
+  readonly preset?: string
+  readonly match?: Readonly<Record<string, unknown>> | string
+  readonly when?: Readonly<Record<string, unknown>>
+  readonly times?: number
+}
+
+const WHENS = [
+  ['', 'Every match'],
+  ['nth', 'Only match number'],
+  ['first', 'The first matches'],
+  ['every', 'Every n-th match'],
+  ['after', 'After so many matches'],
+] as const
+
+const COUNTED_BY = ['', 'api_key', 'idempotency_key', 'operation', 'connection', 'resource_id']
+
+/** What a rule begins with: another rule, a preset, or what a request was. */
+function startOf(rule: object | undefined, start: Readonly<Record<string, string>>): Draft {
+  if (rule !== undefined) {
+    const { match, when, do: actions, times, priority, ttl } = rule as Record<string, unknown>
+    return { match, when, do: actions, times, priority, ttl } as Draft
+  }
+  const { preset = 'server-error', operation = '', key = '' } = start
+  const match = {
+    ...(operation !== '' && { operation }),
+    ...(key !== '' && { idempotency_key: key }),
+  }
+  return { preset, ...(Object.keys(match).length > 0 && { match }) }
+}
+
+/** A draft without what is empty. */
+function cleaned(draft: Draft): Draft {
+  return Object.fromEntries(
+    Object.entries(draft).filter(
+      ([, value]) =>
+        value !== undefined &&
+        value !== null &&
+        value !== '' &&
+        !(typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length === 0),
+    ),
+  ) as Draft
+}
+
+export function RuleComposer(props: {
+  presets: readonly { readonly name: string }[]
+  rule: ({ readonly id: string } & object) | undefined
+  start: Readonly<Record<string, string>>
+  onClose: () => void
+}) {
+  const { rule } = props
+  const [text, setText] = useState(() => pretty(cleaned(startOf(rule, props.start))))
+  const [verdict, setVerdict] = useState<readonly EditorIssue[] | undefined>(undefined)
+  const { data: operations } = useLive(() => ask('GET /operations'), [])
+  const syntax = jsonIssue(text)
+  const draft = syntax === undefined ? (JSON.parse(text) as Draft) : undefined
+  useEffect(() => {
+    setVerdict(undefined)
+    if (syntax !== undefined) return
+    return after(150, () => void check(text).then(setVerdict))
+  }, [text])
+  const change = (part: Draft) => draft !== undefined && setText(pretty(cleaned({ ...draft, ...part })))
+  const issues = syntax === undefined ? (verdict ?? []) : [syntax]
+  const isValid = syntax === undefined && verdict?.length === 0
+  const arm = async () => {
+    const done = await act(
+      async () => {
+        if (rule === undefined) await ask('POST /faults', { body: JSON.parse(text) })
+        else await ask('PATCH /faults/{id}', { params: { id: rule.id }, body: JSON.parse(text) })
+      },
+      rule === undefined ? 'The rule is armed.' : 'The rule is changed.',
+    )
+    if (done) props.onClose()
+  }
+  const curl = () =>
+    `curl -X POST ${shellWord(`${controlUrl()}/faults`)} \\\n  -H 'Content-Type: application/json' \\\n  -d ${shellWord(JSON.stringify(draft))}`
+  return (
+    <Detail label="Rule" head={<h2>{rule === undefined ? 'New rule' : rule.id}</h2>} onClose={props.onClose}>
+      <Fields
+        draft={draft ?? {}}
+        isEdit={rule !== undefined}
+        presets={props.presets}
+        operations={operations?.data.map(({ name }) => name) ?? []}
+        onChange={change}
+      />
+      <div class="field">
+        <span class="label">JSON</span>
+        <JsonEditor label="Rule as JSON" value={text} issues={issues} onChange={setText} />
+      </div>
+      {draft?.preset !== undefined && (
+        <Note>A preset is a rule with a name. What stands here overrides it.</Note>
+      )}
+      <p class="row-actions">
+        <Button
+          kind="primary"
+          disabled={isValid ? undefined : 'The rule is not valid yet.'}
+          onClick={() => void arm()}
+        >
+          {rule === undefined ? 'Arm rule' : 'Save rule'}
+        </Button>
+        <CopyButton text={curl}>Copy as curl</CopyButton>
+      </p>
+    </Detail>
+  )
+}
+
+async function check(text: string): Promise<readonly EditorIssue[]> {
+  try {
+    await ask('POST /faults', { body: JSON.parse(text), query: { dry_run: 'true' } })
+    return []
+  } catch (error) {
+    if (!(error instanceof EmulatorError)) return [{ pointer: '', detail: String(error) }]
+    return error.issues.length > 0 ? error.issues : [{ pointer: '', detail: error.detail }]
+  }
+}
+
+function Fields(props: {
+  draft: Draft
+  isEdit: boolean
+  presets: readonly { readonly name: string }[]
+  operations: readonly string[]
+  onChange: (part: Draft) => void
+}) {
+  const { draft, onChange } = props
+  const match = typeof draft.match === 'object' ? draft.match : {}
+  const [kind = '', count] =
+    Object.entries(draft.when ?? {}).find(([name]) => WHENS.some(([each]) => each === name)) ?? []
+  const by = String(draft.when?.by ?? '')
+  const when = (next: string, n: unknown, scope: string) =>
+    onChange({ when: next === '' ? {} : { [next]: Number(n) || 1, ...(scope !== '' && { by: scope }) } })
+  const choice = (
+    label: string,
+    value: string,
+    options: readonly (readonly [string, string])[],
+    choose: (value: string) => void,
+  ) => (
+    <Field label={label}>
+      {(id) => (
+        <select id={id} value={value} onChange={(event) => choose(event.currentTarget.value)}>
+          {options.map(([each, text]) => (
+            <option key={each} value={each}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+  const number = (label: string, value: unknown, set: (value: number | undefined) => void) => (
+    <Field label={label}>
+      {(id) => (
+        <input
+          id={id}
+          type="number"
+          min={1}
+          value={value === undefined ? '' : String(value)}
+          onInput={(event) =>
+            set(event.currentTarget.value === '' ? undefined : Number(event.currentTarget.value))
+          }
+        />
+      )}
+    </Field>
+  )
+  return (
+    <div class="fields">
+      {!props.isEdit &&
+        choice(
+          'Start from preset',
+          draft.preset ?? '',
+          [['', 'none'] as const, ...props.presets.map(({ name }) => [name, name] as const)],
+          (preset) => onChange({ preset }),
+        )}
+      {choice(
+        'Operation',
+        String(match.operation ?? ''),
+        [['', 'as the preset says'] as const, ...props.operations.map((name) => [name, name] as const)],
+        (operation) =>
+          onChange({ match: cleaned({ ...match, operation } as Draft) as Record<string, unknown> }),
+      )}
+      <div class="pair">
+        {choice('When', kind, WHENS, (next) => when(next, count, by))}
+        {kind !== '' && number('Number', count, (n) => when(kind, n, by))}
+        {kind !== '' &&
+          choice(
+            'Count by',
+            by,
+            COUNTED_BY.map((each) => [each, each || 'the rule'] as const),
+            (scope) => when(kind, count, scope),
+          )}
+        {number('Times, then spent', draft.times, (times) => onChange({ times } as Draft))}
+      </div>
+    </div>
+  )
+}

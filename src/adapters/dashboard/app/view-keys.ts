@@ -1,0 +1,18 @@
+import { useEffect, useRef } from 'preact/hooks'
+
+/** What the open view does for a key; each view sets its own while it is shown. */
+export const viewKeys = new Map<string, () => void>()
+
+/** Gives the open view keys of its own as long as it is shown. */
+export function useKeys(keys: Readonly<Record<string, () => void>>): void {
+  const latest = useRef(keys)
+  latest.current = keys
+  const names = Object.keys(keys).join(' ')
+  useEffect(() => {
+    for (const name of names.split(' ').filter((name) => name !== ''))
+      viewKeys.set(name, () => latest.current[name]?.())
+    return () => {
+      for (const name of names.split(' ').filter((name) => name !== '')) viewKeys.delete(name)
+    }
+  }, [names])
+}

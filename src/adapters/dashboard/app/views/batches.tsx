@@ -1,0 +1,129 @@
+import { useEffect } from 'preact/hooks'
+import { baseUrl } from '../api.ts'
+import { setBadge } from '../badges.ts'
+import { type BatchRow, batchName, isUnfinished, loadBatches, stateOf } from '../batch-data.ts'
+import { BatchDetail, ItemBar } from '../batch-detail.tsx'
+import { Code } from '../code.tsx'
+import { countOf, shellWord, shortId, timeOfDay } from '../format.ts'
+import { useLive } from '../live.ts'
+import { here, open, refine } from '../place.ts'
+import { Panel } from '../splitter.tsx'
+import { StateTag } from '../status.tsx'
+import { type Column, Table } from '../table.tsx'
+import { Button, CopyButton, Empty, FilterField, Problem, Skeleton, ViewHead } from '../ui.tsx'
+
+const COLUMNS: readonly Column<BatchRow>[] = [
+  {
+    name: 'name',
+    label: 'Batch',
+    cell: (batch) => (
+      <span title={batch.id}>
+        {batchName(batch)}{' '}
+        {batchName(batch) !== shortId(batch.id) && <span class="hint">{shortId(batch.id)}</span>}
+      </span>
+    ),
+  },
+  { name: 'status', label: 'Status', width: 120, cell: (batch) => <StateTag state={stateOf(batch)} /> },
+  { name: 'bar', label: 'Progress', width: 80, cell: (batch) => <ItemBar batch={batch} small /> },
+  {
+    name: 'items',
+    label: 'Items',
+    width: 84,
+    align: 'right',
+    cell: ({ finished, request_counts }) => `${finished}/${request_counts.total}`,
+  },
+]
+
+export default function Batches() {
+  const { data, error, reload } = useLive(loadBatches, ['transition', 'event', 'request', 'clock'])
+  const { path, query } = here.value
+  const unfinished = data?.filter(isUnfinished).length ?? 0
+  useEffect(() => setBadge('batches', unfinished), [unfinished])
+  if (data === undefined)
+    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  const text = (query.filter ?? '').toLowerCase()
+  const rows = data.filter((batch) =>
+    `${batchName(batch)} ${batch.id} ${stateOf(batch)}`.toLowerCase().includes(text),
+  )
+  const opened = data.find(({ id }) => id === path[0])
+  return (
+    <>
+      <ViewHead title="Batches" summary={`${data.length} · ${unfinished} unfinished`}>
+        <FilterField
+          label="Filter batches"
+          value={query.filter ?? ''}
+          onInput={(filter) => refine({ filter })}
+        />
+      </ViewHead>
+      {error !== undefined && <Problem text={error} onRetry={reload} />}
+      {data.length === 0 ? (
+        <NoBatches />
+      ) : (
+        <div class="split">
+          {rows.length === 0 ? (
+            <Empty
+              icon="search"
+              title="No batch fits the filter"
+              text={`The filter "${query.filter}" hides ${countOf(data.length, 'batch', 'batches')}.`}
+            >
+              <Button onClick={() => refine({ filter: '' })}>Clear filter</Button>
+            </Empty>
+          ) : (
+            <Table
+              label="Batches, unfinished first"
+              rows={rows}
+              columns={COLUMNS}
+              idOf={({ id }) => id}
+              selected={path[0]}
+              onOpen={(id) => open([id])}
+              phone={(batch) => <PhoneRow batch={batch} />}
+            />
+          )}
+          {path[0] !== undefined && (
+            <Panel name="batch" width={648}>
+              {opened === undefined ? (
+                <Problem text={`There is no batch ${path[0]} in this sandbox.`} />
+              ) : (
+                <BatchDetail key={opened.id} batch={opened} onClose={() => open([])} />
+              )}
+            </Panel>
+          )}
+        </div>
+      )}
+    </>
+  )
+}
+
+function PhoneRow({ batch }: { batch: BatchRow }) {
+  return (
+    <span class="two-lines">
+      <span>{batchName(batch)}</span>
+      <span class="hint">
+        {batch.finished}/{batch.request_counts.total} items · {timeOfDay(batch.created_at)}
+      </span>
+      <StateTag state={stateOf(batch)} />
+    </span>
+  )
+}
+
+function NoBatches() {
+  const body = {
+    prompt: 'Read the total.',
+    output_schema: { type: 'object' },
+    model: 'any-model',
+    items: [{ file_id: 'file-invoice-1', custom_id: 'first' }],
+  }
+  const curl = `curl ${shellWord(`${baseUrl()}/batch-predictions`)} \\\n  -H 'Authorization: Bearer live_demo_owner' \\\n  -H 'Content-Type: application/json' \\\n  -d ${shellWord(JSON.stringify(body))}`
+  return (
+    <Empty
+      icon="batches"
+      title="No batches yet"
+      text="Create one through the API. It appears here at once, and moves when time passes."
+    >
+      <Code text={curl} />
+      <CopyButton kind="primary" text={() => curl}>
+        Copy curl
+      </CopyButton>
+    </Empty>
+  )
+}

@@ -1,0 +1,200 @@
+import { useMemo, useState } from 'preact/hooks'
+import { ask } from '../api.ts'
+import { countOf, shortId } from '../format.ts'
+import { useLive } from '../live.ts'
+import { here, linkTo, open, refine } from '../place.ts'
+import { type AnyRecord, RecordEditor } from '../record-editor.tsx'
+import { SandboxActions } from '../sandbox-actions.tsx'
+import { Panel } from '../splitter.tsx'
+import { type Column, type Sorting, sorted, Table } from '../table.tsx'
+import { Button, Empty, FilterField, Problem, Skeleton, ViewHead } from '../ui.tsx'
+
+const PAGE = 100
+
+/** Fields that say most about a record, in the order in which they are shown. */
+const TELLING = [
+  'name',
+  'title',
+  'email',
+  'status',
+  'type',
+  'kind',
+  'scope',
+  'role',
+  'url',
+  'model',
+  'created_at',
+  'at',
+]
+
+function shown(value: unknown): string {
+  if (value === null || value === undefined) return '–'
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** The id, and the fields that tell most: known ones first, then other plain ones. */
+function columnsOf(rows: readonly AnyRecord[], most: number): readonly Column<AnyRecord>[] {
+  const [first = { id: '' }] = rows
+  const plain = Object.keys(first).filter(
+    (name) => typeof first[name] !== 'object' && name !== 'id' && name !== 'object',
+  )
+  const fields = [
+    ...TELLING.filter((name) => plain.includes(name)),
+    ...plain.filter((name) => !TELLING.includes(name)),
+  ].slice(0, most)
+  const value = (name: string) => (row: AnyRecord) => shown(row[name])
+  return [
+    {
+      name: 'id',
+      label: 'id',
+      width: 160,
+      cell: ({ id }) => <code title={id}>{shortId(id)}</code>,
+      sortBy: ({ id }) => id,
+    },
+    ...fields.map(
+      (name): Column<AnyRecord> => ({
+        name,
+        label: name,
+        cell: (row) => <span title={shown(row[name])}>{shown(row[name])}</span>,
+        sortBy: value(name),
+      }),
+    ),
+  ]
+}
+
+export default function Data() {
+  const { path } = here.value
+  const { data, error, reload } = useLive(() => ask('GET /collections'), ['transition', 'request', 'event'])
+  const total = data?.data.reduce((sum, { records }) => sum + records, 0) ?? 0
+  if (data === undefined)
+    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  const chosen = path[0] ?? data.data.find(({ records }) => records > 0)?.name ?? ''
+  return (
+    <>
+      <ViewHead title="Data" summary={`${countOf(total, 'record')} · revision ${data.revision}`}>
+        <SandboxActions />
+      </ViewHead>
+      {error !== undefined && <Problem text={error} onRetry={reload} />}
+      <div class="split">
+        <nav class="collections" aria-label="Collections">
+          <ul>
+            {data.data.map(({ name, records }) => (
+              <li key={name}>
+                <a href={linkTo('data', [name])} aria-current={name === chosen ? 'true' : undefined}>
+                  <code>{name}</code>
+                  <span>{records.toLocaleString('en')}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <Collection key={chosen} name={chosen} id={path[1]} names={data.data.map(({ name }) => name)} />
+      </div>
+    </>
+  )
+}
+
+function Collection({ name, id, names }: { name: string; id: string | undefined; names: readonly string[] }) {
+  const { data, error, reload } = useLive(
+    () => ask('GET /state/{collection}', { params: { collection: name } }),
+    ['transition', 'request', 'event'],
+    name,
+  )
+  const [sorting, setSorting] = useState<Sorting | undefined>(undefined)
+  const [page, setPage] = useState(0)
+  const text = here.value.query.filter ?? ''
+  const all = (data?.data ?? []) as unknown as readonly AnyRecord[]
+  const columns = useMemo(() => columnsOf(all, id === undefined ? 5 : 2), [all[0], id === undefined])
+  const rows = useMemo(() => {
+    const found = all.filter(
+      (row) => text === '' || JSON.stringify(row).toLowerCase().includes(text.toLowerCase()),
+    )
+    return sorted(found, columns, sorting)
+  }, [all, text, sorting, columns])
+  const start = Math.min(page, Math.max(0, Math.ceil(rows.length / PAGE) - 1)) * PAGE
+  const record = all.find((row) => row.id === id)
+  if (data === undefined)
+    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  return (
+    <>
+      <div class="records">
+        <div class="records-head">
+          <select
+            class="narrow-only"
+            aria-label="Collection"
+            value={name}
+            onChange={(event) => open([event.currentTarget.value], {})}
+          >
+            {names.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+          <FilterField label={`Filter ${name}`} value={text} onInput={(filter) => refine({ filter })} />
+          <Button icon="plus" onClick={() => open([name, 'new'])}>
+            New record
+          </Button>
+        </div>
+        {rows.length === 0 ? (
+          all.length === 0 ? (
+            <Empty
+              icon="data"
+              title={`No ${name.replaceAll('_', ' ')}`}
+              text="Make a record here, or import fixtures that have some."
+            />
+          ) : (
+            <Empty
+              icon="search"
+              title="No record fits the filter"
+              text={`The filter "${text}" hides ${countOf(all.length, 'record')}.`}
+            >
+              <Button onClick={() => refine({ filter: '' })}>Clear filter</Button>
+            </Empty>
+          )
+        ) : (
+          <Table
+            label={`Records of ${name}`}
+            rows={rows.slice(start, start + PAGE)}
+            columns={columns}
+            idOf={(row) => row.id}
+            selected={id}
+            onOpen={(next) => open([name, next])}
+            sorting={sorting}
+            onSort={setSorting}
+          />
+        )}
+        {rows.length > 0 && (
+          <p class="pages">
+            <span>
+              {start + 1}–{Math.min(start + PAGE, rows.length)} of {rows.length.toLocaleString('en')}
+            </span>
+            {rows.length > PAGE && (
+              <span class="row-actions">
+                <Button disabled={start === 0} onClick={() => setPage(page - 1)}>
+                  Previous
+                </Button>
+                <Button disabled={start + PAGE >= rows.length} onClick={() => setPage(page + 1)}>
+                  Next
+                </Button>
+              </span>
+            )}
+          </p>
+        )}
+      </div>
+      {id !== undefined && (
+        <Panel name="record" width={432}>
+          {id !== 'new' && record === undefined ? (
+            <Problem text={`There is no record ${id} in ${name}. It may have been deleted.`} />
+          ) : (
+            <RecordEditor
+              key={`${name}/${id}`}
+              collection={name}
+              record={record}
+              template={all[0]}
+              onClose={() => open([name])}
+            />
+          )}
+        </Panel>
+      )}
+    </>
+  )
+}

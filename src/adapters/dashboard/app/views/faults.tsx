@@ -1,0 +1,237 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ask, type Output } from '../api.ts'
+import { setBadge } from '../badges.ts'
+import { countOf, humanName, pretty } from '../format.ts'
+import { LatencyCard } from '../latency.tsx'
+import { act, isLost, useLive } from '../live.ts'
+import { Confirm, Menu } from '../menu.tsx'
+import { here, linkTo, open, refine } from '../place.ts'
+import { RuleComposer } from '../rule-composer.tsx'
+import { Panel } from '../splitter.tsx'
+import { Button, Card, Empty, FilterField, Note, Problem, Skeleton, Switch, Tag, ViewHead } from '../ui.tsx'
+
+export type Rule = Output<'GET /faults'>['data'][number]
+export type PresetRow = Output<'GET /faults/presets'>['data'][number] & { readonly lasts?: string }
+
+async function load() {
+  const [rules, presets] = await Promise.all([ask('GET /faults'), ask('GET /faults/presets')])
+  return { rules: rules.data, presets: presets.data as readonly PresetRow[] }
+}
+
+/** The match of a rule in words. */
+function matchInWords({ match, when }: Rule): string {
+  const parts =
+    match === 'everything'
+      ? ['every request']
+      : Object.entries(match).map(([name, value]) =>
+          name === 'operation' ? String(value) : `${name} ${JSON.stringify(value)}`,
+        )
+  const times = Object.entries(when as object).map(
+    ([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  return [...parts, ...times].join(', ').replaceAll(/["{}]/g, '')
+}
+
+function State({ rule }: { rule: Rule }) {
+  const status: string = rule.status
+  if (status !== 'armed')
+    return (
+      <Tag tone="neutral" icon="minus">
+        {status}
+      </Tag>
+    )
+  return rule.fired === 0 ? (
+    <Tag tone="warn" icon="warn">
+      never fired
+    </Tag>
+  ) : (
+    <Tag tone="accent" icon="bolt">
+      armed
+    </Tag>
+  )
+}
+
+export default function Faults() {
+  const { data, error, reload } = useLive(load, ['request', 'scenario'])
+  const { path, query } = here.value
+  const [isClearing, setClearing] = useState(false)
+  const text = query.filter ?? ''
+  useEffect(() => {
+    if (data !== undefined)
+      setBadge('faults', data.rules.filter(({ status }) => (status as string) === 'armed').length)
+  }, [data])
+  if (data === undefined)
+    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  const { rules, presets } = data
+  const shown = presets.filter(({ name, description }) =>
+    `${name} ${description}`.toLowerCase().includes(text.toLowerCase()),
+  )
+  const families = [...new Set(shown.map(({ family }) => family))]
+  const edited = rules.find(({ id }) => id === path[0])
+  return (
+    <>
+      <ViewHead title="Faults" summary={`${countOf(presets.length, 'preset')} · ${rules.length} armed`}>
+        <FilterField label="Search presets" value={text} onInput={(value) => refine({ filter: value })} />
+        {rules.length > 0 && (
+          <Button kind="danger" icon="trash" onClick={() => setClearing(true)}>
+            Clear all
+          </Button>
+        )}
+        <Button kind="primary" icon="plus" onClick={() => open(['new'], {})}>
+          New rule
+        </Button>
+      </ViewHead>
+      <div class="split">
+        <section class="list pad-all" tabIndex={0} aria-label="Rules and presets">
+          {error !== undefined && <Problem text={error} onRetry={reload} />}
+          <Armed rules={rules} />
+          <LatencyCard rules={rules} />
+          {families.map((family) => (
+            <Card
+              key={family}
+              title={humanName(family)}
+              hint={countOf(shown.filter((each) => each.family === family).length, 'preset')}
+            >
+              <ul class="rows presets">
+                {shown
+                  .filter((each) => each.family === family)
+                  .map((preset) => (
+                    <Preset key={preset.name} preset={preset} rules={rules} />
+                  ))}
+              </ul>
+            </Card>
+          ))}
+          {families.length === 0 && (
+            <Empty
+              icon="search"
+              title="No preset fits"
+              text={`The search "${text}" hides ${countOf(presets.length, 'preset')}.`}
+            >
+              <Button onClick={() => refine({ filter: '' })}>Clear filter</Button>
+            </Empty>
+          )}
+        </section>
+        {path.length > 0 && (
+          <Panel name="rule" width={384}>
+            <RuleComposer
+              key={path[0]}
+              presets={presets}
+              rule={edited}
+              start={query}
+              onClose={() => open([], {})}
+            />
+          </Panel>
+        )}
+      </div>
+      {isClearing && (
+        <Confirm
+          title="Clear all rules?"
+          text={`${countOf(rules.length, 'rule')} and their counters are removed.`}
+          action="Clear all"
+          onDone={(yes) => {
+            setClearing(false)
+            if (yes) void act(() => ask('DELETE /faults'), 'All rules are removed.')
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+function Armed({ rules }: { rules: readonly Rule[] }) {
+  const never = rules.filter(({ fired }) => fired === 0).length
+  if (rules.length === 0)
+    return <Note>No rule is armed. Switch a preset on, or write a rule of your own.</Note>
+  return (
+    <Card
+      title="Armed"
+      hint={countOf(rules.length, 'rule')}
+      actions={
+        never > 0 && (
+          <Tag tone="warn" icon="warn">
+            {never} never fired
+          </Tag>
+        )
+      }
+    >
+      <ul class="rows rules">
+        {rules.map((rule) => (
+          <li key={rule.id} class={(rule.status as string) === 'armed' ? '' : 'spent'}>
+            <span class="grow">
+              <a class="mono" href={linkTo('faults', [rule.id])}>
+                {rule.id}
+              </a>
+              <span class="hint">{matchInWords(rule)}</span>
+            </span>
+            <span>
+              <strong>{rule.fired}</strong> of {rule.matched}
+            </span>
+            <State rule={rule} />
+            <Menu
+              label={`More about ${rule.id}`}
+              items={[
+                {
+                  label: 'Reset counters',
+                  icon: 'again',
+                  run: () => void act(() => ask('POST /faults/{id}/reset', { params: { id: rule.id } })),
+                },
+                { label: 'Edit', icon: 'settings', run: () => open([rule.id], {}) },
+                {
+                  label: 'Copy as JSON',
+                  icon: 'copy',
+                  run: () => void navigator.clipboard.writeText(pretty(rule)),
+                },
+                {
+                  label: 'Remove',
+                  icon: 'trash',
+                  danger: true,
+                  run: () => void act(() => ask('DELETE /faults/{id}', { params: { id: rule.id } })),
+                },
+              ]}
+            />
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+function Preset({ preset, rules }: { preset: PresetRow; rules: readonly Rule[] }) {
+  const [isBusy, setBusy] = useState(false)
+  const own = rules.filter((rule) => rule.preset === preset.name)
+  const armed = own.filter(({ status }) => (status as string) === 'armed')
+  const toggle = async (event: MouseEvent) => {
+    if (event.shiftKey) return open(['new'], { preset: preset.name })
+    if (isLost.value) return
+    setBusy(true)
+    await act(async () => {
+      if (armed.length === 0) await ask('POST /faults', { body: { preset: preset.name } })
+      for (const { id } of armed) await ask('DELETE /faults/{id}', { params: { id } })
+    })
+    setBusy(false)
+  }
+  const [one] = own
+  return (
+    <li>
+      <Switch
+        on={armed.length > 0}
+        label={preset.name}
+        hideLabel
+        busy={isBusy}
+        onToggle={(event) => void toggle(event)}
+      />
+      <span class="grow">
+        <code>{preset.name}</code>
+        <span class="hint">{preset.description}</span>
+      </span>
+      <span class="hint side">
+        {preset.lasts === 'once' ? 'once' : preset.lasts === undefined ? '' : 'until off'}
+        {one !== undefined && (
+          <span>
+            {(one.status as string) === 'armed' ? `fired ${one.fired} of ${one.matched}` : one.status}
+          </span>
+        )}
+      </span>
+    </li>
+  )
+}

@@ -1,0 +1,179 @@
+import { ask, type Output } from '../api.ts'
+import { countOf, durationText, timeOfDay } from '../format.ts'
+import { Icon } from '../icon.tsx'
+import { act, isLost, ticking, useLive } from '../live.ts'
+import { Menu } from '../menu.tsx'
+import { linkTo } from '../place.ts'
+import { logRows } from '../requests.ts'
+import { Button, Empty, Note, Problem, Skeleton, ViewHead } from '../ui.tsx'
+
+type Window = Output<'GET /limits'>['data'][number]
+
+const SLOTS = 30
+
+const teamspaceOf = ({ key }: Window) => key.split(' ')[0] ?? ''
+
+/** Leaves so many places of a window free. */
+function fill(window: Window, remaining: number, done: string): void {
+  if (window.operation === null) return
+  const params = { operation: window.operation }
+  const body = { remaining, teamspace_id: teamspaceOf(window) }
+  void act(() => ask('POST /limits/{operation}/fill', { params, body }), done)
+}
+
+function change(window: Window, limit: number): void {
+  if (window.operation === null) return
+  const params = { operation: window.operation }
+  void act(
+    () => ask('PUT /limits/{operation}', { params, body: { limit, window_s: window.window_s } }),
+    `The limit is ${limit}.`,
+  )
+}
+
+export default function Limits() {
+  const { data, error, reload } = useLive(() => ask('GET /limits'), ['request', 'clock', 'event'])
+  if (data === undefined)
+    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  const windows = [...data.data].sort((a, b) => b.used / b.limit - a.used / a.limit)
+  const clearAll = () =>
+    act(async () => {
+      for (const window of windows) {
+        if (window.operation === null) continue
+        await ask('POST /limits/{operation}/fill', {
+          params: { operation: window.operation },
+          body: { remaining: window.limit, teamspace_id: teamspaceOf(window) },
+        })
+      }
+    }, 'Every window is empty.')
+  return (
+    <>
+      <ViewHead
+        title="Limits"
+        summary={`${countOf(windows.length, 'open window')} · ${data.enforced ? 'enforced' : 'not enforced'}`}
+      >
+        {windows.length > 0 && (
+          <Button disabled={isLost.value} onClick={() => void clearAll()}>
+            Clear all
+          </Button>
+        )}
+      </ViewHead>
+      <section class="scroll" tabIndex={0} aria-label="Rate windows">
+        {error !== undefined && <Problem text={error} onRetry={reload} />}
+        {!data.enforced && (
+          <Note tone="warn" icon="warn">
+            A full window does not refuse: the emulator runs with --limits off.
+          </Note>
+        )}
+        {windows.length === 0 ? (
+          <Empty
+            icon="gauge"
+            title="No window is open"
+            text="A rate window opens with the first request of an operation, and is gone when its requests have left it."
+          />
+        ) : (
+          <>
+            <ul class="card rows gauges">
+              {windows.map((window) => (
+                <Row
+                  key={window.key}
+                  window={window}
+                  isChanged={data.overrides.some(({ operation }) => operation === window.operation)}
+                />
+              ))}
+            </ul>
+            <p class="hint pad">
+              A window belongs to one teamspace and operation; others appear with their first request. Bars
+              show the requests of the log.
+            </p>
+          </>
+        )}
+      </section>
+    </>
+  )
+}
+
+function Row({ window, isChanged }: { window: Window; isChanged: boolean }) {
+  const { operation, limit, used, remaining, reset_at, oldest_at, window_s } = window
+  const now = ticking.value ?? Date.parse(oldest_at)
+  const share = used / limit
+  const tone = remaining === 0 ? 'full' : share >= 0.8 ? 'near' : ''
+  const empty = Date.parse(oldest_at) + window_s * 1_000
+  return (
+    <li>
+      <span class="gauge-name">
+        <a class="mono" href={linkTo('requests', [], { filter: `operation:${operation ?? ''}` })}>
+          {operation ?? window.key}
+        </a>
+        <span class="hint">
+          {teamspaceOf(window)}
+          {isChanged && ' · limit changed'}
+        </span>
+      </span>
+      <span class="gauge-bar">
+        <span class="gauge-words">
+          <span>
+            <strong>{used}</strong> of {limit} used
+          </span>
+          <span class={tone}>
+            {tone !== '' && <Icon name={tone === 'full' ? 'error' : 'warn'} size={14} />}
+            {tone === 'full' ? 'full' : `${remaining} left`}
+          </span>
+        </span>
+        <span
+          class="gauge"
+          role="meter"
+          aria-label={`Used by ${operation}`}
+          aria-valuemin={0}
+          aria-valuemax={limit}
+          aria-valuenow={used}
+        >
+          <span class={tone} style={{ width: `${Math.min(100, share * 100)}%` }} />
+        </span>
+      </span>
+      <Bars operation={operation} now={now} span={window_s * 1_000} />
+      <span class="gauge-when">
+        <strong>Next frees in {durationText(Math.max(0, Date.parse(reset_at) - now))}</strong>
+        <span class="hint">oldest leaves at {timeOfDay(empty)}</span>
+      </span>
+      <span class="row-actions">
+        <Button
+          disabled={remaining === 0}
+          onClick={() => fill(window, 0, `${operation} is full. Next request: 429.`)}
+        >
+          Fill
+        </Button>
+        <Button onClick={() => fill(window, limit, `${operation} is empty.`)}>Clear</Button>
+        <Menu
+          label={`Change the limit of ${operation}`}
+          items={[10, 60, 200, 1_000].map((each) => ({
+            label: `Limit ${each} in ${window_s} s`,
+            run: () => change(window, each),
+          }))}
+        />
+      </span>
+    </li>
+  )
+}
+
+/** The requests of the last window in thirty slots, the oldest at the left. */
+function Bars({ operation, now, span }: { operation: string | null; now: number; span: number }) {
+  const counts = new Array<number>(SLOTS).fill(0)
+  for (const row of logRows.value.entries) {
+    const age = now - Date.parse(row.at)
+    if (age >= span) break
+    const slot = SLOTS - 1 - Math.floor((age / span) * SLOTS)
+    if (row.operation === operation && slot >= 0 && slot < SLOTS) counts[slot] = (counts[slot] ?? 0) + 1
+  }
+  const most = Math.max(4, ...counts)
+  return (
+    <span class="bars" aria-hidden="true">
+      {counts.map((count, slot) => (
+        <span
+          key={slot}
+          style={{ height: `${count === 0 ? 1 : Math.max(3, (20 * count) / most)}px` }}
+          class={count === 0 ? 'none' : ''}
+        />
+      ))}
+    </span>
+  )
+}

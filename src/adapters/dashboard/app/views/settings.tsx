@@ -1,0 +1,185 @@
+import { useState } from 'preact/hooks'
+import { ask, type Output } from '../api.ts'
+import { act, isLost, useLive } from '../live.ts'
+import { here, refine } from '../place.ts'
+import { chooseTheme, hasLetterKeys, setLetterKeys, type Theme, theme } from '../theme.ts'
+import {
+  Button,
+  Card,
+  Empty,
+  FilterField,
+  Problem,
+  Segments,
+  Skeleton,
+  Switch,
+  Tag,
+  ViewHead,
+} from '../ui.tsx'
+
+type Item = Output<'GET /assumptions'>['data'][number]
+type Setting = Item['settings'][number]
+type Which = 'used' | 'changed' | 'all'
+
+const isChanged = ({ value, default: usual }: Setting) => JSON.stringify(value) !== JSON.stringify(usual)
+
+const KINDS: Readonly<Record<Which, (item: Item) => boolean>> = {
+  used: ({ used }) => used > 0,
+  changed: ({ settings }) => settings.some(isChanged),
+  all: () => true,
+}
+
+const MAX_SHOWN = 200
+
+export default function Settings() {
+  const { data, error, reload } = useLive(() => ask('GET /assumptions'), ['request', 'scenario'])
+  const text = here.value.query.filter ?? ''
+  const [which, setWhich] = useState<Which>(text === '' ? 'used' : 'all')
+  if (data === undefined)
+    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  const items = data.data
+  const fits = (item: Item) =>
+    `${item.id} ${item.open} ${item.decision} ${item.settings.map(({ key }) => key).join(' ')}`
+      .toLowerCase()
+      .includes(text.toLowerCase())
+  const shown = items.filter((item) => KINDS[which](item) && fits(item))
+  const counts = `${items.length} open questions · ${items.filter(KINDS.used).length} used · ${items.filter(KINDS.changed).length} changed`
+  return (
+    <>
+      <ViewHead title="Settings" summary={counts}>
+        <FilterField label="Search settings" value={text} onInput={(filter) => refine({ filter })} />
+        <Segments
+          label="Which"
+          options={[
+            ['used', 'Used'],
+            ['changed', 'Changed'],
+            ['all', 'All'],
+          ]}
+          value={which}
+          onChoose={setWhich}
+        />
+      </ViewHead>
+      <section class="scroll" tabIndex={0} aria-label="Settings and assumptions">
+        {error !== undefined && <Problem text={error} onRetry={reload} />}
+        {shown.length === 0 ? (
+          <Empty
+            icon="settings"
+            title={
+              which === 'used' && text === ''
+                ? 'No response has rested on an assumption yet'
+                : 'No setting fits'
+            }
+            text="What the specification leaves open is decided here. Show all to see every question."
+          >
+            <Button
+              onClick={() => {
+                setWhich('all')
+                refine({ filter: '' })
+              }}
+            >
+              Show all
+            </Button>
+          </Empty>
+        ) : (
+          <ul class="card rows settings">
+            {shown.slice(0, MAX_SHOWN).map((item) => (
+              <Question key={item.id} item={item} />
+            ))}
+          </ul>
+        )}
+        <Appearance />
+      </section>
+    </>
+  )
+}
+
+function Question({ item }: { item: Item }) {
+  return (
+    <li>
+      <code>{item.id}</code>
+      <details class="grow">
+        <summary>{item.open}</summary>
+        <p class="hint">{item.decision}</p>
+      </details>
+      <span class="values">
+        {item.settings.map((setting) => (
+          <Value key={setting.key} setting={setting} />
+        ))}
+        {item.settings.length === 0 && <span class="hint">fixed</span>}
+      </span>
+      <span class="used">{item.used > 0 && `${item.used}×`}</span>
+    </li>
+  )
+}
+
+function Value({ setting }: { setting: Setting }) {
+  const { key, value, default: usual, description } = setting
+  const stored = typeof value === 'string' ? value : JSON.stringify(value)
+  const [text, setText] = useState<string | undefined>(undefined)
+  const save = async (next: unknown) => {
+    if (await act(() => ask('PATCH /settings', { body: { [key]: next } as never }), `${key} is changed.`))
+      setText(undefined)
+  }
+  const submit = () => {
+    if (text === undefined || text === stored) return setText(undefined)
+    void save(typeof usual === 'string' && !/^(null|\[|\{)/.test(text) ? text : parsed(text))
+  }
+  return (
+    <form
+      class="value"
+      title={description}
+      onSubmit={(event) => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      <code>{key}</code>
+      {isChanged(setting) && <Tag tone="accent">changed</Tag>}
+      <input
+        class="mono"
+        aria-label={key}
+        disabled={isLost.value}
+        value={text ?? stored}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      {text !== undefined && text !== stored && <Button type="submit">Save</Button>}
+      {isChanged(setting) && text === undefined && (
+        <Button onClick={() => void save(null)}>Restore default</Button>
+      )}
+    </form>
+  )
+}
+
+// What is no JSON is sent as a text, so that the emulator says what it should be.
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function Appearance() {
+  return (
+    <Card title="This page" hint="kept in this browser">
+      <div class="pad row-actions">
+        <Segments
+          label="Colours"
+          options={
+            [
+              ['system', 'System'],
+              ['light', 'Light'],
+              ['dark', 'Dark'],
+            ] as [Theme, string][]
+          }
+          value={theme.value}
+          onChoose={chooseTheme}
+        />
+        <Switch
+          on={hasLetterKeys.value}
+          label="Single letters are keys"
+          onToggle={() => setLetterKeys(!hasLetterKeys.value)}
+        />
+      </div>
+    </Card>
+  )
+}

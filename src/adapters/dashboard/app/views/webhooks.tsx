@@ -1,0 +1,283 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ask, type Output } from '../api.ts'
+import { setBadge } from '../badges.ts'
+import { advanceBy } from '../clock-bar.tsx'
+import { Code } from '../code.tsx'
+import { countOf, durationText, pretty, shortTime, timeOfDay } from '../format.ts'
+import { Icon } from '../icon.tsx'
+import { act, isLost, ticking, useLive } from '../live.ts'
+import { here, open, refine } from '../place.ts'
+import { Panel } from '../splitter.tsx'
+import { StateTag } from '../status.tsx'
+import { Button, Card, Detail, Empty, Field, Problem, Segments, Skeleton, Tag, ViewHead } from '../ui.tsx'
+
+type Delivery = Output<'GET /webhooks/deliveries'>['data'][number]
+type Subscription = Output<'GET /webhooks'>['data'][number]
+type Tab = 'deliveries' | 'subscriptions'
+
+async function load() {
+  const [deliveries, subscriptions] = await Promise.all([
+    ask('GET /webhooks/deliveries'),
+    ask('GET /webhooks'),
+  ])
+  return { deliveries: [...deliveries.data].reverse(), subscriptions: subscriptions.data }
+}
+
+function DeliveryTag({ delivery, now }: { delivery: Delivery; now: number }) {
+  const { status, retry_at } = delivery
+  if (status === 'waiting' && retry_at !== null)
+    return <StateTag state="retrying">{`retry ${shortTime(retry_at, now)}`}</StateTag>
+  return <StateTag state={status} />
+}
+
+export default function Webhooks() {
+  const { data, error, reload } = useLive(load, ['delivery', 'event', 'transition'])
+  const { path, query } = here.value
+  const [isAdding, setAdding] = useState(false)
+  const now = ticking.value ?? 0
+  const failed = data?.deliveries.filter(({ status }) => status === 'failed').length ?? 0
+  useEffect(() => setBadge('webhooks', data?.deliveries.length ?? 0, failed), [data, failed])
+  if (data === undefined)
+    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  const { deliveries, subscriptions } = data
+  const tab: Tab = query.tab === 'subscriptions' ? 'subscriptions' : 'deliveries'
+  const opened = deliveries.find(({ id }) => id === path[0])
+  const add = () => {
+    open([], { tab: 'subscriptions' })
+    setAdding(true)
+  }
+  return (
+    <>
+      <ViewHead
+        title="Webhooks"
+        summary={`${countOf(subscriptions.length, 'subscription')} · ${countOf(deliveries.length, 'delivery', 'deliveries')}`}
+      >
+        <Segments
+          label="What is shown"
+          options={[
+            ['deliveries', 'Deliveries'],
+            ['subscriptions', 'Subscriptions'],
+          ]}
+          value={tab}
+          onChoose={(next) => refine({ tab: next })}
+        />
+        <Button kind="primary" icon="plus" disabled={isLost.value} onClick={add}>
+          Add endpoint
+        </Button>
+      </ViewHead>
+      {error !== undefined && <Problem text={error} onRetry={reload} />}
+      {tab === 'subscriptions' ? (
+        <section class="scroll" tabIndex={0} aria-label="Subscriptions">
+          {isAdding && <NewSubscription onDone={() => setAdding(false)} />}
+          <Subscriptions subscriptions={subscriptions} />
+        </section>
+      ) : deliveries.length === 0 ? (
+        <Empty
+          icon="bell"
+          title="No deliveries yet"
+          text={
+            subscriptions.length === 0
+              ? 'No endpoint is subscribed. Add one, then let a batch finish.'
+              : 'A delivery appears here when a batch becomes terminal.'
+          }
+        >
+          {subscriptions.length === 0 && <Button onClick={add}>Add endpoint</Button>}
+        </Empty>
+      ) : (
+        <div class="split">
+          <section class="list" tabIndex={0} aria-label="Deliveries, newest first">
+            <ul class="deliveries">
+              {deliveries.map((delivery) => (
+                <li key={delivery.id}>
+                  <button
+                    type="button"
+                    aria-current={delivery.id === path[0] ? 'true' : undefined}
+                    onClick={() => open([delivery.id])}
+                  >
+                    <strong class="mono">{delivery.type}</strong>
+                    <time dateTime={delivery.created_at}>{timeOfDay(delivery.created_at)}</time>
+                    <span class="hint">{delivery.url}</span>
+                    <DeliveryTag delivery={delivery} now={now} />
+                  </button>
+                </li>
+              ))}
+            </ul>
+          </section>
+          {path[0] !== undefined && (
+            <Panel name="delivery" width={648}>
+              {opened === undefined ? (
+                <Problem text={`There is no delivery ${path[0]}.`} />
+              ) : (
+                <DeliveryDetail delivery={opened} now={now} />
+              )}
+            </Panel>
+          )}
+        </div>
+      )}
+    </>
+  )
+}
+
+function DeliveryDetail({ delivery, now }: { delivery: Delivery; now: number }) {
+  const { id, type, url, status, attempts, retry_at } = delivery
+  const { attempts: _, ...rest } = delivery
+  const head = (
+    <>
+      <h2 class="mono">{type}</h2>
+      <DeliveryTag delivery={delivery} now={now} />
+    </>
+  )
+  const redeliver = () =>
+    void act(() => ask('POST /webhooks/deliveries/{id}/redeliver', { params: { id } }), 'Sent again.')
+  return (
+    <Detail label={`Delivery ${id}`} head={head} onClose={() => open([])}>
+      <p class="why">
+        {`${countOf(attempts.length, 'attempt')} to ${url}.`}
+        {retry_at !== null &&
+          ` The next is at ${shortTime(retry_at, now)}, in ${durationText(Math.max(0, Date.parse(retry_at) - now))}.`}
+      </p>
+      <p class="row-actions">
+        <Button
+          kind="primary"
+          icon="again"
+          disabled={isLost.value || status === 'sending'}
+          onClick={redeliver}
+        >
+          Redeliver now
+        </Button>
+        {retry_at !== null && (
+          <Button
+            icon="step"
+            disabled={isLost.value}
+            onClick={() => void advanceBy('To the retry', { to: retry_at })}
+          >
+            Advance to retry
+          </Button>
+        )}
+      </p>
+      <Card title="Attempts" hint={String(attempts.length)}>
+        <ul class="rows">
+          {attempts.map(({ attempt, at, outcome, status: code, error }) => (
+            <li key={attempt}>
+              <span>{attempt}</span>
+              <time dateTime={at}>{shortTime(at, now)}</time>
+              <Tag
+                tone={outcome === 'delivered' ? 'ok' : outcome === null ? 'neutral' : 'error'}
+                icon={outcome === 'delivered' ? 'ok' : outcome === null ? 'progress' : 'error'}
+              >
+                {code ?? outcome ?? 'sending'}
+              </Tag>
+              <span class="grow hint">{error ?? ''}</span>
+            </li>
+          ))}
+        </ul>
+        {attempts.length === 0 && <p class="pad hint">None yet.</p>}
+      </Card>
+      <h3>Delivery</h3>
+      <Code label="Delivery" text={pretty(rest)} />
+    </Detail>
+  )
+}
+
+function Subscriptions({ subscriptions }: { subscriptions: readonly Subscription[] }) {
+  if (subscriptions.length === 0)
+    return (
+      <Empty
+        icon="bell"
+        title="No endpoint is subscribed"
+        text="Add the address of a receiver. Webhooks are sent when virtual time reaches their instant."
+      />
+    )
+  return (
+    <ul class="card rows">
+      {subscriptions.map(({ id, url, events, has_secret }) => (
+        <li key={id ?? url}>
+          <span class="grow">
+            <code>{url}</code>
+            <span class="hint"> {events === null ? 'every event' : events.join(', ')}</span>
+          </span>
+          {has_secret && (
+            <Tag tone="neutral" icon="key">
+              signed
+            </Tag>
+          )}
+          {id === null ? (
+            <span class="hint">from the settings</span>
+          ) : (
+            <Button
+              kind="danger"
+              icon="trash"
+              label={`Remove ${url}`}
+              onClick={() =>
+                void act(
+                  () => ask('DELETE /webhooks/{id}', { params: { id } }),
+                  'The subscription is removed.',
+                )
+              }
+            />
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function NewSubscription({ onDone }: { onDone: () => void }) {
+  const [url, setUrl] = useState('')
+  const [secret, setSecret] = useState('')
+  const [problem, setProblem] = useState<string | undefined>(undefined)
+  const save = async () => {
+    setProblem(undefined)
+    try {
+      await ask('POST /webhooks', { body: { url, ...(secret !== '' && { secret }) } })
+      onDone()
+      void act(async () => {}, 'The endpoint is subscribed.')
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error))
+    }
+  }
+  return (
+    <form
+      class="card pad fields"
+      aria-label="New endpoint"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void save()
+      }}
+    >
+      <Field label="URL" error={problem}>
+        {(id, describedBy) => (
+          <input
+            id={id}
+            aria-describedby={describedBy}
+            aria-invalid={problem !== undefined || undefined}
+            required
+            placeholder="http://127.0.0.1:3000/hook"
+            value={url}
+            onInput={(event) => setUrl(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+      <Field label="Secret that signs, optional">
+        {(id) => (
+          <input
+            id={id}
+            type="password"
+            autocomplete="off"
+            value={secret}
+            onInput={(event) => setSecret(event.currentTarget.value)}
+          />
+        )}
+      </Field>
+      <p class="row-actions">
+        <Button kind="primary" type="submit">
+          Subscribe
+        </Button>
+        <Button onClick={onDone}>Cancel</Button>
+        <span class="hint">
+          <Icon name="info" size={12} /> Receivers on this machine are allowed; others with --allow-webhook.
+        </span>
+      </p>
+    </form>
+  )
+}
