@@ -24,6 +24,9 @@ const INSIDE_JITI = {
   'resolve-pkg-maps': 'Copyright (c) Hiroki Osame <hiroki.osame@gmail.com>',
 }
 
+/** Packages that the code requires where it cannot wait for import(), and that most runs do not need. */
+const REQUIRED_LATE = ['@faker-js/faker/locale/en', '@eslint-community/regexpp']
+
 // The compiler API, which TypeScript 7 has no more, comes with api-extractor.
 const loadCompiler = () => createRequire(require.resolve('@microsoft/api-extractor'))('typescript')
 let ts
@@ -152,7 +155,8 @@ function lazyPackages(found) {
     name: 'lazy-packages',
     setup({ onResolve }) {
       onResolve({ filter: /^[@a-z]/ }, ({ kind, path }) => {
-        if (kind !== 'dynamic-import' || path.startsWith('node:')) return undefined
+        const isLazy = kind === 'dynamic-import' || (kind === 'require-call' && REQUIRED_LATE.includes(path))
+        if (!isLazy || path.startsWith('node:')) return undefined
         const name = path.replaceAll(/[^a-z0-9]+/g, '-').replace(/^-/, '')
         found[name] = path
         return { path: `./lazy/${name}.cjs`, external: true }

@@ -151,7 +151,7 @@ export function naming<T>(at: string, work: () => T): T {
 }
 
 /** How deep a schema that refers to itself goes with all that is optional. */
-const USUAL_DEPTH = 8
+const USUAL_DEPTH = 3
 
 /** True where what is optional is left out, since the schema may go on like this without end. */
 export function isDeep(draw: Draw, clauses: Clauses): boolean {

@@ -1,5 +1,4 @@
 import { isObject, type Json, type JsonObject } from '../core/json.ts'
-import type { SchemaValidator } from './ajv.ts'
 import { arrayMaker } from './arrays.ts'
 import {
   type Clause,
@@ -19,6 +18,7 @@ import { objectMaker } from './objects.ts'
 import { canonical, hasType, isSchema, own, setField, subschemas, TYPES, type TypeName } from './schema.ts'
 import { OutOfSteps, spend } from './steps.ts'
 import { stringMaker } from './strings.ts'
+import type { SchemaValidator } from './validator.ts'
 
 const ABOUT: Readonly<Record<TypeName, string>> = {
   object:
@@ -34,7 +34,8 @@ const SIMPLE = new Set(['const', 'default', 'description', 'enum', 'examples', '
 /** Keywords whose effect on the whole value is found by the validator, and met by another try. */
 const CHECKED = ['contains', 'unevaluatedItems', 'unevaluatedProperties', '$dynamicRef', 'dependencies']
 const MAX_TRIES = 12
-const MAX_MAKERS = 5_000
+const MAX_MAKERS = 20_000
+const STEPS_PER_MAKER = 25
 const MAX_DEPTH = 600
 
 /** Makes values for one schema: keyword by keyword, and where keywords work on each other by trying. */
@@ -61,7 +62,7 @@ export class ValueGenerator implements ValueSource {
     const known = this.makers.get(key)
     if (known !== undefined) return known
     if (this.makers.size >= MAX_MAKERS) this.makers.clear()
-    spend(clauses.length)
+    spend(STEPS_PER_MAKER)
     const made = naming(clauses[0]?.at ?? '', () => this.build(clauses))
     this.makers.set(key, made)
     return made
@@ -164,8 +165,7 @@ export class ValueGenerator implements ValueSource {
     for (const clause of pending) {
       const { $dynamicAnchor, $anchor } = clause.schema
       if (name === '' || name === $dynamicAnchor || name === $anchor) return clause
-      for (const inner of subschemas(clause.schema, clause.at))
-        if (isObject(inner.schema)) pending.push({ schema: inner.schema, at: inner.at })
+      for (const inner of subschemas(clause.schema, clause.at)) pending.push(inner)
     }
     return undefined
   }
@@ -205,7 +205,7 @@ export class ValueGenerator implements ValueSource {
     ])
     const [first, ...others] = lists
     if (first === undefined) return undefined
-    spend(lists.reduce((sum, list) => sum + list.length, 0))
+    spend(lists.reduce((sum, list) => sum + list.length, 0) / 10)
     const texts = others.map((values) => new Set(values.map(canonical)))
     const excluded = new Set(
       given(clauses, 'not')
@@ -215,7 +215,9 @@ export class ValueGenerator implements ValueSource {
     const isPlain = clauses.every(({ schema }) => Object.keys(schema).every((keyword) => SIMPLE.has(keyword)))
     const accepts = (value: Json): boolean =>
       isPlain ? clauses.every(({ schema }) => hasType(value, schema.type)) : this.acceptsAll(value, clauses)
+    const isAlone = texts.length === 0 && excluded.size === 0
     const values = first.filter((value) => {
+      if (isAlone) return accepts(value)
       const text = canonical(value)
       return !excluded.has(text) && texts.every((known) => known.has(text)) && accepts(value)
     })

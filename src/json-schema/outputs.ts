@@ -1,21 +1,21 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { type Issue, isObject, type Json, type JsonObject, pointer } from '../core/json.ts'
-import { SchemaValidator } from './ajv.ts'
 import { Draw, type Mode } from './draw.ts'
 import { ValueGenerator } from './generate.ts'
 import type { RandomSource } from './pattern-text.ts'
 import { OutOfSteps, STEPS_PER_PIECE, stepsSpent, withinSteps } from './steps.ts'
+import { SchemaValidator } from './validator.ts'
 
 /** Steps for one try to make a value: the longest piece of work. */
-const STEPS_PER_TRY = 60_000
+const STEPS_PER_TRY = 25_000
 /** Steps for the value of one item; an item that needs more gets the value that is kept. */
-const STEPS_PER_ITEM = 30_000
+const STEPS_PER_ITEM = 25_000
 const STEPS_PER_CHECK = 2_000_000
 const MAX_ISSUES = 1_000
 
 /** How the first value is looked for: most schemas have one with all that is optional. */
 const WAYS: readonly Mode[] = [
-  ...['all', 'all', 'none', 'all', 'some', 'none', 'all', 'some'],
+  ...['all', 'all', 'all', 'all', 'all', 'all', 'none', 'some', 'none', 'some'],
   ...Array.from({ length: 8 }, () => ['some', 'none', 'all']).flat(),
 ] as Mode[]
 
@@ -75,8 +75,10 @@ export class Outputs {
 
   private get parts() {
     if (this.made === undefined) {
-      const validator = new SchemaValidator(this.schema)
-      this.made = { validator, generator: new ValueGenerator(this.schema, validator) }
+      // A copy in which no object stands at two places: what is known of a schema is kept by object.
+      const schema = JSON.parse(JSON.stringify(this.schema)) as JsonObject
+      const validator = new SchemaValidator(schema)
+      this.made = { validator, generator: new ValueGenerator(schema, validator) }
     }
     return this.made
   }

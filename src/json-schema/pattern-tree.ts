@@ -64,15 +64,25 @@ function regexpp(): Regexpp {
  */
 export function readPattern(source: string): PatternTree {
   if (source.length > MAX_LENGTH) throw new PatternTooLarge(`is longer than ${MAX_LENGTH} characters`)
+  if (nesting(source) > MAX_NESTING) throw new PatternTooLarge('nests its groups too deep')
   const parser = new (regexpp().RegExpParser)({ ecmaVersion: 2024 })
   const parse = (unicode: boolean) => parser.parsePattern(source, 0, source.length, { unicode })
   try {
     return new Reader('u', source).tree(parse(true))
   } catch (error) {
-    if (error instanceof RangeError) throw new PatternTooLarge('nests its groups too deep')
     if (!(error instanceof SyntaxError)) throw error
   }
   return new Reader('', source).tree(parse(false))
+}
+
+/** Groups inside each other, at most: what is escaped or in a class may be counted, too. */
+function nesting(source: string): number {
+  let [depth, most] = [0, 0]
+  for (const char of source) {
+    if (char === '(') most = Math.max(most, ++depth)
+    else if (char === ')') depth--
+  }
+  return most
 }
 
 /** One set for alternatives that are a character each: `a|b` is `[ab]`. */
@@ -110,7 +120,6 @@ class Reader {
   private readonly refersBack: boolean
   private readonly sets = new Map<string, CharSet>()
   private readonly groups = new Map<AST.CapturingGroup, number>()
-  private depth = 0
 
   constructor(flags: string, source: string) {
     this.flags = flags
@@ -123,9 +132,7 @@ class Reader {
   }
 
   private alternatives(list: readonly AST.Alternative[], group?: number): Part {
-    if (++this.depth > MAX_NESTING) throw new PatternTooLarge('nests its groups too deep')
     const options = list.map(({ elements }) => this.sequence(elements))
-    this.depth--
     const nodes = options.map(({ node }) => node)
     const [only] = nodes
     const min = Math.min(...nodes.map((node) => node.min))

@@ -22,20 +22,33 @@ export const SCHEMA_MAPS = ['definitions', 'dependencies', 'dependentSchemas', '
 const ONE_SCHEMA: ReadonlySet<string> = new Set([...ON_SAME_VALUE, ...ON_INNER_VALUE, 'contentSchema'])
 const MAPS: ReadonlySet<string> = new Set(SCHEMA_MAPS)
 
-/** The schemas directly inside a schema, each with its JSON Pointer. What is no schema is passed over. */
-export function subschemas(schema: JsonObject, at: string): { schema: Schema; at: string }[] {
-  const found: { schema: Schema; at: string }[] = []
-  const add = (value: Json | undefined, ...keys: (string | number)[]): void => {
-    if (isSchema(value)) found.push({ schema: value, at: at + pointer(...keys) })
-  }
-  for (const keyword of Object.keys(schema)) {
+/** Calls back for each schema directly inside a schema, with the keys that lead to it. What is no schema is passed over. */
+export function eachInner(
+  schema: JsonObject,
+  visit: (inner: Schema, keyword: string, key?: string | number) => void,
+): void {
+  for (const keyword in schema) {
     const value = schema[keyword]
-    if (ONE_SCHEMA.has(keyword)) add(value, keyword)
-    else if (MAPS.has(keyword) && isObject(value))
-      for (const name of Object.keys(value)) add(value[name], keyword, name)
-    else if (keyword === 'prefixItems' && Array.isArray(value))
-      for (const [index, inner] of value.entries()) add(inner, keyword, index)
+    if (ONE_SCHEMA.has(keyword)) {
+      if (isSchema(value)) visit(value, keyword)
+    } else if (keyword === 'prefixItems' && Array.isArray(value)) {
+      for (const [index, inner] of value.entries()) if (isSchema(inner)) visit(inner, keyword, index)
+    } else if (MAPS.has(keyword) && isObject(value)) {
+      for (const name of Object.keys(value)) {
+        const inner = value[name]
+        if (isSchema(inner)) visit(inner, keyword, name)
+      }
+    }
   }
+}
+
+/** The schemas directly inside a schema that are objects, each with its JSON Pointer. */
+export function subschemas(schema: JsonObject, at: string): { schema: JsonObject; at: string }[] {
+  const found: { schema: JsonObject; at: string }[] = []
+  eachInner(schema, (inner, keyword, key) => {
+    if (isObject(inner))
+      found.push({ schema: inner, at: at + (key === undefined ? pointer(keyword) : pointer(keyword, key)) })
+  })
   return found
 }
 
@@ -43,18 +56,12 @@ export function isSchema(value: Json | undefined): value is Schema {
   return typeof value === 'boolean' || isObject(value)
 }
 
-/** How many schemas a schema consists of. */
-export function countSchemas(schema: JsonObject): number {
-  const pending = [schema]
-  let count = 0
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    count++
-    for (const { schema: inner } of subschemas(next, '')) {
-      if (isObject(inner)) pending.push(inner)
-      else count++
-    }
-  }
-  return count
+/** Every schema that a schema consists of, itself included, in no order. */
+export function allSchemas(schema: JsonObject): JsonObject[] {
+  const all = [schema]
+  // A list that grows while it is walked visits what is added.
+  for (const next of all) eachInner(next, (inner) => void (isObject(inner) && all.push(inner)))
+  return all
 }
 
 /** The JSON type of a value, in JSON Schema's words; `integer` counts as `number`. */

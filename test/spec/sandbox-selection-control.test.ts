@@ -11,17 +11,21 @@ test.for<[way: string, prefix: string, said: Said]>([
   ['path', '/@w1', KEYLESS],
   ['header', '', HEADER],
   ['path before the header', '/@w1', { ...KEYLESS, headers: { 'X-Emulator-Sandbox': 'w2' } }],
-])('the %s chooses the sandbox of the control interface, made on first use', async ([, prefix, said]) => {
-  const emulator = await testEmulator()
-  const before = emulator.digest()
-  const answer = await send(emulator, 'GET', `${prefix}/__emulator/state`, said)
-  expect([answer.status, answer.body.sandbox]).toEqual([200, 'w1'])
-  expect(made(emulator)).toEqual(['w1'])
-  await send(emulator, 'POST', `${prefix}/__emulator/clock/advance`, { ...said, json: { by: '1h' } })
-  const log = await send(emulator, 'GET', `${prefix}/__emulator/requests`, said)
-  expect([log.body.data, log.headers.date]).toEqual([[], 'Sun, 01 Mar 2026 13:00:00 GMT'])
-  expect([emulator.digest(), made(emulator)]).toEqual([before, ['w1']])
-})
+])(
+  'the %s chooses the sandbox of the control interface, made when it is first written to',
+  async ([, prefix, said]) => {
+    const emulator = await testEmulator()
+    const before = emulator.digest()
+    const read = await send(emulator, 'GET', `${prefix}/__emulator/state`, said)
+    expect([read.status, made(emulator)]).toEqual([404, []])
+    await send(emulator, 'POST', `${prefix}/__emulator/clock/advance`, { ...said, json: { by: '1h' } })
+    const answer = await send(emulator, 'GET', `${prefix}/__emulator/state`, said)
+    expect([answer.status, answer.body.sandbox]).toEqual([200, 'w1'])
+    const log = await send(emulator, 'GET', `${prefix}/__emulator/requests`, said)
+    expect([log.body.data, log.headers.date]).toEqual([[], 'Sun, 01 Mar 2026 13:00:00 GMT'])
+    expect([emulator.digest(), made(emulator)]).toEqual([before, ['w1']])
+  },
+)
 
 test('the Date of an answer is that of the chosen clock, of a refusal too', async () => {
   const emulator = await testEmulator()
@@ -71,9 +75,8 @@ test('anyone who may not control makes no sandbox', async () => {
     expect((await send(emulator, 'GET', '/@w1/__emulator/clock', said)).status).toBe(401)
   }
   expect(made(emulator)).toEqual([])
-  expect(
-    (await send(emulator, 'GET', '/@w1/__emulator/clock', { authorization: 'Bearer secret' })).status,
-  ).toBe(200)
+  const said = { authorization: 'Bearer secret', json: { by: '1h' } }
+  expect((await send(emulator, 'POST', '/@w1/__emulator/clock/advance', said)).status).toBe(200)
   expect(made(emulator)).toEqual(['w1'])
 })
 

@@ -82,6 +82,11 @@ async function session(emulator: TestEmulator, control: CallControl): Promise<st
   return answers
 }
 
+// URLs in responses lead to the emulator that was asked; the two have ports of their own.
+function withoutPorts(value: unknown): string {
+  return JSON.stringify(value, null, 2).replaceAll(/(?<=127\.0\.0\.1:)\d+/g, 'port')
+}
+
 async function views(control: CallControl): Promise<unknown[]> {
   return Promise.all(VIEWS.map(async (path) => [path, (await control('GET', path)).body]))
 }
@@ -100,9 +105,9 @@ test('after every operation and every kind of intervention, a reset sandbox is a
   expect(used.sandbox.store.revision).toBeGreaterThan(fresh.sandbox.store.revision)
   expect(contentOf(used.sandbox.document())).toBe(contentOf(fresh.sandbox.document()))
   expect(used.sandbox.log.save()).toEqual(fresh.sandbox.log.save())
-  expect(await views(control)).toEqual(await views(ofFresh))
+  expect(withoutPorts(await views(control))).toBe(withoutPorts(await views(ofFresh)))
   // Whatever does not stand in the document would show in what the sandbox does next.
-  expect(await session(used, control)).toEqual(await session(fresh, ofFresh))
+  expect(withoutPorts(await session(used, control))).toBe(withoutPorts(await session(fresh, ofFresh)))
 })
 
 test('after every operation and every kind of intervention, a sandbox that is loaded from its own document is the same, byte for byte', async () => {

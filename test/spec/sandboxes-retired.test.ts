@@ -60,8 +60,9 @@ test.for([true, false])(
     await callIn('w')('POST', '/snapshots', { name: 's' })
     const { sandboxes } = emulator
     const sandbox = sandboxes.show('w').sandbox
-    const removing = sandboxes.delete('w')
     const snapshots = sandboxes.snapshots(sandbox)
+    const removing = sandboxes.delete('w')
+    while (sandboxes.get('w') !== undefined) await Promise.resolve()
     const late = [sandboxes.reset(sandbox), snapshots.restore('s'), snapshots.save('t')]
     const ended = await Promise.allSettled([...late, removing])
     expect(ended.map((each) => (each.status === 'rejected' ? each.reason.code : 'done'))).toEqual([

@@ -1,6 +1,6 @@
 import { type Issue, type Json, type JsonObject, pointer } from '../../core/json.ts'
 import { outputsOf } from '../../json-schema/outputs.ts'
-import { countSchemas } from '../../json-schema/schema.ts'
+import { allSchemas } from '../../json-schema/schema.ts'
 import { STEPS_PER_PIECE, stepsSpent } from '../../json-schema/steps.ts'
 
 export { schemaIssues as checkOutputSchema } from '../../json-schema/check.ts'
@@ -51,5 +51,5 @@ const MAX_AT_ONCE = 60
 
 /** As {@link whyNoOutput}, of a schema that is small; null for another, which is examined when its batch starts. */
 export function whyNoneAtOnce(schema: JsonObject): string | null {
-  return countSchemas(schema) > MAX_AT_ONCE ? null : whyNoOutput(schema)
+  return allSchemas(schema).length > MAX_AT_ONCE ? null : whyNoOutput(schema)
 }

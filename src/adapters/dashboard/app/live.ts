@@ -146,7 +146,7 @@ function back(): void {
 }
 
 function seeClock(change: Pick<Clock, 'now' | 'rate' | 'skip_on_poll'>): void {
-  clockState.value = { lag_ms: 0, next: null, ...clockState.value, ...change, seen: pageTime() }
+  clockState.value = { lag_ms: 0, next: null, frozen: null, ...clockState.value, ...change, seen: pageTime() }
 }
 
 let isLoadingClock = false

@@ -1,0 +1,224 @@
+// biome-ignore-all lint/suspicious/noThenProperty: `then` is a keyword of JSON Schema here, and nothing awaits it
+import { expect, test } from 'vitest'
+import { knownSchema } from '../../test/fuzz/random-schemas.ts'
+import { judge, NOW, object, seeded, text } from '../../test/support/output-schemas.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { Chance } from '../core/random.ts'
+import { schemaIssues } from './check.ts'
+import { Outputs, outputsOf } from './outputs.ts'
+import { stepsSpent } from './steps.ts'
+
+const required = (schema: Json, name = 'a') => object({ [name]: schema }, { required: [name] })
+
+const nested = (levels: number, width: number): JsonObject =>
+  levels === 0
+    ? { type: 'string' }
+    : (() => {
+        const names = Array.from({ length: width }, (_, n) => `p${n}`)
+        return object(Object.fromEntries(names.map((name) => [name, nested(levels - 1, width)])), {
+          required: names,
+        })
+      })()
+
+const conditions = (levels: number): JsonObject =>
+  levels === 0
+    ? {}
+    : {
+        if: { properties: { [`k${levels}`]: { const: 'x' } }, required: [`k${levels}`] },
+        then: { required: [`b${levels}`], ...conditions(levels - 1) },
+        else: { required: [`c${levels}`], ...conditions(levels - 1) },
+      }
+
+const wide = (size: number, more: object = {}) =>
+  object(Object.fromEntries(Array.from({ length: size }, (_, n) => [`p${n}`, { type: 'string' }])), more)
+
+/** Inputs that took seconds, minutes or for ever, or were refused although they are valid; with what becomes of them. */
+const EXAMPLES: readonly (readonly [what: string, schema: JsonObject, becomes: 'made' | RegExp])[] = [
+  [
+    '32 optional characters before a missing one',
+    required({ type: 'string', pattern: `^${'a?'.repeat(32)}b$`, enum: ['a'.repeat(32)] }),
+    /^enum /,
+  ],
+  [
+    '40 optional characters before a missing one',
+    required({ type: 'string', pattern: `^${'a?'.repeat(40)}b$`, enum: ['a'.repeat(40)] }),
+    /^enum /,
+  ],
+  [
+    'eight counted repeats',
+    required({ type: 'string', pattern: `^${'a{0,16}'.repeat(8)}b$`, enum: ['a'.repeat(128)] }),
+    /^enum /,
+  ],
+  [
+    'nested look-aheads over a long text',
+    required({ type: 'string', pattern: '^(?=.*(?=.*(?=.*(?=.*z))))', minLength: 300, maxLength: 300 }),
+    'made',
+  ],
+  [
+    'nested look-aheads that fail',
+    required({ type: 'string', pattern: '^(?=.*(?=.*(?=.*(?=.*z))))', enum: ['a'.repeat(300)] }),
+    /budget/,
+  ],
+  ['conditions nested six deep', { type: 'object', ...conditions(6) }, 'made'],
+  ['five levels of five required properties', nested(5, 5), 'made'],
+  [
+    '100,000 different integers',
+    required({ type: 'array', items: { type: 'integer' }, minItems: 100_000, uniqueItems: true }),
+    /^minItems asks for more items/,
+  ],
+  ['look-behind', required({ type: 'string', pattern: '(?<=a)b' }), 'made'],
+  ['a negative look-behind', required({ type: 'string', pattern: '^(?<!x)abc(?<=c)$' }), 'made'],
+  ['a reference back', required({ type: 'string', pattern: '^(a|b)\\1$' }), 'made'],
+  ['a reference back by name', required({ type: 'string', pattern: '^(?<q>["\'])[a-z]+\\k<q>$' }), 'made'],
+  ['a group that repeats a thousand times', required({ type: 'string', pattern: '^(a|b|c){1000}$' }), 'made'],
+  [
+    'an optional property that contradicts itself',
+    object({ a: { type: 'string', minLength: 3, maxLength: 2 }, b: { type: 'integer' } }),
+    'made',
+  ],
+  [
+    'a required property that contradicts itself',
+    required({ type: 'string', minLength: 3, maxLength: 2 }),
+    /^minLength /,
+  ],
+  [
+    'required properties that exclude each other',
+    object({ a: true, b: true }, { required: ['a', 'b'], maxProperties: 1 }),
+    /^maxProperties /,
+  ],
+  ['a text of a million characters', required({ type: 'string', minLength: 1_000_000 }), 'made'],
+  [
+    'a schema that refers to itself',
+    {
+      type: 'object',
+      $dynamicAnchor: 'node',
+      properties: { name: { type: 'string' }, children: { type: 'array', items: { $dynamicRef: '#node' } } },
+      required: ['name'],
+    },
+    'made',
+  ],
+  [
+    'a reference that leads nowhere',
+    required({ $dynamicRef: '#nowhere' }),
+    /^\$dynamicRef leads to no schema/,
+  ],
+  ['a thousand properties', wide(1_000, { additionalProperties: false }), 'made'],
+  [
+    'groups inside each other 4,000 times',
+    required({ type: 'string', pattern: `${'('.repeat(4_000)}${')'.repeat(4_000)}` }),
+    /budget: nests/,
+  ],
+  ['seven levels of seven required properties', nested(6, 6), /budget/],
+]
+
+// Steps, not milliseconds: a piece of 25,000 steps takes some ten milliseconds, and parts are compiled one by one.
+const MAX_STEPS_PER_PIECE = 35_500
+const MAX_STEPS = 2_000_000
+
+test.for(EXAMPLES)(
+  '%s: accepted, and examined in short pieces',
+  { tags: ['R100', 'R200', 'U077'] },
+  ([, schema, becomes]) => {
+    expect(schemaIssues(schema, '')).toEqual([])
+    const outputs = new Outputs(schema)
+    const start = stepsSpent()
+    let before = start
+    const pieces: number[] = []
+    for (let { pending } = outputs; pending !== undefined; ) {
+      const { done } = pending.next()
+      pieces.push(stepsSpent() - before)
+      before = stepsSpent()
+      if (done === true) pending = undefined
+    }
+    expect(Math.max(...pieces)).toBeLessThan(MAX_STEPS_PER_PIECE)
+    expect(before - start).toBeLessThan(MAX_STEPS)
+    const reason = outputs.unsatisfiable
+    const value = outputs.make(seeded(1), NOW)
+    expect(stepsSpent() - before).toBeLessThan(MAX_STEPS_PER_PIECE)
+    if (becomes === 'made') {
+      expect(reason).toBeUndefined()
+      expect(outputs.issues(value ?? null)).toEqual([])
+    } else {
+      expect(reason?.detail).toMatch(becomes)
+      expect(value).toBeUndefined()
+    }
+  },
+)
+
+test('objects nest 250 levels deep', { tags: ['R100'] }, () => {
+  let schema: JsonObject = { type: 'string' }
+  for (let level = 0; level < 250; level++) schema = required(schema)
+  const outputs = outputsOf(schema)
+  expect(outputs.unsatisfiable).toBeUndefined()
+  let value: Json | undefined = outputs.make(seeded(1), NOW)
+  for (let level = 0; level < 250; level++) value = (value as JsonObject).a
+  expect(value).toEqual(expect.any(String))
+})
+
+test('what is left of the examination is done at once by whatever asks, with the same result', {
+  tags: ['R100'],
+}, () => {
+  const schema = nested(4, 4)
+  const [whole, part] = [new Outputs(schema), new Outputs(structuredClone(schema))]
+  for (let { pending } = whole; pending !== undefined && pending.next().done !== true; )
+    pending = whole.pending
+  part.pending?.next()
+  expect(part.make(new Chance(1), NOW)).toEqual(whole.make(new Chance(1), NOW))
+  expect(part.pending).toBeUndefined()
+})
+
+test('an item that finds no value of its own has the one that is kept', { tags: ['R100'] }, () => {
+  // The right one of a million texts is in the list; texts that are drawn are seldom there.
+  const schema = required({
+    type: 'array',
+    prefixItems: [{ type: 'integer', minimum: 0, maximum: 1e6 }],
+    contains: { enum: [777_777] },
+    maxItems: 1,
+  })
+  const valid = judge(schema)
+  for (let seed = 0; seed < 20; seed++)
+    expect(valid(outputsOf(schema).make(seeded(seed), NOW) ?? null)).toBe(true)
+})
+
+test('a value is found for a schema that is made around one', { tags: ['R100'] }, () => {
+  for (let n = 0; n < 150; n++) {
+    const { value, schema } = knownSchema(new Chance(11, n))
+    const valid = judge(schema)
+    if (!valid(value)) continue
+    const outputs = new Outputs(schema)
+    expect(outputs.unsatisfiable, text(schema, value)).toBeUndefined()
+    expect(valid(outputs.make(new Chance(n), NOW) ?? null), text(schema)).toBe(true)
+  }
+})
+
+test('names of properties say what their values look like', { tags: ['R100'] }, () => {
+  const string = { type: 'string' }
+  const schema = object({
+    vendor_name: string,
+    invoice_date: { type: 'string', format: 'date' },
+    dueDate: string,
+    iban: string,
+    currency: string,
+    total: { type: 'number' },
+    quantity: { type: 'integer' },
+    unit_price: { type: 'number', multipleOf: 0.01, minimum: 5, maximum: 6 },
+    email: string,
+    city: string,
+    x: { type: 'string', description: 'Country of the vendor' },
+  })
+  for (let seed = 0; seed < 30; seed++) {
+    const made = outputsOf(schema).make(new Chance(seed), NOW) ?? {}
+    expect(made).toMatchObject({
+      vendor_name: expect.stringMatching(/^\p{Lu}/u),
+      iban: expect.stringMatching(/^[A-Z]{2}\d{2}/),
+      currency: expect.stringMatching(/^[A-Z]{3}$/),
+      email: expect.stringMatching(/@example\.(com|net|org)$/),
+    })
+    const { invoice_date, dueDate, total, quantity, unit_price } = made
+    expect(Date.parse(String(invoice_date))).toBeLessThanOrEqual(NOW)
+    expect(Date.parse(String(dueDate))).toBeGreaterThan(NOW)
+    expect(Number(total)).toBeGreaterThanOrEqual(50)
+    expect(Number(quantity)).toBeLessThanOrEqual(40)
+    expect(unit_price).toBeGreaterThanOrEqual(5)
+  }
+})

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { alive, dataFolder, killedData } from '../support/data-folder.ts'
+
+const LEVELS = 250
+
+/** An object in an object in an object; the body around it nests 502 levels. */
+function nested(): object {
+  let schema: object = { type: 'string' }
+  for (let level = 0; level < LEVELS; level++)
+    schema = { type: 'object', properties: { a: schema }, required: ['a'] }
+  return schema
+}
+
+test('a batch whose schema nests 500 levels is accepted, and is there after a kill and after a clean end', {
+  tags: ['R200', 'R280'],
+}, async () => {
+  const data = dataFolder()
+  const options = { fixtures: 'demo', settings: { 'batch.unknown_files': 'accept' } }
+  const first = await alive(data, options)
+  const api = async (url: string, method: string, path: string, body?: object) => {
+    const headers = { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json' }
+    const response = await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+    return { status: response.status, text: await response.text() }
+  }
+  const { baseUrl } = first.emulator
+  const items = [{ custom_id: 'one', file_id: 'any' }]
+  const request = { prompt: 'p', model: 'm', output_schema: nested(), items }
+  const created = await api(baseUrl, 'POST', '/batch-predictions', request)
+  expect(created.text).toContain('"status":"validating"')
+  const { id } = JSON.parse(created.text)
+  await first.control('POST', '/clock/advance', { until: { batch: id } })
+  const { text: results } = await api(baseUrl, 'GET', `/batch-predictions/${id}/results`)
+  let value = JSON.parse(results).output
+  for (let level = 0; level < LEVELS; level++) value = value.a
+  expect(value).toEqual(expect.any(String))
+  const exported = (await first.control('GET', '/state')).body
+
+  const killed = await alive(killedData(data), options)
+  expect((await api(killed.emulator.baseUrl, 'GET', `/batch-predictions/${id}/results`)).text).toBe(results)
+  await first.emulator.close()
+  const ended = await alive(data, options)
+  expect((await api(ended.emulator.baseUrl, 'GET', `/batch-predictions/${id}/results`)).text).toBe(results)
+  expect((await ended.control('GET', '/state')).body.collections.batch_predictions).toEqual(
+    exported.collections.batch_predictions,
+  )
+})

@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest'
+import { batches } from '../../../src/resources/batch-predictions/batches.ts'
+import {
+  aBatch,
+  batchEmulator,
+  counts,
+  createBatch,
+  linesOf,
+  pointersOf,
+  retrieve,
+} from '../../support/batches.ts'
+
+const IMPOSSIBLE = {
+  type: 'object',
+  properties: { total: { type: 'string', minLength: 3, maxLength: 2 } },
+  required: ['total'],
+}
+
+/** So large that it is examined between other requests. */
+const LARGE = {
+  type: 'object',
+  properties: Object.fromEntries(Array.from({ length: 400 }, (_, n) => [`field_${n}`, { type: 'string' }])),
+}
+
+test('a batch whose schema nothing satisfies completes, and its items are errored with the reason', {
+  tags: ['R100', 'U077'],
+}, async () => {
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator, { output_schema: IMPOSSIBLE })
+  await emulator.control('POST', '/clock/advance', { until: { batch: id } })
+  const answer = await emulator.get(`/batch-predictions/${id}`)
+  expect(answer.body).toMatchObject({
+    status: 'completed',
+    error: null,
+    request_counts: { total: 3, succeeded: 0, errored: 3 },
+  })
+  expect(answer.assumed).toContain('U077')
+  for (const line of await linesOf(emulator, id)) {
+    expect(line).toMatchObject({
+      status: 'errored',
+      output: null,
+      error: { title: 'Prediction Failed', status: 422 },
+    })
+    expect(line.error?.type).toMatch(/\/prediction_failed$/)
+    expect(line.error?.detail).toMatch(/at \/properties\/total\/minLength: minLength .*outcome rule.*output/)
+  }
+})
+
+test('before an item is finished, nothing is said of what becomes of it', { tags: ['U077'] }, async () => {
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator, { output_schema: IMPOSSIBLE })
+  expect((await retrieve(emulator, id)).request_counts).toMatchObject({ processing: 3, errored: 0 })
+})
+
+test('a setting refuses a schema that nothing satisfies', { tags: ['U077'] }, async () => {
+  const emulator = await batchEmulator({ 'batch.unsatisfiable': 'refuse' })
+  const answer = await emulator.post('/batch-predictions', aBatch({ output_schema: IMPOSSIBLE }))
+  expect([answer.status, pointersOf(answer)]).toEqual([400, ['/output_schema']])
+  expect(answer.text).toContain('/properties/total/minLength')
+  await createBatch(emulator)
+})
+
+test('a large schema is examined while the clock waits, and other requests are served', {
+  tags: ['R100', 'U077'],
+}, async () => {
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator, { output_schema: LARGE })
+  const advanced = emulator.control('POST', '/clock/advance', { until: { batch: id } })
+  const during = await emulator.control('GET', `/batches/${id}`)
+  expect(during.body.batch.status).toBe('validating')
+  expect((await advanced).status).toBe(200)
+  expect(counts(await retrieve(emulator, id))).toEqual({ total: 3, succeeded: 3 })
+  const [line] = await linesOf(emulator, id)
+  expect(Object.keys(line?.output ?? {})).toHaveLength(400)
+})
+
+test('a step of the clock waits for a large schema, too', { tags: ['U077'] }, async () => {
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator, { output_schema: { ...LARGE, title: 'once more' } })
+  await emulator.control('POST', '/clock/advance', { steps: 1 })
+  expect((await retrieve(emulator, id)).status).toBe('in_progress')
+})
+
+test('an intervention does what is left of the examination at once', { tags: ['U077'] }, async () => {
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator, { output_schema: { ...LARGE, title: 'at once' } })
+  const { body } = await emulator.control('POST', `/batches/${id}/complete`)
+  expect(body.batch).toMatchObject({ status: 'completed', request_counts: { succeeded: 3 } })
+})
+
+test('an outcome rule for a batch whose output violates its schema is refused with its place', {
+  tags: ['R100'],
+}, async () => {
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  const outcomes = [{ output: { total: 1 } }, { output: { total: 'one' } }, { output: {} }]
+  const answer = await emulator.control('PATCH', `/batches/${id}`, { outcomes })
+  expect(answer.status).toBe(400)
+  expect(answer.text).toContain('/outcomes/1/output/total')
+  expect(answer.text).toContain('/outcomes/2/output')
+  expect(answer.text).not.toContain('/outcomes/0')
+  const { body } = await emulator.control('GET', `/batches/${id}`)
+  expect(body.plan.stages).toEqual([{ from: 0, outcomes: [] }])
+})
+
+test('a batch from outside whose schema was never examined has true counts', { tags: ['U077'] }, async () => {
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator, { output_schema: IMPOSSIBLE })
+  await emulator.control('POST', '/clock/advance', { until: { batch: id } })
+  const { body } = await emulator.control('GET', `/state/${batches.name}/${id}`)
+  const { no_output: _, ...plan } = body._emulator.plan
+  const changed = { ...body, _emulator: { ...body._emulator, plan } }
+  expect((await emulator.control('PUT', `/state/${batches.name}/${id}`, changed)).status).toBe(200)
+  expect(counts(await retrieve(emulator, id))).toEqual({ total: 3, errored: 3 })
+})
