@@ -13,9 +13,24 @@ interface Source {
 const sources = readSources('src')
 
 /** The packages that each layer and module may use. Builtins of Node are named where a module needs them. */
-const CORE_PACKAGES = ['zod', 'fastest-levenshtein', 'tinyqueue', 're2js', 'node:crypto', 'node:module']
+const CORE_PACKAGES = [
+  'zod',
+  'fastest-levenshtein',
+  'tinyqueue',
+  're2js',
+  'picomatch',
+  'node:crypto',
+  'node:module',
+]
 const RESOURCE_PACKAGES = ['zod', 'picomatch', 'node:crypto', 'node:net']
-const JSON_SCHEMA_PACKAGES = ['ajv/dist/2020.js', 'ajv-formats', 'node:module', 're2js', '@faker-js/faker']
+const JSON_SCHEMA_PACKAGES = [
+  'ajv/dist/2020.js',
+  'ajv-formats',
+  'node:module',
+  're2js',
+  'picomatch',
+  '@faker-js/faker',
+]
 const MODULE_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   agents: ['croner', 'node:module'],
 }
