@@ -13,13 +13,22 @@ interface Source {
 const sources = readSources('src')
 
 /** The packages that each layer and module may use. Builtins of Node are named where a module needs them. */
-const CORE_PACKAGES = ['zod', 'fastest-levenshtein', 'tinyqueue', 're2js', 'node:crypto', 'node:module']
+const CORE_PACKAGES = [
+  'zod',
+  'fastest-levenshtein',
+  'tinyqueue',
+  're2js',
+  'picomatch',
+  'node:crypto',
+  'node:module',
+]
 const RESOURCE_PACKAGES = ['zod', 'picomatch', 'node:crypto', 'node:net']
 const JSON_SCHEMA_PACKAGES = [
   'ajv/dist/2020.js',
   'ajv-formats',
   'node:module',
   're2js',
+  'picomatch',
   '@eslint-community/regexpp',
   '@faker-js/faker',
   '@faker-js/faker/locale/en',

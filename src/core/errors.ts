@@ -130,6 +130,8 @@ export interface RefusalOptions {
   readonly headers?: readonly (readonly [string, string])[]
   /** `details` of the standard body. */
   readonly details?: JsonObject
+  /** Whether the same request can succeed later, where the catalog does not know. */
+  readonly retryable?: boolean
   /** A status other than the catalog's, where an operation's own setting decides. */
   readonly status?: number
   /** The rule that refused, where it is not the operation's own window: the rate-limit headers describe it. */
@@ -299,7 +301,7 @@ export function standardBody(refusal: Refusal, { kind, status }: ErrorFacts, set
     error: shownCode(refusal.code, settings),
     message: detail,
     ...(mitigation === undefined ? {} : { mitigation }),
-    retryable: kind.retryable,
+    retryable: refusal.options.retryable ?? kind.retryable,
     details: {
       ...(refusal.code === 'rate_limit_exceeded' && { reason: settings.get(rateLimitReason) }),
       ...details,

@@ -117,7 +117,7 @@ const MAX_STEPS = 2_000_000
 
 test.for(EXAMPLES)(
   '%s: accepted, and examined in short pieces',
-  { tags: ['R100', 'R200', 'U077'] },
+  { tags: ['R100', 'R200', 'U079'] },
   ([, schema, becomes]) => {
     expect(schemaIssues(schema, '')).toEqual([])
     const outputs = new Outputs(schema)

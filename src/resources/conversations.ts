@@ -200,6 +200,11 @@ function lowerHex(id: string): string {
   return id.slice(0, 36).toLowerCase() + id.slice(36)
 }
 
+const HAS_MESSAGES: ReadonlyMap<unknown, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+])
+
 const listConversations = uncontracted({
   name: 'conversations.list',
   method: 'GET',
@@ -207,10 +212,15 @@ const listConversations = uncontracted({
   summary: 'List conversations',
   success: successRead,
   answer: opaqueListAnswer,
-  // The specification names has_messages without a meaning: it is accepted, and changes nothing.
+  // The specification shows no values of has_messages: true and false mean what they say, others select nothing.
   input: () => ({ query: z.looseObject({ has_messages: z.unknown().optional() }) }),
   handle: (request) => {
-    const visible = request.tx.in(conversations).filter((each) => mayConverse(request.caller, each))
+    const { tx, caller, query } = request
+    const wanted = HAS_MESSAGES.get(query.has_messages)
+    const spoken = new Set([...tx.in(messages)].map(({ _emulator }) => _emulator.conversation_id))
+    const visible = tx.in(conversations).filter((each) => {
+      return mayConverse(caller, each) && (wanted === undefined || spoken.has(each.id) === wanted)
+    })
     return { body: opaqueList(visible, request) }
   },
 })

@@ -6,7 +6,6 @@ import { operation } from '../core/operation.ts'
 import type { Caller } from '../core/request/auth.ts'
 import type { Resource } from '../core/service.ts'
 import { collection } from '../core/state/collection.ts'
-import type { Transaction } from '../core/state/transaction.ts'
 import { DAY } from '../core/time/instant.ts'
 import { missing, requireVisible } from './records.ts'
 import { users } from './teamspaces/schema.ts'
@@ -123,7 +122,7 @@ const promoteSkill = operation({
   success: successCreate,
   answer: skillRecord,
   find: ({ tx, caller, params }) => {
-    const skill = requireVisible(tx, skills, params.skill_id, (each) => isInReach(each, caller, tx))
+    const skill = requireVisible(tx, skills, params.skill_id, (each) => isInReach(each, caller))
     checkRights(skill, caller)
     return skill
   },
@@ -142,20 +141,18 @@ const promoteSkill = operation({
   },
 })
 
-// The account is the organization: of a private skill that of its author, of a company skill the owner.
-function isInReach({ scope, account_id, creator_id }: Skill, caller: Caller, tx: Transaction): boolean {
+// The account is the organization. A private skill of another user does not exist for the caller.
+function isInReach({ scope, account_id, creator_id }: Skill, caller: Caller): boolean {
   if (scope === 'builtin') return true
   if (scope === 'account') return account_id === caller.organization_id
-  return tx.in(users).get(creator_id ?? '')?.organization_id === caller.organization_id
+  return creator_id !== null && creator_id === caller.user_id
 }
 
-function checkRights({ id, scope, creator_id }: Skill, caller: Caller): void {
+function checkRights({ id, scope }: Skill, caller: Caller): void {
   const lacking: string[] = []
   if (!caller.account_admin) lacking.push('the key is not of an account admin')
   if (!caller.permissions.includes('ep:skills:write'))
     lacking.push('the key lacks the permission ep:skills:write')
-  if (scope === 'user' && (creator_id === null || creator_id !== caller.user_id))
-    lacking.push('the caller is not its author')
   if (lacking.length > 0) {
     refuse('forbidden', {
       detail: `The skill "${id}" cannot be promoted: ${lacking.join(', ')}.`,
@@ -181,7 +178,7 @@ export const skillsResource: Resource = {
         id: 'U029',
         open: 'The statuses of a promotion without the rights, and of a skill that is not of scope user.',
         decision:
-          'Missing rights: status.forbidden. Another scope: status.validation. An account is taken to be an organization.',
+          'Missing rights: status.forbidden. Another scope: status.validation. A private skill of another user: status.not_found, as for one that does not exist. An account is taken to be an organization.',
         reportedIn: 'response',
       },
     ],

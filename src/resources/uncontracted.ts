@@ -167,7 +167,7 @@ export const uncontractedResource: Resource = {
         id: 'U043',
         open: 'Contracts of the endpoints that the specification only names.',
         decision:
-          'A stub of the fixtures, of a scenario or of the control interface responds first. Otherwise records of the sandbox are returned as they are, a generated template is only its claim token, and the rest is a 501. Under --strict all are a 501.',
+          'A stub of the fixtures, of a scenario or of the control interface responds first. Otherwise records of the sandbox are returned as they are, event triggers with the fields that the specification shows for them and no others, a generated template is only its claim token, and the rest is a 501. Under --strict all are a 501.',
         reportedIn: 'response',
       },
       {

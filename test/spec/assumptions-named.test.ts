@@ -139,7 +139,12 @@ const named: Readonly<Record<string, Case>> = {
   U071: ({ post }) => post('/pages', { name: 'x' }, { token: 'live_second', headers: { 'x-team': 'ts-x' } }),
   U072: ({ patch }) => patch('/pages', {}),
   U076: ({ post }) => post(BATCHES, {}),
-  U077: ended('', '/results', { output_schema: CONTRADICTION }),
+  U077: ({ get }) => get(`${REPORT}?start_date=20260201`),
+  U078: async ({ post, patch }) => {
+    const { body } = await post('/organization/teamspaces', { name: 'New' }, { key: 'KS' })
+    return patch(`/organization/teamspaces/${body.id}`, { name: 'Renamed' })
+  },
+  U079: ended('', '/results', { output_schema: CONTRADICTION }),
 }
 
 const many = Array.from({ length: 21 }, (_, n) => ({ id: `u-${n}`, name: `u-${n}` }))

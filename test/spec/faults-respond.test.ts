@@ -41,7 +41,7 @@ test('an injected error has the standard body of the service and its quota heade
     statusCode: 500,
     error: 'internal_error',
     message: 'The service failed to handle the request.',
-    retryable: false,
+    retryable: true,
     details: {},
   })
   expect(quotaOf(answer)).toEqual(['200', '199', expect.stringMatching(/^\d+$/)])

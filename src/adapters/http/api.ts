@@ -163,6 +163,7 @@ export class Api {
         query: parseQuery(query),
         headers: headers.authorization === authorization ? headers : { ...headers, authorization },
         body: NO_BODY,
+        ...repeatedHeaders(req),
         ...(armed && { armed }),
       })
       if (call === undefined) return undefined
@@ -211,7 +212,8 @@ export class Api {
   }
 
   #preflight(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const headers = quotaHeaders(noWindow(DEFAULT_LIMIT, this.#default.limiterNow()))
+    const date = ['Date', new Date(this.#default.clock.now).toUTCString()] as const
+    const headers = [...quotaHeaders(noWindow(DEFAULT_LIMIT, this.#default.limiterNow())), date]
     const response = { status: 204, headers, text: undefined, lines: undefined, durable: undefined }
     return this.#write(req, res, response, preflightHeaders(this.#origin(req), req.headers))
   }
@@ -300,6 +302,13 @@ export class Api {
   get #default(): Sandbox {
     return this.#options.sandboxes.default
   }
+}
+
+// node:http joins the lines of a header with commas. Asking for the lines costs more than looking for one.
+function repeatedHeaders(req: IncomingMessage): Pick<Call, 'repeated'> {
+  const name = 'idempotency-key'
+  if (req.headers[name]?.includes(',') !== true) return {}
+  return (req.headersDistinct[name]?.length ?? 0) > 1 ? { repeated: [name] } : {}
 }
 
 let receiver: Promise<typeof import('./faults/receive.ts')> | undefined

@@ -38,6 +38,8 @@ function schema() {
       .string()
       .regex(/^[\x20-\x7e]{1,200}$/, 'must have 1 to 200 characters of ASCII')
       .optional(),
+    /** What the quota of the policy counts, in RateLimit-Policy: `concurrent-requests`; requests when left out. */
+    unit: z.enum(['requests', 'content-bytes', 'concurrent-requests']).optional(),
     /** Refuses the request with 429. */
     reject: z.boolean().optional(),
     /** `x-ratelimit`: the headers of every response (default). `ietf`: RateLimit and RateLimit-Policy. `both`, or `none` of them. */
@@ -118,7 +120,7 @@ export function quotaFields(
   { window }: Limit,
   now: number,
 ): HeaderList {
-  const { fields = 'x-ratelimit', policy = 'default', window_s } = fault
+  const { fields = 'x-ratelimit', policy = 'default', window_s, unit } = fault
   const { limit, remaining } = admission
   const wait = fault.reset_in_s ?? admission.reset - now / SECOND
   const headers: [string, string][] = []
@@ -131,7 +133,7 @@ export function quotaFields(
   }
   if (fields === 'ietf' || fields === 'both') {
     const span = window_s ?? (fault.policy === undefined ? window / SECOND : undefined)
-    headers.push(...policyFields({ policy, limit, remaining, wait, window: span }))
+    headers.push(...policyFields({ policy, limit, remaining, wait, window: span, unit }))
   }
   const after = retryAfter(fault, admission, now)
   if (after !== undefined) headers.push(['Retry-After', after])

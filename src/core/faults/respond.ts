@@ -115,6 +115,8 @@ const PLAIN = 'text/plain; charset=utf-8'
 function refusalOf({ status, code, detail }: Respond): Refusal {
   const word = codeOf(status, code)
   const more: Partial<RefusalOptions> = {
+    // A 5xx of a fault passes with the fault.
+    ...(status >= 500 && { retryable: true }),
     ...(status === 401 && { headers: [['WWW-Authenticate', 'Bearer']] as const }),
   }
   const said = detail ?? DETAILS[word] ?? `The request was refused: ${catalog[word].title.toLowerCase()}.`

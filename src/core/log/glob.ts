@@ -1,46 +1,64 @@
+import picomatch from 'picomatch'
+import { fitsRegex, isRegex } from './patterns.ts'
+
+// Texts are names, not only paths: `bash` lets a star cross slashes, `dot` gives dots no meaning, `noext` keeps to
+// wildcards, sets and braces.
+const OPTIONS = { bash: true, dot: true, noext: true, strictSlashes: true, fastpaths: false } as const
+
+/** picomatch refuses longer ones. */
+const MAX_GLOB_LENGTH = 65_536
+
+const MAX_KEPT = 1_000
+
+/** A glob as a regular expression of RE2; undefined for one that is a plain text. */
+interface Compiled {
+  readonly expression: string | undefined
+  readonly negated: boolean
+}
+
+const kept = new Map<string, Compiled>()
+
 /**
- * Whether a text fits a pattern in which `*` matches any run of characters, also an empty one and slashes; everything else
- * matches itself. The time is linear in the sum of the lengths: a matcher runs for every request.
+ * Whether a text fits a glob in the syntax of picomatch: `*` and `**` match any characters, `?` one that is no slash, `[12]`
+ * one of them, `{a,b}` either; `!` in front negates the rest, and a backslash takes the meaning from the next character. No
+ * glob fits the empty text. The time is linear in the length of the text: a matcher runs for every request.
  */
 export function fitsGlob(pattern: string, text: string): boolean {
-  const [head = '', ...parts] = pattern.split('*')
-  const tail = parts.pop()
-  if (tail === undefined) return text === pattern
-  const end = text.length - tail.length
-  if (end < head.length || !text.startsWith(head) || !text.endsWith(tail)) return false
-  let at = head.length
-  for (const part of parts) {
-    if (part === '') continue
-    at = behind(part, text, at, end)
-    if (at === -1) return false
-  }
-  return true
+  if (pattern === text) return true
+  if (text === '') return false
+  const { expression, negated } = compiled(pattern)
+  return expression !== undefined && fitsRegex(expression, text) !== negated
 }
 
-/**
- * Where the first occurrence of a part ends that lies between two places; -1 when there is none. By Knuth, Morris and Pratt:
- * `indexOf` takes the product of the lengths for texts such as `aaaa`.
- */
-function behind(part: string, text: string, from: number, end: number): number {
-  if (part.length > end - from) return -1
-  const borders = bordersOf(part)
-  let fitting = 0
-  for (let at = from; at < end; at++) {
-    while (fitting > 0 && part[fitting] !== text[at]) fitting = borders[fitting - 1] as number
-    if (part[fitting] === text[at]) fitting += 1
-    if (fitting === part.length) return at + 1
-  }
-  return -1
+function compiled(pattern: string): Compiled {
+  const known = kept.get(pattern)
+  if (known !== undefined) return known
+  const made = compile(pattern)
+  const [oldest] = kept.keys()
+  if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest)
+  kept.set(pattern, made)
+  return made
 }
 
-/** For each beginning of a text, the length of the longest shorter beginning that it ends with. */
-function bordersOf(text: string): Uint32Array {
-  const borders = new Uint32Array(text.length)
-  let length = 0
-  for (let at = 1; at < text.length; at++) {
-    while (length > 0 && text[length] !== text[at]) length = borders[length - 1] as number
-    if (text[length] === text[at]) length += 1
-    borders[at] = length
-  }
-  return borders
+function compile(pattern: string): Compiled {
+  if (pattern.length > MAX_GLOB_LENGTH || !/[*?[\]{}()|+!\\]/.test(pattern)) return PLAIN
+  const { state } = picomatch.makeRe(pattern, OPTIONS, false, true) as RegExp & { readonly state: State }
+  const expression = `(?s)^(?:${withoutLookahead(state.output)})$`
+  // As in picomatch, what makes no expression, such as a brace without its end, fits itself alone.
+  return isRegex(expression) ? { expression, negated: state.negated } : PLAIN
 }
+
+/** What picomatch has read, as far as it is used: the expression without a negation, and whether it is negated. */
+interface State {
+  readonly output: string
+  readonly negated: boolean
+}
+
+const PLAIN: Compiled = { expression: undefined, negated: false }
+
+// Paths such as `..` and the empty text are all that it looks out for; RE2 knows no lookahead, and takes linear time for it.
+function withoutLookahead(source: string): string {
+  return source.replaceAll(LOOKAHEAD, '')
+}
+
+const LOOKAHEAD = /\(\?=\.\)|\(\?!(?:\(\?:\^\|\\\/\))?\\\.\{\d,\d\}\(\?:\\\/\|\$\)\)/g

@@ -34,6 +34,16 @@ export function regexProblem(expression: string): string | undefined {
   }
 }
 
+/** Whether an expression can be compiled, of any length. */
+export function isRegex(expression: string): boolean {
+  try {
+    compiled(expression)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** Whether an expression that has no problem matches anywhere in a text. */
 export function fitsRegex(expression: string, text: string): boolean {
   return compiled(expression).matcher(text).find()

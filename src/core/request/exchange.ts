@@ -44,6 +44,8 @@ export interface Call {
   readonly body: CallBody
   /** Id of the key that calls, for a call that carries no key: one that was logged is made again. */
   readonly keyId?: string
+  /** Lower-case names of headers that came in more than one line, of those where only one can be meant. */
+  readonly repeated?: readonly string[]
   /** The connection that it came on, and which of its requests this is, from 1. */
   readonly connection?: { readonly id: string; readonly index: number }
   /** Ids of the rules that its own header X-Emulator-Fault has armed; they act on no other request. */

@@ -42,6 +42,8 @@ export interface PolicyState {
   readonly wait: number
   /** Seconds of the window, where the policy has one. */
   readonly window?: number | undefined
+  /** What the quota counts; requests when absent. */
+  readonly unit?: string | undefined
 }
 
 // From this many windows on, those that are over are dropped before another is made.
@@ -131,11 +133,13 @@ export function noWindow({ limit, window }: Limit, now: number): Admission {
  * The fields RateLimit-Policy and RateLimit: RFC 9651 structured fields, as the IETF draft on RateLimit header fields has
  * them now (U064). Such fields have integers of 15 digits at most, so that what is odd about a number is not seen here.
  */
-export function policyFields({ policy, limit, remaining, wait, window }: PolicyState): [string, string][] {
+export function policyFields(state: PolicyState): [string, string][] {
+  const { policy, limit, remaining, wait, window, unit } = state
   const name = `"${policy.replaceAll(/[\\"]/g, '\\$&')}"`
   const span = window === undefined ? '' : `;w=${integer(window)}`
+  const counts = unit === undefined ? '' : `;qu="${unit}"`
   return [
-    ['RateLimit-Policy', `${name};q=${integer(limit)}${span}`],
+    ['RateLimit-Policy', `${name};q=${integer(limit)}${counts}${span}`],
     ['RateLimit', `${name};r=${integer(remaining)};t=${integer(wait)}`],
   ]
 }

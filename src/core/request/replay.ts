@@ -11,6 +11,10 @@ export function idempotencyKeyOf(exchange: Exchange): string | undefined {
   const { operation, headers, body } = exchange.call
   const key = headers['idempotency-key']
   if (operation.idempotent !== true || key === undefined || body.kind !== 'json') return undefined
+  if (exchange.call.repeated?.includes('idempotency-key')) {
+    exchange.note('U059')
+    refuseInvalid([{ pointer: '/headers/idempotency-key', detail: 'must be given once' }])
+  }
   if (key === '' || key.length > 255) {
     exchange.note('U059')
     refuseInvalid([

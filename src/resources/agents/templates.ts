@@ -2,7 +2,8 @@ import * as z from 'zod'
 import { successCreate } from '../../core/core-assumptions.ts'
 import { refuse } from '../../core/errors.ts'
 import { anyObject, nonEmptyText, timestamp } from '../../core/fields.ts'
-import { operation } from '../../core/operation.ts'
+import { operation, type Scope } from '../../core/operation.ts'
+import type { Chance } from '../../core/random.ts'
 import type { Caller } from '../../core/request/auth.ts'
 import { seal } from '../../core/secrets.ts'
 import { collection } from '../../core/state/collection.ts'
@@ -35,6 +36,8 @@ const templateRecord = () =>
       /** Whose callers may claim it; null: any caller. */
       teamspace_id: z.string().nullable().default(null),
       claimed_at: timestamp().nullable().default(null),
+      /** Made by POST /agents/generate, whose result the specification does not show. */
+      generated: z.boolean().optional(),
     }),
   })
 
@@ -86,6 +89,7 @@ export const claimTemplate = operation({
       })
     }
     note('U007')
+    if (template._emulator.generated === true) note('U043')
     tx.in(agentTemplates).put({ ...template, _emulator: { ...template._emulator, claimed_at: at } })
     return { body: asShown(template) }
   },
@@ -99,13 +103,13 @@ export const generateTemplate = uncontracted({
   success: successCreate,
   answer: () => z.strictObject({ claim_token: z.string() }),
   input: () => ({ body: anyObject().optional() }),
-  handle: ({ tx, body, caller, newId, newUuid }) => {
+  handle: ({ tx, body, caller, newId, newUuid, chance }) => {
     const claim_token = unusedSecret(newUuid, tx.in(agentTemplates), (each) => each.claim_token)
     tx.in(agentTemplates).insert({
       id: newId(),
-      ...templateFrom(body ?? {}),
+      ...templateFrom(body ?? {}, chance),
       claim_token: seal(claim_token),
-      _emulator: { teamspace_id: caller.teamspace_id, claimed_at: null },
+      _emulator: { teamspace_id: caller.teamspace_id, claimed_at: null, generated: true },
     })
     return { body: { claim_token } }
   },
@@ -127,20 +131,42 @@ function asShown(template: AgentTemplate): object {
 // What a request generates is not specified: fields of a template in its body are taken, each on its own.
 function templateFrom(
   given: Readonly<Record<string, unknown>>,
+  chance: Scope['chance'],
 ): Omit<z.output<ReturnType<typeof shownTemplate>>, 'id'> {
   const { shape } = shownTemplate()
   const taken = <T>(name: string, schema: z.ZodType<T>, neutral: T): T => {
     const result = schema.safeParse(Object.hasOwn(given, name) ? given[name] : undefined)
     return result.success ? result.data : neutral
   }
+  const prompt = textOf(given.prompt) ?? textOf(taken('config', shape.config, NO_CONFIG).prompt)
   return {
-    title: taken('title', shape.title, ''),
-    description: taken('description', shape.description, ''),
+    title: taken('title', shape.title, titleFrom(prompt, chance('agent title', prompt ?? ''))),
+    description: taken(
+      'description',
+      shape.description,
+      prompt ?? 'An agent that was generated without a prompt.',
+    ),
     emoji: taken('emoji', shape.emoji, ''),
     category: taken('category', shape.category, ''),
     connectors: taken('connectors', shape.connectors, []),
     prompt_examples: taken('prompt_examples', shape.prompt_examples, []),
     is_curated_template: taken('is_curated_template', shape.is_curated_template, false),
-    config: taken('config', shape.config, { prompt: '', custom_prompt: '', tools: [] }),
+    config: taken('config', shape.config, { ...NO_CONFIG, prompt: prompt ?? '' }),
   }
+}
+
+const NO_CONFIG = { prompt: '', custom_prompt: '', tools: [] }
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
+}
+
+/** Words of the prompt that a title has. */
+const TITLE_WORDS = 4
+
+// The same prompt under the same seed has the same title.
+function titleFrom(prompt: string | undefined, chance: Chance): string {
+  const role = chance.pick(['Assistant', 'Helper', 'Specialist', 'Analyst'])
+  const [first = 'Generated', ...others] = (prompt?.match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, TITLE_WORDS)
+  return [first.charAt(0).toUpperCase() + first.slice(1), ...others, role].join(' ')
 }

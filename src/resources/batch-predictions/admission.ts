@@ -11,6 +11,10 @@ import type { Batch } from './schema.ts'
 import { isTerminal } from './states.ts'
 
 const RETRY_AFTER = 30
+
+/** What the quota of a policy counts that is not about requests per time, in the words of the IETF draft. */
+const CONCURRENT = 'concurrent-requests'
+
 const RATE_WINDOW = 60
 
 const MAX_LIMIT = 1_000_000_000
@@ -73,6 +77,8 @@ export const globalCapacityPolicy = setting({
 /** One policy that has no place for the batch. */
 interface Shortage extends PolicyState {
   readonly description: string
+  /** The way out where waiting is none. */
+  readonly mitigation?: string
 }
 
 type Ask = Pick<Request<object, unknown>, 'tx' | 'now' | 'caller' | 'settings'>
@@ -88,7 +94,9 @@ export function admitBatch(ask: Ask, items: number): void {
   const { limit, remaining, wait, description } = shortage
   refuse('rate_limit_exceeded', {
     detail: description,
-    mitigation: `Wait ${wait} s, as Retry-After says, or advance the virtual clock where it stands still.`,
+    mitigation:
+      shortage.mitigation ??
+      `Wait ${wait} s, as Retry-After says, or advance the virtual clock where it stands still.`,
     headers: policyFields(shortage),
     admission: {
       admitted: false,
@@ -108,7 +116,7 @@ function concurrency(ask: Ask): Shortage | undefined {
   const unfinished = ofOrganization(ask).filter(isUnfinished).length
   if (unfinished < limit) return undefined
   const description = `The organization has ${unfinished} unfinished batches and may have ${limit}.`
-  return { policy: 'org-concurrency', limit, remaining: 0, wait, description }
+  return { policy: 'org-concurrency', limit, remaining: 0, wait, unit: CONCURRENT, description }
 }
 
 function enqueuedItems(ask: Ask, items: number): Shortage | undefined {
@@ -119,9 +127,11 @@ function enqueuedItems(ask: Ask, items: number): Shortage | undefined {
     .filter(isUnfinished)
     .reduce((sum, batch) => sum + countsAt(batch, ask.now).processing, 0)
   if (enqueued + items <= limit) return undefined
-  const never = items > limit ? ' Waiting does not help: the batch alone has more.' : ''
-  const description = `The organization has ${enqueued} unfinished items, may have ${limit}, and asks for ${items} more.${never}`
-  return { policy: 'org-enqueued-items', limit, remaining: Math.max(0, limit - enqueued), wait, description }
+  const description = `The organization has ${enqueued} unfinished items, may have ${limit}, and asks for ${items} more.`
+  const mitigation = `Waiting does not help, because the batch alone has more: split it into batches of at most ${limit} items.`
+  const remaining = Math.max(0, limit - enqueued)
+  const shortage = { policy: 'org-enqueued-items', limit, remaining, wait, description }
+  return items > limit ? { ...shortage, mitigation } : shortage
 }
 
 function createRate(ask: Ask): Shortage | undefined {
@@ -152,6 +162,7 @@ function globalCapacity(ask: Ask): Shortage | undefined {
     policy: 'global-capacity',
     limit,
     remaining: 0,
+    unit: CONCURRENT,
     wait: over === undefined ? wait : Math.ceil(over / SECOND),
     description: 'The service is short of capacity for batches.',
   }

@@ -99,7 +99,7 @@ export const batchAssumptions: Assumptions = {
       'No policy is in force until a setting gives it numbers; the fields are structured as in the present IETF draft.',
     ),
     inResponse(
-      'U077',
+      'U079',
       'What becomes of a batch whose output_schema nothing satisfies, or for which the emulator finds no output.',
       'It is accepted, since only the root type and seven keywords are restricted, and its items are errored; the detail names the keyword. A setting refuses it.',
     ),

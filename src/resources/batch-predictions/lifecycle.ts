@@ -221,7 +221,9 @@ function faultOf(
   if (page === undefined) return undefined
   if (file.pages === null)
     return `The file "${file_id}" is of the type ${file.kind}, which has no pages; leave page out.`
-  return page > file.pages ? `The file "${file_id}" has ${file.pages} pages, not ${page}.` : undefined
+  return page > file.pages
+    ? `The file "${file_id}" has ${counted(file.pages, 'page')}, not ${page}.`
+    : undefined
 }
 
 /** The sentence with which a batch fails whose items do not validate. */

@@ -1,18 +1,16 @@
-import picomatch from 'picomatch'
 import { type Issue, isObject, type JsonObject } from '../../core/json.ts'
+import { fitsGlob } from '../../core/log/glob.ts'
 import { chanceOf } from '../../core/random.ts'
 import { validateOutput, whyNoOutput } from './output-schema.ts'
 import type { Batch, OutcomeRule, Plan, RequestCounts } from './schema.ts'
 import { finishedItems, workOrder } from './work.ts'
 
-/** Whether a rule's `match` fits an item. A glob is compiled once. */
+/** Whether a rule's `match` fits an item. */
 function matcherOf({ match }: OutcomeRule): (customId: string, index: number) => boolean {
   if (match === undefined) return () => true
   const { custom_id, index } = match
-  // `bash` lets a star cross slashes, `s` lets it cross line breaks: custom ids are no paths.
-  const glob =
-    custom_id === undefined ? undefined : picomatch(custom_id, { dot: true, bash: true, flags: 's' })
-  return (id, at) => (index === undefined || at === index) && (glob === undefined || glob(id))
+  return (id, at) =>
+    (index === undefined || at === index) && (custom_id === undefined || fitsGlob(custom_id, id))
 }
 
 /** What becomes of one item when it finishes. */

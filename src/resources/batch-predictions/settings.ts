@@ -162,7 +162,7 @@ export const batchError = setting({
 
 export const unsatisfiable = setting({
   key: 'batch.unsatisfiable',
-  item: 'U077',
+  item: 'U079',
   description:
     'A batch whose output_schema has no output, or none that is found: it is accepted and its items are errored, or its creation is refused (where the schema is small enough to know at once).',
   schema: () => z.enum(['errored', 'refuse']),

@@ -166,6 +166,13 @@ export const consumptionResource: Resource = {
         decision: 'UTC, as everything else in the report.',
         reportedIn: 'response',
       },
+      {
+        id: 'U077',
+        open: 'Which forms of ISO 8601 the dates of a report may have.',
+        decision:
+          'Any calendar form with a date, or with date and time: 20260201, 2026-02-01T00:00Z, +01, a decimal comma, 24:00. Week dates, ordinal dates and reduced forms are refused. RFC 3339 needs no such choice.',
+        reportedIn: 'response',
+      },
     ],
     settings: [tooLong, dayCount, startAfterEnd],
   },

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { setting } from '../../core/assumptions.ts'
+import { type Reliance, setting } from '../../core/assumptions.ts'
 import { refuseInvalid } from '../../core/errors.ts'
 import type { Request } from '../../core/operation.ts'
 import { DAY, type ParsedInstant, parseInstant, startOfDay } from '../../core/time/instant.ts'
@@ -36,22 +36,46 @@ export const startAfterEnd = setting({
 export interface QueryInstant extends ParsedInstant {
   /** False for a date-time without an offset, which is taken as UTC (T24). */
   readonly zoned: boolean
+  /** Written as in RFC 3339; other forms of ISO 8601 are taken as well (U077). */
+  readonly exact: boolean
+  /** It lies between its millisecond and the next one. */
+  readonly finer: boolean
 }
 
-const ZONE = /(?:z|[+-]\d\d:\d\d)$/i
+// RFC 3339, which a URL can hold as it is, and the other calendar forms of ISO 8601.
+const RFC_3339 = /^\d{4}-\d\d-\d\d(?:[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)?)?$/
+const CALENDAR =
+  /^(\d{4})(-?)(\d\d)\2(\d\d)(?:[Tt](\d\d)(?:(:?)(\d\d)(?:\6(\d\d)(?:[.,](\d+))?)?)?([Zz]|[+-]\d\d(?::?\d\d)?)?)?$/
+
+/** A date or a date-time in any calendar form of ISO 8601; undefined for anything else. 24:00 is the start of the next day. */
+function readIso(text: string): QueryInstant | undefined {
+  const [, year, dash, month, day, hour, , minute = '00', second = '00', fraction = '0', offset = ''] =
+    CALENDAR.exec(text) ?? []
+  if (year === undefined || dash === undefined) return undefined
+  const [date, exact] = [`${year}-${month}-${day}`, RFC_3339.test(text)]
+  const midnight = parseInstant(date)
+  if (midnight === undefined) return undefined
+  if (hour === undefined) return { ...midnight, zoned: true, exact, finer: false }
+  const isNextDay = hour === '24' && Number(minute) + Number(second) + Number(fraction) === 0
+  const digits = offset.replace(':', '')
+  const zone = digits.length < 3 ? digits || 'Z' : `${digits.slice(0, 3)}:${digits.slice(3) || '00'}`
+  const instant = parseInstant(`${date}T${isNextDay ? '00' : hour}:${minute}:${second}.${fraction}${zone}`)
+  if (instant === undefined) return undefined
+  const finer = /[1-9]/.test(fraction.slice(3))
+  const ms = instant.ms + (isNextDay ? DAY : 0)
+  return { ms, dateOnly: false, zoned: offset !== '', exact: exact && !isNextDay, finer }
+}
 
 /** A query parameter that is an ISO 8601 date or date-time. */
 export function queryInstant(): z.ZodType<QueryInstant, string> {
   return z
     .string({ error: 'must be given once' })
-    .refine((value) => parseInstant(value) !== undefined, {
+    .refine((value) => readIso(value) !== undefined, {
+      params: { assumed: ['U077'] satisfies Reliance },
       error:
         'must be an ISO 8601 date or date-time such as 2025-01-31 or 2025-01-31T09:30:00Z; in a URL, + is written %2B',
     })
-    .transform((value) => {
-      const instant = parseInstant(value) as ParsedInstant // the refinement has let nothing else pass
-      return { ...instant, zoned: instant.dateOnly || ZONE.test(value) }
-    })
+    .transform((value) => readIso(value) as QueryInstant) // the refinement has let nothing else pass
     .meta({ type: 'string' })
 }
 
@@ -78,9 +102,10 @@ export function windowOf(
 ): Window | undefined {
   if (start === undefined || end === undefined) note(startAfterEnd.item)
   if (start?.zoned === false || end?.zoned === false) note('T24')
+  if (start?.exact === false || end?.exact === false) note('U077')
   const until = end === undefined ? now + 1 : end.ms + (end.dateOnly ? DAY : 1)
   const lastDay = startOfDay(until - 1)
-  const from = start === undefined ? lastDay - (MAX_DAYS - 1) * DAY : start.ms
+  const from = start === undefined ? lastDay - (MAX_DAYS - 1) * DAY : start.ms + (start.finer ? 1 : 0)
   if (from >= until) return upsideDown(assume)
   const days = (lastDay - startOfDay(from)) / DAY + 1
   if (days <= MAX_DAYS) return { from, until }

@@ -80,6 +80,7 @@ export const rateLimits: readonly Preset[] = [
   refusal('concurrency', 'A 429: the organization has as many unfinished batches as it may have.', {
     policy: 'org-concurrency',
     limit: 5,
+    unit: 'concurrent-requests',
   }),
   refusal('enqueued-items', 'A 429: the organization has as many unfinished items as it may have.', {
     policy: 'org-enqueued-items',
@@ -93,6 +94,7 @@ export const rateLimits: readonly Preset[] = [
   refusal('capacity', 'A 429: the service is short of capacity for batches.', {
     policy: 'global-capacity',
     limit: 100,
+    unit: 'concurrent-requests',
   }),
 ]
 
@@ -111,7 +113,7 @@ export const retries: readonly Preset[] = [
     match: 'everything',
     do: [
       { respond: { status: 504, effects: 'apply', proxy: true, body: '' } },
-      { body: { fixture: 'html-error' } },
+      { body: { fixture: 'html-gateway-timeout' } },
     ],
   },
   withKey(

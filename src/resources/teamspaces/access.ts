@@ -9,7 +9,7 @@ import {
   type Move,
   type Scope,
 } from '../../core/operation.ts'
-import type { Caller } from '../../core/request/auth.ts'
+import { apiKeys, type Caller } from '../../core/request/auth.ts'
 import type { Transaction } from '../../core/state/transaction.ts'
 import { someOf } from '../../core/strict-input.ts'
 import { requireVisible } from '../records.ts'
@@ -82,8 +82,20 @@ export function revoke({ tx, at }: Pick<Scope, 'tx' | 'at'>, teamspaceId: string
 }
 
 /** The teamspace in the path, where the caller may manage it; else `not_found`. */
-export function requireManaged({ tx, caller, params }: Finder): Teamspace {
-  return requireVisible(tx, teamspaces, params.teamspace_id, (each) => manages(caller, each, tx))
+export function requireManaged({ tx, caller, params, note }: Finder): Teamspace {
+  return requireVisible(tx, teamspaces, params.teamspace_id, (each) => {
+    if (manages(caller, each, tx)) return true
+    const byAdmin = administers(caller, each, tx)
+    if (byAdmin) note('U078')
+    return byAdmin
+  })
+}
+
+// A service key is no member of what it creates: without this no user could ever use such a teamspace.
+function administers(caller: Caller, { _emulator }: Teamspace, tx: Transaction): boolean {
+  const { organization_id, created_by } = _emulator
+  if (!caller.account_admin || organization_id !== caller.organization_id || created_by === null) return false
+  return tx.in(apiKeys).get(created_by)?.kind === 'service'
 }
 
 // The teamspace of the key, which `authorize` has checked; teamspaces of the user's memberships; teamspaces that the service key created.

@@ -48,6 +48,13 @@ export const teamspacesResource: Resource = {
         reportedIn: 'response',
       },
       {
+        id: 'U078',
+        open: 'Who manages a teamspace that a service key has created, which has no member.',
+        decision:
+          'The key itself, and account admins of its organization. A membership is written through the control API.',
+        reportedIn: 'response',
+      },
+      {
         id: 'T01',
         open: 'Whether teamspaces, teamspace users and agent templates carry object, as most resources do.',
         decision:

@@ -154,13 +154,13 @@ test('generate answers with nothing but a claim token, which redeems a template'
   expect(body).toEqual({
     id: expect.stringMatching(/^[0-9a-f]{24}$/),
     title: 'Mine',
-    description: '',
+    description: 'x',
     emoji: '',
     category: '',
     connectors: [],
     prompt_examples: [],
     is_curated_template: false,
-    config: { prompt: '', custom_prompt: '', tools: [] },
+    config: { prompt: 'x', custom_prompt: '', tools: [] },
   })
 })
 

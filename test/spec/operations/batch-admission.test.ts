@@ -39,7 +39,7 @@ const policies: readonly [string, JsonObject, string, string, number, number, nu
   [
     'org-concurrency',
     { 'limits.admission.concurrency': { limit: 1, retry_after_s: 40 } },
-    '"org-concurrency";q=1',
+    '"org-concurrency";q=1;qu="concurrent-requests"',
     '"org-concurrency";r=0;t=40',
     1,
     0,
@@ -66,7 +66,7 @@ const policies: readonly [string, JsonObject, string, string, number, number, nu
   [
     'global-capacity',
     { 'limits.admission.global_capacity': 1 },
-    '"global-capacity";q=1',
+    '"global-capacity";q=1;qu="concurrent-requests"',
     '"global-capacity";r=0;t=30',
     1,
     0,

@@ -23,7 +23,7 @@ const LARGE = {
 }
 
 test('a batch whose schema nothing satisfies completes, and its items are errored with the reason', {
-  tags: ['R100', 'U077'],
+  tags: ['R100', 'U079'],
 }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { output_schema: IMPOSSIBLE })
@@ -34,7 +34,7 @@ test('a batch whose schema nothing satisfies completes, and its items are errore
     error: null,
     request_counts: { total: 3, succeeded: 0, errored: 3 },
   })
-  expect(answer.assumed).toContain('U077')
+  expect(answer.assumed).toContain('U079')
   for (const line of await linesOf(emulator, id)) {
     expect(line).toMatchObject({
       status: 'errored',
@@ -46,13 +46,13 @@ test('a batch whose schema nothing satisfies completes, and its items are errore
   }
 })
 
-test('before an item is finished, nothing is said of what becomes of it', { tags: ['U077'] }, async () => {
+test('before an item is finished, nothing is said of what becomes of it', { tags: ['U079'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { output_schema: IMPOSSIBLE })
   expect((await retrieve(emulator, id)).request_counts).toMatchObject({ processing: 3, errored: 0 })
 })
 
-test('a setting refuses a schema that nothing satisfies', { tags: ['U077'] }, async () => {
+test('a setting refuses a schema that nothing satisfies', { tags: ['U079'] }, async () => {
   const emulator = await batchEmulator({ 'batch.unsatisfiable': 'refuse' })
   const answer = await emulator.post('/batch-predictions', aBatch({ output_schema: IMPOSSIBLE }))
   expect([answer.status, pointersOf(answer)]).toEqual([400, ['/output_schema']])
@@ -61,7 +61,7 @@ test('a setting refuses a schema that nothing satisfies', { tags: ['U077'] }, as
 })
 
 test('a large schema is examined while the clock waits, and other requests are served', {
-  tags: ['R100', 'U077'],
+  tags: ['R100', 'U079'],
 }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { output_schema: LARGE })
@@ -74,14 +74,14 @@ test('a large schema is examined while the clock waits, and other requests are s
   expect(Object.keys(line?.output ?? {})).toHaveLength(400)
 })
 
-test('a step of the clock waits for a large schema, too', { tags: ['U077'] }, async () => {
+test('a step of the clock waits for a large schema, too', { tags: ['U079'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { output_schema: { ...LARGE, title: 'once more' } })
   await emulator.control('POST', '/clock/advance', { steps: 1 })
   expect((await retrieve(emulator, id)).status).toBe('in_progress')
 })
 
-test('an intervention does what is left of the examination at once', { tags: ['U077'] }, async () => {
+test('an intervention does what is left of the examination at once', { tags: ['U079'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { output_schema: { ...LARGE, title: 'at once' } })
   const { body } = await emulator.control('POST', `/batches/${id}/complete`)
@@ -103,7 +103,7 @@ test('an outcome rule for a batch whose output violates its schema is refused wi
   expect(body.plan.stages).toEqual([{ from: 0, outcomes: [] }])
 })
 
-test('a batch from outside whose schema was never examined has true counts', { tags: ['U077'] }, async () => {
+test('a batch from outside whose schema was never examined has true counts', { tags: ['U079'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { output_schema: IMPOSSIBLE })
   await emulator.control('POST', '/clock/advance', { until: { batch: id } })

@@ -279,7 +279,7 @@ test('a service key makes no member, and manages what it made', { tags: ['R031']
   const { id } = (await emulator.post(CREATE, { name: 'x' }, { key: 'KS' })).body
   expect((await emulator.get(`${CREATE}/${id}/users`, { key: 'KS' })).body.data).toEqual([])
   expect((await emulator.patch(`${CREATE}/${id}`, { name: 'y' }, { key: 'KS' })).body.name).toBe('y')
-  await refused(emulator, () => emulator.patch(`${CREATE}/${id}`, { name: 'z' }), 404)
+  await refused(emulator, () => emulator.patch(`${CREATE}/${id}`, { name: 'z' }, { key: 'KM' }), 404)
 })
 
 test('any sequence of updates leaves what the last value of each member says', {

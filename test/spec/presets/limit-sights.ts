@@ -84,8 +84,8 @@ export const limitSights: readonly Sight[] = [
     },
     sees: { upper: [], lower: true, client: '200' },
   },
-  admission('concurrency', '"org-concurrency";q=5', '"org-concurrency";r=0;t=30'),
+  admission('concurrency', '"org-concurrency";q=5;qu="concurrent-requests"', '"org-concurrency";r=0;t=30'),
   admission('enqueued-items', '"org-enqueued-items";q=10000', '"org-enqueued-items";r=0;t=30'),
   admission('create-rate', '"org-create-rate";q=10;w=60', '"org-create-rate";r=0;t=30'),
-  admission('capacity', '"global-capacity";q=100', '"global-capacity";r=0;t=30'),
+  admission('capacity', '"global-capacity";q=100;qu="concurrent-requests"', '"global-capacity";r=0;t=30'),
 ]

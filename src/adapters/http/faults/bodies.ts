@@ -1,5 +1,5 @@
 /** The bodies that come with the emulator, for the primitive `body`. */
-export const BODY_FIXTURES = ['html-error', 'html-login', 'empty'] as const
+export const BODY_FIXTURES = ['html-error', 'html-gateway-timeout', 'html-login', 'empty'] as const
 
 interface ReadyBody {
   /** Undefined: the Content-Type of the response stays. */
@@ -10,18 +10,8 @@ interface ReadyBody {
 const HTML = 'text/html; charset=utf-8'
 
 export const READY_BODIES: Readonly<Record<(typeof BODY_FIXTURES)[number], ReadyBody>> = {
-  'html-error': {
-    type: HTML,
-    text: `<!doctype html>
-<html>
-<head><title>502 Bad Gateway</title></head>
-<body>
-<center><h1>502 Bad Gateway</h1></center>
-<hr><center>gateway</center>
-</body>
-</html>
-`,
-  },
+  'html-error': { type: HTML, text: gatewayPage('502 Bad Gateway') },
+  'html-gateway-timeout': { type: HTML, text: gatewayPage('504 Gateway Timeout') },
   'html-login': {
     type: HTML,
     text: `<!doctype html>
@@ -40,4 +30,16 @@ export const READY_BODIES: Readonly<Record<(typeof BODY_FIXTURES)[number], Ready
 `,
   },
   empty: { type: undefined, text: '' },
+}
+
+function gatewayPage(title: string): string {
+  return `<!doctype html>
+<html>
+<head><title>${title}</title></head>
+<body>
+<center><h1>${title}</h1></center>
+<hr><center>gateway</center>
+</body>
+</html>
+`
 }

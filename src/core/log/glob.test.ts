@@ -1,0 +1,56 @@
+import fc from 'fast-check'
+import picomatch from 'picomatch'
+import { expect, test } from 'vitest'
+import { fitsGlob } from './glob.ts'
+
+test.for<[pattern: string, text: string, fits: boolean]>([
+  ['/v1/pages', '/v1/pages', true],
+  ['/v1/pages', '/v1/pages/', false],
+  ['/v1/*', '/v1/agents/a/automations', true],
+  ['*/results', '/v1/batch-predictions/b/results', true],
+  ['*a*a*b', 'aaaaab', true],
+  ['*a*a*b', 'ab', false],
+  ['*', '', false],
+  ['**', '', false],
+  ['**', 'a/b.c', true],
+  ['', '', true],
+  ['', 'x', false],
+  ['a.c', 'abc', false],
+  ['invoice-?', 'invoice-7', true],
+  ['invoice-?', 'invoice-12', false],
+  ['[12]', '1', true],
+  ['[^12]', '1', false],
+  ['{a,b}', 'b', true],
+  ['{a,b}', 'c', false],
+  ['item-{1..3}', 'item-2', true],
+  ['!x', 'x', false],
+  ['!x', 'y', true],
+  ['!x*', 'xy', false],
+  ['\\*', '*', true],
+  ['\\*', 'x', false],
+  ['*', '..', true],
+  ['a*', 'a\nb', true],
+  ['(a)', '(a)', true],
+  ['[', '[', true],
+])('%s against %s: %s', ([pattern, text, fits]) => {
+  expect(fitsGlob(pattern, text)).toBe(fits)
+})
+
+test('a glob fits what picomatch says', () => {
+  const unit = fc.constantFrom('a', 'b', '/', '*', '?', '{', '}', ',', '!', '-', ':')
+  const pattern = fc.string({ unit, minLength: 1, maxLength: 8 })
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', '/', '-', ':'), minLength: 1, maxLength: 8 })
+  const options = { bash: true, dot: true, noext: true, strictSlashes: true, fastpaths: false, flags: 's' }
+  fc.assert(
+    fc.property(pattern, text, (glob, given) => {
+      expect(fitsGlob(glob, given)).toBe(picomatch(glob, options)(given))
+    }),
+    { numRuns: 5_000 },
+  )
+})
+
+test('many stars against a long text that almost fits come to their end', () => {
+  expect(fitsGlob(`${'*a'.repeat(50)}*b`, 'a'.repeat(20_000))).toBe(false)
+  expect(fitsGlob(`${'*a'.repeat(50)}*c*a`, 'a'.repeat(20_000))).toBe(false)
+  expect(fitsGlob(`*${'a'.repeat(70_000)}b*`, 'a'.repeat(100_000))).toBe(false)
+})

@@ -1,0 +1,188 @@
+import { request as httpRequest } from 'node:http'
+import { expect, test } from 'vitest'
+import { aBatch, batchEmulator, createBatch, linesOf } from '../support/batches.ts'
+import { type TestEmulator, testEmulator } from '../support/emulator.ts'
+import { armRule } from '../support/faults.ts'
+import { MESSAGE, sampleRecords } from '../support/sample-calls.ts'
+
+const { files: _, ...records } = sampleRecords
+const REPORT = '/organization/reports/consumption-breakdown'
+
+function row(resource: string, created_at: string) {
+  const facts = { credits: 1, action: 'run', organization: 'Harbor Works', resource_type: 'page' }
+  return {
+    id: resource,
+    ...facts,
+    resource,
+    credit_source: 'plan',
+    created_at,
+    _emulator: { organization_id: 'org-1' },
+  }
+}
+
+function reportEmulator(): Promise<TestEmulator> {
+  const instants = ['2026-01-31T23:59:59.999Z', '2026-02-01T00:00:00.000Z', '2026-02-01T00:00:00.001Z']
+  return testEmulator({ collections: { consumption_rows: instants.map((at, n) => row(`row-${n}`, at)) } })
+}
+
+test.for<[start: string, rows: readonly string[], named: boolean]>([
+  ['2026-02-01', ['row-2', 'row-1'], false],
+  ['20260201', ['row-2', 'row-1'], true],
+  ['2026-02-01T00:00Z', ['row-2', 'row-1'], true],
+  ['20260201T000000,000Z', ['row-2', 'row-1'], true],
+  ['2026-02-01T01:00:00%2B01', ['row-2', 'row-1'], true],
+  ['2026-02-01T00Z', ['row-2', 'row-1'], true],
+  ['2026-01-31T24:00:00Z', ['row-2', 'row-1'], true],
+  ['2026-02-01T00:00:00.0005Z', ['row-2'], false],
+  ['2026-02-01T00:00:00.0000Z', ['row-2', 'row-1'], false],
+])('a report from %s on', async ([start, rows, named]) => {
+  const { status, body, assumed } = await (await reportEmulator()).get(`${REPORT}?start_date=${start}`)
+  expect([status, assumed.includes('U077')]).toEqual([200, named])
+  expect(body.data.map(({ resource }: { resource: string }) => resource)).toEqual(rows)
+})
+
+test.for(['2026-W05', '2026-032', '2026-02', '2026-02-30', '2026-02-01T24:01Z', '2026-0201', '20260201T25Z'])(
+  'a report from %s on is refused',
+  async (start) => {
+    const { status, assumed } = await (await reportEmulator()).get(`${REPORT}?start_date=${start}`)
+    expect([status, assumed.includes('U077')]).toEqual([400, true])
+  },
+)
+
+test('a private skill of another user is as unknown as one that does not exist', {
+  tags: ['R174'],
+}, async () => {
+  const emulator = await testEmulator({ collections: records })
+  const promote = (id: string) => emulator.post(`/skills/${id}/promote`, undefined, { key: 'K2' })
+  const [other, none] = [await promote('skill-1'), await promote('skill-9')]
+  expect([other.status, none.status]).toEqual([404, 404])
+  expect(other.text).toBe(none.text.replaceAll('skill-9', 'skill-1'))
+})
+
+test('two lines of Idempotency-Key are refused, a key with a comma is not', async () => {
+  const { baseUrl, post, sandbox } = await batchEmulator()
+  const status = await new Promise<number | undefined>((resolve, reject) => {
+    const headers = { authorization: 'Bearer live_owner', 'content-type': 'application/json' }
+    const sent = httpRequest(`${baseUrl}/batch-predictions`, { method: 'POST', headers }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode))
+    })
+    sent.on('error', reject)
+    sent.setHeader('Idempotency-Key', ['one', 'two'])
+    sent.end(JSON.stringify(aBatch()))
+  })
+  expect(status).toBe(400)
+  expect(sandbox.log.entries().at(-1)?.assumed).toContain('U059')
+  const headers = { 'idempotency-key': 'one, two' }
+  expect((await post('/batch-predictions', aBatch(), { headers })).status).toBe(200)
+})
+
+test('has_messages keeps the conversations that have messages, or those that have none', async () => {
+  const { get } = await testEmulator({ collections: records })
+  const ids = async (query: string) =>
+    (await get(`/conversations${query}`)).body.data.map(({ id }: { id: string }) => id)
+  expect(MESSAGE).toBe(records.messages?.map((each) => (each as { id: string }).id).join())
+  expect(await ids('?has_messages=true')).toEqual(['conversation-1'])
+  expect(await ids('?has_messages=false')).toEqual(['conversation-2'])
+  expect((await ids('?has_messages=perhaps')).sort()).toEqual(await ids('').then((all) => all.sort()))
+})
+
+test('a batch that alone has more items than the policy allows is not told to wait', async () => {
+  const { post } = await batchEmulator({ 'limits.admission.enqueued_items': 2 })
+  const { status, body } = await post('/batch-predictions', aBatch({ items: 3 }))
+  expect([status, body.detail]).toEqual([429, expect.stringContaining('split it into batches of at most 2')])
+  expect(body.detail).not.toMatch(/Wait \d+ s/)
+})
+
+test.for<[key: string, unit: string]>([
+  ['limits.admission.concurrency', ';qu="concurrent-requests"'],
+  ['limits.admission.global_capacity', ';qu="concurrent-requests"'],
+])('the policy of %s says what its quota counts', async ([key, unit]) => {
+  const { post } = await batchEmulator({ [key]: 0 })
+  const { headers } = await post('/batch-predictions', aBatch())
+  expect(headers.get('ratelimit-policy')).toMatch(new RegExp(`;q=0${unit}$`))
+})
+
+test('a 504 of a gateway has a page about a 504, and a 500 of a fault can be sent again', async () => {
+  const emulator = await batchEmulator()
+  await emulator.control('POST', '/faults', { preset: 'ambiguous-gateway-5xx' })
+  const gateway = await emulator.post('/pages', { name: 'x' })
+  expect([gateway.status, gateway.text]).toEqual([504, expect.stringContaining('504 Gateway Timeout')])
+  const failing = await testEmulator()
+  armRule(failing.sandbox, { match: { operation: 'agents.list' }, do: [{ respond: { status: 500 } }] })
+  const { status, body } = await failing.get('/agents')
+  expect([status, body.retryable]).toEqual([500, true])
+})
+
+test('a file of one page has 1 page', async () => {
+  const files = [{ id: 'file-one', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 1 }]
+  const emulator = await testEmulator({ collections: { files } })
+  const { id } = await createBatch(emulator, { items: [{ custom_id: 'a', file_id: 'file-one', page: 2 }] })
+  emulator.advance('1h')
+  const [line] = await linesOf(emulator, id)
+  expect(line.error.detail).toContain('has 1 page, not 2')
+})
+
+test('a preflight has the date of the virtual clock', async () => {
+  const { request } = await testEmulator()
+  const headers = { origin: 'http://localhost:3000', 'access-control-request-method': 'POST' }
+  const { status, headers: answered } = await request('OPTIONS', '/pages', { key: 'none', headers })
+  expect([status, answered.get('date')]).toEqual([204, 'Sun, 01 Mar 2026 12:00:00 GMT'])
+})
+
+test('an account admin manages the teamspace that a service key has created, other users do not see it', async () => {
+  const { post, patch, get } = await testEmulator()
+  const { id } = (await post('/organization/teamspaces', { name: 'New' }, { key: 'KS' })).body
+  const path = `/organization/teamspaces/${id}`
+  expect((await patch(path, { access: 'open' }, { key: 'KM' })).status).toBe(404)
+  expect((await patch(path, { access: 'open' }, { key: 'KO' })).status).toBe(404)
+  expect((await patch(path, { access: 'open' })).body.access).toBe('open')
+  expect((await get(`${path}/users`)).body.data).toEqual([])
+})
+
+test('a generated agent has a title and a description from its prompt, marked as made up', async () => {
+  const generated = async (body: object) => {
+    const { post } = await testEmulator()
+    const { claim_token } = (await post('/agents/generate', body)).body
+    return post('/agents/claim', { claim_token })
+  }
+  const prompt = 'Check every invoice against its order.'
+  const { body, assumed } = await generated({ prompt })
+  expect(body.title).toMatch(/^Check every invoice against \w+$/)
+  expect(body).toMatchObject({ description: prompt, config: { prompt } })
+  expect(assumed).toContain('U043')
+  expect((await generated({ prompt })).body.title).toBe(body.title)
+  expect((await generated({})).body).toMatchObject({ title: expect.stringMatching(/./) })
+  expect((await generated({ title: 'Mine' })).body.title).toBe('Mine')
+})
+
+test('the settings of statuses, keys and canceled items do what they say', async () => {
+  const emulator = await batchEmulator(
+    {
+      'success.read': 203,
+      'success.update': 202,
+      'status.too_large': 400,
+      'status.unsupported_media': 406,
+      'http.body_limit': 100,
+      'errors.item_problem.canceled': { code: 'stopped', title: 'Stopped', status: 499 },
+    },
+    { collections: records },
+  )
+  expect((await emulator.get('/agents')).status).toBe(203)
+  expect((await emulator.patch('/organization/teamspaces/ts-a', { name: 'x' })).status).toBe(202)
+  expect((await emulator.post('/pages', { name: 'x'.repeat(100) })).status).toBe(400)
+  expect((await emulator.post('/pages', undefined, { raw: 'x', type: 'text/plain' })).status).toBe(406)
+  const { id } = await createBatch(emulator)
+  await emulator.post(`/batch-predictions/${id}/cancel`)
+  emulator.advance('1h')
+  const { text } = await emulator.get(`/batch-predictions/${id}/results`)
+  expect(JSON.parse(text.split('\n')[0] ?? '').error).toMatchObject({ title: 'Stopped', status: 499 })
+})
+
+test('the prefixes of keys decide as whom an unknown key acts', async () => {
+  const settings = { 'keys.user_prefix': 'u-', 'keys.service_prefix': 's-' }
+  const { post } = await testEmulator({ auth: 'any', settings, collections: records })
+  const callback = (token: string) => post('/organization/mcp-servers/server-1/oauth-callback', {}, { token })
+  expect((await callback('u-anything')).status).toBe(400)
+  expect((await callback('s-anything')).body.error).toBe('mcp_oauth_requires_user_principal')
+  expect((await callback('live_anything')).status).toBe(401)
+})
