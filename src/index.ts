@@ -212,6 +212,7 @@ export type {
   LimitList,
   LimitWindow,
 } from './adapters/control/routes/limits.ts'
+export type { Collections } from './adapters/control/routes/records.ts'
 export type { OperationView, ProblemView } from './adapters/control/routes/reference.ts'
 export type {
   NearestRequest,

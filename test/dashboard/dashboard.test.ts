@@ -169,6 +169,20 @@ test('an endpoint is subscribed, and a failed delivery is seen and sent again', 
   await page.getByText('2 attempts to').waitFor()
 })
 
+test('the inbox receives webhooks without a server, unread until they are opened', async () => {
+  const { page, client, goTo } = dashboard
+  await goTo('webhooks?tab=inbox')
+  await page.getByRole('button', { name: 'Use the inbox' }).click()
+  await page.getByText('Nothing has arrived yet').waitFor()
+  const created = await api('/batch-predictions', { method: 'POST', body: batchBody(1) })
+  const { id } = (await created.json()) as { id: string }
+  await client.defaultSandbox.clock.advance({ until: { batch: id } })
+  await page.getByRole('button', { name: /batch_prediction.completed/ }).click()
+  await page.getByText('with attempt 1.').waitFor()
+  expect(await page.getByLabel('Body').textContent()).toContain(id)
+  expect(await violations(page)).toEqual([])
+})
+
 test('a scenario is started and stopped, and a setting is changed and restored', async () => {
   const { page, client, goTo } = dashboard
   await goTo('scenarios')

@@ -2,6 +2,7 @@ import type { SnapshotView } from '../../../core/sandboxes/snapshots.ts'
 import type { Row } from '../../../core/state/commit.ts'
 import type { Document } from '../../../core/state/state.ts'
 import type { List } from '../route.ts'
+import type { Collections } from '../routes/records.ts'
 import type { SavedSnapshot } from '../routes/snapshots.ts'
 import type { SandboxSummary } from '../sandbox-summary.ts'
 import type { FixturesDocument } from '../starting-point.ts'
@@ -31,6 +32,8 @@ export function stateOver(ask: Ask) {
   return {
     /** The whole state: secrets as digests, and those that sign webhooks masked unless they are asked for. */
     document: (options?: ShownSecrets): Promise<Document> => ask('GET /state', secretsQuery(options)),
+    /** The collections, and how many records each has. */
+    collections: (): Promise<Collections> => ask('GET /collections'),
     /** Replaces the whole state, or refuses the document whole. A masked secret stays as it is stored. */
     load: (document: Document): Promise<SandboxSummary> => ask('PUT /state', { body: { ...document } }),
     /** Adds the records of a fixtures document; one with a known id replaces that record. */

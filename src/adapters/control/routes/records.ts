@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { anyObject, list, listOf } from '../../../core/fields.ts'
+import { anyObject, list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import { type Issue, type Json, mergePatch, valueAt } from '../../../core/json.ts'
 import { change } from '../../../core/sandboxes/change.ts'
 import type { Row } from '../../../core/state/commit.ts'
@@ -9,6 +9,15 @@ import { collectionOf, deleteRecord, writeRecord } from '../../../core/state/wri
 import { REQUIRED } from '../../../core/zod-issues.ts'
 import { noBody, route, SANDBOX_BODY, withSecretsOrNot } from '../route.ts'
 
+/** The collections of a sandbox. */
+const collectionList = () =>
+  listOf(z.strictObject({ name: z.string(), records: z.int() })).extend({
+    /** Number of the last commit. */
+    revision: z.int(),
+  })
+
+export type Collections = ShapeOf<typeof collectionList>
+
 /** Single records of every collection, whatever the API itself can do with them. */
 export const recordRoutes = [
   route({
@@ -17,8 +26,7 @@ export const recordRoutes = [
     path: '/collections',
     summary: 'List the collections, and how many records each has',
     answers: 'Every collection by its name, and the number of the last commit.',
-    output: () =>
-      listOf(z.strictObject({ name: z.string(), records: z.int() })).extend({ revision: z.int() }),
+    output: collectionList,
     handle: ({ sandbox }) => {
       const names = [...sandbox.service.collections.keys()]
       const data = names.map((name) => ({ name, records: sandbox.store.rows(name).size }))

@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ask, needsToken, useToken, wordsOf } from './api.ts'
-import { badges } from './badges.ts'
+import { badges, loadBadges } from './badges.ts'
 import { pageTime } from './browser.ts'
 import { ClockBar } from './clock-bar.tsx'
 import { isCommandOpen } from './dialogs.ts'
@@ -80,6 +80,7 @@ function Unknown() {
 }
 
 function Navigation() {
+  useLive(loadBadges, ['transition', 'delivery', 'scenario'])
   return (
     <nav class="navigation" aria-label="Views">
       <p class="brand">

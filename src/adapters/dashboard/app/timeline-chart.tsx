@@ -90,6 +90,7 @@ export function Chart({ batches, marks, range, now, isNarrow, onPan }: ChartProp
   )
 }
 
+/** Instants at which something of a batch is shown; a bar has no gap in it that could be folded. */
 function pointsOf(batch: BatchRow): number[] {
   const { predicted, created_at, in_progress_at, finalizing_at, expires_at } = batch
   const all = [
@@ -101,9 +102,11 @@ function pointsOf(batch: BatchRow): number[] {
     predicted.completed_at,
     isUnfinished(batch) ? expires_at : null,
   ]
-  return [...all.filter((each) => each !== null).map(Date.parse), endOf(batch) ?? Number.NaN].filter(
-    (each) => !Number.isNaN(each),
-  )
+  const instants = [...all.filter((each) => each !== null).map(Date.parse)]
+  const begin = Date.parse(created_at)
+  const end = endOf(batch) ?? Date.parse(predicted.completed_at ?? created_at)
+  const inside = [0.25, 0.5, 0.75, 1].map((share) => begin + share * (end - begin))
+  return [...instants, ...inside]
 }
 
 function Labels({ batches, isNarrow }: { batches: readonly BatchRow[]; isNarrow: boolean }) {

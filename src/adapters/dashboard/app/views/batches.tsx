@@ -1,6 +1,4 @@
-import { useEffect } from 'preact/hooks'
 import { baseUrl } from '../api.ts'
-import { setBadge } from '../badges.ts'
 import { type BatchRow, batchName, isUnfinished, loadBatches, stateOf } from '../batch-data.ts'
 import { BatchDetail, ItemBar } from '../batch-detail.tsx'
 import { Code } from '../code.tsx'
@@ -38,7 +36,6 @@ export default function Batches() {
   const { data, error, reload } = useLive(loadBatches, ['transition', 'event', 'request', 'clock'])
   const { path, query } = here.value
   const unfinished = data?.filter(isUnfinished).length ?? 0
-  useEffect(() => setBadge('batches', unfinished), [unfinished])
   if (data === undefined)
     return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
   const text = (query.filter ?? '').toLowerCase()

@@ -1,6 +1,5 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
-import { setBadge } from '../badges.ts'
 import { countOf, humanName, pretty } from '../format.ts'
 import { LatencyCard } from '../latency.tsx'
 import { act, isLost, useLive } from '../live.ts'
@@ -56,10 +55,6 @@ export default function Faults() {
   const { path, query } = here.value
   const [isClearing, setClearing] = useState(false)
   const text = query.filter ?? ''
-  useEffect(() => {
-    if (data !== undefined)
-      setBadge('faults', data.rules.filter(({ status }) => (status as string) === 'armed').length)
-  }, [data])
   if (data === undefined)
     return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
   const { rules, presets } = data

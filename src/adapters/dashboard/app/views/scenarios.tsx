@@ -1,6 +1,4 @@
-import { useEffect } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
-import { setBadge } from '../badges.ts'
 import { timeOfDay } from '../format.ts'
 import { Icon } from '../icon.tsx'
 import { act, isLost, useLive } from '../live.ts'
@@ -12,7 +10,6 @@ type Scenario = Output<'GET /scenarios'>['data'][number]
 export default function Scenarios() {
   const { data, error, reload } = useLive(() => ask('GET /scenarios'), ['scenario'])
   const broken = data?.data.filter((each) => each.error !== null) ?? []
-  useEffect(() => setBadge('scenarios', 0, broken.length), [broken.length])
   if (data === undefined)
     return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
   const { active } = data

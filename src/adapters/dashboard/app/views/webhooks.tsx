@@ -1,26 +1,33 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
-import { setBadge } from '../badges.ts'
 import { advanceBy } from '../clock-bar.tsx'
 import { Code } from '../code.tsx'
 import { countOf, durationText, pretty, shortTime, timeOfDay } from '../format.ts'
 import { Icon } from '../icon.tsx'
+import { Inbox, subscribeInbox } from '../inbox.tsx'
 import { act, isLost, ticking, useLive } from '../live.ts'
-import { here, open, refine } from '../place.ts'
+import { here, open } from '../place.ts'
 import { Panel } from '../splitter.tsx'
 import { StateTag } from '../status.tsx'
 import { Button, Card, Detail, Empty, Field, Problem, Segments, Skeleton, Tag, ViewHead } from '../ui.tsx'
 
 type Delivery = Output<'GET /webhooks/deliveries'>['data'][number]
 type Subscription = Output<'GET /webhooks'>['data'][number]
-type Tab = 'deliveries' | 'subscriptions'
+type Tab = 'deliveries' | 'inbox' | 'subscriptions'
+
+const TABS: readonly Tab[] = ['deliveries', 'inbox', 'subscriptions']
 
 async function load() {
-  const [deliveries, subscriptions] = await Promise.all([
+  const [deliveries, subscriptions, inbox] = await Promise.all([
     ask('GET /webhooks/deliveries'),
     ask('GET /webhooks'),
+    ask('GET /webhooks/inbox'),
   ])
-  return { deliveries: [...deliveries.data].reverse(), subscriptions: subscriptions.data }
+  return {
+    deliveries: [...deliveries.data].reverse(),
+    subscriptions: subscriptions.data,
+    messages: inbox.data,
+  }
 }
 
 function DeliveryTag({ delivery, now }: { delivery: Delivery; now: number }) {
@@ -35,12 +42,10 @@ export default function Webhooks() {
   const { path, query } = here.value
   const [isAdding, setAdding] = useState(false)
   const now = ticking.value ?? 0
-  const failed = data?.deliveries.filter(({ status }) => status === 'failed').length ?? 0
-  useEffect(() => setBadge('webhooks', data?.deliveries.length ?? 0, failed), [data, failed])
   if (data === undefined)
     return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
-  const { deliveries, subscriptions } = data
-  const tab: Tab = query.tab === 'subscriptions' ? 'subscriptions' : 'deliveries'
+  const { deliveries, subscriptions, messages } = data
+  const tab = TABS.find((each) => each === query.tab) ?? 'deliveries'
   const opened = deliveries.find(({ id }) => id === path[0])
   const add = () => {
     open([], { tab: 'subscriptions' })
@@ -56,10 +61,11 @@ export default function Webhooks() {
           label="What is shown"
           options={[
             ['deliveries', 'Deliveries'],
+            ['inbox', messages.length === 0 ? 'Inbox' : `Inbox ${messages.length}`],
             ['subscriptions', 'Subscriptions'],
           ]}
           value={tab}
-          onChoose={(next) => refine({ tab: next })}
+          onChoose={(next) => open([], { tab: next })}
         />
         <Button kind="primary" icon="plus" disabled={isLost.value} onClick={add}>
           Add endpoint
@@ -71,6 +77,12 @@ export default function Webhooks() {
           {isAdding && <NewSubscription onDone={() => setAdding(false)} />}
           <Subscriptions subscriptions={subscriptions} />
         </section>
+      ) : tab === 'inbox' ? (
+        <Inbox
+          messages={messages}
+          id={path[0]}
+          isOn={subscriptions.some(({ url }) => url.includes('emulator-inbox.invalid'))}
+        />
       ) : deliveries.length === 0 ? (
         <Empty
           icon="bell"
@@ -81,7 +93,11 @@ export default function Webhooks() {
               : 'A delivery appears here when a batch becomes terminal.'
           }
         >
-          {subscriptions.length === 0 && <Button onClick={add}>Add endpoint</Button>}
+          {subscriptions.length === 0 && (
+            <Button icon="inbox" onClick={subscribeInbox}>
+              Use the inbox
+            </Button>
+          )}
         </Empty>
       ) : (
         <div class="split">

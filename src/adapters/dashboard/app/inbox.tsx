@@ -1,0 +1,113 @@
+import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { ask, type Output } from './api.ts'
+import { Code } from './code.tsx'
+import { dateTime, pretty, timeOfDay } from './format.ts'
+import { act } from './live.ts'
+import { goTo, linkTo, open } from './place.ts'
+import { Panel } from './splitter.tsx'
+import { Button, Detail, Empty, Problem, Tag } from './ui.tsx'
+import { useKeys } from './view-keys.ts'
+
+type Message = Output<'GET /webhooks/inbox'>['data'][number]
+
+/** Ids of messages that were opened in this tab. */
+const read = signal<ReadonlySet<string>>(new Set())
+
+function mark(id: string, isRead: boolean): void {
+  const ids = new Set(read.peek())
+  if (isRead) ids.add(id)
+  else ids.delete(id)
+  read.value = ids
+}
+
+/** Subscribes the built-in receiver. */
+export function subscribeInbox(): void {
+  void act(() => ask('POST /webhooks', { body: { inbox: true } }), 'The inbox is subscribed.')
+}
+
+/** What the built-in receiver has got, like a mailbox. */
+export function Inbox({
+  messages,
+  id,
+  isOn,
+}: {
+  messages: readonly Message[]
+  id: string | undefined
+  isOn: boolean
+}) {
+  if (messages.length === 0) {
+    return (
+      <Empty
+        icon="inbox"
+        title={isOn ? 'Nothing has arrived yet' : 'Use the inbox'}
+        text="The built-in inbox receives webhooks without a server of your own. Faults and retries act on it as on any receiver."
+      >
+        {!isOn && (
+          <Button kind="primary" icon="inbox" onClick={subscribeInbox}>
+            Use the inbox
+          </Button>
+        )}
+      </Empty>
+    )
+  }
+  const opened = messages.find((each) => each.id === id)
+  return (
+    <div class="split">
+      <section class="list" tabIndex={0} aria-label="Received webhooks, newest first">
+        <ul class="deliveries">
+          {messages.map((message) => (
+            <li key={message.id}>
+              <button
+                type="button"
+                class={read.value.has(message.id) ? 'read' : ''}
+                aria-current={message.id === id ? 'true' : undefined}
+                onClick={() => open([message.id])}
+              >
+                <span class="mono subject">{message.type}</span>
+                <time dateTime={message.received_at}>{timeOfDay(message.received_at)}</time>
+                <span class="hint">{JSON.stringify(message.body)}</span>
+                {message.copy_of !== null && (
+                  <Tag tone="warn" icon="bolt">
+                    copy
+                  </Tag>
+                )}
+              </button>
+            </li>
+          ))}
+        </ul>
+      </section>
+      {id !== undefined && (
+        <Panel name="delivery" width={648}>
+          {opened === undefined ? (
+            <Problem text={`There is no message ${id} in the inbox.`} />
+          ) : (
+            <MessageDetail key={id} message={opened} />
+          )}
+        </Panel>
+      )}
+    </div>
+  )
+}
+
+function MessageDetail({ message: { id, type, received_at, attempt, body } }: { message: Message }) {
+  useEffect(() => mark(id, true), [id])
+  const unread = () => {
+    mark(id, false)
+    open([])
+  }
+  useKeys({ u: unread })
+  return (
+    <Detail label={`Message ${id}`} head={<h2 class="mono">{type}</h2>} onClose={() => open([])}>
+      <p class="why">
+        Received at {dateTime(received_at)} with attempt {attempt}.
+      </p>
+      <p class="row-actions">
+        <Button onClick={unread}>Mark unread</Button>
+        <Button onClick={() => goTo(linkTo('webhooks', [id]))}>Show the delivery</Button>
+      </p>
+      <h3>Body</h3>
+      <Code label="Body" text={pretty(body)} />
+    </Detail>
+  )
+}
