@@ -16,7 +16,7 @@ import { negations } from './negations.ts'
 import { numberMaker } from './numbers.ts'
 import { objectMaker } from './objects.ts'
 import { canonical, hasType, isSchema, own, setField, subschemas, TYPES, type TypeName } from './schema.ts'
-import { OutOfSteps, spend } from './steps.ts'
+import { OutOfSteps, once, spend, spendOnce } from './steps.ts'
 import { stringMaker } from './strings.ts'
 import type { SchemaValidator } from './validator.ts'
 
@@ -62,8 +62,8 @@ export class ValueGenerator implements ValueSource {
     const known = this.makers.get(key)
     if (known !== undefined) return known
     if (this.makers.size >= MAX_MAKERS) this.makers.clear()
-    spend(STEPS_PER_MAKER)
-    const made = naming(clauses[0]?.at ?? '', () => this.build(clauses))
+    spendOnce(STEPS_PER_MAKER)
+    const made = naming(clauses[0]?.at ?? '', () => once(() => this.build(clauses)))
     this.makers.set(key, made)
     return made
   }
@@ -205,7 +205,7 @@ export class ValueGenerator implements ValueSource {
     ])
     const [first, ...others] = lists
     if (first === undefined) return undefined
-    spend(lists.reduce((sum, list) => sum + list.length, 0) / 10)
+    spendOnce(lists.reduce((sum, list) => sum + list.length, 0) / 10)
     const texts = others.map((values) => new Set(values.map(canonical)))
     const excluded = new Set(
       given(clauses, 'not')

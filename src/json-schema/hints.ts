@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module'
 import type { Faker } from '@faker-js/faker'
 import type { Draw } from './draw.ts'
-import { spend } from './steps.ts'
 
 type FakerModule = typeof import('@faker-js/faker/locale/en')
 
@@ -204,7 +203,6 @@ function wordsOf(text: string): string {
 function hintsFor(text: string): readonly Hint[] {
   const known = kept.get(text)
   if (known !== undefined) return known
-  spend(20)
   const words = wordsOf(text)
   const found =
     words === '' ? [] : HINTS.filter(([expression]) => expression.test(words)).map(([, hint]) => hint)

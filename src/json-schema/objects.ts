@@ -15,7 +15,7 @@ import {
   type ValueSource,
 } from './draw.ts'
 import { own, setField } from './schema.ts'
-import { spend } from './steps.ts'
+import { spendOnce } from './steps.ts'
 
 /** Properties of an object that names none of its own but says what others look like. */
 const USUAL_EXTRAS = 2
@@ -51,7 +51,7 @@ class ObjectShape {
     )
     this.required = this.withDependents(given(clauses, 'required').flatMap(({ value }) => textsOf(value)))
     this.names = [...new Set([...declared, ...this.required])]
-    spend(this.names.length)
+    spendOnce(this.names.length)
     this.min = greatest(clauses, 'minProperties', 0)
     this.max = least(clauses, 'maxProperties', Infinity)
     this.nameClauses = clauses.flatMap((clause) => clauseIn(clause, 'propertyNames') ?? [])

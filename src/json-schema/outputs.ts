@@ -55,7 +55,7 @@ export class Outputs {
     if ('pointer' in decision) return undefined
     const draw = new Draw(chance, now, decision.mode)
     try {
-      return withinSteps(STEPS_PER_ITEM, () => this.tried(draw)) ?? decision.kept
+      return withinSteps(STEPS_PER_ITEM, false, () => this.tried(draw)) ?? decision.kept
     } catch (error) {
       if (error instanceof OutOfSteps) return decision.kept
       throw error
@@ -65,7 +65,7 @@ export class Outputs {
   /** What is wrong with a value, by JSON Pointer into it. An empty list: it satisfies the schema. */
   issues(value: Json): Issue[] {
     try {
-      const errors = withinSteps(STEPS_PER_CHECK, () => this.parts.validator.errors(value))
+      const errors = withinSteps(STEPS_PER_CHECK, false, () => this.parts.validator.errors(value))
       return errors.slice(0, MAX_ISSUES).map(issueOf)
     } catch (error) {
       if (!(error instanceof OutOfSteps)) throw error
@@ -100,7 +100,7 @@ export class Outputs {
     for (const [n, mode] of WAYS.entries()) {
       const draw = new Draw(new FixedChance(n), 0, mode, true)
       try {
-        const kept = withinSteps(STEPS_PER_TRY, () => this.tried(draw))
+        const kept = withinSteps(STEPS_PER_TRY, true, () => this.tried(draw))
         if (kept !== undefined) {
           this.decision = { kept, mode }
           return

@@ -22,14 +22,32 @@ export function stepsSpent(): number {
 /** Steps after which other work gets its turn: some milliseconds. */
 export const STEPS_PER_PIECE = 10_000
 
-/** Does work within so many steps, and within those that are left of the work around it. */
-export function withinSteps<T>(most: number, work: () => T): T {
-  const before = left
-  const own = Math.min(most, before)
-  left = own
+let countsOnce = true
+
+/**
+ * Counts work whose result is kept, so that it is done once. The value of an item does not depend on who did it: only the
+ * examination of a schema, which begins with nothing kept, has it in its budget.
+ */
+export function spendOnce(steps: number): void {
+  if (countsOnce) spend(steps)
+  else spent += steps
+}
+
+/** Does work whose result is kept, and in which others count. What it may cost does not depend on who needs it first. */
+export function once<T>(work: () => T): T {
+  return countsOnce ? work() : withinSteps(STEPS_ONCE, false, work)
+}
+
+const STEPS_ONCE = 25_000
+
+/** Does work within so many steps. @param isFirst whether work whose result is kept counts */
+export function withinSteps<T>(most: number, isFirst: boolean, work: () => T): T {
+  const before = [left, countsOnce] as const
+  left = most
+  countsOnce = isFirst
   try {
     return work()
   } finally {
-    left = before - (own - left)
+    ;[left, countsOnce] = before
   }
 }

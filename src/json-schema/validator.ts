@@ -10,7 +10,7 @@ import {
   type Schema,
   setField,
 } from './schema.ts'
-import { OutOfSteps, spend } from './steps.ts'
+import { OutOfSteps, spend, spendOnce } from './steps.ts'
 
 /** Keywords that restrict a value and hold no schema. */
 const ASSERTIONS = (
@@ -26,7 +26,7 @@ const SMALL = 8
 /** What cannot be divided may have so many schemas, and so many names in one map. */
 const MAX_UNDIVIDED = 150
 const MAX_SCHEMAS = 50_000
-const STEPS_PER_PART = 1_000
+const STEPS_PER_PART = 2_500
 
 interface Part {
   readonly schema: JsonObject
@@ -97,7 +97,7 @@ export class SchemaValidator {
       this.ajv ??= newAjv((inner) => (this.isWarming ? WARM : this.compiled(inner)))
       const copy =
         this.isWhole && part.schema === this.root ? withoutIds(part.schema) : this.copy(part.schema, part.at)
-      spend(STEPS_PER_PART)
+      spendOnce(STEPS_PER_PART)
       part.compiled = this.ajv.compile<Json>(copy)
     }
     return part.compiled

@@ -27,7 +27,8 @@ export function startBatch(scope: Scope, batch: Batch): Batch {
   const rejected = rejectedItems(scope, batch)
   const { plan, request } = batch._emulator
   const no_output = whyNoOutput(request.output_schema)
-  const judged = { ...batch, _emulator: { ...batch._emulator, plan: { ...plan, rejected, no_output } } }
+  const judgedPlan = rejected.length === 0 ? { ...plan, no_output } : { ...plan, rejected, no_output }
+  const judged = { ...batch, _emulator: { ...batch._emulator, plan: judgedPlan } }
   if (rejected.length === 0) return move(scope, judged, 'start')
   if (scope.settings.get(itemValidation) === 'item') return move(scope, judged, 'start')
   return failBatch(scope, judged, { cause: causeOf(batch, rejected) })
