@@ -146,10 +146,7 @@ test('requests of another sandbox are explained by their ids', async () => {
 test.for([
   [['explain', 'default-000099'], 'There has been no request default-000099'],
   [['explain', 'x/../y'], '"x/../y" is no id of a request'],
-  [
-    ['explain', '--sandbox', 'w9'],
-    'There is no sandbox "w9".',
-  ],
+  [['explain', '--sandbox', 'w9'], 'There is no sandbox "w9".'],
 ] as const)('%j cannot be explained', async ([argv, message]) => {
   const { run } = await someRequests()
   expect(await run(...argv)).toMatchObject({ code: 1, err: expect.stringContaining(message) })
