@@ -66,8 +66,8 @@ export function newAjv(compiled: (part: number) => Compiled): Ajv2020 {
   ajv.addKeyword({
     keyword: OTHERS,
     type: 'object',
+    errors: 'full',
     compile: (others: Others) => othersOf(others, (schema) => ajv.compile<Json>(schema)),
-    error: { message: 'must NOT have additional properties that do not satisfy additionalProperties' },
   })
   return ajv
 }
@@ -75,15 +75,27 @@ export function newAjv(compiled: (part: number) => Compiled): Ajv2020 {
 interface Others {
   readonly names: readonly string[]
   readonly schema: Schema
+  /** JSON Pointer of the schema that has them. */
+  readonly at: string
 }
 
-function othersOf({ names, schema }: Others, compile: (schema: AnySchema) => Compiled) {
+function othersOf({ names, schema, at }: Others, compile: (schema: AnySchema) => Compiled): Check {
   const known = new Set(names)
   const validate = compile(schema)
-  return (value: JsonObject) => {
+  const check: Check = (value, context) => {
     spend(known.size / 10)
-    return Object.keys(value).every((name) => known.has(name) || validate(value[name] ?? null))
+    const fields = Object.entries(value as JsonObject)
+    const wrong = fields.filter(([name, field]) => !known.has(name) && !validate(field))
+    check.errors = wrong.map(([additionalProperty]) => ({
+      keyword: 'additionalProperties',
+      instancePath: context?.instancePath ?? '',
+      schemaPath: '#/additionalProperties',
+      params: { additionalProperty, place: `${at}/additionalProperties` },
+      message: 'must NOT have additional properties that do not satisfy additionalProperties',
+    }))
+    return wrong.length === 0
   }
+  return check
 }
 
 interface PartAt {
@@ -104,14 +116,13 @@ function checkOf(parts: readonly PartAt[], compiled: (part: number) => Compiled)
       spend(1)
       if (validate(value)) continue
       for (const error of validate.errors ?? []) {
-        const { instancePath, schemaPath } = error
-        // An error of a part inside this one has its place already.
-        const isOwn = schemaPath.startsWith('#/')
+        const { instancePath, schemaPath, params } = error
         errors ??= []
         errors.push({
           ...error,
           instancePath: (context?.instancePath ?? '') + instancePath,
-          schemaPath: isOwn ? at + schemaPath.slice(1) : schemaPath,
+          // Ajv writes its own schemaPath over any other. An error of a part inside this one has its place already.
+          params: { place: at + schemaPath.slice(1), ...params },
         })
       }
     }

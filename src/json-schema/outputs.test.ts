@@ -108,7 +108,7 @@ const EXAMPLES: readonly (readonly [what: string, schema: JsonObject, becomes: '
     required({ type: 'string', pattern: `${'('.repeat(4_000)}${')'.repeat(4_000)}` }),
     /budget: nests/,
   ],
-  ['seven levels of seven required properties', nested(6, 6), /budget/],
+  ['six levels of six required properties', nested(6, 6), /budget/],
 ]
 
 // Steps, not milliseconds: a piece of 25,000 steps takes some ten milliseconds, and parts are compiled one by one.

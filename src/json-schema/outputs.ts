@@ -144,8 +144,9 @@ function issueOf(error: ErrorObject): Issue {
   return { pointer: instancePath + field, detail }
 }
 
-function placeIn({ schemaPath }: ErrorObject): string {
-  return schemaPath.replace(/^#/, '')
+/** JSON Pointer of the keyword; that of an error in a part is among its parameters. */
+function placeIn({ schemaPath, params }: ErrorObject): string {
+  return typeof params.place === 'string' ? params.place : schemaPath.replace(/^#/, '')
 }
 
 /** Always the same sequence (a 32-bit xorshift): whether a value exists does not depend on the seed of a sandbox. */

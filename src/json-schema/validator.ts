@@ -35,7 +35,7 @@ interface Part {
 }
 
 /** Properties that are compiled with the schema around them. */
-const MAX_NAMES = 60
+const MAX_NAMES = 28
 
 /**
  * The validator of one schema: ajv, in parts that are compiled one at a time, each when a value first gets there. A
@@ -194,24 +194,25 @@ class Copy {
     if (!isObject(schema.properties)) return
     const entries = Object.entries(schema.properties)
     const names: Record<string, Json> = {}
+    const isWide = entries.length > MAX_NAMES && this.isDivisible
+    if (!isWide && entries.length > MAX_UNDIVIDED)
+      throw new OutOfSteps(`properties at ${at || 'the root'} has more than ${MAX_UNDIVIDED} names`)
     for (const [name, inner] of entries) {
       const place = at + pointer('properties', name)
       if (name === '__proto__') copy.patternProperties = { '^__proto__$': this.inner(inner as Schema, place) }
-      else if (entries.length <= MAX_NAMES) names[name] = this.inner(inner as Schema, place)
+      else if (!isWide) names[name] = this.inner(inner as Schema, place)
     }
-    if (entries.length <= MAX_NAMES) {
+    if (!isWide) {
       copy.properties = names
       return
     }
-    if (!this.isDivisible)
-      throw new OutOfSteps(`properties at ${at || 'the root'} has more than ${MAX_NAMES} names`)
     copy[PARTS] = chunks(entries).flatMap(
       (some) => this.part({ properties: Object.fromEntries(some) }, at)[PARTS] as Json[],
     )
     const { additionalProperties: others } = copy
     delete copy.additionalProperties
     if (others !== undefined && others !== true)
-      copy[OTHERS] = { names: entries.map(([name]) => name), schema: others }
+      copy[OTHERS] = { names: entries.map(([name]) => name), schema: others, at }
   }
 
   private dependents(schema: JsonObject, at: string, copy: Record<string, Json>): void {

@@ -301,6 +301,24 @@ test('an output is checked by pointer, every fault at once', { tags: ['R100'] },
   expect(validateOutput(object({ a: true }), { a: 1, b: 2 })).toEqual([])
 })
 
+test('many properties are checked in groups, and one too many is named', { tags: ['R100'] }, () => {
+  const names = Array.from({ length: 90 }, (_, n) => `p${n}`)
+  const schema = object(
+    {
+      inner: object(Object.fromEntries(names.map((name) => [name, { type: 'integer' }])), {
+        additionalProperties: false,
+      }),
+    },
+    {},
+  )
+  expect(validateOutput(schema, { inner: { p0: 1, p89: 2 } })).toEqual([])
+  expect(validateOutput(schema, { inner: { p3: 'x', p88: 1.5, q: 1 } })).toEqual([
+    { pointer: '/inner/p3', detail: expect.stringContaining('/properties/inner/properties/p3/type') },
+    { pointer: '/inner/p88', detail: expect.stringContaining('/properties/inner/properties/p88/type') },
+    { pointer: '/inner/q', detail: expect.stringContaining('/properties/inner/additionalProperties') },
+  ])
+})
+
 test('names of inherited members are ordinary names in schemas and outputs', { tags: ['R100'] }, () => {
   const schema =
     read(`{"type": "object", "additionalProperties": false, "required": ["toString", "__proto__"],
