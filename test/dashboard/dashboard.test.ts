@@ -47,6 +47,8 @@ test('a request arrives in the table, explains itself, and is sent again', async
   expect(await violations(page)).toEqual([])
   await page.getByRole('tab', { name: 'Request' }).click()
   await page.getByText('<img src=x onerror=alert(1)>').waitFor()
+  await page.getByRole('tab', { name: 'Response' }).click()
+  await page.getByText('"error": "validation_failed"').waitFor()
   await page.getByRole('button', { name: 'Send again' }).click()
   await page.getByText('Sent again: status 400.').waitFor()
   await page.getByLabel('Filter requests').fill('status:400 path:pages')

@@ -26,7 +26,7 @@ export async function loadBadges(): Promise<void> {
     ask('GET /scenarios'),
   ])
   setBadge('batches', batches.filter(isUnfinished).length)
-  setBadge('faults', faults.data.filter(({ status }) => (status as string) === 'armed').length)
+  setBadge('faults', faults.data.filter(({ status }) => status === 'armed').length)
   setBadge(
     'webhooks',
     deliveries.data.length,
