@@ -181,8 +181,7 @@ function testRunnerEntry(runner) {
           )
           onEnd(({ metafile }) => {
             const inputs = Object.keys(metafile?.inputs ?? {})
-            // The patterns of matchers: a function without state may be there twice.
-            const own = /^src\/(?:adapters\/testing\/.*|core\/log\/glob\.ts|vitest\.ts|playwright\.ts)$/
+            const own = /^src\/(?:adapters\/testing\/.*|vitest\.ts|playwright\.ts)$/
             const copies = inputs.filter((file) => !own.test(file))
             const text = `src/${runner}.ts bundles a second copy of ${copies.join(', ')}; import it from src/index.ts`
             return copies.length === 0 ? undefined : { errors: [{ text }] }

@@ -243,6 +243,7 @@ export type { CountedBy, FaultDraft, FaultMatch, FaultRule, FaultSource, When } 
 export type { Standing } from './core/faults/standing.ts'
 export type { FaultTrace } from './core/faults/trace.ts'
 export type { Issue, Json, JsonObject } from './core/json.ts'
+export { fitsGlob } from './core/log/glob.ts'
 export type { BodyRule, PathMatch } from './core/log/request-criteria.ts'
 export type { CallerMatch, Missed, RequestMatch } from './core/log/request-match.ts'
 export type { Caller as RequestCaller } from './core/request/auth.ts'

@@ -28,7 +28,6 @@ const JSON_SCHEMA_PACKAGES = [
   'ajv-formats',
   'node:module',
   're2js',
-  'picomatch',
   '@eslint-community/regexpp',
   '@faker-js/faker',
   '@faker-js/faker/locale/en',

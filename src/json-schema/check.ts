@@ -68,68 +68,42 @@ function wrongList(value: Json): readonly PropertyKey[] | undefined {
   return index === -1 ? undefined : [index]
 }
 
+const all = (rule: Rule, keywords: string): [string, Rule][] =>
+  keywords.split(' ').map((each) => [each, rule])
+
 /** The meta-schema of 2020-12 as a table, so that a large schema is checked in one quick walk. A test compares the two. */
-const RULES: ReadonlyMap<string, Rule> = new Map(
-  Object.entries({
-    $anchor: ANCHOR,
-    $comment: TEXT,
-    $dynamicAnchor: ANCHOR,
-    $dynamicRef: TEXT,
-    $id: ['has to be a URI without a fragment', when(isMatch(/^[^#]*#?$/))],
-    $recursiveAnchor: ANCHOR,
-    $recursiveRef: TEXT,
-    $vocabulary: ['has to map each URI to true or false', eachOf((value) => typeof value === 'boolean')],
-    additionalProperties: SCHEMA,
-    contains: SCHEMA,
-    contentEncoding: TEXT,
-    contentMediaType: TEXT,
-    contentSchema: SCHEMA,
-    definitions: SCHEMA_MAP,
-    dependencies: [
+const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
+  ...all(ANCHOR, '$anchor $dynamicAnchor $recursiveAnchor'),
+  ...all(COUNT, 'maxContains maxItems maxLength maxProperties minContains minItems minLength minProperties'),
+  ...all(FLAG, 'deprecated readOnly uniqueItems writeOnly'),
+  ...all(LIST, 'enum examples'),
+  ...all(NUMBER, 'exclusiveMaximum exclusiveMinimum maximum minimum'),
+  ...all(SCHEMA, 'additionalProperties contains contentSchema else if propertyNames then'),
+  ...all(SCHEMA, 'unevaluatedItems unevaluatedProperties'),
+  ...all(SCHEMA_MAP, 'definitions dependentSchemas properties'),
+  ...all(
+    TEXT,
+    '$comment $dynamicRef $recursiveRef contentEncoding contentMediaType description format pattern title',
+  ),
+  ['$id', ['has to be a URI without a fragment', when(isMatch(/^[^#]*#?$/))]],
+  ['$vocabulary', ['has to map each URI to true or false', eachOf((value) => typeof value === 'boolean')]],
+  [
+    'dependencies',
+    [
       'has to map each name to a schema or a list of distinct property names',
       eachOf((value) => isSchema(value) || isNames(value)),
     ],
-    dependentRequired: ['has to map each name to a list of distinct property names', eachOf(isNames)],
-    dependentSchemas: SCHEMA_MAP,
-    deprecated: FLAG,
-    description: TEXT,
-    else: SCHEMA,
-    enum: LIST,
-    examples: LIST,
-    exclusiveMaximum: NUMBER,
-    exclusiveMinimum: NUMBER,
-    format: TEXT,
-    if: SCHEMA,
-    items: [`${SCHEMA[0]}; schemas for single places go into prefixItems`, SCHEMA[1]],
-    maxContains: COUNT,
-    maxItems: COUNT,
-    maxLength: COUNT,
-    maxProperties: COUNT,
-    maximum: NUMBER,
-    minContains: COUNT,
-    minItems: COUNT,
-    minLength: COUNT,
-    minProperties: COUNT,
-    minimum: NUMBER,
-    multipleOf: [
-      'has to be a number greater than 0',
-      when((value) => typeof value === 'number' && value > 0),
-    ],
-    pattern: TEXT,
-    prefixItems: ['has to be a list of at least one schema', wrongList],
-    properties: SCHEMA_MAP,
-    propertyNames: SCHEMA,
-    readOnly: FLAG,
-    required: ['has to be a list of distinct property names', when(isNames)],
-    then: SCHEMA,
-    title: TEXT,
-    type: ['has to be the name of a type or a list of distinct ones', wrongType],
-    unevaluatedItems: SCHEMA,
-    unevaluatedProperties: SCHEMA,
-    uniqueItems: FLAG,
-    writeOnly: FLAG,
-  } satisfies Record<string, Rule>),
-)
+  ],
+  ['dependentRequired', ['has to map each name to a list of distinct property names', eachOf(isNames)]],
+  ['items', [`${SCHEMA[0]}; schemas for single places go into prefixItems`, SCHEMA[1]]],
+  [
+    'multipleOf',
+    ['has to be a number greater than 0', when((value) => typeof value === 'number' && value > 0)],
+  ],
+  ['prefixItems', ['has to be a list of at least one schema', wrongList]],
+  ['required', ['has to be a list of distinct property names', when(isNames)]],
+  ['type', ['has to be the name of a type or a list of distinct ones', wrongType]],
+])
 
 /**
  * Everything that keeps a schema from being an `output_schema` (Limits, Batch predictions): not valid JSON Schema

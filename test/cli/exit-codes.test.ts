@@ -41,7 +41,7 @@ const CLIENTS: Readonly<
 }
 
 /** Those that ask none: what they succeed with, and what they fail with. */
-const OTHERS = ['start', 'exec', 'validate', 'doctor']
+const OTHERS = ['start', 'exec', 'validate', 'doctor', 'version']
 
 test('every command is held against these rules', () => {
   const known = [...Object.keys(CLIENTS), ...OTHERS]
@@ -112,10 +112,14 @@ test('validate and doctor print their findings as JSON when something is wrong, 
 
 test('start and exec fail alike when the emulator cannot start', async () => {
   const taken = String((await running()).emulator.port)
-  const err = `Port ${taken} on 127.0.0.1 is in use. Choose another with --port, or a free one with --port 0.`
+  const message = `Port ${taken} on 127.0.0.1 is in use. Choose another with --port, or a free one with --port 0.`
   for (const rest of [['start'], ['exec']]) {
     const words = rest[0] === 'exec' ? ['--', 'true'] : []
     const argv = [...rest, '--json', '--ephemeral', '--port', taken, ...words]
-    expect(await command(argv)).toEqual({ code: 1, out: '', err })
+    expect(await command(argv)).toEqual({
+      code: 1,
+      out: '',
+      err: JSON.stringify({ error: { message, exit_code: 1 } }),
+    })
   }
 })

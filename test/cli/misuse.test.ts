@@ -110,12 +110,25 @@ test('the help of start shows each flag with its default', async () => {
   expect(out).toContain('WORKSPACE_EMULATOR_SKIP_ON_POLL')
 })
 
-test('--version prints the version of the package', async () => {
-  expect(await command(['--version'])).toEqual({
-    code: 0,
-    out: expect.stringMatching(/^\d+\.\d+\.\d+$/),
-    err: '',
-  })
+test.for([['--version'], ['-v'], ['version']])(
+  '%s prints the version of the package',
+  async ([flag = '']) => {
+    expect(await command([flag])).toEqual({
+      code: 0,
+      out: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      err: '',
+    })
+  },
+)
+
+test.for([
+  [['faults', 'clear', '--json', '--url', 'http://127.0.0.1:2'], 1, 'Nothing listens at http://127.0.0.1:2.'],
+  [['faults', '--json', '--frist'], 2, 'There is no flag --frist.'],
+  [['clock', 'advance', '--json'], 2, ''],
+] as const)('with --json an error is a line of JSON, too: %j', async ([argv, code, message]) => {
+  const { err, out, ...rest } = await command([...argv])
+  expect([rest.code, out, err.includes('\n')]).toEqual([code, '', false])
+  expect(JSON.parse(err).error).toEqual({ exit_code: code, message: expect.stringContaining(message) })
 })
 
 test('start names the file, the line and the member of fixtures that cannot be used', async () => {

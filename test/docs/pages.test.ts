@@ -126,3 +126,11 @@ function expectCall(call: string, at: string): void {
   const known = ['--help', '--version', '-p', ...(command?.options ?? []).map(flagOf)]
   for (const flag of words.filter((word) => /^--?[a-z]/.test(word))) expect(known, at).toContain(flag)
 }
+
+test('what installs the package takes a tarball, while there is none in the registry', () => {
+  const installs = blocks
+    .flatMap(({ code }) => code.split('\n'))
+    .filter((line) => /npm (?:install|i) .*agent-workspace-emulator/.test(line))
+  expect(installs.length).toBeGreaterThan(0)
+  for (const line of installs) expect(line).toMatch(/agent-workspace-emulator-[\d.]+\.tgz/)
+})

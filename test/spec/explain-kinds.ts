@@ -253,6 +253,12 @@ export const refusalKinds: readonly Kind[] = [
   },
   {
     name: '403-forbidden-rights',
+    // A private skill of another user would be a 404.
+    emulator: {
+      collections: {
+        skills: [{ ...sampleRecords.skills?.[0], scope: 'builtin', creator_id: null, builtin_key: 'dig' }],
+      },
+    },
     make: (emulator) => send(emulator, 'POST', '/v1/skills/skill-1/promote', { key: 'KM' }),
   },
   {

@@ -25,7 +25,7 @@ import {
   UsageError,
   usageOf,
 } from './options.ts'
-import { harmless } from './print.ts'
+import { harmless, show } from './print.ts'
 import { explain, requests } from './request-commands.ts'
 import { sandboxCommands, snapshotCommands } from './sandbox-commands.ts'
 import { scenarioCommands } from './scenario-commands.ts'
@@ -95,6 +95,12 @@ export const commands: readonly Declaration[] = [
     options: ['port', 'host', 'data', 'json'],
     run: async (invocation) => (await import('./doctor.ts')).doctor(invocation),
   }),
+  command({
+    name: 'version',
+    description: 'Print the version of the package',
+    options: ['json'],
+    run: async (invocation) => show(invocation, { version: packageVersion() }, [packageVersion()]),
+  }),
 ]
 
 const FOOTER = `
@@ -125,9 +131,20 @@ export async function run(argv: readonly string[], env: Environment, raw: Termin
     // Commander ends a help text with an error too.
     if (error instanceof CommanderError) return error.exitCode === 0 ? OK : MISUSED
     if (!(error instanceof UsageError || error instanceof CommandFailed)) throw error
-    terminal.err(harmless(error.message))
-    return error instanceof UsageError ? MISUSED : FAILED
+    const exitCode = error instanceof UsageError ? MISUSED : FAILED
+    terminal.err(asksForJson(argv, dashes) ? errorLine(error.message, exitCode) : harmless(error.message))
+    return exitCode
   }
+}
+
+// Also where the command line was wrong, so that its options were never read.
+function asksForJson(argv: readonly string[], dashes: number): boolean {
+  return argv.slice(0, dashes === -1 ? argv.length : dashes).includes('--json')
+}
+
+/** An error as one line of JSON, for programs that read what a command prints. */
+function errorLine(message: string, exitCode: number): string {
+  return JSON.stringify({ error: { message, exit_code: exitCode } })
 }
 
 type Act = (declaration: Declaration, command: Command) => Promise<void>
@@ -142,7 +159,7 @@ function programOf(terminal: Terminal, act: Act): Command {
       'after',
       `\nWithout a command, ${DEFAULT_COMMAND} runs. Its flags: ${NAME} ${DEFAULT_COMMAND} --help`,
     )
-    .option('-V, --version', 'print the version')
+    .option('-v, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
   program.exitOverride((error) => misuse(error, program))
   program.on('option:version', () => {

@@ -1,5 +1,4 @@
-import { fitsGlob } from '../../core/log/glob.ts'
-import type { SandboxClient, WebhookDelivery } from '../../index.ts'
+import { fitsGlob, type SandboxClient, type WebhookDelivery } from '../../index.ts'
 import {
   countRule,
   countText,

@@ -37,19 +37,24 @@ export class Preparations implements PendingWork {
     const { events, scope } = this.#options
     const pieces = events.get(event.kind)?.prepare?.(scope(), event)
     if (pieces === undefined) return false
-    for (let done = 0; done < PIECES_AT_ONCE; done++) if (pieces.next().done === true) return false
+    for (let done = 0; done < PIECES_AT_ONCE; done++) if (this.#isDone(pieces)) return false
     const work = this.#finish(pieces).finally(() => this.#underWay.delete(event.id))
     this.#underWay.set(event.id, work)
     return true
   }
 
-  // An event whose preparation fails happens all the same, and fails itself if it cannot do without.
   async #finish(pieces: Iterator<void, void>): Promise<void> {
+    do await this.#options.turn.next()
+    while (!this.#isDone(pieces))
+  }
+
+  // An event whose preparation fails happens all the same, and fails itself if it cannot do without.
+  #isDone(pieces: Iterator<void, void>): boolean {
     try {
-      do await this.#options.turn.next()
-      while (pieces.next().done !== true)
+      return pieces.next().done === true
     } catch (error) {
       this.#options.onDefect(error)
+      return true
     }
   }
 }
