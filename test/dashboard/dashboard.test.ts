@@ -210,8 +210,12 @@ test('everything is reached by keyboard: views, search and run, the clock, and t
   await page.getByRole('heading', { name: 'Timeline' }).waitFor()
   await page.keyboard.press('g')
   await page.keyboard.press('r')
-  await page.getByRole('heading', { name: 'Requests' }).waitFor()
+  await page
+    .getByRole('row', { name: /data-views/ })
+    .first()
+    .waitFor()
   await page.keyboard.press('j')
+  await page.getByText('Copy as curl').waitFor()
   await page.keyboard.press('j')
   await page.getByText('Copy as curl').waitFor()
   await page.keyboard.press('Escape')

@@ -65,7 +65,10 @@ export default function Faults() {
   const edited = rules.find(({ id }) => id === path[0])
   return (
     <>
-      <ViewHead title="Faults" summary={`${countOf(presets.length, 'preset')} · ${rules.length} armed`}>
+      <ViewHead
+        title="Faults"
+        summary={`${countOf(presets.length, 'preset')} · ${rules.filter(({ status }) => status === 'armed').length} armed`}
+      >
         <FilterField label="Search presets" value={text} onInput={(value) => refine({ filter: value })} />
         {rules.length > 0 && (
           <Button kind="danger" icon="trash" onClick={() => setClearing(true)}>
