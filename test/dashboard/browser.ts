@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, chromium, type Page } from '@playwright/test'
 import { connect, type EmulatorClient } from 'agent-workspace-emulator'
@@ -21,6 +21,8 @@ export interface Dashboard {
 /** Starts one emulator and one browser. Throws, with the way to get one, where there is no Chromium. */
 export async function openDashboard(): Promise<Dashboard> {
   const executablePath = chromiumPath()
+  if (!existsSync('dist/dashboard/index.html'))
+    throw new Error('dist/dashboard is missing. Run "npm run build" first.')
   const emulator = await openEmulator({
     port: 0,
     ephemeral: true,
@@ -31,7 +33,7 @@ export async function openDashboard(): Promise<Dashboard> {
   await client.ready()
   const browser: Browser = await chromium.launch({ executablePath })
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' })
-  page.setDefaultTimeout(30_000)
+  page.setDefaultTimeout(15_000)
   const problems: string[] = []
   page.on('console', (message) => {
     // The browser itself reports each call that was refused, also where the page shows the reason.

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { ask, baseUrl, type Output } from './api.ts'
 import { copyText } from './browser.ts'
 import { Code } from './code.tsx'
-import { humanName, pretty, shellWord, timeOfDay } from './format.ts'
+import { humanName, pretty, shellWord, sizeOf, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { act, useLive } from './live.ts'
 import { Menu } from './menu.tsx'
@@ -250,21 +250,17 @@ function Short({ value }: { value: unknown }) {
 }
 
 function Response({ trace }: { trace: Trace }) {
-  const { error, deliveries } = trace
+  const { deliveries, response } = trace
   return (
     <>
-      {error === null ? (
-        <Note>{trace.steps.find(({ step }) => step === 'log')?.description ?? ''}</Note>
-      ) : (
-        <Code label="Error" text={pretty(error)} />
-      )}
       {trace.faults
-        .filter(({ sent }) => sent !== null)
+        .filter(({ sent }) => sent !== null && sent.end !== 'whole')
         .map(({ rule, sent }) => (
           <Note key={rule} tone="warn" icon="bolt">
-            {`${rule}: ${sent?.bytes} bytes were sent, the last stage was ${sent?.stage}, and the response was ${sent?.end}.`}
+            {`${rule}: ${sizeOf(sent?.bytes ?? 0)} reached the connection, the last stage was ${sent?.stage}, and the response was ${sent?.end}. Below is what was prepared.`}
           </Note>
         ))}
+      {response === null ? <Note>There was no response.</Note> : <ResponseBody response={response} />}
       {deliveries.length > 0 && <h3>Webhooks</h3>}
       <ul class="links">
         {deliveries.map(({ id, type, url }) => (
@@ -275,6 +271,47 @@ function Response({ trace }: { trace: Trace }) {
       </ul>
     </>
   )
+}
+
+function ResponseBody({ response }: { response: NonNullable<Trace['response']> }) {
+  const { body, body_kept, body_bytes, headers } = response
+  const type = headers.find(({ name }) => name.toLowerCase() === 'content-type')?.value ?? ''
+  return (
+    <>
+      {body === null ? (
+        <Note>
+          {body_bytes === 0
+            ? 'The response has no body.'
+            : `The body of ${sizeOf(body_bytes)} is not kept any more.`}
+        </Note>
+      ) : type.includes('ndjson') ? (
+        <ol class="lines">
+          {body
+            .split('\n')
+            .filter((line) => line !== '')
+            .map((line, index) => (
+              <li key={index}>
+                <code title={line}>{line}</code>
+              </li>
+            ))}
+        </ol>
+      ) : (
+        <Code label="Body of the response" text={asJson(body)} />
+      )}
+      {body !== null && !body_kept && <Note>{`These are the first 16 kB of ${sizeOf(body_bytes)}.`}</Note>}
+      <h3>Headers</h3>
+      <FactList facts={headers.map(({ name, value }) => [name, value])} />
+    </>
+  )
+}
+
+// What is no JSON, or is cut, is shown as it is.
+function asJson(text: string): string {
+  try {
+    return pretty(JSON.parse(text))
+  } catch {
+    return text
+  }
 }
 
 function Request({ trace: { request, route, caller } }: { trace: Trace }) {

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 /** What the open view does for a key; each view sets its own while it is shown. */
 export const viewKeys = new Map<string, () => void>()
@@ -8,7 +8,7 @@ export function useKeys(keys: Readonly<Record<string, () => void>>): void {
   const latest = useRef(keys)
   latest.current = keys
   const names = Object.keys(keys).join(' ')
-  useEffect(() => {
+  useLayoutEffect(() => {
     for (const name of names.split(' ').filter((name) => name !== ''))
       viewKeys.set(name, () => latest.current[name]?.())
     return () => {

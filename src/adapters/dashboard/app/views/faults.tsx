@@ -9,12 +9,12 @@ import { RuleComposer } from '../rule-composer.tsx'
 import { Panel } from '../splitter.tsx'
 import { Button, Card, Empty, FilterField, Note, Problem, Skeleton, Switch, Tag, ViewHead } from '../ui.tsx'
 
-export type Rule = Output<'GET /faults'>['data'][number]
-export type PresetRow = Output<'GET /faults/presets'>['data'][number] & { readonly lasts?: string }
+type Rule = Output<'GET /faults'>['data'][number]
+type PresetRow = Output<'GET /faults/presets'>['data'][number]
 
 async function load() {
   const [rules, presets] = await Promise.all([ask('GET /faults'), ask('GET /faults/presets')])
-  return { rules: rules.data, presets: presets.data as readonly PresetRow[] }
+  return { rules: rules.data, presets: presets.data }
 }
 
 /** The match of a rule in words. */
@@ -32,7 +32,7 @@ function matchInWords({ match, when }: Rule): string {
 }
 
 function State({ rule }: { rule: Rule }) {
-  const status: string = rule.status
+  const { status } = rule
   if (status !== 'armed')
     return (
       <Tag tone="neutral" icon="minus">
@@ -65,7 +65,10 @@ export default function Faults() {
   const edited = rules.find(({ id }) => id === path[0])
   return (
     <>
-      <ViewHead title="Faults" summary={`${countOf(presets.length, 'preset')} · ${rules.length} armed`}>
+      <ViewHead
+        title="Faults"
+        summary={`${countOf(presets.length, 'preset')} · ${rules.filter(({ status }) => status === 'armed').length} armed`}
+      >
         <FilterField label="Search presets" value={text} onInput={(value) => refine({ filter: value })} />
         {rules.length > 0 && (
           <Button kind="danger" icon="trash" onClick={() => setClearing(true)}>
@@ -151,7 +154,7 @@ function Armed({ rules }: { rules: readonly Rule[] }) {
     >
       <ul class="rows rules">
         {rules.map((rule) => (
-          <li key={rule.id} class={(rule.status as string) === 'armed' ? '' : 'spent'}>
+          <li key={rule.id} class={rule.status === 'armed' ? '' : 'spent'}>
             <span class="grow">
               <a class="mono" href={linkTo('faults', [rule.id])}>
                 {rule.id}
@@ -194,7 +197,7 @@ function Armed({ rules }: { rules: readonly Rule[] }) {
 function Preset({ preset, rules }: { preset: PresetRow; rules: readonly Rule[] }) {
   const [isBusy, setBusy] = useState(false)
   const own = rules.filter((rule) => rule.preset === preset.name)
-  const armed = own.filter(({ status }) => (status as string) === 'armed')
+  const armed = own.filter(({ status }) => status === 'armed')
   const toggle = async (event: MouseEvent) => {
     if (event.shiftKey) return open(['new'], { preset: preset.name })
     if (isLost.value) return
@@ -220,11 +223,9 @@ function Preset({ preset, rules }: { preset: PresetRow; rules: readonly Rule[] }
         <span class="hint">{preset.description}</span>
       </span>
       <span class="hint side">
-        {preset.lasts === 'once' ? 'once' : preset.lasts === undefined ? '' : 'until off'}
+        {preset.lasts === 'once' ? 'once' : 'until off'}
         {one !== undefined && (
-          <span>
-            {(one.status as string) === 'armed' ? `fired ${one.fired} of ${one.matched}` : one.status}
-          </span>
+          <span>{one.status === 'armed' ? `fired ${one.fired} of ${one.matched}` : one.status}</span>
         )}
       </span>
     </li>
