@@ -34,7 +34,9 @@ test('an emulator that loads its sandbox is waited for; when the time is up, not
   expect(await command(argv)).toEqual({
     code: 1,
     out: '',
-    err: 'Not ready after 3s: The sandbox is being loaded.',
+    err: JSON.stringify({
+      error: { message: 'Not ready after 3s: The sandbox is being loaded.', exit_code: 1 },
+    }),
   })
   expect(asked.length).toBeGreaterThan(1)
   expect(asked[0]).toMatchObject({ method: 'GET', path: '/__emulator/ready' })

@@ -48,7 +48,7 @@ export async function record(
       // What is not the API's goes through the server, whose port differs.
       if (!api.owns(next.sent.target)) continue
       advanceTo(sandbox, sandbox.clock.now + next.ms)
-      const answer = await answerInProcess(api, next.sent)
+      const answer = await answerOf(api, next.sent)
       if (answer === 'closed') throw new Error('a request was not answered')
       learn(source, next.operation, answer.status, answer.text)
       script.push({ ...next, answer })
@@ -66,6 +66,13 @@ export function digestOf(script: readonly Exchange[]): string {
   return hash.digest('hex')
 }
 
+// Where a request names no host, URLs in its answer lead to the port of the emulator, and each has one of its own.
+async function answerOf(...asked: Parameters<typeof answerInProcess>) {
+  const answer = await answerInProcess(...asked)
+  if (answer === 'closed') return answer
+  return { ...answer, text: answer.text.replaceAll(/(?<=127\.0\.0\.1:)\d+/g, 'port') }
+}
+
 /** An answer as it is. */
 export function whole({ status, headers, text }: RawAnswer): string {
   return JSON.stringify([status, [...headers], text])
@@ -81,7 +88,7 @@ export async function replay(script: readonly Generated[], setting: Setting): Pr
     const answers: RawAnswer[] = []
     for (const { ms, sent } of script) {
       advanceTo(sandbox, sandbox.clock.now + ms)
-      const answer = await answerInProcess(api, change(sent))
+      const answer = await answerOf(api, change(sent))
       if (answer === 'closed') throw new Error('a request was not answered')
       answers.push(answer)
     }
