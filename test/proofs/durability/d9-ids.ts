@@ -149,7 +149,11 @@ class Life {
     )
     // Nothing would show when an edit that brings nothing has been taken.
     if (brought.length === 0) return
-    const document = JSON.parse(readFileSync(this.#file, 'utf8'))
+    // What is written while a checkpoint is due can be replaced by it; edits at such times are what D5 is about.
+    const read = () => JSON.parse(readFileSync(this.#file, 'utf8'))
+    const { revision } = await this.#state()
+    await comesTrue(async () => read().revision === revision)
+    const document = read()
     for (const { name, record } of brought) document.collections[name].push(record)
     writeFileSync(this.#file, JSON.stringify(document, null, 2))
     const isTaken = async (): Promise<boolean> => {
