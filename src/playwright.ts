@@ -1,14 +1,14 @@
-import { test as base, expect as plain } from '@playwright/test'
+import { test as base, expect as plain, type TestInfo } from '@playwright/test'
 import { requireFiredFaults } from './adapters/testing/fired-faults.ts'
 import { matchers } from './adapters/testing/matchers.ts'
-import { reportOn } from './adapters/testing/report.ts'
+import { addReport, reportOn, type TestFailure } from './adapters/testing/report.ts'
 import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './adapters/testing/running.ts'
 import { emulatorForTests, startOfSandboxes } from './adapters/testing/running.ts'
 
 /**
  * Playwright's `test` with a sandbox of the emulated service for each test that asks for one, on an emulator that the tests of a
- * worker share. Pages on loopback origins may call it as it is. When a test fails, a report of what its sandbox has seen is
- * attached. Options: `test.use({ sandboxOptions, emulatorOptions })`, or `use` in the configuration.
+ * worker share. Pages on loopback origins may call it as it is. When a test fails, its error has a report of what its
+ * sandbox has seen. Options: `test.use({ sandboxOptions, emulatorOptions })`, or `use` in the configuration.
  */
 const test = base.extend<WorkspaceFixtures, WorkspaceSharedFixtures>({
   emulatorOptions: [{}, { scope: 'worker', option: true }],
@@ -30,13 +30,21 @@ const test = base.extend<WorkspaceFixtures, WorkspaceSharedFixtures>({
     await use(sandbox)
     try {
       if (info.status !== info.expectedStatus) {
-        await info.attach('emulated service', { body: await reportOn(sandbox), contentType: 'text/plain' })
+        await tell(info, await reportOn(sandbox))
       } else if (failOnUnfiredFaults) await requireFiredFaults(sandbox)
     } finally {
       await sandbox[Symbol.asyncDispose]()
     }
   },
 })
+
+// Playwright prints 300 characters of an attachment, and all of an error. A test that was to fail and passed has no error yet.
+async function tell(info: TestInfo, report: string): Promise<void> {
+  const error = info.errors.at(-1)
+  if (error?.message === undefined) {
+    await info.attach('emulated service', { body: report, contentType: 'text/plain' })
+  } else addReport(error as TestFailure, report)
+}
 
 /** Playwright's `expect` with the matchers about sandboxes. */
 const expect = plain.extend(matchers)

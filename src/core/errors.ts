@@ -175,15 +175,30 @@ export function defect(): Refusal {
   })
 }
 
-/** Throws `validation_failed` when there are issues. */
-export function refuseInvalid(issues: readonly Issue[]): void {
-  if (issues.length === 0) return
-  const [first] = issues
+/** Fields that one message names; the list of issues has them all. */
+const MAX_NAMED = 20
+
+/** Throws `validation_failed` when there are issues. The message names every field, a misspelt one first. */
+export function refuseInvalid(given: readonly Issue[]): void {
+  if (given.length === 0) return
+  // A misspelt field is often the reason why another one is missing.
+  const issues = [...given.filter(hasSuggestion), ...given.filter((issue) => !hasSuggestion(issue))]
+  const [first, ...others] = [...new Set(issues.map(({ pointer }) => pointer || '/'))]
   const count = issues.length === 1 ? 'One field is' : `${issues.length} fields are`
   refuse('validation_failed', {
-    detail: `${count} not valid: ${first?.pointer || '/'}: ${first?.detail}`,
+    detail: `${count} not valid: ${first}: ${issues[0]?.detail}${alsoNamed(others)}`,
     issues,
   })
+}
+
+function hasSuggestion({ detail }: Issue): boolean {
+  return detail.includes('Did you mean')
+}
+
+function alsoNamed(pointers: readonly string[]): string {
+  if (pointers.length === 0) return ''
+  const more = pointers.length > MAX_NAMED ? `, and ${pointers.length - MAX_NAMED} more` : ''
+  return ` (also ${pointers.slice(0, MAX_NAMED).join(', ')}${more})`
 }
 
 /** Everything about an error answer that does not depend on its error format. */

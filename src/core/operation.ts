@@ -67,6 +67,8 @@ export interface Scope {
    * @param resource id of the record that it is about
    */
   treatmentOf(type: string, url: string, resource: string): Treatment | undefined
+  /** Why no webhook may go to a URL, as far as the URL alone tells; undefined for nothing known. */
+  receiverProblem(url: string): string | undefined
 }
 
 /** What a request's handler has beyond the scope. */

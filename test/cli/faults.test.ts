@@ -147,7 +147,7 @@ test.for([
 test('each of several mistakes is told once', async () => {
   const { run } = await running()
   expect((await run('faults', 'add', '{"preset": "slow-drip", "then": "go", "times": 0}')).err).toBe(
-    '2 fields are not valid: /then: must be one of "stop", "continue"\n  /times: must be an integer from 1 to 1000000000',
+    '2 fields are not valid: /then: must be one of "stop", "continue" (also /times)\n  /times: must be an integer from 1 to 1000000000',
   )
 })
 

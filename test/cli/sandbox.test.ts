@@ -115,7 +115,7 @@ test('what is wrong in files is said with their lines', async () => {
 })
 
 test.for([
-  [['sandbox', 'create', 'default'], 1, 'There is a sandbox "default" already.'],
+  [['sandbox', 'create', 'default'], 1, 'The default sandbox is always there'],
   [['sandbox', 'create', 'W1'], 2, '<name>: "W1" is not a name.'],
   [['sandbox', 'create', 'w', '--fixtures', '/nowhere.json'], 1, '/nowhere.json: cannot be read'],
   [['sandbox', 'create', 'w', '--settings', '/nowhere.json'], 1, '/nowhere.json: there is no such file'],
@@ -126,7 +126,7 @@ test.for([
     '\n  /clock: ',
   ],
   [['sandbox', 'delete', 'w9'], 1, 'There is no sandbox "w9".'],
-  [['sandbox', 'delete', 'default'], 1, 'The default sandbox is always there.'],
+  [['sandbox', 'delete', 'default'], 1, 'The default sandbox is always there'],
   [['clock', '--sandbox', 'W'], 2, '--sandbox: "W" is not a name. Give 1 to 63 lower-case letters'],
 ] as const)('%j fails with code %i', async ([argv, code, message]) => {
   const { run } = await running()

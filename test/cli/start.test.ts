@@ -54,10 +54,42 @@ test('start without a command name prints the banner', async () => {
   child.kill('SIGINT')
   const { code, out } = await ended
   expect(code).toBe(0)
-  expect(out).toContain('State    in memory\n')
-  expect(out).toContain('Clock    2026-03-01T00:00:00.000Z, frozen\n')
+  expect(out).toContain('State      in memory\n')
+  expect(out).toContain('Clock      2026-03-01T00:00:00.000Z, frozen\n')
   expect(out).toMatch(
     /curl -H "Authorization: Bearer live_demo_owner" http:\/\/127\.0\.0\.1:\d+\/v1\/data-views\n/,
+  )
+})
+
+test('after a restart without its --fixtures the banner says how to get a key', async () => {
+  const data = temporaryDirectory()
+  const place = { organization_id: 'org-own', teamspace_id: 'teamspace-own' }
+  const own = {
+    organization: { id: 'org-own', name: 'Own' },
+    collections: {
+      teamspaces: [
+        {
+          id: 'teamspace-own',
+          name: 'Own',
+          cloud_provider: 'cloud_b',
+          access: 'closed',
+          created_at: '-1d',
+          _emulator: { organization_id: 'org-own' },
+        },
+      ],
+      api_keys: [{ id: 'key-own', kind: 'service', token: 'service_own', ...place }],
+    },
+  }
+  const fixtures = temporaryFile('own.json', JSON.stringify(own))
+  const outOf = async (...argv: string[]): Promise<string> => {
+    const { child, line, ended } = spawnCommand(['--port', '0', '--data', data, ...argv])
+    await line
+    child.kill('SIGTERM')
+    return (await ended).out
+  }
+  expect(await outOf('--fixtures', fixtures)).toMatch(/^ {2}Keys +service_own /m)
+  expect(await outOf()).toMatch(
+    /^ {2}Keys +the fixtures of this start have none[\s\S]+PUT http\S+\/state\/api_keys\/NAME/m,
   )
 })
 

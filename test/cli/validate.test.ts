@@ -55,6 +55,18 @@ test('every issue has its file, line and pointer', async () => {
   expect(lines).toContainEqual(expect.stringContaining(`${sandbox}:9: /collections/users/0/created_at: `))
 })
 
+test('issues are in the order of their lines, whichever check found them', async () => {
+  const sandbox = temporaryFile(
+    'sandbox.json',
+    '{\n  "collections": {\n    "pages": [{}],\n    "users": [{}],\n    "teamspaces": [{}],\n    "organizations": [{}]\n  }\n}\n',
+  )
+  const { code, out } = await command(['validate', sandbox])
+  const lines = out.split('\n').map((line) => /json:(\d+): /.exec(line)?.[1])
+  expect(code).toBe(1)
+  expect(new Set(lines)).toEqual(new Set(['3', '4', '5', '6']))
+  expect(lines).toEqual(lines.toSorted())
+})
+
 test('the lines of a sandbox that extends another are those of its own file', async () => {
   const sandbox = temporaryFile(
     'sandbox.json',

@@ -21,3 +21,14 @@ test.each(['http://[::1', 'http://evil.example/v1/data-views', 'http://%zz/', 'f
     expect(body).toMatchObject({ status_code: expect.any(Number), error: expect.any(String) })
   },
 )
+
+test.for([
+  ['/data-views', 'Nearest: GET /v1/data-views.'],
+  ['/data-view?limit=1', 'Nearest: GET /v1/data-views.'],
+  ['/@w1/batch-predictions/abc', 'Nearest: GET /@w1/v1/batch-predictions/abc.'],
+])('a path outside the API, %s, is told the operation that it comes nearest to', async ([path, nearest]) => {
+  const { emulator } = await testEmulator()
+  const response = await fetch(`${emulator.url}${path}`)
+  expect(response.status).toBe(404)
+  expect(JSON.stringify(await response.json())).toContain(nearest)
+})

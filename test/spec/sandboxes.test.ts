@@ -111,7 +111,6 @@ test('a name that is taken is a conflict with the way out, and that sandbox stay
   const again = await control('POST', '/sandboxes', { name: 'w1', seed: 6 })
   expect([again.status, again.body.error]).toEqual([409, 'conflict'])
   expect(again.body.mitigation).toContain('DELETE /__emulator/sandboxes/w1')
-  expect((await control('POST', '/sandboxes', { name: 'default' })).status).toBe(409)
   expect((await sandbox('w1')('GET', '/state')).body).toEqual(before)
 })
 
@@ -148,10 +147,18 @@ test('a sandbox deletes itself', async () => {
   expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
 })
 
-test('the default sandbox cannot be deleted, and an unknown one is told the nearest', async () => {
+test('to make the default sandbox and to delete it is refused alike, with a way out that works', async () => {
   const { control } = await testEmulator()
-  const refused = await control('DELETE', '/sandboxes/default')
-  expect([refused.status, refused.body.error]).toEqual([409, 'conflict'])
+  const made = await control('POST', '/sandboxes', { name: 'default' })
+  const deleted = await control('DELETE', '/sandboxes/default')
+  expect([made.status, made.body.error]).toEqual([409, 'conflict'])
+  expect([deleted.status, deleted.body]).toEqual([made.status, made.body])
+  const [, method = '', path = ''] = /([A-Z]+) \/__emulator(\/\w+)/.exec(made.body.mitigation) ?? []
+  expect((await control(method, path, { fixtures: 'empty' })).status).toBe(200)
+})
+
+test('an unknown sandbox is told the nearest', async () => {
+  const { control } = await testEmulator()
   await control('POST', '/sandboxes', { name: 'parser-tests' })
   for (const method of ['GET', 'DELETE']) {
     const unknown = await control(method, '/sandboxes/parser-test')

@@ -161,14 +161,49 @@ test('what happens at one instant happens one after the other: each receiver see
   expect(seen).toEqual(['cff', 'ccf', 'ccc'])
 })
 
-test('what may not be reached is refused with the way out, and never contacted', {
+test('a subscription of what may not be reached is refused with the way out, and changes nothing', {
+  tags: ['U060'],
+}, async () => {
+  const { emulator } = await webhookEmulator()
+  const { port } = emulator.emulator
+  const { revision } = emulator.emulator.sandbox.store
+  for (const [url, reason] of [
+    [`http://127.0.0.1:${port}/__emulator/reset`, "the emulator's own"],
+    [`http://localhost:${port}/hook`, "the emulator's own"],
+    ['http://169.254.169.254/latest', 'nothing is ever sent there'],
+    ['http://192.0.2.1:9000/hook', 'start the emulator with --allow-webhook 192.0.2.1:9000'],
+    ['https://[2001:db8::1]/hook', 'start the emulator with --allow-webhook [2001:db8::1]:443'],
+  ] as const) {
+    const { status, body } = await emulator.control('POST', '/webhooks', { url })
+    expect([status, body.error], url).toEqual([400, 'validation_failed'])
+    expect(body.details.errors).toEqual([{ pointer: '/url', detail: expect.stringContaining(reason) }])
+  }
+  expect(emulator.emulator.sandbox.store.revision).toBe(revision)
+})
+
+test('a subscription of what is allowed, or of a name that is judged when something is sent, is taken', {
+  tags: ['U060'],
+}, async () => {
+  const { emulator } = await webhookEmulator(undefined, { allowWebhooks: ['192.0.2.1:9000'] })
+  for (const url of [
+    'http://192.0.2.1:9000/hook',
+    'http://receiver.example/hook',
+    'http://localhost:9/hook',
+  ]) {
+    expect((await emulator.control('POST', '/webhooks', { url })).status, url).toBe(200)
+  }
+})
+
+test('what may not be reached is never contacted, however the subscription came to be', {
   tags: ['U060'],
 }, async () => {
   const receiver = await webhookReceiver()
   const { emulator } = await webhookEmulator()
   const own = `http://127.0.0.1:${emulator.emulator.port}/__emulator/reset`
-  for (const url of [own, 'http://169.254.169.254/latest', 'http://192.0.2.1:9000/hook', receiver.url]) {
-    expect((await emulator.control('POST', '/webhooks', { url })).status).toBe(200)
+  const urls = [own, 'http://169.254.169.254/latest', 'http://192.0.2.1:9000/hook', receiver.url]
+  for (const [index, url] of urls.entries()) {
+    const record = { url, created_at: '2026-01-01T00:00:00.000Z' }
+    expect((await emulator.control('PUT', `/state/webhooks/hook-${index}`, record)).status).toBe(201)
   }
   await createBatch(emulator)
   await pass(emulator, '1h')

@@ -95,24 +95,26 @@ export function banner(facts: Facts, keys: readonly PlainKey[]): string {
   const rows: readonly (readonly [string, string])[] = [
     ['API', base_url],
     ['Control', control_url],
+    ['Dashboard', `${control_url}/ui/`],
     ['State', state_file ?? 'in memory'],
     ['Clock', `${now}, ${rate === 0 ? 'frozen' : `rate ${rate}`}`],
     ['Seed', String(seed)],
     ...(scenario === null ? [] : [['Scenario', scenario] as const]),
-    ...keyRows(keys),
+    ...keyRows(keys, control_url),
     ['Assumed', `${assumptions} things that the specification leaves open: ${control_url}/assumptions`],
   ]
   return [
     `Agent Workspace Service emulator ${facts.version}, contract ${facts.contract_version}`,
     '',
-    ...rows.map(([name, value]) => `  ${name.padEnd(9)}${value}`),
+    ...rows.map(([name, value]) => `  ${name.padEnd(11)}${value}`),
     '',
     `  ${tryIt(facts, keys)}`,
     '',
   ].join('\n')
 }
 
-function keyRows(keys: readonly PlainKey[]): [string, string][] {
+function keyRows(keys: readonly PlainKey[], control_url: string): [string, string][] {
+  if (keys.length === 0) return noKeyRows(control_url)
   const shown = keys.slice(0, MAX_KEYS)
   const width = Math.max(0, ...shown.map(({ token }) => token.length))
   const rows = shown.map(({ token, description }, n): [string, string] => [
@@ -120,6 +122,15 @@ function keyRows(keys: readonly PlainKey[]): [string, string][] {
     `${token.padEnd(width)}  ${description}`,
   ])
   return keys.length > MAX_KEYS ? [...rows, ['', `and ${keys.length - MAX_KEYS} more`]] : rows
+}
+
+// The sandbox keeps digests alone: only the fixtures that it was made from have its keys in plain text.
+function noKeyRows(control_url: string): [string, string][] {
+  return [
+    ['Keys', 'the fixtures of this start have none that the sandbox knows. Start with the --fixtures'],
+    ['', `that it was made from, or write a key: PUT ${control_url}/state/api_keys/NAME`],
+    ['', 'with {"kind": "user", "token", "user_id", "organization_id", "teamspace_id"}'],
+  ]
 }
 
 // Double quotes: single ones mean nothing to the shell of Windows.

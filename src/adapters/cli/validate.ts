@@ -41,18 +41,28 @@ export async function validate(invocation: ValidateInvocation): Promise<number> 
   const settings = options.settings === undefined ? undefined : await readJsonFile(options.settings)
   const inForce = settings !== undefined && 'document' in settings ? settings.document : {}
   const under = { fixtures: options.fixtures, settings: inForce, scenarios: options.scenarios }
-  const verdicts: Verdict[] = []
+  const found: Verdict[] = []
   const scenarios: string[] = []
   for (const file of args.length > 0 ? args : inUse(invocation)) {
     const verdict = await verdictOn(file, under)
     if (verdict === 'scenario') scenarios.push(file)
-    else verdicts.push(verdict)
+    else found.push(verdict)
   }
-  if (scenarios.length > 0) verdicts.push(...(await scenarioVerdicts(scenarios, under)))
+  if (scenarios.length > 0) found.push(...(await scenarioVerdicts(scenarios, under)))
+  const verdicts = found.map((verdict) => ({ ...verdict, issues: byPlace(verdict.issues) }))
   const valid = verdicts.every(({ issues }) => issues.length === 0)
   if (options.json) terminal.out(JSON.stringify({ valid, files: verdicts }))
   else for (const verdict of verdicts) terminal.out(linesOf(verdict).join('\n'))
   return valid ? OK : FAILED
+}
+
+/** Issues as somebody meets them who goes through the file from its beginning; those of other files are behind them. */
+function byPlace(issues: readonly FixturesIssue[]): FixturesIssue[] {
+  const files = [...new Set(issues.map(({ file }) => file))]
+  return [...issues].sort(
+    (a, b) =>
+      files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line || (a.column ?? 0) - (b.column ?? 0),
+  )
 }
 
 // A project may have no scenarios; a directory that is named must exist.

@@ -109,6 +109,13 @@ export class Api {
     this.#stubs = new StubRoutes((path) => this.#errorFormatOf(path))
   }
 
+  /** `METHOD /v1/path` of the operations that a path outside the API comes nearest to. @param path without the sandbox */
+  nearest(method: string, path: string): readonly string[] {
+    const match = this.#routes.match(method, path)
+    const near = match.kind === 'route' ? [`${method} ${path}`] : nearMisses(match, path)
+    return near.map((name) => name.replace(' /', ' /v1/'))
+  }
+
   /** Whether a request target is below the base URL, also inside of a sandbox. */
   owns(target: string): boolean {
     const at = pathPrefixOf(target).length

@@ -28,8 +28,12 @@ export function createApp(api: Api, control: Router, dashboard: RequestHandler):
   app.use('/__emulator', control)
   app.use((req, res) => {
     req.url = req.originalUrl
-    const inside = pathPrefixOf(req.url) === '' ? '' : ' In a sandbox the same holds after its /@name.'
-    const detail = `Nothing is served at ${req.path}: the API is below /v1, the control interface below /__emulator, the dashboard at /__emulator/ui/.${inside}`
+    const prefix = pathPrefixOf(req.url)
+    const inside = prefix === '' ? '' : ' In a sandbox the same holds after its /@name.'
+    const near = api.nearest(req.method, req.path.slice(prefix.length))
+    const nearest =
+      near.length === 0 ? '' : ` Nearest: ${near.map((name) => name.replace(' ', ` ${prefix}`)).join('; ')}.`
+    const detail = `Nothing is served at ${req.path}: the API is below /v1, the control interface below /__emulator, the dashboard at /__emulator/ui/.${inside}${nearest}`
     void api.refuse(req, res, new Refusal('route_not_found', { detail }))
   })
   return app

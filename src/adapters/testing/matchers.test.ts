@@ -82,7 +82,7 @@ test('a request that was missed is told with what came nearest, and what that mi
     [
       `Expected ${sandbox.name} to have received at least 1 request with {"operation":"pages.create","body":{"/name":{"equals":"Wall"}}}; 0 of 1 came.`,
       'The nearest, and what they miss:',
-      `  POST /v1/pages  200  /__emulator/explain/${sandbox.name}-000001`,
+      `  POST /v1/pages  200  ${sandbox.name}-000001`,
       '    body /name: expected {"equals":"Wall"}, was "Roof"',
     ].join('\n'),
   )

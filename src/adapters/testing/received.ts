@@ -51,16 +51,16 @@ function shown(log: readonly RequestEntry[], ids: readonly string[]): string[] {
   const known = new Set(ids)
   const lines = log
     .filter(({ id }) => known.has(id))
-    .map(({ method, path, status, explain }) => `  ${method} ${path}  ${status}  ${explain}`)
+    .map(({ method, path, status, id }) => `  ${method} ${path}  ${status}  ${id}`)
   const rest = lines.length - MAX_SHOWN
   return rest <= 0 ? lines : [...lines.slice(0, MAX_SHOWN), `  and ${rest} more`]
 }
 
 type Near = NonNullable<Awaited<ReturnType<SandboxClient['requests']['verify']>>['nearest']>[number]
 
-function nearLines({ method, path, status, missed, explain }: Near): string[] {
+function nearLines({ method, path, status, missed, id }: Near): string[] {
   return [
-    `  ${method} ${path}  ${status}  ${explain}`,
+    `  ${method} ${path}  ${status}  ${id}`,
     ...missed.map((criterion) => `    ${missedLine(criterion)}`),
   ]
 }

@@ -52,14 +52,15 @@ function requestsTitle(shown: number, all: number): string {
 }
 
 function requestLines(
-  { method, path, status, faults, explain }: RequestEntry,
+  { id, method, path, status, faults }: RequestEntry,
   reasons: readonly string[],
 ): string[] {
   const what = `${method} ${path}`
   const answer = status === 0 ? 'no answer' : String(status)
   const fired = faults.length === 0 ? '' : `  fault ${faults.join(', ')}`
+  // A path to the explanation would lead nowhere: the report is read when the sandbox is gone.
   return [
-    `    ${what}  ${answer}${fired}  ${explain}`,
+    `    ${what}  ${answer}${fired}  ${id}`,
     ...reasons.map((reason) => `      ${reason.replace(what, 'It')}`),
   ]
 }

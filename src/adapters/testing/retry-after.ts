@@ -118,7 +118,7 @@ function breachLines({ refused, told, until, next }: Breach): string[] {
   const waited = Date.parse(next.at) - Date.parse(refused.at)
   const early = until - Date.parse(next.at)
   return [
-    `  ${refused.method} ${refused.path}: ${refused.status} with Retry-After: ${told} at ${refused.at}  ${refused.explain}`,
-    `    came again after ${waited} ms of virtual time, ${early} ms too early: ${next.status} at ${next.at}  ${next.explain}`,
+    `  ${refused.method} ${refused.path}: ${refused.status} with Retry-After: ${told} at ${refused.at}  ${refused.id}`,
+    `    came again after ${waited} ms of virtual time, ${early} ms too early: ${next.status} at ${next.at}  ${next.id}`,
   ]
 }

@@ -11,6 +11,7 @@ interface WebhookSendersOptions extends Pick<TargetOptions, 'forbiddenPorts'> {
 
 /** The senders of all sandboxes of one process. They share where they may go, and how many requests are under way. */
 export class WebhookSenders {
+  readonly #targets: Targets
   readonly #send: Send
   readonly #slots = new Slots()
   readonly #senders = new Set<WebhookSender>()
@@ -18,7 +19,8 @@ export class WebhookSenders {
 
   /** @throws RangeError for a target that is none */
   constructor({ targets, forbiddenPorts }: WebhookSendersOptions) {
-    this.#send = lazySender(new Targets({ allowed: allowTargets(targets), forbiddenPorts }))
+    this.#targets = new Targets({ allowed: allowTargets(targets), forbiddenPorts })
+    this.#send = lazySender(this.#targets)
   }
 
   /** Sends from now on: to be called when the emulator answers, because receivers ask it about what they are told. */
@@ -35,6 +37,7 @@ export class WebhookSenders {
     const sender = new WebhookSender({ sandbox, slots: this.#slots, send: this.#send })
     this.#senders.add(sender)
     sandbox.pendingWork = sender
+    sandbox.receiverProblem = (url) => this.#targets.problemOf(url)
     if (this.#isOpen) sender.start()
     return () => {
       this.#senders.delete(sender)

@@ -34,6 +34,20 @@ test.for(REFUSED_TARGETS)('X3 %j is refused', async ([url, reason]) => {
   expect(verdict).toEqual({ refused: expect.stringContaining(reason) })
 })
 
+test('what the URL alone tells is known without looking a name up', () => {
+  const resolved: string[] = []
+  const some = targets([...ALLOWED_ENTRIES, ...USELESS_ENTRIES], resolved)
+  for (const [url] of ALLOWED_TARGETS) expect(some.problemOf(url), url).toBeUndefined()
+  for (const [url, reason] of REFUSED_TARGETS) {
+    const byName = url.includes('.example')
+    if (byName && URL.canParse(url) && !reason.startsWith('must'))
+      expect(some.problemOf(url), url).toBeUndefined()
+    else expect(some.problemOf(url), url).toContain(reason)
+  }
+  expect(some.problemOf(`http://hook.localhost.:${OWN_PORT}/`)).toContain("the emulator's own")
+  expect(resolved).toEqual([])
+})
+
 test('X3 a name is looked up once for each judgement, and an address never', async () => {
   const resolved: string[] = []
   const all = targets([], resolved)

@@ -65,6 +65,21 @@ export class Targets {
     return { url, host, port, addresses }
   }
 
+  /**
+   * Why {@link judge} will refuse a URL, as far as the URL alone tells: of an address, and of `localhost` and the names below
+   * it, which always lead to this machine (RFC 6761). Any other name may lead elsewhere by the time something is sent.
+   */
+  problemOf(given: string): string | undefined {
+    const problem = urlProblem(given)
+    if (problem !== undefined) return problem
+    const url = new URL(given)
+    const host = url.hostname.replace(/^\[|\]$/g, '')
+    const port = portOf(url)
+    if (isIP(host) !== 0) return this.#refusal(`${url.hostname}:${port}`, host, host, port)
+    const isLocal = /(^|\.)localhost\.?$/.test(host)
+    return isLocal ? this.#refusal(`${url.hostname}:${port}`, host, '127.0.0.1', port) : undefined
+  }
+
   async #addressesOf(host: string): Promise<readonly Address[]> {
     const family = isIP(host)
     if (family !== 0) return [{ address: host, family: family === 4 ? 4 : 6 }]

@@ -103,6 +103,8 @@ export interface Surroundings {
   readonly origin?: string | undefined
   /** None while a starting state is made. */
   readonly hooks?: Hooks | undefined
+  /** See {@link Scope.receiverProblem}; absent where nothing sends. */
+  readonly receiverProblem?: Scope['receiverProblem'] | undefined
 }
 
 /** The capabilities of a handler, bound to one transaction. */
@@ -115,11 +117,12 @@ export class HandlerScope implements Scope {
   readonly cause: string
   readonly #origin: string | undefined
   readonly #hooks: Surroundings['hooks']
+  readonly #receiverProblem: Surroundings['receiverProblem']
 
   constructor(
     tx: Transaction,
     now: number,
-    { seed, name, settings, origin, hooks }: Surroundings,
+    { seed, name, settings, origin, hooks, receiverProblem }: Surroundings,
     cause: string,
   ) {
     this.tx = tx
@@ -130,6 +133,7 @@ export class HandlerScope implements Scope {
     this.cause = cause
     this.#origin = origin
     this.#hooks = hooks
+    this.#receiverProblem = receiverProblem
   }
 
   get at(): string {
@@ -149,6 +153,7 @@ export class HandlerScope implements Scope {
   readonly unschedule = (ref: string, kinds: readonly string[]): void => unschedule(this.tx, ref, kinds)
   readonly treatmentOf = (type: string, url: string, resource: string): Treatment | undefined =>
     this.#hooks?.treatmentOf(type, url, resource)
+  readonly receiverProblem = (url: string): string | undefined => this.#receiverProblem?.(url)
 }
 
 /** One request in the pipeline: its scope, and everything that the steps find out. */

@@ -5,6 +5,7 @@ import { FaultBook } from '../faults/book.ts'
 import type { KeptResponse } from '../log/kept-response.ts'
 import { logEntry } from '../log/log-entry.ts'
 import { RequestLog } from '../log/request-log.ts'
+import type { Scope } from '../operation.ts'
 import { Authenticator } from '../request/auth.ts'
 import { type Call, Exchange, HandlerScope, type Hooks } from '../request/exchange.ts'
 import { type Admission, DEFAULT_LIMIT, type Limit, RateLimiter } from '../request/rate-limiter.ts'
@@ -92,6 +93,8 @@ export class Sandbox {
   readonly preparations: Preparations
   /** Where outgoing webhooks are waited for; without one nothing is sent. */
   pendingWork: PendingWork | undefined
+  /** Judges the URLs of new subscriptions; without it none is refused. */
+  receiverProblem: Scope['receiverProblem'] | undefined
   /** What runs events in turns at the moment. Requests leave them to it and are served at the time reached. */
   running: 'advance' | 'backlog' | undefined
   /** Resolves at the end of the advance that was the last to begin. */

@@ -196,6 +196,7 @@ export class Sandboxes {
   /** Makes a sandbox, or refuses with a conflict when it is there. */
   async create(name: string, origin: Origin, persist: boolean): Promise<Sandbox> {
     refuseBadName(name, '/name')
+    if (name === DEFAULT_SANDBOX) refuseDefault()
     if (this.has(name) || this.#busy.has(name)) {
       refuse('conflict', {
         detail: `There is a sandbox "${name}" already.`,
@@ -225,12 +226,7 @@ export class Sandboxes {
 
   /** Removes a sandbox and everything of it, its snapshots too. The default one cannot go. */
   async delete(name: string): Promise<void> {
-    if (name === DEFAULT_SANDBOX) {
-      refuse('conflict', {
-        detail: 'The default sandbox is always there.',
-        mitigation: 'POST /__emulator/reset starts it again.',
-      })
-    }
+    if (name === DEFAULT_SANDBOX) refuseDefault()
     await this.#busy.get(name)?.catch(() => {})
     // One that is not open is opened, so that whatever else uses its files is found.
     const { sandbox } = await this.find(name)
@@ -331,6 +327,15 @@ export class Sandboxes {
 }
 
 const CREATE_FIRST = 'GET /__emulator/sandboxes lists them; POST /__emulator/sandboxes creates one.'
+
+// To make it and to remove it come to the same for whoever asks: one that is as it was at the start.
+function refuseDefault(): never {
+  refuse('conflict', {
+    detail: 'The default sandbox is always there: it can be neither made nor removed.',
+    mitigation:
+      'POST /__emulator/reset or "workspace-emulator reset" starts it again, from other fixtures too.',
+  })
+}
 
 function closed(): Refusal {
   return new Refusal('conflict', {

@@ -48,7 +48,7 @@ export function webhookCollections(
   ]
 }
 
-/** The URL of a receiver: at most 2048 characters, http or https, no user name. Where it leads is judged when it is sent. */
+/** The URL of a receiver: at most 2048 characters, http or https, no user name. Where it leads is judged elsewhere. */
 export function receiverUrl(): z.ZodType<string> {
   return text(2048)
     .check((context) => {

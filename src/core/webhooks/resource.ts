@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { refuseInvalid } from '../errors.ts'
 import { list, listOf, type ShapeOf } from '../fields.ts'
 import { control, type Notice, type Scope } from '../operation.ts'
 import type { Resource } from '../service.ts'
@@ -83,8 +84,12 @@ export const webhookControls = (notices: readonly Notice[]) =>
         'Subscribe a receiver, or with inbox: true the built-in one, to all webhooks or to some types; a secret signs them',
       input: () => ({ body: newSubscription(notices) }),
       output: webhookView,
-      handle: ({ tx, newId, at }, { body: { url = INBOX_URL, events = null, secret = null } }) =>
-        shown(tx.in(webhooks).insert({ id: newId(), url, events, secret, created_at: at })),
+      handle: ({ tx, newId, at, receiverProblem }, { body }) => {
+        const { url = INBOX_URL, events = null, secret = null } = body
+        const problem = receiverProblem(url)
+        if (problem !== undefined) refuseInvalid([{ pointer: '/url', detail: problem }])
+        return shown(tx.in(webhooks).insert({ id: newId(), url, events, secret, created_at: at }))
+      },
     }),
     control({
       name: 'inbox',

@@ -7,6 +7,7 @@ test.use({ emulatorOptions: { seed: 3 }, sandboxOptions: { settings: { 'success.
 
 test('fails on a refusal', async ({ sandbox }) => {
   await sandbox.faults.preset('rate-limited')
+  await sandbox.faults.preset('lost-response-after-commit')
   await sandbox.fetch('/data-views')
   await expect(sandbox).toHaveReceived({ operation: 'pages.create' })
 })

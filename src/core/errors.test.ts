@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { Refusal, refuseInvalid } from './errors.ts'
+import type { Issue } from './json.ts'
+
+function refusalOf(issues: readonly Issue[]): Refusal {
+  try {
+    refuseInvalid(issues)
+  } catch (error) {
+    if (error instanceof Refusal) return error
+  }
+  throw new Error('It was not refused.')
+}
+
+const MISSING = { pointer: '/name', detail: 'is required' }
+const ODD = { pointer: '/colour', detail: 'is not a known field' }
+const MISSPELT = { pointer: '/nmae', detail: 'is not a known field. Did you mean "name"?' }
+
+test('one wrong field is named with what is wrong', () => {
+  expect(refusalOf([MISSING]).options.detail).toBe('One field is not valid: /name: is required')
+})
+
+test('of several wrong fields all are named, and a misspelt one is explained first', () => {
+  const { detail, issues } = refusalOf([MISSING, ODD, MISSPELT]).options
+  expect(detail).toBe(
+    '3 fields are not valid: /nmae: is not a known field. Did you mean "name"? (also /name, /colour)',
+  )
+  expect(issues).toEqual([MISSPELT, MISSING, ODD])
+})
+
+test('a field with two mistakes is named once, and a long list is cut short', () => {
+  expect(refusalOf([MISSING, { ...MISSING, detail: 'is wrong' }]).options.detail).not.toContain('also')
+  const many = Array.from({ length: 30 }, (_, n) => ({ pointer: `/items/${n}`, detail: 'is wrong' }))
+  const { detail, issues } = refusalOf(many).options
+  expect(detail).toMatch(/^30 fields are not valid: \/items\/0: .*\/items\/20, and 9 more\)$/)
+  expect(issues).toHaveLength(30)
+})
