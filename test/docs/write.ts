@@ -7,6 +7,6 @@ for (const [path, text] of readPages()) {
   const now = withReferences(text)
   if (now !== text) {
     writeFileSync(path, now)
-    console.log(`${path} was written anew`)
+    console.log(`${path} was written`)
   }
 }

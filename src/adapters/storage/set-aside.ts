@@ -79,7 +79,7 @@ export class SetAside {
     this.notify(
       'error',
       'recovered',
-      `${problem?.message ?? `${this.path}: it is no state document`}. The state has been read from ${from} and the journal instead, and the file is written anew. Its old content is in ${kept}.`,
+      `${problem?.message ?? `${this.path}: it is no state document`}. The state has been read from ${from} and the journal instead, and the file is written from that. Its old content is in ${kept}.`,
       { line: problem?.line, kept },
     )
   }

@@ -2,7 +2,7 @@ import type { SandboxClient } from '../../index.ts'
 import type { MatcherResult } from './matcher-result.ts'
 
 /**
- * Whether every fault rule that a sandbox has was fired at least once. Rejects where there is none: whoever expects faults to
+ * Whether every fault rule that a sandbox has was fired at least once. Rejects where there is none: a test that expects faults to
  * fire has armed some, and one that was removed cannot tell.
  */
 export async function firedAllFaults(sandbox: SandboxClient): Promise<MatcherResult> {

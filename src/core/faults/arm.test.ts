@@ -139,7 +139,7 @@ test('a rule that goes takes its counters along', () => {
   })
 })
 
-test('a rule that is written anew keeps counters, age and place', () => {
+test('a rule that is written again keeps counters, age and place', () => {
   const { arm, change, book, standing } = armory()
   const [rule] = arm({ ...fail, id: 'a', when: { nth: 9 } }, { ...fail, id: 'b' }) as [FaultRule]
   firedNumbers(book, 2)

@@ -328,7 +328,7 @@ export class Sandboxes {
 
 const CREATE_FIRST = 'GET /__emulator/sandboxes lists them; POST /__emulator/sandboxes creates one.'
 
-// To make it and to remove it come to the same for whoever asks: one that is as it was at the start.
+// Who asks to make it or to remove it wants the same: a sandbox as it was at the start.
 function refuseDefault(): never {
   refuse('conflict', {
     detail: 'The default sandbox is always there: it can be neither made nor removed.',

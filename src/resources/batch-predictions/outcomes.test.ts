@@ -77,7 +77,7 @@ test('a glob is over the whole id, and slashes, dots and line breaks are letters
   expect(letters(planned(ids, rules('{__proto__,constructor}')))).toBe('sssssee')
 })
 
-test('later stages decide about the items from which they begin, and count anew', () => {
+test('later stages decide about the items from which they begin, and count from one again', () => {
   const stages = [
     { from: 0, outcomes: [{ every: 2, status: 'errored' as const }] },
     { from: 3, outcomes: [] },
