@@ -1,4 +1,6 @@
 import type { ActiveScenario, ListedScenario } from '../../core/scenarios/source.ts'
+import type { OwnCalls } from '../control/client/ask.ts'
+import { callCommand } from './call-command.ts'
 import { command, listCommands, SANDBOX_OPTIONS, type SandboxInvocation } from './command.ts'
 import { controlOf } from './control-client.ts'
 import { unfiredLines } from './fault-commands.ts'
@@ -26,6 +28,12 @@ export const scenarioCommands = [
       return show(invocation, body, activeLines(body))
     },
   }),
+  callCommand({
+    name: 'scenario refresh',
+    description: 'Load at once what has changed of the scripts',
+    route: 'POST /scenarios',
+    lines: scenarioLines,
+  }),
   command({
     name: 'scenario stop',
     description: 'Undo what the active scenario has put into force',
@@ -44,13 +52,17 @@ export const scenarioCommands = [
 
 async function list(invocation: SandboxInvocation): Promise<number> {
   const body = await controlOf(invocation.options)('GET /scenarios')
+  return show(invocation, body, scenarioLines(body))
+}
+
+function scenarioLines(body: OwnCalls['GET /scenarios']['output']): string[] {
   const rows = body.data.map((entry) => [entry.name, stateOf(entry), cell(entry.description)])
   const none = 'There are no scenarios. A file in the directory that --scenarios of start names is one.'
-  return show(invocation, body, [
+  return [
     ...(rows.length === 0 ? [none] : columns([['NAME', 'STATE', 'DESCRIPTION'], ...rows])),
     ...body.data.flatMap(({ error }) => (error === null ? [] : error.split('\n'))),
     ...activeLines(body.active),
-  ])
+  ]
 }
 
 function stateOf({ active, valid, generation }: ListedScenario): string {
