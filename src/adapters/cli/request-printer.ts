@@ -1,9 +1,11 @@
 import type { LogEntry } from '../../core/log/request-log.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
+import { hostTime } from '../../core/time/clock.ts'
+import { formatInstant } from '../../core/time/instant.ts'
 import type { RunningEmulator } from '../../emulator.ts'
-import type { Logger } from '../../options.ts'
 import type { Invocation, Terminal } from './command.ts'
 import type { StartOptions } from './launch.ts'
+import { harmless } from './print.ts'
 import { isFailure, type LinedRequest, requestLine } from './request-line.ts'
 
 /** Where the lines of requests go. */
@@ -21,13 +23,12 @@ interface Sink {
 export function printRequests(
   emulator: RunningEmulator,
   { options, given, terminal }: Pick<Invocation<keyof StartOptions>, 'options' | 'given' | 'terminal'>,
-  logger: Logger,
   isUsual: boolean,
 ): () => void {
   const mode = given.has('logRequests') ? options.logRequests : isUsual ? 'on' : 'off'
   if (mode === 'off') return () => {}
   const printer = new RequestPrinter({
-    write: writerOf(options, terminal, logger),
+    write: writerOf(options, terminal),
     onlyFailures: mode === 'errors',
   })
   for (const { sandbox } of emulator.sandboxes.list()) printer.watch(sandbox)
@@ -40,14 +41,15 @@ export function isFollowed({ logLevel, quiet }: StartOptions, { colours }: Termi
   return colours && !quiet && (logLevel === 'info' || logLevel === 'debug')
 }
 
-function writerOf({ logFormat, noColor }: StartOptions, terminal: Terminal, logger: Logger): Sink['write'] {
+// Beside the logger, which would wait for its library, and leave out lines that --log-requests asks for but --log-level does not.
+function writerOf({ logFormat, noColor }: StartOptions, terminal: Terminal): Sink['write'] {
   const colours = terminal.colours && !noColor
-  if (logFormat === 'json') {
-    return (requests) => {
-      for (const request of requests) logger.info('request', { ...request })
-    }
+  const lineOf = (request: LinedRequest): string => {
+    if (logFormat === 'pretty') return requestLine(request, colours)
+    const time = formatInstant(hostTime())
+    return harmless(JSON.stringify({ level: 'info', time, message: 'request', ...request }))
   }
-  return (requests) => terminal.err(requests.map((request) => requestLine(request, colours)).join('\n'))
+  return (requests) => terminal.err(requests.map(lineOf).join('\n'))
 }
 
 /** Collects the requests of some sandboxes, and writes those of one turn of the event loop at once, after it. */
