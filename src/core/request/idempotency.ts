@@ -11,7 +11,7 @@ export const IDEMPOTENCY = '$idempotency'
 /** How long a record replays: exactly 24 hours from acceptance, then the key is free. Specification: Limits / Batch predictions. */
 const IDEMPOTENCY_LIFETIME = DAY
 
-/** The answer that a key stands for. */
+/** The response that a key stands for. */
 export interface IdempotencyRecord extends Row {
   readonly fingerprint: string
   readonly status: number
@@ -30,7 +30,7 @@ export function idempotencyId(teamspace: string, operation: string, key: string)
  * with another body is refused with `idempotency_key_reused`.
  * @param mismatch the status of that refusal; the catalog's when absent
  */
-export function recallAnswer(
+export function recallResponse(
   tx: Transaction,
   id: string,
   fingerprint: string,
@@ -47,7 +47,7 @@ export function recallAnswer(
 }
 
 /** Remembers an accepted answer, and drops the oldest records that have expired so that the table stays small. */
-export function rememberAnswer(
+export function rememberResponse(
   tx: Transaction,
   record: Omit<IdempotencyRecord, 'created_at' | 'expires_at'>,
   now: number,
