@@ -1,9 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 import * as z from 'zod'
 import { commands } from '../../src/adapters/cli/command-line.ts'
 import { referenceTable, START_OPTIONS } from '../../src/adapters/cli/options.ts'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
+import { builtInScenarios } from '../../src/adapters/scenarios/built-in.ts'
 import { Settings } from '../../src/core/assumptions.ts'
 import { lastsOf } from '../../src/core/faults/preset.ts'
 import { batchLifecycle } from '../../src/resources/batch-predictions/states.ts'
@@ -63,7 +63,7 @@ export const references: Readonly<Record<string, () => string>> = {
         description,
       ]),
     ),
-  scenarios: () => table(['scenario', 'what it is'], shippedScenarios()),
+  scenarios: () => table(['scenario', 'what it is'], builtIn),
   records,
   lifecycle: () => ['```mermaid', 'stateDiagram-v2', '  [*] --> validating', ...arrows(), '```'].join('\n'),
   assumptions: () =>
@@ -173,14 +173,10 @@ function parametersOf(schema: z.ZodType): string {
     .join(', ')
 }
 
-function shippedScenarios(): string[][] {
-  return readdirSync('scenarios')
-    .filter((file) => !file.startsWith('_'))
-    .map((file) => {
-      const text = readFileSync(join('scenarios', file), 'utf8')
-      return [code(file.replace(/\.ts$/, '')), /description:\s*'([^']+)'/.exec(text)?.[1] ?? '']
-    })
-}
+const builtIn = (await builtInScenarios(resolve('scenarios'))).map(({ name, description }) => [
+  code(name),
+  description ?? '',
+])
 
 function arrows(): string[] {
   return batchLifecycle.arrows.map(({ from, on, to, because }) => `  ${from} --> ${to}: ${on} (${because})`)

@@ -57,7 +57,7 @@ test('without a given one each has an emulator of its own, on which time stands 
   await expect(client.health()).rejects.toThrow()
 })
 
-test('in a project without a folder of scenarios, sandboxes run the shipped ones', async () => {
+test('in a project without a folder of scenarios, sandboxes run the built-in ones', async () => {
   vi.stubEnv('WORKSPACE_EMULATOR_URL', '')
   const here = process.cwd()
   process.chdir(tmpdir())
