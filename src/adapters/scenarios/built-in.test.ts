@@ -82,3 +82,12 @@ test('a built-in script that cannot be run is shown as broken, and tried again t
   await source.load('a')
   expect(source.list()[0]).toMatchObject({ valid: true, problems: [] })
 })
+
+test('where the folder of the project is that of the package, its scenarios are the built-in ones', async () => {
+  const shipped = folder({ 'a.json': '{"description": "Built in"}' })
+  const { library } = await openLibrary(shipped)
+  const source = new ScenariosWithBuiltIn(library, shipped, { vocabulary })
+  onTestFinished(() => library.close())
+  await source.load()
+  expect(source.list().map(short)).toEqual([['a', 'built-in', 'Built in', true]])
+})

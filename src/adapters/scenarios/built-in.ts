@@ -44,8 +44,14 @@ export class ScenariosWithBuiltIn implements ScenarioSource {
   }
 
   list(): readonly ScenarioEntry[] {
-    const builtIn = [...(this.#entries?.values() ?? [])].filter(({ name }) => !this.#isOwn(name))
-    return [...this.#own.list(), ...builtIn].sort((a, b) => (a.name < b.name ? -1 : 1))
+    const builtIn = this.#entries ?? new Map<string, ScenarioEntry>()
+    // In a checkout of this package the folder of the project is that of the built-in ones.
+    const own = this.#own.list().map((entry) => {
+      const isSame = builtIn.get(entry.name)?.file === entry.file
+      return isSame ? { ...entry, origin: 'built-in' as const } : entry
+    })
+    const others = [...builtIn.values()].filter(({ name }) => !this.#isOwn(name))
+    return [...own, ...others].sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
   get(name: string) {
