@@ -148,7 +148,7 @@ test('a built-in scenario that is active goes on after the end of the process', 
   const after = await openEmulator(options)
   onTestFinished(() => after.close())
   const sandbox = connect(after.url).defaultSandbox
-  expect((await sandbox.scenarios.list()).active).toMatchObject({ name: 'happy-path', problem: null })
+  expect(await sandbox.scenarios.active()).toMatchObject({ name: 'happy-path', problem: null })
   const headers = bearer(KEYS.KU)
   const url = `${after.baseUrl}/batch-predictions`
   const created = await viaFetch(url, { method: 'POST', headers, body: JSON.stringify(aBatch()) })

@@ -64,7 +64,7 @@ test('in a project without a folder of scenarios, sandboxes run the built-in one
   try {
     const { client, close } = await emulatorForTests({})
     const sandbox = await client.sandbox(undefined, { scenario: 'flaky-network' })
-    expect((await sandbox.scenarios.list()).active?.name).toBe('flaky-network')
+    expect((await sandbox.scenarios.active())?.name).toBe('flaky-network')
     await close()
   } finally {
     process.chdir(here)
