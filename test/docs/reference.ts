@@ -69,12 +69,17 @@ export const references: Readonly<Record<string, () => string>> = {
   assumptions: () =>
     table(
       ['item', 'what is open', 'what the emulator does', 'named by responses'],
-      [...assumptions.items.values()].map(({ id, open, decision, reportedIn, unnamed }) => [
-        id,
-        open,
-        decision,
-        unnamed ?? (reportedIn === 'response' ? 'yes' : 'only in the request log'),
-      ]),
+      [...assumptions.items.values()].map(
+        ({ id, open, decision, reportedIn, unnamed, unsettled = 'yes' }) => [
+          id,
+          open,
+          decision,
+          unnamed ??
+            (reportedIn === 'response'
+              ? unsettled.replace(/^(?!yes$)/, 'yes, also with every setting: ')
+              : 'only in the request log'),
+        ],
+      ),
     ),
   settings: () =>
     table(
