@@ -37,7 +37,7 @@ function ask({ port }: Probed, method: string, path: string, body?: object) {
   const text = body === undefined ? undefined : JSON.stringify(body)
   const headers = text === undefined ? {} : { 'content-type': 'application/json' }
   const client = request({ host: '127.0.0.1', port, method, path: `/__emulator${path}`, headers })
-  const answer = new Promise<Answered>((resolve, reject) => {
+  const response = new Promise<Answered>((resolve, reject) => {
     client.on('error', reject)
     client.on('response', (res) => {
       let received = ''
@@ -49,7 +49,7 @@ function ask({ port }: Probed, method: string, path: string, body?: object) {
     })
   })
   client.end(text)
-  return { answer, leave: () => client.destroy() }
+  return { answer: response, leave: () => client.destroy() }
 }
 
 async function runClock(plan: Plan, scale: Scale, say: (line: string) => void): Promise<readonly Figure[]> {

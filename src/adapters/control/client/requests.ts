@@ -56,7 +56,7 @@ export function requestsOver(ask: Ask) {
   }
 }
 
-/** Real milliseconds. HTTP clients give up on an answer that takes minutes, so that a long wait is made of shorter ones. */
+/** Real milliseconds. HTTP clients give up on a response that takes minutes, so that a long wait is made of shorter ones. */
 const MAX_PIECE_LENGTH = 120_000
 
 /** The longest that the emulator accepts. */

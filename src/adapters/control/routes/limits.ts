@@ -81,7 +81,7 @@ export const limitRoutes = [
     method: 'GET',
     path: '/limits',
     summary: 'List the rate windows that hold requests, and the limits that differ from the default',
-    answers: 'Every window: key, operation, limit, use, oldest request, and when a place becomes free.',
+    returns: 'Every window: key, operation, limit, use, oldest request, and when a place becomes free.',
     output: limitList,
     handle: ({ sandbox }) => ({
       body: {
@@ -97,7 +97,7 @@ export const limitRoutes = [
     method: 'PUT',
     path: '/limits/{operation}',
     summary: 'Give an operation a limit of its own (setting limits.overrides)',
-    answers: 'The limits that differ from the default.',
+    returns: 'The limits that differ from the default.',
     input: () => ({ body: limitDraft() }),
     output: () => listOf(limitOverride),
     handle: ({ sandbox, params, body }) => {
@@ -116,7 +116,7 @@ export const limitRoutes = [
     method: 'POST',
     path: '/limits/{operation}/fill',
     summary: 'Use up a rate window until only so many requests remain, in one teamspace or in all',
-    answers: 'The windows that were filled.',
+    returns: 'The windows that were filled.',
     input: () => ({ body: limitFill() }),
     output: () => listOf(limitWindow()),
     handle: ({ sandbox, params, body: { remaining, teamspace_id } }) => {

@@ -58,7 +58,7 @@ export const requestRoutes = [
     method: 'GET',
     path: '/requests',
     summary: `List the newest API requests (${USUAL} unless limit says otherwise), in order of arrival`,
-    answers: 'The entries, how many the log can hold, and how many it has dropped.',
+    returns: 'The entries, how many the log can hold, and how many it has dropped.',
     input: () => ({ query: loggedRequests() }),
     output: requestList,
     handle: async ({
@@ -85,7 +85,7 @@ export const requestRoutes = [
     method: 'DELETE',
     path: '/requests',
     summary: 'Empty the log of API requests',
-    answers: 'Nothing.',
+    returns: 'Nothing.',
     success: [204],
     output: noBody,
     handle: ({ sandbox }) => {
@@ -98,7 +98,7 @@ export const requestRoutes = [
     method: 'POST',
     path: '/requests/{request_id}/resend',
     summary: 'Send a logged request of the sandbox again, as the caller that it was logged with',
-    answers:
+    returns:
       'The entry of the new request. It runs inside of the emulator, so that faults of the connection do not act on it.',
     output: requestEntry,
     handle: async ({ sandbox, params: { request_id } }) => {
