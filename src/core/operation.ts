@@ -260,6 +260,7 @@ export interface AuthorizeRequest {
   readonly caller: Caller
   readonly operation: AnyOperation
   readonly tx: Transaction
+  readonly settings: Settings
 }
 
 /** An intervention from outside the API: a move that a test wants to make. Declared like an operation. */

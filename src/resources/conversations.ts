@@ -14,6 +14,7 @@ import {
   opaqueListResponse,
   opaqueRecord,
   refuseStrict,
+  refuseUncontracted,
   uncontracted,
   unspecified,
 } from './uncontracted.ts'
@@ -225,6 +226,15 @@ const listConversations = uncontracted({
   },
 })
 
+const deletion = setting({
+  key: 'conversations.delete',
+  item: 'U044',
+  description:
+    'The deletion of a conversation that is not a root: it is deleted, or answered with 501, since its response is not specified.',
+  schema: () => z.enum(['delete', 'not_specified']),
+  default: 'delete',
+})
+
 const deleteConversation = operation({
   name: 'conversations.delete',
   method: 'DELETE',
@@ -240,7 +250,7 @@ const deleteConversation = operation({
     if (conversation !== undefined && mayConverse(caller, conversation)) return conversation
     throw noSuchConversation(params)
   },
-  handle: ({ tx, target, settings, note }) => {
+  handle: ({ tx, target, settings, assume }) => {
     if (target._emulator.root) {
       refuse('root_conversation', {
         detail: `The conversation "${target.id}" is the root of a channel and cannot be deleted.`,
@@ -248,7 +258,7 @@ const deleteConversation = operation({
       })
     }
     refuseStrict(settings, 'conversations.delete')
-    note('U044')
+    if (assume(deletion) === 'not_specified') refuseUncontracted('conversations.delete')
     for (const { id } of tx.in(messages).filter(({ _emulator }) => _emulator.conversation_id === target.id))
       tx.in(messages).delete(id)
     tx.in(conversations).delete(target.id)
@@ -288,6 +298,7 @@ export const conversationsResource: Resource = {
         decision:
           'The message of that UUID where it is of that role. A stored message has one role: with the other suffix it is a 400.',
         reportedIn: 'response',
+        unsettled: 'A stored message has one role, so nothing is left to choose.',
       },
       {
         id: 'T34',
@@ -306,6 +317,6 @@ export const conversationsResource: Resource = {
         unnamed: 'The 400 itself is specified.',
       },
     ],
-    settings: [uiSurfaces],
+    settings: [uiSurfaces, deletion],
   },
 }

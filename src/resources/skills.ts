@@ -180,6 +180,8 @@ export const skillsResource: Resource = {
         decision:
           'Missing rights: status.forbidden. Another scope: status.validation. A private skill of another user: status.not_found, as for one that does not exist. An account is taken to be an organization.',
         reportedIn: 'response',
+        unsettled:
+          'The specification names an account nowhere else, so the organization is the only one there is; the statuses have settings.',
       },
     ],
     settings: [],

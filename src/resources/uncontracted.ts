@@ -169,6 +169,7 @@ export const uncontractedResource: Resource = {
         decision:
           'A stub of the fixtures, of a scenario or of the control interface responds first. Otherwise records of the sandbox are returned as they are, event triggers with the fields that the specification shows for them and no others, a generated template is only its claim token, and the rest is a 501. Under --strict all are a 501.',
         reportedIn: 'response',
+        unsettled: 'Only a contract would settle it: a stub is a guess as well.',
       },
       {
         id: 'U045',

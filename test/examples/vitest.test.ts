@@ -29,7 +29,7 @@ describe.concurrent('invoices', () => {
     await new Invoices(sandbox).submit('order-1', INVOICES)
 
     await expect(sandbox).toHaveReceived({ idempotency_key: 'order-1' }, 2)
-    expect((await sandbox.state.list('batch_predictions')).data).toHaveLength(1)
+    expect(await sandbox.state.list('batch_predictions')).toHaveLength(1)
   })
 
   test('of which one cannot be read are read all the same', async ({ sandbox }) => {

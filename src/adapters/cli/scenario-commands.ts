@@ -44,10 +44,9 @@ export const scenarioCommands = [
 
 async function list(invocation: SandboxInvocation): Promise<number> {
   const body = await controlOf(invocation.options)('GET /scenarios')
-  const rows = body.data.map((entry) => [entry.name, stateOf(entry), cell(entry.description)])
-  const none = 'There are no scenarios. A file in the directory that --scenarios of start names is one.'
+  const rows = body.data.map((entry) => [entry.name, entry.origin, stateOf(entry), cell(entry.description)])
   return show(invocation, body, [
-    ...(rows.length === 0 ? [none] : columns([['NAME', 'STATE', 'DESCRIPTION'], ...rows])),
+    ...columns([['NAME', 'ORIGIN', 'STATE', 'DESCRIPTION'], ...rows]),
     ...body.data.flatMap(({ error }) => (error === null ? [] : error.split('\n'))),
     ...activeLines(body.active),
   ])

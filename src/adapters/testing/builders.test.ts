@@ -91,7 +91,7 @@ test.for(Object.entries(records))(
 
 test('a sandbox that is built starts with its records and those of demo', async () => {
   await using sandbox = await emulator.sandbox(undefined, { fixtures: aSandbox(records) })
-  const { data } = await sandbox.state.list('users')
+  const data = await sandbox.state.list('users')
   expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining(['user-ines', 'user-mara']))
   const asBuilt = { Authorization: 'Bearer live_built' }
   expect((await sandbox.fetch('/data-views', { headers: asBuilt })).status).toBe(200)

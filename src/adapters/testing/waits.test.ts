@@ -46,7 +46,7 @@ test.for<[what: string, rule: object, ms: number | undefined]>([
   await using sandbox = await emulator.sandbox()
   await sandbox.faults.arm({ match: { operation: 'data-views.list' }, ...rule })
   const response = await sandbox.fetch('/data-views')
-  const waits = await waitsAmong(sandbox, (await sandbox.requests.list()).data)
+  const waits = await waitsAmong(sandbox, await sandbox.requests.list())
   expect(waits.map(({ until }) => until - LATER)).toEqual(ms === undefined ? [] : [ms])
   expect(waits.map(({ told }) => told)).toEqual(ms === undefined ? [] : [response.headers.get('retry-after')])
 })
@@ -56,7 +56,7 @@ test('the last request of a window is told one, too, and is no refusal', async (
   await sandbox.limits.fill('data-views.list', { remaining: 1 })
   const response = await sandbox.fetch('/data-views')
   expect([response.status, response.headers.has('retry-after')]).toEqual([200, true])
-  expect(await waitsAmong(sandbox, (await sandbox.requests.list()).data)).toEqual([])
+  expect(await waitsAmong(sandbox, await sandbox.requests.list())).toEqual([])
 })
 
 test('who got nothing of the response was told nothing', async () => {
@@ -66,5 +66,5 @@ test('who got nothing of the response was told nothing', async () => {
     do: [...respond({ 'Retry-After': '4' }), { cut: { at: 'before-head', how: 'rst' } }],
   })
   await expect(sandbox.fetch('/data-views')).rejects.toThrow()
-  expect(await waitsAmong(sandbox, (await sandbox.requests.list()).data)).toEqual([])
+  expect(await waitsAmong(sandbox, await sandbox.requests.list())).toEqual([])
 })

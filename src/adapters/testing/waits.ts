@@ -16,7 +16,7 @@ export interface Wait {
 export async function waitsAmong(sandbox: SandboxClient, requests: readonly RequestEntry[]): Promise<Wait[]> {
   const refusals = requests.filter(({ status }) => status === 429 || status === 503)
   if (refusals.length === 0) return []
-  const rules = new Map((await sandbox.faults.list()).data.map((rule) => [rule.id, rule]))
+  const rules = new Map((await sandbox.faults.list()).map((rule) => [rule.id, rule]))
   const waits = await Promise.all(refusals.map((refused) => waitOf(sandbox, refused, rules)))
   return waits.filter((wait) => wait !== undefined)
 }

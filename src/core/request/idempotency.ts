@@ -16,13 +16,15 @@ export interface IdempotencyRecord extends Row {
   readonly fingerprint: string
   readonly status: number
   readonly body: Json
+  /** The open assumptions that the response relied on. */
+  readonly assumed?: readonly string[]
   readonly created_at: string
   readonly expires_at: string
 }
 
-/** Where keys are unique: one teamspace, one operation (U059). */
-export function idempotencyId(teamspace: string, operation: string, key: string): string {
-  return `${teamspace} ${operation} ${key}`
+/** Where keys are unique: one place, by default a teamspace, and one operation (U059). */
+export function idempotencyId(place: string, operation: string, key: string): string {
+  return `${place} ${operation} ${key}`
 }
 
 /**

@@ -1,4 +1,4 @@
-import { compareBodies } from '../core-assumptions.ts'
+import { compareBodies, type KeyScope, keyLength, keyScope } from '../core-assumptions.ts'
 import { refuseInvalid } from '../errors.ts'
 import type { Json } from '../json.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
@@ -18,21 +18,29 @@ export function idempotencyKeyOf(exchange: Exchange): string | undefined {
   const key = headers['idempotency-key']
   if (operation.idempotent !== true || key === undefined || body.kind !== 'json') return undefined
   if (exchange.call.repeated?.includes('idempotency-key')) {
-    exchange.note('U059')
+    exchange.note(keyLength.item, keyLength)
     refuseInvalid([{ pointer: '/headers/idempotency-key', detail: 'must be given once' }])
   }
-  if (key === '' || key.length > 255) {
-    exchange.note('U059')
+  const longest = exchange.settings.get(keyLength)
+  if (key === '' || key.length > longest) {
+    exchange.note(keyLength.item, keyLength)
     refuseInvalid([
-      { pointer: '/headers/idempotency-key', detail: 'must have 1 to 255 characters, or be left out' },
+      { pointer: '/headers/idempotency-key', detail: `must have 1 to ${longest} characters, or be left out` },
     ])
   }
   return key
 }
 
 /** The id of the record under which the response of a request is kept. */
-export function idempotencyRowOf({ caller, call, keyPlace }: Exchange, key: string): string {
-  return idempotencyId(keyPlace ?? caller.teamspace_id, call.operation.name, key)
+export function idempotencyRowOf(exchange: Exchange, key: string): string {
+  const { call, keyPlace = exchange.settings.get(keyScope) } = exchange
+  return idempotencyId(placeOf(keyPlace, exchange), call.operation.name, key)
+}
+
+/** What keys are unique in, as the first part of the id of a record. */
+function placeOf(scope: KeyScope, { caller }: Exchange): string {
+  if (scope === 'organization') return `@organization:${caller.organization_id}`
+  return scope === 'api_key' ? `@api_key:${caller.key_id}` : caller.teamspace_id
 }
 
 /**
@@ -49,8 +57,9 @@ export function replay(exchange: Exchange): boolean {
   const record = recallResponse(tx, id, fingerprintOf(exchange), now, mismatchStatus)
   exchange.idempotency = record === undefined ? 'fresh' : 'replay'
   if (record === undefined) return false
-  // What a key is unique in, and for how long its response is the same, is open for every replay.
-  exchange.note('U059')
+  // What a key is unique in decides every replay; the response relies on what it relied on when it was first made.
+  exchange.note(keyScope.item, keyScope)
+  for (const item of record.assumed ?? []) exchange.note(item)
   exchange.reply = { status: record.status, body: record.body as object }
   return true
 }
@@ -60,7 +69,11 @@ export function commit(sandbox: Sandbox, exchange: Exchange): void {
   const { idempotency, reply, call } = exchange
   if (idempotency === 'fresh') {
     const id = idempotencyRowOf(exchange, call.headers['idempotency-key'] ?? '')
-    const response = { status: statusOf(exchange), body: (reply?.body ?? null) as Json }
+    const response = {
+      status: statusOf(exchange),
+      body: (reply?.body ?? null) as Json,
+      assumed: [...exchange.assumed],
+    }
     rememberResponse(exchange.tx, { id, fingerprint: fingerprintOf(exchange), ...response }, exchange.now)
   }
   exchange.commit = sandbox.commit(exchange)

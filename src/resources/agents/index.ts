@@ -36,6 +36,7 @@ const agentAssumptions: Assumptions = {
       open: 'What an entry of connectors holds.',
       decision: 'Any object, as the record of the template has it; none where the record has none.',
       reportedIn: 'response',
+      unsettled: 'The record of the template decides it, and no setting knows what the real service returns.',
     },
     {
       id: 'U008',

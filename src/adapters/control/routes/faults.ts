@@ -30,8 +30,6 @@ const faultList = (service: Service, settings: Settings) =>
     never_fired: z.array(z.string()),
   })
 
-export type FaultList = z.output<ReturnType<typeof faultList>>
-
 /** What was removed. */
 const removedFaults = () =>
   removedIds().extend({
@@ -65,8 +63,6 @@ const presetList = () =>
       }),
     ),
   })
-
-export type PresetList = z.output<ReturnType<typeof presetList>>
 
 /** With `dry_run=true` a rule is only checked: an empty list says that it is valid. */
 const dryRun = () =>

@@ -72,7 +72,7 @@ const limitList = () =>
     clock: z.enum(['virtual', 'wall']),
   })
 
-export type LimitList = ShapeOf<typeof limitList>
+export type LimitRules = Pick<ShapeOf<typeof limitList>, 'overrides' | 'enforced' | 'clock'>
 
 /** Rate limits and the windows that they are counted in. */
 export const limitRoutes = [

@@ -48,7 +48,8 @@ const requestList = () =>
     dropped: z.int(),
   })
 
-export type RequestList = ShapeOf<typeof requestList>
+/** What the log says beside its entries. */
+export type LogCounts = Omit<ShapeOf<typeof requestList>, 'object' | 'data'>
 
 /** The log of API requests. */
 export const requestRoutes = [

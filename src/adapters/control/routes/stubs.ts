@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { didYouMean } from '../../../core/assumptions.ts'
 import { refuse } from '../../../core/errors.ts'
-import { list, listOf, type ShapeOf } from '../../../core/fields.ts'
+import { list, listOf } from '../../../core/fields.ts'
 import { change } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import {
@@ -23,8 +23,6 @@ const stubList = () =>
     /** False under `--strict`, where no stub answers. */
     answers: z.boolean(),
   })
-
-export type StubList = ShapeOf<typeof stubList>
 
 /** Answers of endpoints that the specification shows no contract for. */
 export const stubRoutes = (service: Service) =>
