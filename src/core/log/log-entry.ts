@@ -48,6 +48,7 @@ export function logEntry(
     poll: exchange.polled,
     commit: exchange.commit,
     faults: exchange.hooks?.report,
+    timing: call.timing,
   }
 }
 

@@ -91,7 +91,9 @@ export function cutOff(sandbox: Sandbox, call: Call, hasArrived: boolean): void 
 /** A request that never became a call, as far as its adapter knows it. */
 export interface Unrouted
   extends Pick<Call, 'method' | 'path' | 'chosenBy'>,
-    Partial<Pick<Call, 'pathPrefix' | 'origin' | 'query' | 'headers' | 'connection' | 'armed' | 'hooks'>> {
+    Partial<
+      Pick<Call, 'pathPrefix' | 'origin' | 'query' | 'headers' | 'connection' | 'armed' | 'hooks' | 'timing'>
+    > {
   readonly errorFormat: ErrorFormat
   /** `METHOD /template` of the operations that come nearest. */
   readonly nearest?: readonly string[]

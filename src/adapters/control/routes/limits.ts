@@ -8,6 +8,7 @@ import {
   list,
   listOf,
   nonEmptyText,
+  queryText,
   type ShapeOf,
   timestamp,
 } from '../../../core/fields.ts'
@@ -19,7 +20,7 @@ import { setSettings } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
 import { operationOf } from '../rate-windows.ts'
-import { route } from '../route.ts'
+import { removedIds, route } from '../route.ts'
 
 /** A limit: so many requests in so many seconds. */
 const limitDraft = () =>
@@ -91,6 +92,23 @@ export const limitRoutes = [
         clock: sandbox.settings.get(limitClock),
       },
     }),
+  }),
+  route({
+    name: 'limits.clear',
+    method: 'DELETE',
+    path: '/limits',
+    summary: 'Empty the rate windows, or with operation those of one operation; limits that were set stay',
+    returns: 'The keys of the windows that held requests.',
+    input: () => ({ query: z.strictObject({ operation: queryText().optional() }).prefault({}) }),
+    output: removedIds,
+    handle: ({ sandbox, query: { operation } }) => {
+      const name = operation === undefined ? undefined : operationNamed(sandbox, operation).name
+      const all = [...sandbox.service.operations.values()]
+      const isMeant = (id: string) => name === undefined || operationOf(id, all)?.name === name
+      const windows = sandbox.limiter.save()
+      sandbox.limiter.load(windows.filter(({ id }) => !isMeant(id)))
+      return { body: { removed: windows.flatMap(({ id }) => (isMeant(id) ? [id] : [])) } }
+    },
   }),
   route({
     name: 'limits.set',
