@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events'
-import { existsSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import type { Transport } from './adapters/control/client/transport.ts'
 import type { ControlHost } from './adapters/control/host.ts'
@@ -84,30 +83,28 @@ interface Scenarios {
 }
 
 async function openScenarios(options: InternalOptions): Promise<Scenarios> {
-  const { scenarios: folder = usualFolder(), scenarioSource, settings, strict, logger = SILENT } = options
+  const { scenarios: folder = startOptions.scenarios.default, scenarioSource, settings, strict } = options
+  const { logger = SILENT } = options
   const onNotice: OnScenarioNotice = ({ level, message, ...fields }) => logger[level](message, fields)
   if (scenarioSource !== undefined) {
     const runner = new ScenarioRunner({ source: scenarioSource, onNotice })
     return { runner, close: async () => runner.close() }
   }
-  const { ScenarioLibrary } = await import('./adapters/scenarios/library.ts')
-  const library = new ScenarioLibrary(folder, {
-    vocabulary: scenarioVocabulary(new Settings(settings, strict)),
-    onNotice,
-  })
-  const runner = new ScenarioRunner({ source: library, onNotice })
+  const [{ ScenarioLibrary }, { ScenariosWithBuiltIn }] = await Promise.all([
+    import('./adapters/scenarios/library.ts'),
+    import('./adapters/scenarios/built-in.ts'),
+  ])
+  const common = { vocabulary: scenarioVocabulary(new Settings(settings, strict)), onNotice }
+  const library = new ScenarioLibrary(folder, common)
+  const source = new ScenariosWithBuiltIn(library, shippedFile('scenarios'), common)
+  const runner = new ScenarioRunner({ source, onNotice })
   return {
     runner,
     close: async () => {
       runner.close()
-      await library.close()
+      await Promise.all([library.close(), source.close()])
     },
   }
-}
-
-/** The folder of the project, or where it has none that of the shipped scenarios. */
-function usualFolder(): string {
-  return existsSync('scenarios') ? 'scenarios' : shippedFile('scenarios')
 }
 
 /** The default sandbox is opened; the others that the disk holds are known by their names. */

@@ -1,8 +1,7 @@
-import type { Ask, CallsOf } from './adapters/control/client/ask.ts'
+import { type Ask, type CallsOf, entriesOf } from './adapters/control/client/ask.ts'
 import type { ClockOf, TargetOf } from './adapters/control/client/clock.ts'
 import type { EmulatorOf } from './adapters/control/client/emulator.ts'
 import type { SandboxOf } from './adapters/control/client/sandbox.ts'
-import type { List } from './adapters/control/route.ts'
 import { type ConnectOptions, connectTo } from './adapters/testing/connect.ts'
 import { type RunningOf, startWith } from './adapters/testing/start-emulator.ts'
 import type { EmulatorOptions } from './options.ts'
@@ -12,6 +11,7 @@ import type {
   ProviderEventResult,
 } from './resources/agents/provider-events.ts'
 import type { AgentRuns, listRuns } from './resources/agents/runs.ts'
+import type { AgentRun } from './resources/agents/schema.ts'
 import type {
   BatchFailure,
   BatchPlanChange,
@@ -44,10 +44,10 @@ export type SandboxBatches = ReturnType<typeof batchesOver>
 function batchesOver(ask: ServiceAsk) {
   return {
     /** Every batch with its progress, and when its next phases are expected. */
-    list: (): Promise<List<BatchSummary>> => ask('GET /batches'),
+    list: (): Promise<readonly BatchSummary[]> => entriesOf(ask('GET /batches')),
     /** The results of a batch in the order of its items, before it is terminal as its plan says. */
-    results: (id: string): Promise<List<PlannedResult>> =>
-      ask('GET /batches/{id}/results', { params: { id } }),
+    results: (id: string): Promise<readonly PlannedResult[]> =>
+      entriesOf(ask('GET /batches/{id}/results', { params: { id } })),
     /** The plan of a batch, its counts now, and its future events. */
     show: (id: string): Promise<BatchView> => ask('GET /batches/{id}', { params: { id } }),
     /** Changes the pace or the outcomes of what is still to come, holds the batch or lets it go on. */
@@ -74,7 +74,9 @@ function agentsOver(ask: ServiceAsk) {
     emit: (event: ProviderEventDraft): Promise<ProviderEventResult> =>
       ask('POST /provider-events', { body: event }),
     /** Every run, in the order in which they were queued. */
-    runs: (): Promise<AgentRuns> => ask('GET /agent-runs'),
+    runs: (): Promise<readonly AgentRun[]> => entriesOf(ask('GET /agent-runs')),
+    /** The threads that runs share, and the runs of each. */
+    threads: async (): Promise<AgentRuns['threads']> => (await ask('GET /agent-runs')).threads,
   }
 }
 
@@ -194,22 +196,20 @@ export type {
   StateRecord,
 } from './adapters/control/client/state.ts'
 export type { RequestEntry } from './adapters/control/request-entry.ts'
-export type { List, Removed } from './adapters/control/route.ts'
+export type { Removed } from './adapters/control/route.ts'
 export type { HealthView, RouteIndex, StorageView } from './adapters/control/routes/about.ts'
 export type { AssumptionView, SettingsView } from './adapters/control/routes/assumptions.ts'
 export type { ClockChange, ClockView } from './adapters/control/routes/clock.ts'
 export type { EventType, SandboxEvent } from './adapters/control/routes/events.ts'
 export type {
-  FaultList,
   FaultView,
-  PresetList,
   PresetView,
   RemovedFaults,
 } from './adapters/control/routes/faults.ts'
 export type {
   LimitDraft,
   LimitFill,
-  LimitList,
+  LimitRules,
   LimitWindow,
 } from './adapters/control/routes/limits.ts'
 export type { Collections } from './adapters/control/routes/records.ts'
@@ -220,11 +220,10 @@ export type {
   RequestCount,
   RequestSearch,
 } from './adapters/control/routes/request-checks.ts'
-export type { RequestList } from './adapters/control/routes/requests.ts'
+export type { LogCounts } from './adapters/control/routes/requests.ts'
 export type { SandboxView, SavedSandboxView } from './adapters/control/routes/sandboxes.ts'
-export type { ScenarioList, ScenarioStart } from './adapters/control/routes/scenarios.ts'
+export type { ScenarioStart } from './adapters/control/routes/scenarios.ts'
 export type { SavedSnapshot } from './adapters/control/routes/snapshots.ts'
-export type { StubList } from './adapters/control/routes/stubs.ts'
 export type { SandboxSummary } from './adapters/control/sandbox-summary.ts'
 export type { FixturesDocument, StartingPoint } from './adapters/control/starting-point.ts'
 export { FixturesError, type SandboxKeys } from './adapters/fixtures.ts'
@@ -263,12 +262,12 @@ export type {
 } from './core/webhooks/records.ts'
 export type { WebhookView } from './core/webhooks/resource.ts'
 export type { EmulatorOptions, Logger } from './options.ts'
-export type { AgentRun } from './resources/agents/schema.ts'
 export type { BatchSummary, PlannedResult } from './resources/batch-predictions/overview.ts'
 export type { ItemPace, Pace as BatchPace, PhasePace } from './resources/batch-predictions/pace.ts'
 export type { OutcomeRule, ShownBatch as BatchPrediction } from './resources/batch-predictions/schema.ts'
 export type { BatchStatus } from './resources/batch-predictions/states.ts'
 export type {
+  AgentRun,
   AgentRuns,
   BatchFailure,
   BatchGoal,

@@ -234,8 +234,7 @@ export const startOptions = {
     description: 'starting state: a shipped one (empty, demo, large) or a JSON file',
   }),
   scenarios: option(textOption('dir'), 'scenarios', {
-    shown: 'scenarios, or the shipped ones where there is no such directory',
-    description: 'directory of the scenarios; what changes in it is loaded again',
+    description: 'directory of your scenarios, beside the built-in ones; what changes in it is loaded again',
   }),
   scenario: optional(textOption('name'), 'none', 'scenario that is active from the start on'),
   settings: document(settings, undefined as string | undefined, {

@@ -16,7 +16,7 @@ describe.concurrent('side by side', () => {
 
 test('which is removed behind it', async ({ emulator }) => {
   expect(new Set(names).size).toBe(6)
-  expect((await emulator.sandboxes.list()).data.map(({ name }) => name)).toEqual(['default'])
+  expect((await emulator.sandboxes.list()).map(({ name }) => name)).toEqual(['default'])
 })
 
 test('the emulator starts as the file says', async ({ sandbox, emulator }) => {

@@ -45,19 +45,22 @@ export const assumption = () =>
     reportedIn: z.enum(['response', 'log', 'nowhere']),
     /** Why no response names it, where that is so. */
     unnamed: z.string().exactOptional(),
+    /** Why responses name it also where every setting is given, where that is so. */
+    unsettled: z.string().exactOptional(),
   })
 
 export type Assumption = Immutable<z.output<ReturnType<typeof assumption>>>
 
-const item =
-  (reportedIn: 'response' | 'log') =>
-  (id: string, open: string, decision: string): Assumption => ({ id, open, decision, reportedIn })
-
-/** An assumption that the responses that rely on it name. */
-export const inResponse = item('response')
+/** An assumption that the responses that rely on it name. @param unsettled why no setting settles it, where that is so */
+export function inResponse(id: string, open: string, decision: string, unsettled?: string): Assumption {
+  const named = { id, open, decision, reportedIn: 'response' } as const
+  return unsettled === undefined ? named : { ...named, unsettled }
+}
 
 /** An assumption that nearly every response relies on. */
-export const inLog = item('log')
+export function inLog(id: string, open: string, decision: string): Assumption {
+  return { id, open, decision, reportedIn: 'log' }
+}
 
 /** An assumption that no response names, and why. */
 export function unnamedItem(id: string, open: string, decision: string, unnamed: string): Assumption {

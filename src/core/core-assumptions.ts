@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { setting } from './assumptions.ts'
 import { intBetween } from './fields.ts'
+import type { PolicySyntax } from './request/rate-limiter.ts'
 
 export const unknownFields = setting<'ignore' | 'reject'>({
   key: 'unknown_fields',
@@ -16,6 +17,35 @@ export const compareBodies = setting<'json' | 'bytes'>({
   description: 'When two bodies under one Idempotency-Key are the same: as JSON values or byte for byte.',
   schema: () => z.enum(['json', 'bytes']),
   default: 'json',
+})
+
+/** What an Idempotency-Key can be unique in, beside its operation. */
+export type KeyScope = 'teamspace' | 'organization' | 'api_key'
+
+export const keyScope = setting<KeyScope>({
+  key: 'idempotency.scope',
+  item: 'U059',
+  description:
+    'What an Idempotency-Key is unique in, beside its operation: a teamspace, an organization, or an API key.',
+  schema: () => z.enum(['teamspace', 'organization', 'api_key']),
+  default: 'teamspace',
+})
+
+export const keyLength = setting({
+  key: 'idempotency.max_length',
+  item: 'U059',
+  description: 'Characters that an Idempotency-Key may have.',
+  schema: () => intBetween(1, 8_000),
+  default: 255,
+})
+
+export const policySyntax = setting<PolicySyntax>({
+  key: 'limits.admission.syntax',
+  item: 'U064',
+  description:
+    'The syntax of RateLimit and RateLimit-Policy: structured fields as the IETF draft has them now, or limit=5, remaining=0, reset=30 as its version 7 had.',
+  schema: () => z.enum(['structured', 'draft_07']),
+  default: 'structured',
 })
 
 export const pathKey = setting<'template' | 'concrete'>({

@@ -11,9 +11,10 @@ import { oneOfNames, refersTo } from './records.ts'
 import { teamspaces } from './teamspaces/schema.ts'
 import {
   opaqueList,
-  opaqueListAnswer,
+  opaqueListResponse,
   opaqueRecord,
   refuseStrict,
+  refuseUncontracted,
   uncontracted,
   unspecified,
 } from './uncontracted.ts'
@@ -211,7 +212,7 @@ const listConversations = uncontracted({
   path: '/conversations',
   summary: 'List conversations',
   success: successRead,
-  answer: opaqueListAnswer,
+  output: opaqueListResponse,
   // The specification shows no values of has_messages: true and false mean what they say, others select nothing.
   input: () => ({ query: z.looseObject({ has_messages: z.unknown().optional() }) }),
   handle: (request) => {
@@ -223,6 +224,15 @@ const listConversations = uncontracted({
     })
     return { body: opaqueList(visible, request) }
   },
+})
+
+const deletion = setting({
+  key: 'conversations.delete',
+  item: 'U044',
+  description:
+    'The deletion of a conversation that is not a root: it is deleted, or answered with 501, since its response is not specified.',
+  schema: () => z.enum(['delete', 'not_specified']),
+  default: 'delete',
 })
 
 const deleteConversation = operation({
@@ -240,7 +250,7 @@ const deleteConversation = operation({
     if (conversation !== undefined && mayConverse(caller, conversation)) return conversation
     throw noSuchConversation(params)
   },
-  handle: ({ tx, target, settings, note }) => {
+  handle: ({ tx, target, settings, assume }) => {
     if (target._emulator.root) {
       refuse('root_conversation', {
         detail: `The conversation "${target.id}" is the root of a channel and cannot be deleted.`,
@@ -248,7 +258,7 @@ const deleteConversation = operation({
       })
     }
     refuseStrict(settings, 'conversations.delete')
-    note('U044')
+    if (assume(deletion) === 'not_specified') refuseUncontracted('conversations.delete')
     for (const { id } of tx.in(messages).filter(({ _emulator }) => _emulator.conversation_id === target.id))
       tx.in(messages).delete(id)
     tx.in(conversations).delete(target.id)
@@ -288,6 +298,7 @@ export const conversationsResource: Resource = {
         decision:
           'The message of that UUID where it is of that role. A stored message has one role: with the other suffix it is a 400.',
         reportedIn: 'response',
+        unsettled: 'A stored message has one role, so nothing is left to choose.',
       },
       {
         id: 'T34',
@@ -306,6 +317,6 @@ export const conversationsResource: Resource = {
         unnamed: 'The 400 itself is specified.',
       },
     ],
-    settings: [uiSurfaces],
+    settings: [uiSurfaces, deletion],
   },
 }

@@ -120,7 +120,7 @@ const promoteSkill = operation({
   contract: true,
   permissionShown: true,
   success: successCreate,
-  answer: skillRecord,
+  output: skillRecord,
   find: ({ tx, caller, params }) => {
     const skill = requireVisible(tx, skills, params.skill_id, (each) => isInReach(each, caller))
     checkRights(skill, caller)
@@ -180,6 +180,8 @@ export const skillsResource: Resource = {
         decision:
           'Missing rights: status.forbidden. Another scope: status.validation. A private skill of another user: status.not_found, as for one that does not exist. An account is taken to be an organization.',
         reportedIn: 'response',
+        unsettled:
+          'The specification names an account nowhere else, so the organization is the only one there is; the statuses have settings.',
       },
     ],
     settings: [],

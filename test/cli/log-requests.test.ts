@@ -59,7 +59,7 @@ test('start --log-requests prints them on stderr, and without it nothing where n
       ['401  GET /v1/data-views', '404  GET /v1/nowhere'],
     ],
     [
-      ['--log-requests', 'errors', '--log-format', 'json'],
+      ['--log-requests', 'errors', '--log-format', 'json', '--log-level', 'warn'],
       ['"status":401', '"status":404'],
     ],
     [[], []],

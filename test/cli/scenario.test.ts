@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { ListedScenario } from '../../src/core/scenarios/source.ts'
 import { fakeControl } from './fake-control.ts'
 import { command, temporaryDirectory } from './in-process.ts'
 import { running, START } from './running.ts'
@@ -19,9 +20,10 @@ async function withScenarios() {
   return { ...(await running({ scenarios })), scenarios }
 }
 
-/** A table with its cells apart. */
+/** A table with its cells apart, without the scenarios that every emulator has. */
 function cells(out: string): string[] {
-  return out.split('\n').map((line) => line.replaceAll(/ {2,}/g, ' | '))
+  const lines = out.split('\n').filter((line) => !line.includes(' built-in '))
+  return lines.map((line) => line.replaceAll(/ {2,}/g, ' | '))
 }
 
 test('scenarios are listed, started and stopped, with a word about faults that never fired', async () => {
@@ -30,16 +32,16 @@ test('scenarios are listed, started and stopped, with a word about faults that n
   const { code, out } = await run('scenario')
   expect([code, ...cells(out)]).toEqual([
     0,
-    'NAME | STATE | DESCRIPTION',
-    'broken | broken',
-    'storm | ready | Two faults',
+    'NAME | ORIGIN | STATE | DESCRIPTION',
+    'broken | project | broken',
+    'storm | project | ready | Two faults',
     broken,
   ])
   expect((await run('scenario', 'start', 'storm')).out).toBe(`storm is active since ${START}.`)
   expect(cells((await run('scenario', 'list')).out)).toEqual([
-    'NAME | STATE | DESCRIPTION',
-    'broken | broken',
-    'storm | active | Two faults',
+    'NAME | ORIGIN | STATE | DESCRIPTION',
+    'broken | project | broken',
+    'storm | project | active | Two faults',
     broken,
     `storm is active since ${START}.`,
   ])
@@ -79,19 +81,36 @@ test.for([
   expect([outcome.code, outcome.out, outcome.err]).toEqual([code, '', expect.stringContaining(message)])
 })
 
-test('a project without scenarios has the shipped ones', async () => {
-  const { run } = await running()
-  expect((await run('scenario')).out).toContain('rate-limit-storm')
-})
-
-test('of a directory without scenarios it is said how there come to be some', async () => {
-  const { run } = await running({ scenarios: temporaryDirectory() })
-  expect((await run('scenario')).out).toMatch(/^There are no scenarios\. .*--scenarios/)
+test('the built-in scenarios stand beside those of the project, whose own win where the names are the same', async () => {
+  const { run, data, scenarios } = await withScenarios()
+  writeFileSync(join(scenarios, 'happy-path.json'), JSON.stringify({ description: 'Ours' }))
+  const { data: all } = await data('scenario')
+  expect(all.map(({ name, origin }: ListedScenario) => `${origin} ${name}`)).toEqual([
+    'project broken',
+    'built-in cancel-race',
+    'built-in cleaned-up-results',
+    'built-in expired-batch',
+    'built-in flaky-network',
+    'project happy-path',
+    'built-in idempotency-conflict',
+    'built-in ndjson-torture',
+    'built-in partial-failure',
+    'built-in rate-limit-storm',
+    'project storm',
+    'built-in stubbed-endpoints',
+    'built-in webhook-trouble',
+  ])
+  expect((await run('scenario', 'start', 'partial-failure')).code).toBe(0)
+  expect((await run('scenario', 'start', 'happy-path')).code).toBe(0)
+  expect((await data('scenario')).data.find(({ active }: ListedScenario) => active)).toMatchObject({
+    description: 'Ours',
+  })
 })
 
 test('what has gone wrong in the active scenario is said, and that an older version is in force', async () => {
   const older = {
     name: 'a',
+    origin: 'project',
     description: null,
     valid: false,
     generation: 2,
@@ -102,8 +121,8 @@ test('what has gone wrong in the active scenario is said, and that an older vers
   const active = { name: 'a', started_at: START, problem: 'x.ts: no', last_error }
   const { url } = await fakeControl({ object: 'list', data: [older], active })
   expect(cells((await command(['scenario', '--url', url])).out)).toEqual([
-    'NAME | STATE | DESCRIPTION',
-    'a | active, broken, an older version is in force',
+    'NAME | ORIGIN | STATE | DESCRIPTION',
+    'a | project | active, broken, an older version is in force',
     'x.ts:1: no',
     'y',
     `a is active since ${START}.`,

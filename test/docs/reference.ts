@@ -1,9 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 import * as z from 'zod'
 import { allCommands } from '../../src/adapters/cli/command-line.ts'
 import { referenceTable, START_OPTIONS } from '../../src/adapters/cli/options.ts'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
+import { builtInScenarios } from '../../src/adapters/scenarios/built-in.ts'
 import { Settings } from '../../src/core/assumptions.ts'
 import { lastsOf } from '../../src/core/faults/preset.ts'
 import { batchLifecycle } from '../../src/resources/batch-predictions/states.ts'
@@ -63,18 +63,23 @@ export const references: Readonly<Record<string, () => string>> = {
         description,
       ]),
     ),
-  scenarios: () => table(['scenario', 'what it is'], shippedScenarios()),
+  scenarios: () => table(['scenario', 'what it is'], builtIn),
   records,
   lifecycle: () => ['```mermaid', 'stateDiagram-v2', '  [*] --> validating', ...arrows(), '```'].join('\n'),
   assumptions: () =>
     table(
       ['item', 'what is open', 'what the emulator does', 'named by responses'],
-      [...assumptions.items.values()].map(({ id, open, decision, reportedIn, unnamed }) => [
-        id,
-        open,
-        decision,
-        unnamed ?? (reportedIn === 'response' ? 'yes' : 'only in the request log'),
-      ]),
+      [...assumptions.items.values()].map(
+        ({ id, open, decision, reportedIn, unnamed, unsettled = 'yes' }) => [
+          id,
+          open,
+          decision,
+          unnamed ??
+            (reportedIn === 'response'
+              ? unsettled.replace(/^(?!yes$)/, 'yes, also with every setting: ')
+              : 'only in the request log'),
+        ],
+      ),
     ),
   settings: () =>
     table(
@@ -173,14 +178,10 @@ function parametersOf(schema: z.ZodType): string {
     .join(', ')
 }
 
-function shippedScenarios(): string[][] {
-  return readdirSync('scenarios')
-    .filter((file) => !file.startsWith('_'))
-    .map((file) => {
-      const text = readFileSync(join('scenarios', file), 'utf8')
-      return [code(file.replace(/\.ts$/, '')), /description:\s*'([^']+)'/.exec(text)?.[1] ?? '']
-    })
-}
+const builtIn = (await builtInScenarios(resolve('scenarios'))).map(({ name, description }) => [
+  code(name),
+  description ?? '',
+])
 
 function arrows(): string[] {
   return batchLifecycle.arrows.map(({ from, on, to, because }) => `  ${from} --> ${to}: ${on} (${because})`)

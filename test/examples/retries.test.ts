@@ -32,7 +32,7 @@ describe.concurrent('under rate-limit-storm', () => {
     const lines = await run(sandbox, aBatch({ items: 3 }), 'order-1')
 
     expect(lines.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'succeeded'])
-    expect((await sandbox.state.list('batch_predictions')).data).toHaveLength(1)
+    expect(await sandbox.state.list('batch_predictions')).toHaveLength(1)
     await expect(sandbox).toHaveReceived({ operation: 'batch-predictions.create', status: 429 }, 4)
     await expect(sandbox).toHaveReceived({ operation: 'batch-predictions.retrieve', status: 429 }, 4)
     await expect(sandbox).toHaveRespectedRetryAfter()
@@ -46,8 +46,8 @@ describe.concurrent('under flaky-network', () => {
     const lines = await run(sandbox, aBatch({ items: 3 }), 'order-1')
 
     expect(lines.map(({ custom_id }) => custom_id)).toEqual(['item-1', 'item-2', 'item-3'])
-    expect((await sandbox.state.list('batch_predictions')).data).toHaveLength(1)
-    // The first answer was lost behind the commit, so that the batch was there when the request came again with its key.
+    expect(await sandbox.state.list('batch_predictions')).toHaveLength(1)
+    // The first response was lost behind the commit, so that the batch was there when the request came again with its key.
     await expect(sandbox).toHaveReceived(
       { operation: 'batch-predictions.create', idempotency_key: 'order-1' },
       2,

@@ -24,12 +24,12 @@ describe.concurrent('invoices', () => {
     ])
   })
 
-  test('are submitted once, even when the answer is lost', async ({ sandbox }) => {
+  test('are submitted once, even when the response is lost', async ({ sandbox }) => {
     await sandbox.faults.preset('lost-response-after-commit')
     await new Invoices(sandbox).submit('order-1', INVOICES)
 
     await expect(sandbox).toHaveReceived({ idempotency_key: 'order-1' }, 2)
-    expect((await sandbox.state.list('batch_predictions')).data).toHaveLength(1)
+    expect(await sandbox.state.list('batch_predictions')).toHaveLength(1)
   })
 
   test('of which one cannot be read are read all the same', async ({ sandbox }) => {

@@ -48,7 +48,7 @@ test.for(ways)(
 test.for(ways)('%s: time passes until a batch is done, and the result tells of it', async ([, client]) => {
   await using sandbox = await client().sandbox()
   const batch = await createBatch(sandbox)
-  const { data } = await sandbox.clock.horizon()
+  const data = await sandbox.clock.horizon()
   expect(data.map(({ ref }) => ref)).toContain(`batch_predictions/${batch}`)
   const { events, failed } = await sandbox.clock.advance({ until: { batch } })
   const moves = events.filter(({ ref }) => ref.endsWith(batch)).map(({ from, to }) => `${from} ${to}`)

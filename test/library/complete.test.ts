@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
+import * as z from 'zod'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { RouteTable } from '../../src/adapters/route-table.ts'
+import { Settings } from '../../src/core/assumptions.ts'
+import { isObject } from '../../src/core/json.ts'
 import { connect } from '../../src/index.ts'
 import { workspaceService } from '../../src/service.ts'
 
@@ -10,14 +13,27 @@ const nameOf = ({ method, path }: { readonly method: string; readonly path: stri
 const STREAMED = ['GET /events']
 
 test('every route of the control interface is asked by some method of the client, and no other is', async () => {
-  const { asked, fetch } = recorder()
-  const { defaultSandbox: sandbox, ...rest } = connect('http://127.0.0.1:1', { fetch })
-  await callAll(rest)
-  await callAll(await sandbox.faults.arm({ preset: 'rate-limited' }))
-  await callAll(sandbox)
+  const { asked } = await callEverything()
   const known = controlRoutes(workspaceService).map(nameOf)
   expect([...asked, ...STREAMED].sort()).toEqual(known.sort())
 })
+
+test('a method that lists returns an array, and none returns the list as the control interface sends it', async () => {
+  const { returned } = await callEverything()
+  const sent = returned.filter(([, value]) => isObject(value) && value.object === 'list')
+  const arrays = returned.filter(([, value]) => Array.isArray(value))
+  expect([sent, arrays.length > 20]).toEqual([[], true])
+})
+
+async function callEverything() {
+  const { asked, fetch } = recorder()
+  const returned: [name: string, value: unknown][] = []
+  const { defaultSandbox: sandbox, ...rest } = connect('http://127.0.0.1:1', { fetch })
+  await callAll(rest, returned)
+  await callAll(await sandbox.faults.arm({ preset: 'rate-limited' }), returned)
+  await callAll(sandbox, returned)
+  return { asked, returned }
+}
 
 /** A fetch that answers anything with what the client needs to go on, and keeps the routes that are asked for. */
 function recorder() {
@@ -28,14 +44,17 @@ function recorder() {
     const match = table.match(init?.method ?? 'GET', path || '/')
     if (match.kind !== 'route') throw new Error(`the client asks for ${init?.method} ${url}`)
     asked.add(nameOf(match.route))
-    const isList = match.route.path.startsWith('/state/{collection}')
-    return Response.json(isList ? { data: [] } : { id: 'x', passed: true, status: 'ready' })
+    const output = match.route.output(new Settings())
+    const isList = output instanceof z.ZodObject && 'data' in output.shape
+    return Response.json(
+      isList ? { object: 'list', data: [] } : { id: 'x', passed: true, status: 'ready', routes: [] },
+    )
   }
   return { asked, fetch }
 }
 
 /** Calls every method of an object and of its parts, each with arguments that the type of none is looked at. */
-async function callAll(part: object): Promise<void> {
+async function callAll(part: object, returned: [name: string, value: unknown][]): Promise<void> {
   // Last, since nothing can be asked of a sandbox that is removed.
   const names = Object.keys(part).sort((a, b) => Number(a === 'delete') - Number(b === 'delete'))
   for (const name of names) {
@@ -44,8 +63,8 @@ async function callAll(part: object): Promise<void> {
     const member: unknown = part[name as keyof typeof part]
     // These look at their options, which may be left out.
     const rest = WITHOUT_OPTIONS[name] ?? ['name', ARGUMENT, ARGUMENT]
-    if (typeof member === 'function') await member(...rest)
-    else if (typeof member === 'object' && member !== null) await callAll(member)
+    if (typeof member === 'function') returned.push([name, await member(...rest)])
+    else if (typeof member === 'object' && member !== null) await callAll(member, returned)
   }
 }
 

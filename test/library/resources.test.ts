@@ -12,10 +12,10 @@ test.for(ways)(
     const { webhooks } = sandbox
     const created = await webhooks.create({ url, events: ['batch_prediction.completed'], secret: 'hush' })
     expect(created).toMatchObject({ url, events: ['batch_prediction.completed'], has_secret: true })
-    expect((await webhooks.list()).data).toEqual([created])
+    expect(await webhooks.list()).toEqual([created])
     const batch = await createBatch(sandbox)
     await sandbox.clock.advance({ until: { batch } })
-    const [delivery] = (await webhooks.deliveries()).data
+    const [delivery] = await webhooks.deliveries()
     expect(delivery).toMatchObject({
       webhook_id: created.id,
       status: 'delivered',
@@ -27,7 +27,7 @@ test.for(ways)(
     await webhooks.delete(created.id ?? '')
     await webhooks.create({ url })
     await webhooks.clear()
-    expect((await webhooks.list()).data).toEqual([])
+    expect(await webhooks.list()).toEqual([])
   },
 )
 
@@ -39,12 +39,12 @@ test.for(ways)('%s: a provider event makes agents run', async ([, client]) => {
     payload: { drawing: 'A-1' },
   })
   expect(emitted).toMatchObject({ object: 'provider_event', fired: [{ agent_id: 'agent-estimator' }] })
-  const { data, threads } = await sandbox.agents.runs()
+  const runs = await sandbox.agents.runs()
   const [run] = emitted.fired
-  expect(data).toContainEqual(
+  expect(runs).toContainEqual(
     expect.objectContaining({ id: run?.run_id, status: 'queued', payload: { drawing: 'A-1' } }),
   )
-  expect(threads).toContainEqual({ thread_id: run?.thread_id, runs: [run?.run_id] })
+  expect(await sandbox.agents.threads()).toContainEqual({ thread_id: run?.thread_id, runs: [run?.run_id] })
 })
 
 test.for(ways)(
@@ -55,8 +55,8 @@ test.for(ways)(
     const flow = await sandbox.mcpServers.startOauth({ server_id: 'mcp-weather', redirect_uri })
     const { code, state } = flow
     const path = '/organization/mcp-servers/mcp-weather/oauth-callback'
-    const answer = await sandbox.fetch(path, { json: { code, state, redirect_uri } })
-    expect(await answer.json()).toMatchObject({ oauth_configured: true })
+    const response = await sandbox.fetch(path, { json: { code, state, redirect_uri } })
+    expect(await response.json()).toMatchObject({ oauth_configured: true })
   },
 )
 
@@ -76,8 +76,8 @@ test.for(ways)('%s: a user joins an open teamspace, and no closed one', async ([
 
 test.for(ways)('%s: what a redirect_url stands for is shown', async ([, client]) => {
   await using sandbox = await client().sandbox()
-  const answer = await sandbox.fetch('/connections', { json: { connector_id: 'c1' } })
-  const { redirect_url } = (await answer.json()) as { readonly redirect_url: string }
+  const response = await sandbox.fetch('/connections', { json: { connector_id: 'c1' } })
+  const { redirect_url } = (await response.json()) as { readonly redirect_url: string }
   const id = redirect_url.split('/').at(-1) ?? ''
   expect(await sandbox.connections.show(id)).toMatchObject({ id, connector_id: 'c1' })
 })
@@ -85,14 +85,14 @@ test.for(ways)('%s: what a redirect_url stands for is shown', async ([, client])
 test.for(ways)('%s: limits are listed, set and filled', async ([, client]) => {
   await using sandbox = await client().sandbox()
   const { limits } = sandbox
-  expect(await limits.set('pages.create', { limit: 5 })).toMatchObject({
-    data: [{ operation: 'pages.create', limit: 5, window_s: 60 }],
-  })
+  expect(await limits.set('pages.create', { limit: 5 })).toMatchObject([
+    { operation: 'pages.create', limit: 5, window_s: 60 },
+  ])
   const filled = await limits.fill('pages.create', { remaining: 0, teamspace_id: 'teamspace-harbor' })
-  expect(filled.data).toMatchObject([{ operation: 'pages.create', used: 5, remaining: 0 }])
+  expect(filled).toMatchObject([{ operation: 'pages.create', used: 5, remaining: 0 }])
   expect((await sandbox.fetch('/pages', { json: { name: 'x' } })).status).toBe(429)
-  const { data, overrides, enforced, clock } = await limits.list()
-  expect([data.length, overrides.length, enforced, clock]).toEqual([1, 1, true, 'virtual'])
+  expect(await limits.list()).toHaveLength(1)
+  expect(await limits.show()).toMatchObject({ overrides: [{}], enforced: true, clock: 'virtual' })
 })
 
 test.for(ways)(
@@ -106,8 +106,8 @@ test.for(ways)(
     expect((await settings.change({ 'success.create': null })).overrides).toEqual({
       'names.cloud_a': 'north',
     })
-    const { data } = await settings.assumptions()
-    const clouds = data.find(({ id }) => id === 'U009')
+    const assumptions = await settings.assumptions()
+    const clouds = assumptions.find(({ id }) => id === 'U009')
     expect(clouds?.settings).toContainEqual(expect.objectContaining({ key: 'names.cloud_a', value: 'north' }))
   },
 )

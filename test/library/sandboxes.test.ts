@@ -28,7 +28,7 @@ test.for(ways)(
       await using found = await client().sandbox(name)
       expect(await found.clock.show()).toEqual(await made.clock.show())
     }
-    expect((await client().sandboxes.list()).data.map((each) => each.name)).toContain(name)
+    expect((await client().sandboxes.list()).map((each) => each.name)).toContain(name)
     await expect(client().sandbox(name, { seed: 2 })).rejects.toMatchObject({ status: 409, code: 'conflict' })
   },
 )
@@ -38,7 +38,7 @@ test.for(ways)(
   async ([way, client]) => {
     const name = way === 'in process' ? 'rush-1' : 'rush-2'
     const sandboxes = await Promise.all(Array.from({ length: 5 }, () => client().sandbox(name)))
-    const here = async () => (await client().sandboxes.list()).data.some((each) => each.name === name)
+    const here = async () => (await client().sandboxes.list()).some((each) => each.name === name)
     const left: boolean[] = []
     for (const sandbox of sandboxes) {
       await sandbox[Symbol.asyncDispose]()
@@ -93,8 +93,8 @@ test.for(ways)('%s: sandboxes beside each other see nothing of each other', asyn
   ])
   expect([failing.status, working.status]).toEqual([500, 200])
   expect((await other.fetch(`/batch-predictions/${batch}`)).status).toBe(404)
-  expect((await other.requests.list()).matched).toBe(2)
-  expect((await other.clock.horizon()).data.filter(({ kind }) => kind.startsWith('batch'))).toEqual([])
+  expect((await other.requests.count()).matched).toBe(2)
+  expect((await other.clock.horizon()).filter(({ kind }) => kind.startsWith('batch'))).toEqual([])
 })
 
 test.for(ways)('%s: the keys of a sandbox are those that its fixtures show', async ([, client]) => {

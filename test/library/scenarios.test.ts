@@ -6,11 +6,14 @@ const { ways } = bothWays({ scenarios: 'scenarios' })
 test.for(ways)('%s: scenarios are listed, started, stopped and loaded anew', async ([, client]) => {
   await using sandbox = await client().sandbox()
   const { scenarios } = sandbox
-  const { data, active } = await scenarios.list()
-  expect([data.map(({ name }) => name), active]).toEqual([expect.arrayContaining(['happy-path']), null])
+  expect((await scenarios.list()).map(({ name }) => name)).toContain('happy-path')
+  expect(await scenarios.active()).toBeNull()
   expect(await scenarios.start('happy-path', { reset: true })).toMatchObject({ name: 'happy-path' })
   expect((await scenarios.start('flaky-network')).name).toBe('flaky-network')
-  expect((await scenarios.refresh()).active).toMatchObject({ name: 'flaky-network', problem: null })
+  expect(await scenarios.refresh()).toContainEqual(
+    expect.objectContaining({ name: 'flaky-network', active: true }),
+  )
+  expect(await scenarios.active()).toMatchObject({ name: 'flaky-network', problem: null })
   expect(await scenarios.stop()).toEqual({ stopped: 'flaky-network' })
 })
 
@@ -26,5 +29,5 @@ test.for(ways)('%s: a scenario that there is not is refused with the nearest nam
 
 test.for(ways)('%s: a sandbox is made with a scenario on it', async ([, client]) => {
   await using sandbox = await client().sandbox(undefined, { scenario: 'happy-path' })
-  expect((await sandbox.scenarios.list()).active).toMatchObject({ name: 'happy-path' })
+  expect(await sandbox.scenarios.active()).toMatchObject({ name: 'happy-path' })
 })

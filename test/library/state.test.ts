@@ -22,7 +22,7 @@ test.for(ways)('%s: records are written, read, changed and deleted', async ([, c
   }
   const page = await state.patch<Page>('pages', 'page/ü 1', { name: 'Notes' })
   expect(page.name).toBe('Notes')
-  expect((await state.list<Page>('pages')).data).toContainEqual(page)
+  expect(await state.list<Page>('pages')).toContainEqual(page)
   await state.delete('pages', 'page/ü 1')
   await expect(state.get('pages', 'page/ü 1')).rejects.toMatchObject({ status: 404, code: 'not_found' })
 })
@@ -70,9 +70,9 @@ test.for(ways)(
     const document = await snapshots.export('before')
     expect(document.clock.now).toBe(now)
     expect(await snapshots.import('copy', document)).toMatchObject({ name: 'copy', replaced: false })
-    expect((await snapshots.list()).data.map(({ name }) => name)).toEqual(['before', 'copy'])
+    expect((await snapshots.list()).map(({ name }) => name)).toEqual(['before', 'copy'])
     await snapshots.delete('copy')
-    expect((await snapshots.list()).data).toHaveLength(1)
+    expect(await snapshots.list()).toHaveLength(1)
   },
 )
 

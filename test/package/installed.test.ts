@@ -151,8 +151,8 @@ test.for(['forks', 'threads'])('functions of scenarios run under the %s of Vites
       test.override({ sandboxOptions: { scenario: 'arming' } })
       test('a step is called', async ({ sandbox }) => {
         await sandbox.clock.advance('2m')
-        const { data } = await sandbox.faults.list()
-        expect(data.map(({ id }) => id)).toEqual([expect.stringMatching(/^armed-[1-9]/)])
+        const rules = await sandbox.faults.list()
+        expect(rules.map(({ id }) => id)).toEqual([expect.stringMatching(/^armed-[1-9]/)])
       })`,
   })
   const finished = await run(user.folder, 'npx', [...VITEST, '--pool', pool, 'pool'], { NO_COLOR: '1' })

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../src/core/json.ts'
+import type { Issue, JsonObject } from '../../src/core/json.ts'
 import { assumptions } from '../../src/resources/index.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
-import type { TestAnswer, TestEmulator } from '../support/emulator.ts'
+import type { TestEmulator, TestResponse } from '../support/emulator.ts'
 import { MESSAGE, sampleRecords } from '../support/sample-calls.ts'
 
-type Ask = (emulator: TestEmulator) => Promise<TestAnswer>
+type Ask = (emulator: TestEmulator) => Promise<TestResponse>
 
 /** A response that relies on an assumption, and the settings that it takes, beside that. */
 type Case = Ask | { readonly ask: Ask; readonly settings: JsonObject }
@@ -82,7 +82,7 @@ const named: Readonly<Record<string, Case>> = {
   U008: ({ patch }) => patch(TRIGGER, { enabled: false }),
   U009: newTeamspace,
   U010: ended('fail', ''),
-  U015: ({ post }) => post('/pages', {}),
+  U015: ({ post }) => post(BATCHES, {}),
   U016: ({ patch }) => patch(TRIGGER, {}),
   U017: ({ patch }) => patch(TRIGGER, { trigger_source: 'file_sharing' }),
   U019: { ask: ({ get }) => get(USERS), settings: {} },
@@ -181,6 +181,21 @@ test.for(Object.entries(named))('%s is named by a response', async ([id, each]) 
   expect((await ask(emulator)).assumed).toContain(id)
 })
 
+const everySetting = Object.fromEntries(
+  [...assumptions.settings.values()].map(({ key, default: value }) => [key, value]),
+) as JsonObject
+
+test.for(Object.entries(named))(
+  '%s: with every setting given, that response names only what says why no setting settles it',
+  async ([id, each]) => {
+    const { ask, settings } = typeof each === 'function' ? { ask: each, settings: {} } : each
+    const emulator = await emulatorWith({ ...everySetting, ...settings }, id)
+    const { assumed } = await ask(emulator)
+    const settleable = (item: string) => assumptions.items.get(item)?.unsettled === undefined
+    expect([assumed.filter(settleable), assumed.includes(id)]).toEqual([[], !settleable(id)])
+  },
+)
+
 test('every assumption is named by a response, or is in the log alone, or says why no response names it', () => {
   const byPlace = (place: string) =>
     [...assumptions.items.values()].filter(({ reportedIn }) => reportedIn === place)
@@ -216,15 +231,23 @@ const settled: Readonly<Record<string, readonly string[]>> = {
   U056: ['batch.cleanup'],
   U066: ['errors.type_base'],
   U067: ['errors.codes', 'status.not_found'],
+  T24: ['consumption.zoneless'],
+  U003: ['teamspace.self_joined.operations'],
+  U028: ['consumption.without_dates'],
+  U044: ['conversations.delete'],
+  U059: ['idempotency.scope'],
+  U064: ['limits.admission.syntax'],
+  U077: ['consumption.date_forms'],
+  U078: ['teamspace.of_service_key'],
 }
 
 test.for(Object.entries(settled))(
   '%s is settled when the settings that the response reads are given, also with their defaults',
   async ([id, keys]) => {
     const each = named[id] as Case
-    const ask = typeof each === 'function' ? each : each.ask
+    const { ask, settings } = typeof each === 'function' ? { ask: each, settings: {} } : each
     const defaults = keys.map((key) => [key, assumptions.settings.get(key)?.default])
-    const emulator = await emulatorWith(Object.fromEntries(defaults) as JsonObject, id)
+    const emulator = await emulatorWith({ ...settings, ...Object.fromEntries(defaults) } as JsonObject, id)
     expect((await ask(emulator)).assumed).not.toContain(id)
     if (keys.length === 1) return
     // One of several is not enough.
@@ -232,6 +255,58 @@ test.for(Object.entries(settled))(
     expect((await ask(half)).assumed.includes(id)).toBe(id !== 'U067')
   },
 )
+
+test('a replay names what its response relied on when it was made, and what keys are unique in', async () => {
+  const emulator = await emulatorWith({})
+  const options = { headers: { 'idempotency-key': 'k1' } }
+  const first = await emulator.post(BATCHES, aBatch(), options)
+  expect(first.assumed).toEqual(expect.arrayContaining(['U035', 'U036']))
+  const again = await emulator.post(BATCHES, aBatch(), options)
+  expect(again.assumed).toEqual([...first.assumed, 'U059'].sort())
+})
+
+test('other readings of the same sentences are settings', async () => {
+  const emulator = await emulatorWith({
+    'consumption.without_dates': 'reject',
+    'consumption.zoneless': 'reject',
+    'consumption.date_forms': 'rfc_3339',
+    'conversations.delete': 'not_specified',
+    'teamspace.of_service_key': 'key',
+    'teamspace.self_joined.operations': ['pages.*'],
+  })
+  const pointers = async (query: string) =>
+    (await emulator.get(REPORT + query)).body.details.errors.map((each: Issue) => each.pointer)
+  expect(await pointers('')).toEqual(['/query/start_date', '/query/end_date'])
+  expect(await pointers('?start_date=2026-02-01&end_date=20260203')).toEqual(['/query/end_date'])
+  expect(await pointers('?start_date=2026-02-01T00:00:00&end_date=2026-02-03')).toEqual(['/query/start_date'])
+  expect((await emulator.delete('/conversations/conversation-2')).status).toBe(501)
+  const { body } = await emulator.post('/organization/teamspaces', { name: 'New' }, { key: 'KS' })
+  expect((await emulator.patch(`/organization/teamspaces/${body.id}`, { name: 'x' })).status).toBe(404)
+  await emulator.control('PATCH', '/state/teamspaces/ts-a', { access: 'open' })
+  await emulator.control('PATCH', '/state/memberships/m-member', { self_joined: true })
+  const asMember = { key: 'KM', headers: { 'idempotency-key': 'k1' } } as const
+  expect((await emulator.post('/pages', { name: 'x' }, asMember)).status).toBe(200)
+  expect((await emulator.get('/data-views', asMember)).status).toBe(403)
+})
+
+test('keys of API keys are apart, and the fields of a policy have their older syntax, where settings say so', async () => {
+  const emulator = await emulatorWith({
+    'idempotency.scope': 'api_key',
+    'idempotency.max_length': 8,
+    'limits.admission.syntax': 'draft_07',
+    'limits.admission.concurrency': 2,
+  })
+  const keyed = (key: 'KU' | 'KM', text = 'k1') =>
+    emulator.post(BATCHES, aBatch(), { key, headers: { 'idempotency-key': text } })
+  expect((await keyed('KU')).body.id).not.toBe((await keyed('KM')).body.id)
+  expect((await keyed('KU', 'k'.repeat(9))).status).toBe(400)
+  const { status, headers } = await keyed('KU', 'k2')
+  expect([status, headers.get('ratelimit-policy'), headers.get('ratelimit')]).toEqual([
+    429,
+    '2',
+    'limit=2, remaining=0, reset=30',
+  ])
+})
 
 test('what a response does not rely on, it does not name', async () => {
   const emulator = await emulatorWith({})

@@ -1,11 +1,17 @@
+import { join } from 'node:path'
+import { connect } from 'agent-workspace-emulator'
 import { expect, onTestFinished, test } from 'vitest'
+import type { JsonObject } from '../../src/core/json.ts'
 import { loadDocument } from '../../src/core/sandboxes/change.ts'
 import type { ScenarioCommand } from '../../src/core/scenarios/source.ts'
 import { openEmulator } from '../../src/emulator.ts'
-import { START } from '../support/base-state.ts'
+import { baseCollections, KEYS, START } from '../support/base-state.ts'
+import { aBatch } from '../support/batches.ts'
 import { dataFolder } from '../support/data-folder.ts'
 import { MemoryScenarios, type TestScenario } from '../support/memory-scenarios.ts'
 import { asking, scenarioEmulator } from '../support/scenario-emulator.ts'
+import { bearer, viaFetch } from '../support/wire-client.ts'
+import { parse } from './presets/views.ts'
 
 const put: ScenarioCommand = {
   kind: 'put',
@@ -111,11 +117,11 @@ test('the scenario and its pending call survive the end of the process; the call
     { id: expect.stringMatching(/^scenario\/s\/0#\d+$/), ref: { timeline: 0 }, at: START, depth: 0 },
   ])
   await before.close()
-  const answering: TestScenario = {
+  const responding: TestScenario = {
     ...scenario,
     timeline: [{ at: '0s', do: asking({ kind: 'clear', id: 'r' }) }],
   }
-  const scenarioSource = new MemoryScenarios({ s: answering })
+  const scenarioSource = new MemoryScenarios({ s: responding })
   // Asked for again, as by the same command line: it goes on and does not begin anew.
   const after = await openEmulator({ ...options, scenarioSource, scenario: 's' })
   onTestFinished(() => after.close())
@@ -123,4 +129,31 @@ test('the scenario and its pending call survive the end of the process; the call
   const { scenario_calls, faults, scenario: active, failed } = after.sandbox.document()
   expect([scenario_calls, faults, failed]).toEqual([[], [], []])
   expect(active?.started_at).toBe(START)
+})
+
+test('a built-in scenario that is active goes on after the end of the process', async () => {
+  const files = [{ id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }]
+  const said: string[] = []
+  const say = (message: string) => void said.push(message)
+  const options = {
+    port: 0,
+    data: dataFolder(),
+    rate: 0,
+    fixtures: { collections: { ...baseCollections, files } } as unknown as JsonObject,
+    scenarios: join(dataFolder(), 'none'),
+    logger: { info: say, warn: say, error: say },
+  }
+  const before = await openEmulator({ ...options, scenario: 'happy-path' })
+  await before.close()
+  const after = await openEmulator(options)
+  onTestFinished(() => after.close())
+  const sandbox = connect(after.url).defaultSandbox
+  expect(await sandbox.scenarios.active()).toMatchObject({ name: 'happy-path', problem: null })
+  const headers = bearer(KEYS.KU)
+  const url = `${after.baseUrl}/batch-predictions`
+  const created = await viaFetch(url, { method: 'POST', headers, body: JSON.stringify(aBatch()) })
+  const { id } = parse(created.body)
+  for (let n = 0; n < 4; n++) await viaFetch(`${url}/${id}`, { headers })
+  await after.sandbox.pendingWork?.whenIdle()
+  expect(said.at(-1)).toBe(`The scenario happy-path of the sandbox default: completed: ${id}`)
 })

@@ -1,5 +1,7 @@
 import { readdirSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { builtInScenarios } from '../../src/adapters/scenarios/built-in.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { openEmulator, type RunningEmulator } from '../../src/emulator.ts'
 import { baseCollections, KEYS, START } from '../support/base-state.ts'
@@ -53,9 +55,12 @@ test('every shipped scenario is valid and says in a sentence what it is', async 
   const { body } = await controlOf(emulator, 'default')('GET', '/scenarios')
   const files = readdirSync('scenarios').filter((file) => !file.startsWith('_'))
   expect(body.data.map(({ file }: { file: string }) => file.split('/').at(-1))).toEqual(files.sort())
-  for (const { valid, error, description } of body.data) {
+  const said = new Map((await builtInScenarios(resolve('scenarios'))).map((each) => [each.name, each]))
+  for (const { name, valid, error, description } of body.data) {
     expect([valid, error]).toEqual([true, null])
     expect(description.length).toBeGreaterThan(20)
+    // Elsewhere the description is read from the text of the script, which is not run for it.
+    expect(said.get(name)?.description).toBe(description)
   }
 })
 

@@ -52,6 +52,7 @@ export class MemoryScenarios implements ScenarioSource {
       const scenario = this.#scenarios.get(name)
       return {
         name,
+        origin: 'project',
         description: scenario?.description ?? null,
         file: fileOf(name),
         valid: problem === undefined,

@@ -1,7 +1,7 @@
 import type { Issue } from '../../core/json.ts'
 import { type Ask, askOver, type OwnCalls, type Rest } from '../control/client/ask.ts'
 import { EmulatorError } from '../control/client/emulator-error.ts'
-import { methodAndPath, NoAnswer, overHttp } from '../control/client/over-http.ts'
+import { methodAndPath, NoResponse, overHttp } from '../control/client/over-http.ts'
 import { CommandFailed } from './command.ts'
 import { nodeFetch } from './node-fetch.ts'
 import { printable } from './print.ts'
@@ -61,7 +61,7 @@ export function failure({ url, controlToken }: ControlAddress, asked: string, er
   if (!(error instanceof EmulatorError)) return error
   const { status, code, detail, mitigation, issues, cause } = error
   if (code === 'no_answer')
-    return new CommandFailed(silence(url, cause instanceof NoAnswer ? cause.message : ''))
+    return new CommandFailed(silence(url, cause instanceof NoResponse ? cause.message : ''))
   if (code === 'unauthorized') {
     const token = controlToken === undefined ? 'demands a control token' : 'does not know this control token'
     return new CommandFailed(

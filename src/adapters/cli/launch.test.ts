@@ -27,6 +27,5 @@ test('scenarios and what answers reveal are handed on', async () => {
   expect(options).toMatchObject({ scenarios: 'mine', scenario: 'partial-failure', revealFaults: true })
   const usual = await launchOptions(resolveOptions(START_OPTIONS, new Map(), {}), new Set(), logger)
   expect(usual).toMatchObject({ revealFaults: false })
-  // Without a folder, the emulator looks for one itself.
-  expect(usual).toMatchObject({ scenario: undefined, scenarios: undefined })
+  expect(usual).toMatchObject({ scenario: undefined, scenarios: 'scenarios' })
 })

@@ -47,13 +47,12 @@ export async function launchOptions(
 ): Promise<InternalOptions> {
   const { logLevel, logFormat, logRequests, quiet, noColor, json, settings, ...start } = options
   if (given.has('scenarios') && !isDirectory(start.scenarios))
-    logger.warn(`${start.scenarios} is not there: until it is, there are no scenarios.`)
+    logger.warn(`${start.scenarios} is not there: until it is, there are only the built-in scenarios.`)
   return {
     ...start,
-    // Without a flag or variable, a saved sandbox keeps its own, and the emulator looks for a folder of scenarios.
+    // Without a flag or variable, a saved sandbox keeps its own.
     rate: given.has('rate') ? start.rate : undefined,
     skipOnPoll: given.has('skipOnPoll') ? start.skipOnPoll : undefined,
-    scenarios: given.has('scenarios') ? start.scenarios : undefined,
     settings: settings === undefined ? undefined : (await requireJsonFile(settings)).document,
     logger,
   }

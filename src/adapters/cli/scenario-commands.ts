@@ -56,10 +56,9 @@ async function list(invocation: SandboxInvocation): Promise<number> {
 }
 
 function scenarioLines(body: OwnCalls['GET /scenarios']['output']): string[] {
-  const rows = body.data.map((entry) => [entry.name, stateOf(entry), cell(entry.description)])
-  const none = 'There are no scenarios. A file in the directory that --scenarios of start names is one.'
+  const rows = body.data.map((entry) => [entry.name, entry.origin, stateOf(entry), cell(entry.description)])
   return [
-    ...(rows.length === 0 ? [none] : columns([['NAME', 'STATE', 'DESCRIPTION'], ...rows])),
+    ...columns([['NAME', 'ORIGIN', 'STATE', 'DESCRIPTION'], ...rows]),
     ...body.data.flatMap(({ error }) => (error === null ? [] : error.split('\n'))),
     ...activeLines(body.active),
   ]

@@ -8,7 +8,7 @@ import type { AnyOperation } from '../../core/operation.ts'
 import type { Call, CallBody, ChosenBy } from '../../core/request/exchange.ts'
 import { perform, turnAway } from '../../core/request/pipeline.ts'
 import { DEFAULT_LIMIT, noWindow } from '../../core/request/rate-limiter.ts'
-import { type Answer, quotaHeaders } from '../../core/request/response.ts'
+import { type ApiResponse, quotaHeaders } from '../../core/request/response.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
@@ -39,7 +39,7 @@ import {
 import { readCallBody } from './json-body.ts'
 import { render } from './render.ts'
 import { nearMisses, noRoute, parseQuery, removed, StubRoutes, splitTarget } from './routes.ts'
-import { createHttpServer, type RawAnswer } from './server.ts'
+import { createHttpServer, type RawResponse } from './server.ts'
 import type { WireProblem } from './wire-problem.ts'
 
 /** Where the version segment of the base URL stands. Specification: Versioning. */
@@ -147,7 +147,7 @@ export class Api {
   }
 
   /** Selects the sandbox and the route, reads the body, and runs the pipeline. Undefined when the client has left. */
-  async #respond(req: IncomingMessage, timing: RequestTiming): Promise<Answer | undefined> {
+  async #respond(req: IncomingMessage, timing: RequestTiming): Promise<ApiResponse | undefined> {
     const { sandboxes } = this.#options
     let place: Place | undefined
     try {
@@ -210,7 +210,7 @@ export class Api {
   async #write(
     req: IncomingMessage,
     res: ServerResponse,
-    response: Answer,
+    response: ApiResponse,
     extra: readonly HeaderPair[] = corsHeaders(this.#origin(req)),
   ): Promise<void> {
     const withBody = req.method !== 'HEAD'
@@ -249,7 +249,7 @@ export class Api {
     return { sandbox, chosenBy }
   }
 
-  #refusalResponse(req: IncomingMessage, { sandbox, ...known }: Place, refusal: Refusal): Answer {
+  #refusalResponse(req: IncomingMessage, { sandbox, ...known }: Place, refusal: Refusal): ApiResponse {
     const target = req.url ?? ''
     const path = target.startsWith('/') ? splitTarget(target).path : target
     const pathPrefix = pathPrefixOf(path)
@@ -264,7 +264,7 @@ export class Api {
   }
 
   /** The response to bytes that never became a request. */
-  responseTo({ code, detail, status }: WireProblem): RawAnswer {
+  responseTo({ code, detail, status }: WireProblem): RawResponse {
     const nothing = { method: '', path: '', errorFormat: 'standard', chosenBy: 'default' } as const
     const { headers, text = '' } = turnAway(this.#default, nothing, new Refusal(code, { detail, status }))
     return { headers, body: text }

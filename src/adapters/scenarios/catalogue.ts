@@ -4,7 +4,7 @@ import type { Candidate } from './load.ts'
 import type { ScenarioVersion } from './schema.ts'
 
 /** A scenario in force and the scripts that its functions are in. */
-interface Version {
+export interface Version {
   readonly scenario: ScenarioVersion
   readonly scripts: ScriptGeneration
 }
@@ -83,7 +83,8 @@ export class ScenarioCatalogue {
   }
 }
 
-function hasFunctions({ timeline, on }: ScenarioVersion): boolean {
+/** Whether a scenario has anything to call. */
+export function hasFunctions({ timeline, on }: ScenarioVersion): boolean {
   return on.length > 0 || timeline.some((step) => step.do === 'function')
 }
 
@@ -93,6 +94,7 @@ function entryOf(
 ): ScenarioEntry {
   return {
     name,
+    origin: 'project',
     file,
     generation: inForce?.generation ?? null,
     valid: data !== undefined,

@@ -119,7 +119,7 @@ export class ScenarioRunner {
    */
   start(sandbox: Sandbox, name: string, start?: () => Promise<SandboxState>): Promise<ActiveScenario> {
     return this.#inTurn(sandbox, async () => {
-      await this.#load()
+      await this.#load(name)
       const scenario = this.#named(name)
       const beginning = { scenario, fixtures: await fixturesOf(scenario) }
       if (start === undefined) await startScenario(sandbox, beginning)
@@ -166,9 +166,8 @@ export class ScenarioRunner {
   }
 
   // Scripts take a process of their own and half a second, so that they are loaded when somebody is to follow one.
-  async #load(): Promise<void> {
-    if (this.#isLoaded) return
-    await this.#source.load?.()
+  async #load(name?: string): Promise<void> {
+    await this.#source.load?.(name)
     if (this.#isLoaded) return
     this.#isLoaded = true
     for (const [sandbox, caller] of this.#callers) {
@@ -181,8 +180,10 @@ export class ScenarioRunner {
   #follow(sandbox: Sandbox): void {
     const active = activeOn(sandbox)
     if (active === undefined || sandbox.closedReason !== undefined) return
-    if (!this.#isLoaded) {
-      this.#load().catch(sandbox.options.onDefect)
+    if (!this.#isLoaded || this.#isUnread(active.name)) {
+      this.#load(active.name)
+        .then(() => this.#follow(sandbox))
+        .catch(sandbox.options.onDefect)
       return
     }
     const scenario = this.#source.get(active.name)
@@ -197,6 +198,12 @@ export class ScenarioRunner {
       if (!(error instanceof Refusal)) sandbox.options.onDefect(error)
       this.#complain(sandbox, active, `${scenario?.file}: ${(error as Error).message}`)
     }
+  }
+
+  // A scenario that is built in is listed before it is loaded.
+  #isUnread(name: string): boolean {
+    const isListed = this.#source.list().some((entry) => entry.name === name && entry.valid)
+    return isListed && this.#source.get(name) === undefined
   }
 
   #complain(sandbox: Sandbox, { name }: ScenarioRow, problem: string): void {

@@ -44,8 +44,8 @@ test.for<[path: string, body: object]>([
   [MESSAGE, aFeedback()],
 ])('POST %s takes what its builder makes', async ([path, json]) => {
   await using sandbox = await emulator.sandbox()
-  const answer = await sandbox.fetch(path, { json })
-  expect([answer.ok, await answer.text()]).toEqual([true, expect.any(String)])
+  const response = await sandbox.fetch(path, { json })
+  expect([response.ok, await response.text()]).toEqual([true, expect.any(String)])
 })
 
 test('a batch that is built is completed, not only accepted', async () => {
@@ -91,7 +91,7 @@ test.for(Object.entries(records))(
 
 test('a sandbox that is built starts with its records and those of demo', async () => {
   await using sandbox = await emulator.sandbox(undefined, { fixtures: aSandbox(records) })
-  const { data } = await sandbox.state.list('users')
+  const data = await sandbox.state.list('users')
   expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining(['user-ines', 'user-mara']))
   const asBuilt = { Authorization: 'Bearer live_built' }
   expect((await sandbox.fetch('/data-views', { headers: asBuilt })).status).toBe(200)

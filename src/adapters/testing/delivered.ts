@@ -18,7 +18,7 @@ export interface DeliveryMatch {
   readonly status?: WebhookDelivery['status'] | '*' | undefined
   /** The record that it is about: `batch_predictions/ID`. */
   readonly ref?: string | undefined
-  /** HTTP status of the receiver's last answer. */
+  /** HTTP status of the receiver's last response. */
   readonly answered?: number | undefined
   /** How often it was sent. */
   readonly attempts?: number | undefined
@@ -37,16 +37,16 @@ export async function delivered(
 ): Promise<MatcherResult> {
   refuseMembers('match', match, CRITERIA)
   const rule = countRule(count)
-  const { data } = await sandbox.webhooks.deliveries()
-  const compared = data.map((delivery) => ({ delivery, missed: missedBy(delivery, match) }))
+  const deliveries = await sandbox.webhooks.deliveries()
+  const compared = deliveries.map((delivery) => ({ delivery, missed: missedBy(delivery, match) }))
   const actual = compared.filter(({ missed }) => missed.length === 0).length
   const pass = fitsCount(rule, actual)
   return {
     pass,
     message: () =>
       [
-        `Expected ${sandbox.name} ${pass ? 'not ' : ''}to have delivered ${countText(rule, 'webhook')} with ${JSON.stringify(match)}; ${actual} of ${data.length} ${actual === 1 ? 'is' : 'are'} so.`,
-        ...(data.length === 0 ? [NOTHING] : []),
+        `Expected ${sandbox.name} ${pass ? 'not ' : ''}to have delivered ${countText(rule, 'webhook')} with ${JSON.stringify(match)}; ${actual} of ${deliveries.length} ${actual === 1 ? 'is' : 'are'} so.`,
+        ...(deliveries.length === 0 ? [NOTHING] : []),
         ...nearestFirst(compared).flatMap(lines),
       ].join('\n'),
   }

@@ -52,13 +52,12 @@ test('what the log has dropped is not taken for what has not come', async () => 
   await send(sandbox)
   await send(sandbox)
   // A log of one: the real one keeps a thousand.
-  const list = sandbox.requests.list
   const verify = sandbox.requests.verify
   const short: SandboxClient = {
     ...sandbox,
     requests: {
       ...sandbox.requests,
-      list: async (filter) => ({ ...(await list(filter)), dropped: 1, capacity: 1 }),
+      count: async () => ({ matched: 2, dropped: 1, capacity: 1 }),
       verify: async (match, count) => ({ ...(await verify(match, count)), actual: 1, passed: true }),
     },
   }
@@ -175,10 +174,9 @@ test('where time stands still waiting does not help, and the message says so', {
 
 test('a log that has forgotten requests proves no wait, but a breach that it has kept is one', async () => {
   const sandbox = await aFreshState()
-  const list = sandbox.requests.list
   const dropped: SandboxClient = {
     ...sandbox,
-    requests: { ...sandbox.requests, list: async (filter) => ({ ...(await list(filter)), dropped: 1 }) },
+    requests: { ...sandbox.requests, count: async () => ({ matched: 1, dropped: 1, capacity: 1 }) },
   }
   await sandbox.faults.preset('rate-limited')
   await send(sandbox)

@@ -1,4 +1,4 @@
-import type { RequestEntry, RequestList, RequestMatch, SandboxClient } from '../../index.ts'
+import type { LogCounts, RequestEntry, RequestMatch, SandboxClient } from '../../index.ts'
 import {
   countRule,
   countText,
@@ -23,7 +23,8 @@ export async function received(
 ): Promise<MatcherResult> {
   const rule = countRule(count)
   const { passed, actual, matched, nearest = [] } = await sandbox.requests.verify(match, rule)
-  const { data, dropped, capacity } = await sandbox.requests.list({ limit: 100_000 })
+  const log = await sandbox.requests.list({ limit: 100_000 })
+  const { dropped, capacity } = await sandbox.requests.count()
   // Both ways, since anyone who expects that none has come must not be told so by a log that has forgotten.
   if (isOpen(rule, actual, dropped)) throw new Error(forgotten(sandbox, { dropped, capacity }))
   const what = `${countText(rule, 'request')} with ${JSON.stringify(match)}`
@@ -31,8 +32,8 @@ export async function received(
     pass: passed,
     message: () => {
       const lines = [
-        `Expected ${sandbox.name} ${passed ? 'not ' : ''}to have received ${what}; ${actual} of ${data.length} came.`,
-        ...section('These match:', shown(data, matched)),
+        `Expected ${sandbox.name} ${passed ? 'not ' : ''}to have received ${what}; ${actual} of ${log.length} came.`,
+        ...section('These match:', shown(log, matched)),
         ...section('The nearest, and what they miss:', nearest.flatMap(nearLines)),
       ]
       return inSandbox(sandbox, lines.join('\n'))
@@ -42,7 +43,7 @@ export async function received(
 
 function forgotten(
   { name }: SandboxClient,
-  { dropped, capacity }: Pick<RequestList, 'dropped' | 'capacity'>,
+  { dropped, capacity }: Pick<LogCounts, 'dropped' | 'capacity'>,
 ): string {
   return `Nobody can tell how many requests ${name} has received: its log keeps the newest ${capacity} and has dropped ${dropped}. Check before so many have come, or empty the log where what counts begins (sandbox.requests.clear).`
 }

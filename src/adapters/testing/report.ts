@@ -1,4 +1,5 @@
-import type { RequestEntry, SandboxClient } from '../../index.ts'
+import type { ActiveScenario, RequestEntry, SandboxClient } from '../../index.ts'
+import { isUnfired } from './fired-faults.ts'
 
 /** Requests that a report tells of, the latest. */
 const MAX_REQUESTS = 10
@@ -16,22 +17,23 @@ export function reportOn(sandbox: SandboxClient): Promise<string> {
 }
 
 async function gathered(sandbox: SandboxClient): Promise<string> {
-  const [clock, log, faults, scenarios] = await Promise.all([
+  const [clock, log, { matched }, faults, active] = await Promise.all([
     sandbox.clock.show(),
     sandbox.requests.list({ limit: MAX_REQUESTS }),
+    sandbox.requests.count(),
     sandbox.faults.list(),
-    sandbox.scenarios.list(),
+    sandbox.scenarios.active(),
   ])
-  const reasons = await Promise.all(log.data.map((entry) => reasonsOf(sandbox, entry)))
+  const reasons = await Promise.all(log.map((entry) => reasonsOf(sandbox, entry)))
   return [
     `The emulated service, as this test left it (sandbox ${sandbox.name}, ${clock.now}, rate ${clock.rate}):`,
-    requestsTitle(log.data.length, log.matched),
-    ...log.data.flatMap((entry, index) =>
+    requestsTitle(log.length, matched),
+    ...log.flatMap((entry, index) =>
       requestLines(entry, reasons[index] ?? []).map((line) => inSandbox(sandbox, line)),
     ),
     ...(clock.frozen === null ? [] : [`  ${clock.frozen}`]),
-    ...neverFired(faults.never_fired),
-    ...scenarioLines(scenarios.active),
+    ...neverFired(faults.filter(isUnfired).map(({ id }) => id)),
+    ...scenarioLines(active),
   ].join('\n')
 }
 
@@ -56,11 +58,11 @@ function requestLines(
   reasons: readonly string[],
 ): string[] {
   const what = `${method} ${path}`
-  const answer = status === 0 ? 'no answer' : String(status)
+  const response = status === 0 ? 'no answer' : String(status)
   const fired = faults.length === 0 ? '' : `  fault ${faults.join(', ')}`
   // A path to the explanation would lead nowhere: the report is read when the sandbox is gone.
   return [
-    `    ${what}  ${answer}${fired}  ${id}`,
+    `    ${what}  ${response}${fired}  ${id}`,
     ...reasons.map((reason) => `      ${reason.replace(what, 'It')}`),
   ]
 }
@@ -69,7 +71,7 @@ function neverFired(ids: readonly string[]): string[] {
   return ids.length === 0 ? [] : [`  faults that were armed and never fired: ${ids.join(', ')}`]
 }
 
-function scenarioLines(active: Awaited<ReturnType<SandboxClient['scenarios']['list']>>['active']): string[] {
+function scenarioLines(active: ActiveScenario | null): string[] {
   if (active === null) return []
   const { name, problem, last_error } = active
   return [

@@ -25,12 +25,13 @@ export async function respectedRetryAfter(
   match?: RequestMatch,
 ): Promise<MatcherResult> {
   const { rate } = await sandbox.clock.show()
-  const { data, dropped, capacity } = await sandbox.requests.list({ limit: ALL })
-  const requests = await fitting(sandbox, data, match)
+  const log = await sandbox.requests.list({ limit: ALL })
+  const { dropped, capacity } = await sandbox.requests.count()
+  const requests = await fitting(sandbox, log, match)
   const waits = await waitsAmong(sandbox, requests)
   if (waits.length === 0) throw new Error(nobodyWasTold(sandbox, requests, match))
   await refuseWallClock(sandbox, rate)
-  const followers = await fitting(sandbox, data, withoutStatus(match))
+  const followers = await fitting(sandbox, log, withoutStatus(match))
   const breaches = waits.flatMap((wait) => breachOf(wait, followers, INEXACT * rate))
   // A breach is one, whatever else there was; without any, one may have been forgotten.
   if (breaches.length === 0 && dropped > 0) {

@@ -57,14 +57,14 @@ test('without a given one each has an emulator of its own, on which time stands 
   await expect(client.health()).rejects.toThrow()
 })
 
-test('in a project without a folder of scenarios, sandboxes run the shipped ones', async () => {
+test('in a project without a folder of scenarios, sandboxes run the built-in ones', async () => {
   vi.stubEnv('WORKSPACE_EMULATOR_URL', '')
   const here = process.cwd()
   process.chdir(tmpdir())
   try {
     const { client, close } = await emulatorForTests({})
     const sandbox = await client.sandbox(undefined, { scenario: 'flaky-network' })
-    expect((await sandbox.scenarios.list()).active?.name).toBe('flaky-network')
+    expect((await sandbox.scenarios.active())?.name).toBe('flaky-network')
     await close()
   } finally {
     process.chdir(here)

@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import { keyScope } from '../core-assumptions.ts'
 import { refuse } from '../errors.ts'
 import { intBetween } from '../fields.ts'
-import type { Exchange } from '../request/exchange.ts'
 import { IDEMPOTENCY } from '../request/idempotency.ts'
 import { idempotencyKeyOf, idempotencyRowOf } from '../request/replay.ts'
 import { someOf } from '../strict-input.ts'
@@ -23,7 +23,7 @@ function schema() {
     concurrent: z.boolean().optional(),
     /** Status of a key that comes again with another body. */
     mismatch_status: intBetween(400, 599).optional(),
-    /** What keys are unique in. Default `teamspace`: one teamspace and operation. */
+    /** What keys are unique in, beside the operation. Default: what the setting `idempotency.scope` says. */
     scope: z.enum(['teamspace', 'organization', 'api_key']).optional(),
     /** What is kept under the key is forgotten first: the request is made once more. */
     forget: z.boolean().optional(),
@@ -44,20 +44,14 @@ function replay({ exchange, given }: Fault<IdemFault>): void {
   const key = idempotencyKeyOf(exchange)
   if (key === undefined) return
   const all: IdemFault = Object.assign({}, ...given.map(({ parameters }) => parameters))
-  exchange.keyPlace = placeOf(all, exchange)
+  exchange.keyPlace = all.scope
   exchange.mismatchStatus = all.mismatch_status
   if (all.concurrent === true) {
     refuse('idempotency_key_in_use', {
       detail: 'A request with the same Idempotency-Key is still under way.',
-      assumed: [['U059']],
+      assumed: [[keyScope.item, keyScope]],
     })
   }
   // Part of the request's transaction: when it is refused, the record is still there.
   if (all.forget === true) exchange.tx.delete(IDEMPOTENCY, idempotencyRowOf(exchange, key))
-}
-
-/** What keys are unique in, as the first part of the id of a record; undefined for the teamspace. */
-function placeOf({ scope }: IdemFault, { caller }: Exchange): string | undefined {
-  if (scope === 'organization') return `@organization:${caller.organization_id}`
-  return scope === 'api_key' ? `@api_key:${caller.key_id}` : undefined
 }

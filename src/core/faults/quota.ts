@@ -1,9 +1,10 @@
 import * as z from 'zod'
+import { policySyntax } from '../core-assumptions.ts'
 import { refuse } from '../errors.ts'
 import { intBetween } from '../fields.ts'
 import { type HeaderList, headerValue } from '../request/headers.ts'
 import { requestWindow } from '../request/rate-limit.ts'
-import { type Admission, type Limit, policyFields } from '../request/rate-limiter.ts'
+import { type Admission, type Limit, type PolicySyntax, policyFields } from '../request/rate-limiter.ts'
 import { either, form, someOf, strictObject } from '../strict-input.ts'
 import { END_OF_TIME } from '../time/clock.ts'
 import { formatInstant, SECOND } from '../time/instant.ts'
@@ -83,7 +84,7 @@ function reject({ sandbox, exchange }: Fault<QuotaFault>, fault: QuotaFault): ne
         : `The policy ${fault.policy} has no place for the request.`,
     ...(tells && { mitigation: 'Wait as long as Retry-After says.' }),
     admission,
-    assumed: fault.policy === undefined ? [] : [['U064']],
+    assumed: fault.policy === undefined ? [] : [[policySyntax.item, policySyntax]],
   })
 }
 
@@ -96,7 +97,10 @@ export function ratePart(
   const now = sandbox.limiterNow()
   const admission = claimed(fault, found, now)
   const limit = sandbox.limitOf(exchange.call.operation.name)
-  return { admission, headers: quotaFields(fault, admission, limit, now) }
+  return {
+    admission,
+    headers: quotaFields(fault, admission, limit, now, exchange.settings.get(policySyntax)),
+  }
 }
 
 /** What the limiter said, as a rule changes it. Numbers are kept as they are given: fractional, negative or huge. */
@@ -113,12 +117,13 @@ export function claimed(fault: QuotaFault, found: Admission, now: number): Admis
   return { ...claim, retryAfter: wait }
 }
 
-/** The rate-limit headers of an answer, in the form that a rule asks for. `window`: milliseconds of the operation's own. */
+/** The rate-limit headers of a response, in the form that a rule asks for. `window`: milliseconds of the operation's own. */
 export function quotaFields(
   fault: QuotaFault,
   admission: Admission,
   { window }: Limit,
   now: number,
+  syntax?: PolicySyntax,
 ): HeaderList {
   const { fields = 'x-ratelimit', policy = 'default', window_s, unit } = fault
   const { limit, remaining } = admission
@@ -133,7 +138,7 @@ export function quotaFields(
   }
   if (fields === 'ietf' || fields === 'both') {
     const span = window_s ?? (fault.policy === undefined ? window / SECOND : undefined)
-    headers.push(...policyFields({ policy, limit, remaining, wait, window: span, unit }))
+    headers.push(...policyFields({ policy, limit, remaining, wait, window: span, unit }, syntax))
   }
   const after = retryAfter(fault, admission, now)
   if (after !== undefined) headers.push(['Retry-After', after])

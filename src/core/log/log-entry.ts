@@ -66,7 +66,7 @@ export function keptOf({
   }
 }
 
-// What succeeded was decided where its answer was made.
+// What succeeded was decided where its response was made.
 function decidedBy({ refusal, injected, step, idempotency }: Exchange): Step {
   if (refusal !== undefined || injected) return step
   return idempotency === 'replay' ? 'replay' : 'handle'

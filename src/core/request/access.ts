@@ -37,7 +37,7 @@ export function mayCall(sandbox: Sandbox, exchange: Exchange): boolean {
 }
 
 function checkPermission(sandbox: Sandbox, exchange: Exchange): void {
-  const { caller, call, tx } = exchange
+  const { caller, call, tx, settings } = exchange
   const { principal, name } = call.operation
   if (principal !== undefined && principal.kind !== caller.kind) {
     refuse(principal.code, {
@@ -48,5 +48,5 @@ function checkPermission(sandbox: Sandbox, exchange: Exchange): void {
     refuse('forbidden', { detail: `The key is denied ${name} by the fact "denied" of its record.` })
   }
   for (const resource of sandbox.service.resources)
-    resource.authorize?.({ caller, operation: call.operation, tx })
+    resource.authorize?.({ caller, operation: call.operation, tx, settings })
 }

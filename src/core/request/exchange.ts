@@ -1,4 +1,5 @@
 import type { Reliance, Setting, Settings } from '../assumptions.ts'
+import type { KeyScope } from '../core-assumptions.ts'
 import type { Refusal } from '../errors.ts'
 import type { Json } from '../json.ts'
 import type { ChosenBy, FaultReport, KeptPoll, KeptWindow, RequestTiming } from '../log/request-log.ts'
@@ -177,8 +178,8 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   idempotency: 'none' | 'fresh' | 'replay' | 'conflict' = 'none'
   commit: Commit | undefined
   hooks: RequestHooks | undefined
-  /** What an Idempotency-Key is unique in, as the first part of the id of its record; undefined: the teamspace. */
-  keyPlace: string | undefined
+  /** What a fault makes an Idempotency-Key unique in; undefined: what the setting says. */
+  keyPlace: KeyScope | undefined
   /** The status for an Idempotency-Key that comes again with another body; undefined: that of the service. */
   mismatchStatus: number | undefined
   /** A fault has responded instead of the handler; `step` is where. */

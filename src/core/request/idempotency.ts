@@ -11,18 +11,20 @@ export const IDEMPOTENCY = '$idempotency'
 /** How long a record replays: exactly 24 hours from acceptance, then the key is free. Specification: Limits / Batch predictions. */
 const IDEMPOTENCY_LIFETIME = DAY
 
-/** The answer that a key stands for. */
+/** The response that a key stands for. */
 export interface IdempotencyRecord extends Row {
   readonly fingerprint: string
   readonly status: number
   readonly body: Json
+  /** The open assumptions that the response relied on. */
+  readonly assumed?: readonly string[]
   readonly created_at: string
   readonly expires_at: string
 }
 
-/** Where keys are unique: one teamspace, one operation (U059). */
-export function idempotencyId(teamspace: string, operation: string, key: string): string {
-  return `${teamspace} ${operation} ${key}`
+/** Where keys are unique: one place, by default a teamspace, and one operation (U059). */
+export function idempotencyId(place: string, operation: string, key: string): string {
+  return `${place} ${operation} ${key}`
 }
 
 /**
@@ -30,7 +32,7 @@ export function idempotencyId(teamspace: string, operation: string, key: string)
  * with another body is refused with `idempotency_key_reused`.
  * @param mismatch the status of that refusal; the catalog's when absent
  */
-export function recallAnswer(
+export function recallResponse(
   tx: Transaction,
   id: string,
   fingerprint: string,
@@ -47,7 +49,7 @@ export function recallAnswer(
 }
 
 /** Remembers an accepted answer, and drops the oldest records that have expired so that the table stays small. */
-export function rememberAnswer(
+export function rememberResponse(
   tx: Transaction,
   record: Omit<IdempotencyRecord, 'created_at' | 'expires_at'>,
   now: number,

@@ -124,20 +124,28 @@ export class RateLimiter {
   }
 }
 
-/** What an answer says that belongs to no window: a request without a known key or route. It takes no place (T06). */
+/** What a response says that belongs to no window: a request without a known key or route. It takes no place (T06). */
 export function noWindow({ limit, window }: Limit, now: number): Admission {
   return admission(true, limit, [], window, now)
 }
+
+/** `structured`: as the draft has it now; `draft_07`: with parameters, as until its version 7. */
+export type PolicySyntax = 'structured' | 'draft_07'
 
 /**
  * The fields RateLimit-Policy and RateLimit: RFC 9651 structured fields, as the IETF draft on RateLimit header fields has
  * them now (U064). Such fields have integers of 15 digits at most, so that what is odd about a number is not seen here.
  */
-export function policyFields(state: PolicyState): [string, string][] {
+export function policyFields(state: PolicyState, syntax: PolicySyntax = 'structured'): [string, string][] {
   const { policy, limit, remaining, wait, window, unit } = state
   const name = `"${policy.replaceAll(/[\\"]/g, '\\$&')}"`
   const span = window === undefined ? '' : `;w=${integer(window)}`
   const counts = unit === undefined ? '' : `;qu="${unit}"`
+  if (syntax === 'draft_07')
+    return [
+      ['RateLimit-Policy', `${integer(limit)}${span}`],
+      ['RateLimit', `limit=${integer(limit)}, remaining=${integer(remaining)}, reset=${integer(wait)}`],
+    ]
   return [
     ['RateLimit-Policy', `${name};q=${integer(limit)}${counts}${span}`],
     ['RateLimit', `${name};r=${integer(remaining)};t=${integer(wait)}`],

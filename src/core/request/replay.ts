@@ -1,10 +1,16 @@
-import { compareBodies } from '../core-assumptions.ts'
+import { compareBodies, type KeyScope, keyLength, keyScope } from '../core-assumptions.ts'
 import { refuseInvalid } from '../errors.ts'
 import type { Json } from '../json.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { statusOf } from './content.ts'
 import type { Exchange } from './exchange.ts'
-import { fingerprint, fingerprintBytes, idempotencyId, recallAnswer, rememberAnswer } from './idempotency.ts'
+import {
+  fingerprint,
+  fingerprintBytes,
+  idempotencyId,
+  recallResponse,
+  rememberResponse,
+} from './idempotency.ts'
 
 /** The Idempotency-Key that a request is to honour; undefined for none. Refuses a key of the wrong length. */
 export function idempotencyKeyOf(exchange: Exchange): string | undefined {
@@ -12,21 +18,29 @@ export function idempotencyKeyOf(exchange: Exchange): string | undefined {
   const key = headers['idempotency-key']
   if (operation.idempotent !== true || key === undefined || body.kind !== 'json') return undefined
   if (exchange.call.repeated?.includes('idempotency-key')) {
-    exchange.note('U059')
+    exchange.note(keyLength.item, keyLength)
     refuseInvalid([{ pointer: '/headers/idempotency-key', detail: 'must be given once' }])
   }
-  if (key === '' || key.length > 255) {
-    exchange.note('U059')
+  const longest = exchange.settings.get(keyLength)
+  if (key === '' || key.length > longest) {
+    exchange.note(keyLength.item, keyLength)
     refuseInvalid([
-      { pointer: '/headers/idempotency-key', detail: 'must have 1 to 255 characters, or be left out' },
+      { pointer: '/headers/idempotency-key', detail: `must have 1 to ${longest} characters, or be left out` },
     ])
   }
   return key
 }
 
 /** The id of the record under which the response of a request is kept. */
-export function idempotencyRowOf({ caller, call, keyPlace }: Exchange, key: string): string {
-  return idempotencyId(keyPlace ?? caller.teamspace_id, call.operation.name, key)
+export function idempotencyRowOf(exchange: Exchange, key: string): string {
+  const { call, keyPlace = exchange.settings.get(keyScope) } = exchange
+  return idempotencyId(placeOf(keyPlace, exchange), call.operation.name, key)
+}
+
+/** What keys are unique in, as the first part of the id of a record. */
+function placeOf(scope: KeyScope, { caller }: Exchange): string {
+  if (scope === 'organization') return `@organization:${caller.organization_id}`
+  return scope === 'api_key' ? `@api_key:${caller.key_id}` : caller.teamspace_id
 }
 
 /**
@@ -40,11 +54,12 @@ export function replay(exchange: Exchange): boolean {
   const { tx, now, mismatchStatus } = exchange
   exchange.idempotency = 'conflict'
   const id = idempotencyRowOf(exchange, key)
-  const record = recallAnswer(tx, id, fingerprintOf(exchange), now, mismatchStatus)
+  const record = recallResponse(tx, id, fingerprintOf(exchange), now, mismatchStatus)
   exchange.idempotency = record === undefined ? 'fresh' : 'replay'
   if (record === undefined) return false
-  // What a key is unique in, and for how long its response is the same, is open for every replay.
-  exchange.note('U059')
+  // What a key is unique in decides every replay; the response relies on what it relied on when it was first made.
+  exchange.note(keyScope.item, keyScope)
+  for (const item of record.assumed ?? []) exchange.note(item)
   exchange.reply = { status: record.status, body: record.body as object }
   return true
 }
@@ -54,8 +69,12 @@ export function commit(sandbox: Sandbox, exchange: Exchange): void {
   const { idempotency, reply, call } = exchange
   if (idempotency === 'fresh') {
     const id = idempotencyRowOf(exchange, call.headers['idempotency-key'] ?? '')
-    const answer = { status: statusOf(exchange), body: (reply?.body ?? null) as Json }
-    rememberAnswer(exchange.tx, { id, fingerprint: fingerprintOf(exchange), ...answer }, exchange.now)
+    const response = {
+      status: statusOf(exchange),
+      body: (reply?.body ?? null) as Json,
+      assumed: [...exchange.assumed],
+    }
+    rememberResponse(exchange.tx, { id, fingerprint: fingerprintOf(exchange), ...response }, exchange.now)
   }
   exchange.commit = sandbox.commit(exchange)
 }

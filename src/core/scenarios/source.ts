@@ -53,8 +53,11 @@ export interface ScenarioEntry extends Omit<ListedScenario, 'error' | 'active'> 
 
 /** Where scenarios come from. */
 export interface ScenarioSource {
-  /** Loads everything, the first time that it is asked to; until then there is nothing. Absent: it has been loaded. */
-  load?(): Promise<void>
+  /**
+   * Loads what there is, the first time that it is asked to; until then there is nothing. Scenarios that are only listed before
+   * somebody needs them are loaded by name. Absent: everything has been loaded.
+   */
+  load?(name?: string): Promise<void>
   /** Every script, broken ones too, in the order of their names. */
   list(): readonly ScenarioEntry[]
   /** What is in force under a name: the last one that was valid; undefined where there is none. */
@@ -141,6 +144,8 @@ export type ActiveScenario = ShapeOf<typeof activeScenario>
 export const listedScenario = () =>
   z.strictObject({
     name: z.string(),
+    /** Whose it is: a file of the project, or one of the scenarios that every emulator has. */
+    origin: z.enum(['project', 'built-in']),
     description: z.string().nullable(),
     file: z.string(),
     /** Whether what is in force is what the script says now. */

@@ -173,6 +173,7 @@ const records = {
     fingerprint: z.string(),
     status: z.number().int().min(200).max(599),
     body: z.unknown(),
+    assumed: z.array(z.string()).exactOptional(),
     created_at: timestamp(),
     expires_at: timestamp(),
   }),

@@ -2,7 +2,7 @@ import type { Assumptions } from '../../core/assumptions.ts'
 import { successRead } from '../../core/core-assumptions.ts'
 import type { Resource } from '../../core/service.ts'
 import { isOwn } from '../records.ts'
-import { opaqueList, opaqueListAnswer, uncontracted } from '../uncontracted.ts'
+import { opaqueList, opaqueListResponse, uncontracted } from '../uncontracted.ts'
 import {
   armAutomation,
   createAutomation,
@@ -36,6 +36,7 @@ const agentAssumptions: Assumptions = {
       open: 'What an entry of connectors holds.',
       decision: 'Any object, as the record of the template has it; none where the record has none.',
       reportedIn: 'response',
+      unsettled: 'The record of the template decides it, and no setting knows what the real service returns.',
     },
     {
       id: 'U008',
@@ -100,7 +101,7 @@ const listAgents = uncontracted({
   path: '/agents',
   summary: 'List agents',
   success: successRead,
-  answer: opaqueListAnswer,
+  output: opaqueListResponse,
   handle: (request) => {
     const own = request.tx.in(agents).filter((agent) => isOwn(request.caller, agent))
     return { body: opaqueList(own, request) }

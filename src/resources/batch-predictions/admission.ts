@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { setting } from '../../core/assumptions.ts'
+import { policySyntax } from '../../core/core-assumptions.ts'
 import { refuse } from '../../core/errors.ts'
 import { intBetween, timestamp } from '../../core/fields.ts'
 import type { Request } from '../../core/operation.ts'
@@ -97,7 +98,7 @@ export function admitBatch(ask: Ask, items: number): void {
     mitigation:
       shortage.mitigation ??
       `Wait ${wait} s, as Retry-After says, or advance the virtual clock where it stands still.`,
-    headers: policyFields(shortage),
+    headers: policyFields(shortage, ask.settings.get(policySyntax)),
     admission: {
       admitted: false,
       limit,
@@ -105,7 +106,7 @@ export function admitBatch(ask: Ask, items: number): void {
       reset: Math.ceil(ask.now / SECOND) + wait,
       retryAfter: wait,
     },
-    assumed: [['U064']],
+    assumed: [[policySyntax.item, policySyntax]],
   })
 }
 

@@ -35,6 +35,7 @@ export const batchAssumptions: Assumptions = {
       'U038',
       'Which file formats have pages.',
       'The record of the file has its number of pages, or null for a format without pages.',
+      'The record of each file decides it, and no setting knows the formats of the real service.',
     ),
     inResponse(
       'U039',
@@ -71,6 +72,7 @@ export const batchAssumptions: Assumptions = {
       'U050',
       'Whether a custom_id may be empty, and which characters it may have.',
       'Any characters, and at least one; a setting accepts the empty string. An id that begins with emu: requests a fault; under --strict it is plain text.',
+      'A value that begins with emu: is for the emulator alone.',
     ),
     inLog(
       'U054',

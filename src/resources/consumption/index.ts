@@ -10,7 +10,16 @@ import { listResponse, pageQuery, readPage, type Spot } from '../cursor-page.ts'
 import { organizations } from '../organizations.ts'
 import { refersTo } from '../records.ts'
 import { teamspaces } from '../teamspaces/schema.ts'
-import { dayCount, queryInstant, startAfterEnd, tooLong, windowOf } from './window.ts'
+import {
+  dateForms,
+  dayCount,
+  queryInstant,
+  startAfterEnd,
+  tooLong,
+  windowOf,
+  withoutDates,
+  zoneless,
+} from './window.ts'
 
 const FORM = /^v1:(0|[1-9]\d{0,14})$/
 
@@ -88,7 +97,7 @@ const listConsumption = operation({
   errorFormat: 'standard',
   contract: true,
   success: successRead,
-  answer: () =>
+  output: () =>
     listResponse(shownRow()).extend({
       first_id: z.string().nullable(),
       last_id: z.string().nullable(),
@@ -174,6 +183,6 @@ export const consumptionResource: Resource = {
         reportedIn: 'response',
       },
     ],
-    settings: [tooLong, dayCount, startAfterEnd],
+    settings: [tooLong, dayCount, startAfterEnd, withoutDates, zoneless, dateForms],
   },
 }

@@ -14,7 +14,6 @@ function read(start?: string, end?: string, values: object = {}) {
     { start: instant(start), end: instant(end) },
     {
       now: NOW,
-      note: (item) => notes.push(item),
       assume: (setting) => {
         notes.push(setting.item)
         return settings.get(setting)

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { type Reliance, setting } from '../../core/assumptions.ts'
 import { refuseInvalid } from '../../core/errors.ts'
+import type { Issue } from '../../core/json.ts'
 import type { Request } from '../../core/operation.ts'
 import { DAY, type ParsedInstant, parseInstant, startOfDay } from '../../core/time/instant.ts'
 
@@ -30,6 +31,31 @@ export const startAfterEnd = setting({
   description: 'A start_date after the end_date: an empty list, or refused.',
   schema: () => z.enum(['empty', 'reject']),
   default: 'empty',
+})
+
+export const withoutDates = setting({
+  key: 'consumption.without_dates',
+  item: 'U028',
+  description:
+    'A report without start_date or end_date: it ends now, or begins 90 days before its end; or it is refused.',
+  schema: () => z.enum(['last_90_days', 'reject']),
+  default: 'last_90_days',
+})
+
+export const zoneless = setting({
+  key: 'consumption.zoneless',
+  item: 'T24',
+  description: 'A date-time without an offset: taken as UTC, or refused.',
+  schema: () => z.enum(['utc', 'reject']),
+  default: 'utc',
+})
+
+export const dateForms = setting({
+  key: 'consumption.date_forms',
+  item: 'U077',
+  description: 'The forms that dates may have: any calendar form of ISO 8601, or those of RFC 3339 alone.',
+  schema: () => z.enum(['iso_8601', 'rfc_3339']),
+  default: 'iso_8601',
 })
 
 /** An instant in a query. */
@@ -71,7 +97,7 @@ export function queryInstant(): z.ZodType<QueryInstant, string> {
   return z
     .string({ error: 'must be given once' })
     .refine((value) => readIso(value) !== undefined, {
-      params: { assumed: ['U077'] satisfies Reliance },
+      params: { assumed: [dateForms.item, dateForms] satisfies Reliance },
       error:
         'must be an ISO 8601 date or date-time such as 2025-01-31 or 2025-01-31T09:30:00Z; in a URL, + is written %2B',
     })
@@ -98,11 +124,12 @@ export interface Dates {
  */
 export function windowOf(
   { start, end }: Dates,
-  { now, assume, note }: Pick<Request<object, unknown>, 'now' | 'assume' | 'note'>,
+  { now, assume }: Pick<Request<object, unknown>, 'now' | 'assume'>,
 ): Window | undefined {
-  if (start === undefined || end === undefined) note(startAfterEnd.item)
-  if (start?.zoned === false || end?.zoned === false) note('T24')
-  if (start?.exact === false || end?.exact === false) note('U077')
+  refuseInvalid([
+    ...dateIssues('/query/start_date', start, assume),
+    ...dateIssues('/query/end_date', end, assume),
+  ])
   const until = end === undefined ? now + 1 : end.ms + (end.dateOnly ? DAY : 1)
   const lastDay = startOfDay(until - 1)
   const from = start === undefined ? lastDay - (MAX_DAYS - 1) * DAY : start.ms + (start.finer ? 1 : 0)
@@ -115,6 +142,16 @@ export function windowOf(
 }
 
 type Assume = Request<object, unknown>['assume']
+
+/** What is wrong with a date that is left out or can be read, where the settings say so. */
+function dateIssues(pointer: string, date: QueryInstant | undefined, assume: Assume): Issue[] {
+  if (date === undefined) return assume(withoutDates) === 'reject' ? [{ pointer, detail: 'is required' }] : []
+  if (!date.exact && assume(dateForms) === 'rfc_3339')
+    return [{ pointer, detail: 'must be written as 2025-01-31 or 2025-01-31T09:30:00Z (RFC 3339)' }]
+  if (!date.zoned && assume(zoneless) === 'reject')
+    return [{ pointer, detail: 'must end in Z or an offset such as +01:00' }]
+  return []
+}
 
 function upsideDown(assume: Assume): undefined {
   if (assume(startAfterEnd) === 'reject')

@@ -48,6 +48,8 @@ export const mcpServersResource: Resource = {
         decision:
           'Those whose host is written localhost, 127.0.0.1 or [::1], with any port and path and without a user name.',
         reportedIn: 'response',
+        unsettled:
+          'The specification writes three addresses, and another spelling of them is none of the three.',
       },
       {
         id: 'T32',

@@ -70,7 +70,7 @@ export const rateLimits: readonly Preset[] = [
   {
     name: 'rate-headers-lowercase',
     family: 'rate limit',
-    description: 'Every header name of the answer is in lower case.',
+    description: 'Every header name of the response is in lower case.',
     match: 'everything',
     do: [{ head: { case: 'lower' } }],
   },
@@ -109,7 +109,7 @@ export const retries: readonly Preset[] = [
   {
     name: 'ambiguous-gateway-5xx',
     family: 'retry',
-    description: 'The request takes effect, but a gateway in front answers 504 with a page of HTML.',
+    description: 'The request takes effect, but a gateway in front responds with 504 with a page of HTML.',
     match: 'everything',
     do: [
       { respond: { status: 504, effects: 'apply', proxy: true, body: '' } },
@@ -118,7 +118,7 @@ export const retries: readonly Preset[] = [
   },
   withKey(
     'lost-response-after-commit',
-    'The batch is created, then the connection is reset before a byte of the answer; the same key replays.',
+    'The batch is created, then the connection is reset before a byte of the response; the same key replays. Chromium repeats the request by itself.',
     [{ cut: { at: 'after-handler', how: 'rst' } }],
   ),
   withKey('concurrent-same-key', 'A 409: another request with the same key is still under way.', [
@@ -129,38 +129,56 @@ export const retries: readonly Preset[] = [
   ]),
   withKey(
     'timeout-then-late-success',
-    'The batch is created, but no answer comes until the client gives up; the same key replays.',
+    'The batch is created, but no response comes until the client gives up; the same key replays.',
     [{ cut: { at: 'after-handler', how: 'pause' } }],
   ),
 ]
 
+// A preflight leaves an open connection, on which Chromium then sends the request itself.
+const REPEATED =
+  'Chromium repeats a request by itself, a POST too, on a connection that it has used before, as for the preflight: the page sees no error.'
+const HALF_READ = 'In a page, fetch resolves and reading the body rejects.'
+
+/** Two lengths that differ: Chromium ends the request with an error, and does not repeat it on any connection. */
+const TWO_LENGTHS = Buffer.from(
+  'HTTP/1.1 502 Bad Gateway\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+).toString('base64')
+
 /** What happens to connections. The request has taken effect unless the description says otherwise. */
 export const connectionFaults: readonly Preset[] = [
-  connected('fin-before-headers', 'The connection is closed in order before a byte of the answer.', [
-    { cut: { at: 'before-head', how: 'fin' } },
-  ]),
-  connected('rst-before-headers', 'The connection is reset before a byte of the answer.', [
+  connected(
+    'fin-before-headers',
+    `The connection is closed in order before a byte of the response. ${REPEATED}`,
+    [{ cut: { at: 'before-head', how: 'fin' } }],
+  ),
+  connected('rst-before-headers', `The connection is reset before a byte of the response. ${REPEATED}`, [
     { cut: { at: 'before-head', how: 'rst' } },
   ]),
-  connected('cut-after-headers', 'The head of the answer arrives, then the connection is reset.', [
-    { cut: { at: 'after-head', how: 'rst' } },
-  ]),
-  connected('cut-mid-body', 'Half of the body arrives, then the connection is reset.', [
+  connected(
+    'browser-network-error',
+    "The response is not valid HTTP, so that a page's fetch rejects with a TypeError and Chromium does not repeat it; the request takes no effect.",
+    [{ respond: { status: 502, proxy: true, body: '' } }, { raw: { base64: TWO_LENGTHS } }],
+  ),
+  connected(
+    'cut-after-headers',
+    `The head of the response arrives, then the connection is reset. ${HALF_READ}`,
+    [{ cut: { at: 'after-head', how: 'rst' } }],
+  ),
+  connected('cut-mid-body', `Half of the body arrives, then the connection is reset. ${HALF_READ}`, [
     { cut: { at: { fraction: 0.5 }, how: 'rst' } },
   ]),
   connected(
     'chunked-truncated',
-    'A chunked body arrives whole, but the connection is closed before the chunk that ends it.',
+    `A chunked body arrives whole, but the connection is closed before the chunk that ends it. ${HALF_READ}`,
     [{ frame: { mode: 'chunked' } }, { cut: { at: 'before-last-chunk', how: 'fin' } }],
   ),
-  connected('content-length-too-long', 'Content-Length promises ten bytes that never come.', [
+  connected('content-length-too-long', `Content-Length promises ten bytes that never come. ${HALF_READ}`, [
     { frame: { mode: 'length', length_delta: 10 } },
   ]),
   {
     name: 'stale-keepalive',
     family: 'connection',
-    description:
-      'The second request on a connection meets a reset, as when a server has closed an idle one; it takes no effect.',
+    description: `The second request on a connection meets a reset, as when a server has closed an idle one; it takes no effect. ${REPEATED}`,
     match: { connection_request_index: 2 },
     times: 1,
     do: [{ cut: { at: 'before-read', how: 'rst' } }],
@@ -168,14 +186,18 @@ export const connectionFaults: readonly Preset[] = [
   disturbed('never-answers', 'The connection stays open and silent; the request takes no effect.', [
     { cut: { at: 'before-handler', how: 'pause' } },
   ]),
-  connected('stall-after-headers', 'The head of the answer arrives, then nothing more.', [
-    { pace: { stall_at: 'after-head' } },
-  ]),
+  connected(
+    'stall-after-headers',
+    'The head of the response arrives, then nothing more. In a page, fetch resolves and reading the body does not end.',
+    [{ pace: { stall_at: 'after-head' } }],
+  ),
   disturbed('slow-drip', 'The body comes in pieces of 16 bytes, 50 ms apart, for ten seconds at most.', [
     { pace: { bytes: 16, gap_ms: 50, max_ms: 10_000 } },
   ]),
   disturbed('slow', 'Every response begins half a second late.', [{ pace: { before_head_ms: 500 } }]),
-  disturbed('offline', 'Every request meets a reset, as without a network; it takes no effect.', [
-    { cut: { at: 'before-read', how: 'rst' } },
-  ]),
+  disturbed(
+    'offline',
+    "Every request meets a reset, as without a network; it takes no effect. A page's fetch rejects with a TypeError.",
+    [{ cut: { at: 'before-read', how: 'rst' } }],
+  ),
 ]

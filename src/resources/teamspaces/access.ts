@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import { setting } from '../../core/assumptions.ts'
 import { refuse, refuseInvalid } from '../../core/errors.ts'
 import { intBetween, nonEmptyText } from '../../core/fields.ts'
+import { fitsGlob } from '../../core/log/glob.ts'
 import {
   type AnyMove,
   type AuthorizeRequest,
@@ -22,6 +24,24 @@ import {
   teamspaces,
   users,
 } from './schema.ts'
+
+export const selfJoined = setting<readonly string[]>({
+  key: 'teamspace.self_joined.operations',
+  item: 'U003',
+  description:
+    'The operations, as globs of their names, that a user may call who joined an open teamspace without approval.',
+  schema: () => z.array(nonEmptyText()).readonly(),
+  default: ['converse.*'],
+})
+
+export const serviceManagers = setting({
+  key: 'teamspace.of_service_key',
+  item: 'U078',
+  description:
+    'Who manages a teamspace that a service key has created: the key and account admins of its organization, or the key alone.',
+  schema: () => z.enum(['account_admins', 'key']),
+  default: 'account_admins',
+})
 
 /** Of two memberships of one user in one teamspace the one that grants more; undefined while none is live. */
 export function stronger(known: Membership | undefined, other: Membership): Membership | undefined {
@@ -48,7 +68,7 @@ export function liveMembership(
  * Refuses callers who have no business in the teamspace that they act in: a teamspace of another organization, a user
  * without a live membership, and a self-joined user who does anything but converse. Specification: Teamspace, Authentication.
  */
-export function authorize({ caller, operation, tx }: AuthorizeRequest): void {
+export function authorize({ caller, operation, tx, settings }: AuthorizeRequest): void {
   const { organization_id, teamspace_id, user_id, kind } = caller
   const teamspace = tx.in(teamspaces).get(teamspace_id)
   if (teamspace?._emulator.organization_id !== organization_id) {
@@ -65,11 +85,12 @@ export function authorize({ caller, operation, tx }: AuthorizeRequest): void {
       mitigation: `Add a record with the user_id ${JSON.stringify(user_id)} to the collection memberships.`,
     })
   }
-  if (membership.self_joined && !operation.name.startsWith('converse.')) {
+  if (!membership.self_joined) return
+  if (!settings.get(selfJoined).some((glob) => fitsGlob(glob, operation.name))) {
     refuse('forbidden', {
       detail: `The user joined the teamspace "${teamspace_id}" without approval and may only converse with its agents.`,
       mitigation: `Approve the user: set self_joined of the membership "${membership.id}" to false.`,
-      assumed: [['U003']],
+      assumed: [[selfJoined.item, selfJoined]],
     })
   }
 }
@@ -82,12 +103,10 @@ export function revoke({ tx, at }: Pick<Scope, 'tx' | 'at'>, teamspaceId: string
 }
 
 /** The teamspace in the path, where the caller may manage it; else `not_found`. */
-export function requireManaged({ tx, caller, params, note }: Finder): Teamspace {
+export function requireManaged({ tx, caller, params, assume }: Finder): Teamspace {
   return requireVisible(tx, teamspaces, params.teamspace_id, (each) => {
     if (manages(caller, each, tx)) return true
-    const byAdmin = administers(caller, each, tx)
-    if (byAdmin) note('U078')
-    return byAdmin
+    return administers(caller, each, tx) && assume(serviceManagers) === 'account_admins'
   })
 }
 

@@ -1,5 +1,5 @@
 import type { Resource } from '../../core/service.ts'
-import { authorize, joinTeamspace, teamspaceMoves } from './access.ts'
+import { authorize, joinTeamspace, selfJoined, serviceManagers, teamspaceMoves } from './access.ts'
 import { cloudA, cloudB, memberships, teamspaces, users } from './schema.ts'
 import { createTeamspace, defaultAccess, nameRequired, updateTeamspace } from './teamspaces.ts'
 import { deleteUser, listUsers, searchMode } from './users.ts'
@@ -17,7 +17,7 @@ export const teamspacesResource: Resource = {
         id: 'U003',
         open: 'How a user joins a teamspace, and which operations are conversing.',
         decision:
-          'Through the control API or a membership with self_joined; such a user may call the operations named converse.* and no other.',
+          'Through the control API or a membership with self_joined; such a user may call the operations named converse.* and no other; a setting names others.',
         reportedIn: 'response',
       },
       {
@@ -51,7 +51,7 @@ export const teamspacesResource: Resource = {
         id: 'U078',
         open: 'Who manages a teamspace that a service key has created, which has no member.',
         decision:
-          'The key itself, and account admins of its organization. A membership is written through the control API.',
+          'The key itself, and account admins of its organization unless a setting excludes them. A membership is written through the control API.',
         reportedIn: 'response',
       },
       {
@@ -63,6 +63,6 @@ export const teamspacesResource: Resource = {
         unnamed: 'The tables of the specification decide it.',
       },
     ],
-    settings: [cloudA, cloudB, defaultAccess, nameRequired, searchMode],
+    settings: [cloudA, cloudB, defaultAccess, nameRequired, searchMode, selfJoined, serviceManagers],
   },
 }

@@ -20,8 +20,8 @@ test('fails on a refusal', async ({ sandbox }) => {
 })
 
 test('finds no sandbox of a test before it', async ({ emulator }) => {
-  const { data } = await emulator.sandboxes.list()
-  expect(data.map(({ name }) => name)).toEqual(['default'])
+  const sandboxes = await emulator.sandboxes.list()
+  expect(sandboxes.map(({ name }) => name)).toEqual(['default'])
   expect(last).not.toBe('default')
 })
 

@@ -68,6 +68,11 @@ export const connectionSights: readonly Sight[] = [
     client: BROKEN,
     made: 2,
   }),
+  connection('browser-network-error', {
+    raw: { end: 'fin', head: false, body: 'none' },
+    client: BROKEN,
+    made: 0,
+  }),
   connection('cut-after-headers', {
     raw: { end: 'rst', head: true, body: 'none' },
     client: { status: 200, broke: 'broken' },

@@ -68,6 +68,11 @@ export type Ask<Table extends { readonly [K in keyof Table]: Call } = OwnCalls> 
   ...rest: Rest<Table[K]>
 ) => Promise<Table[K]['output']>
 
+/** The entries of a list: what the library returns of one. */
+export async function entriesOf<T>(list: Promise<{ readonly data: readonly T[] }>): Promise<readonly T[]> {
+  return (await list).data
+}
+
 /** @param sandbox absent: the default one */
 export function askOver<Table extends { readonly [K in keyof Table]: Call } = OwnCalls>(
   transport: Transport,

@@ -1,8 +1,7 @@
 import { formatInstant, parseDuration } from '../../../core/time/instant.ts'
 import { type AdvanceResult, EventTally, type FutureEvent, MAX_EVENTS } from '../../../core/time/scheduler.ts'
-import type { List } from '../route.ts'
 import type { ClockChange, ClockView } from '../routes/clock.ts'
-import { type Ask, refuseUnknownOptions } from './ask.ts'
+import { type Ask, entriesOf, refuseUnknownOptions } from './ask.ts'
 
 /** How far time is to pass: exactly one of the four. `Goal`: what a resource knows of its records. */
 export type TargetOf<Goal> = (
@@ -35,7 +34,7 @@ export interface ClockOf<Goal> {
   /** Changes how time passes, or moves the clock forward. Rejects with `conflict` for an instant that is over. */
   set(change: ClockChange): Promise<ClockView>
   /** Every future event, in the order in which they will happen. */
-  horizon(): Promise<List<FutureEvent>>
+  horizon(): Promise<readonly FutureEvent[]>
 }
 
 export function clockOver<Goal>(ask: Ask): ClockOf<Goal> {
@@ -48,7 +47,7 @@ export function clockOver<Goal>(ask: Ask): ClockOf<Goal> {
       return advanceToTarget(call, typeof target === 'string' ? { by: target } : target)
     },
     set: (change) => ask('PATCH /clock', { body: change }),
-    horizon: () => ask('GET /clock/horizon'),
+    horizon: () => entriesOf(ask('GET /clock/horizon')),
   }
 }
 

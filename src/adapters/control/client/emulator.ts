@@ -2,12 +2,11 @@ import { randomBytes } from 'node:crypto'
 import type { JsonObject } from '../../../core/json.ts'
 import { DEFAULT_SANDBOX } from '../../../core/sandboxes/name.ts'
 import { later } from '../../realtime.ts'
-import type { List } from '../route.ts'
 import type { HealthView, RouteIndex } from '../routes/about.ts'
 import type { OperationView, ProblemView } from '../routes/reference.ts'
 import type { SandboxView, SavedSandboxView } from '../routes/sandboxes.ts'
 import type { StartingPoint } from '../starting-point.ts'
-import { type Ask, askOver, type OwnCalls, refuseUnknownOptions } from './ask.ts'
+import { type Ask, askOver, entriesOf, type OwnCalls, refuseUnknownOptions } from './ask.ts'
 import { EmulatorError, notAnEmulator } from './emulator-error.ts'
 import { type FixturesSource, KnownKeys } from './keys.ts'
 import type { EmulatorAddress } from './over-http.ts'
@@ -32,7 +31,7 @@ export interface SandboxStart extends StartingPoint {
 
 /** The sandboxes of an emulator. */
 export interface EmulatorSandboxes {
-  list(): Promise<List<SandboxView | SavedSandboxView>>
+  list(): Promise<readonly (SandboxView | SavedSandboxView)[]>
   /** Opens it where the disk holds it. */
   show(name: string): Promise<SandboxView>
   /** Removes a sandbox and everything of it. */
@@ -57,14 +56,14 @@ export interface EmulatorOf<Sandbox> {
   sandbox(name?: string, start?: SandboxStart): Promise<Sandbox>
   readonly sandboxes: EmulatorSandboxes
   /** The operations of the emulated API, with their limits in {@link defaultSandbox}. */
-  operations(): Promise<List<OperationView>>
+  operations(): Promise<readonly OperationView[]>
   /** Every error code of the emulated API. */
-  problems(): Promise<List<ProblemView>>
+  problems(): Promise<readonly ProblemView[]>
   problem(code: string): Promise<ProblemView>
   /** An OpenAPI 3.1 document. @param api default `control`, the control interface */
   openapi(api?: 'control' | 'workspace'): Promise<JsonObject>
   /** Every route of the control interface. */
-  routes(): Promise<RouteIndex>
+  routes(): Promise<RouteIndex['routes']>
   /** Rejects where no emulator answers. */
   health(): Promise<HealthView>
   /**
@@ -124,15 +123,15 @@ export function emulatorClient<Sandbox extends SandboxOf<never>>(
       return open(name, true, start)
     },
     sandboxes: {
-      list: () => ask('GET /sandboxes'),
+      list: () => entriesOf(ask('GET /sandboxes')),
       show: (name) => ask('GET /sandboxes/{name}', { params: { name } }),
       delete: async (name) => void (await ask('DELETE /sandboxes/{name}', { params: { name } })),
     },
-    operations: () => ask('GET /operations'),
-    problems: () => ask('GET /problems'),
+    operations: () => entriesOf(ask('GET /operations')),
+    problems: () => entriesOf(ask('GET /problems')),
     problem: (code) => ask('GET /problems/{code}', { params: { code } }),
     openapi: (api = 'control') => ask('GET /openapi.json', { query: { api } }),
-    routes: () => ask('GET /'),
+    routes: async () => (await ask('GET /')).routes,
     shutdown: async () => void (await ask('POST /shutdown')),
     health: () => ask('GET /health'),
     ready: async (options = {}) => {

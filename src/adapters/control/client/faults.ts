@@ -1,6 +1,7 @@
+import type { MagicValue } from '../../../core/faults/preset.ts'
 import type { FaultDraft } from '../../../core/faults/rule.ts'
-import type { FaultList, FaultView, PresetList, PresetView, RemovedFaults } from '../routes/faults.ts'
-import type { Ask } from './ask.ts'
+import type { FaultView, PresetView, RemovedFaults } from '../routes/faults.ts'
+import { type Ask, entriesOf } from './ask.ts'
 import { isGone, isOver } from './emulator-error.ts'
 
 /** Fields of a rule that are to be different, as a merge patch (RFC 7396): null removes one. */
@@ -36,8 +37,11 @@ export function faultsOver(ask: Ask) {
     /** A rule that is armed already, by any client. */
     get: async (id: string): Promise<ArmedFault> =>
       armedFault(ask, await ask('GET /faults/{id}', { params: { id } })),
-    list: (): Promise<FaultList> => ask('GET /faults'),
-    presets: (): Promise<PresetList> => ask('GET /faults/presets'),
+    list: (): Promise<readonly FaultView[]> => entriesOf(ask('GET /faults')),
+    presets: (): Promise<readonly PresetView[]> => entriesOf(ask('GET /faults/presets')),
+    /** The values that requests can carry instead of a rule. */
+    magicValues: async (): Promise<readonly Omit<MagicValue, 'actionsOf'>[]> =>
+      (await ask('GET /faults/presets')).magic_values,
     showPreset: (name: string): Promise<PresetView> =>
       ask('GET /faults/presets/{name}', { params: { name } }),
     /** Removes every rule, and lets go of the connections that they hold. */

@@ -1,15 +1,14 @@
 import type { LimitOverride } from '../../../core/core-assumptions.ts'
-import type { ActiveScenario } from '../../../core/scenarios/source.ts'
+import type { ActiveScenario, ListedScenario } from '../../../core/scenarios/source.ts'
 import type { Stub, StubDraft } from '../../../core/scenarios/stub.ts'
 import type { InboxMessage } from '../../../core/webhooks/inbox.ts'
 import type { Delivery, WebhookDraft } from '../../../core/webhooks/records.ts'
 import type { WebhookView } from '../../../core/webhooks/resource.ts'
-import type { List, Removed } from '../route.ts'
+import type { Removed } from '../route.ts'
 import type { AssumptionView, SettingsView } from '../routes/assumptions.ts'
-import type { LimitDraft, LimitFill, LimitList, LimitWindow } from '../routes/limits.ts'
-import type { ScenarioList, ScenarioStart } from '../routes/scenarios.ts'
-import type { StubList } from '../routes/stubs.ts'
-import type { Ask } from './ask.ts'
+import type { LimitDraft, LimitFill, LimitRules, LimitWindow } from '../routes/limits.ts'
+import type { ScenarioStart } from '../routes/scenarios.ts'
+import { type Ask, entriesOf } from './ask.ts'
 
 /** Responses of endpoints that the specification shows no contract for. */
 export type SandboxStubs = ReturnType<typeof stubsOver>
@@ -24,7 +23,7 @@ export function stubsOver(ask: Ask) {
     create: async (draft: StubDraft): Promise<Stub> => (await all(draft))[0] as Stub, // one draft, one stub
     /** Writes several stubs, all of them or none. */
     createAll: (drafts: readonly StubDraft[]): Promise<readonly Stub[]> => all(drafts),
-    list: (): Promise<StubList> => ask('GET /stubs'),
+    list: (): Promise<readonly Stub[]> => entriesOf(ask('GET /stubs')),
     show: (id: string): Promise<Stub> => ask('GET /stubs/{id}', { params: { id } }),
     /** @returns the removed stub */
     remove: (id: string): Promise<Stub> => ask('DELETE /stubs/{id}', { params: { id } }),
@@ -38,15 +37,21 @@ export type SandboxLimits = ReturnType<typeof limitsOver>
 
 export function limitsOver(ask: Ask) {
   return {
-    list: (): Promise<LimitList> => ask('GET /limits'),
+    /** The windows that hold requests. */
+    list: (): Promise<readonly LimitWindow[]> => entriesOf(ask('GET /limits')),
+    /** The limits that differ from the default, and how windows are counted. */
+    show: async (): Promise<LimitRules> => {
+      const { overrides, enforced, clock } = await ask('GET /limits')
+      return { overrides, enforced, clock }
+    },
     /** Gives an operation a limit of its own. @returns all that differ from the default */
-    set: (operation: string, limit: LimitDraft): Promise<List<LimitOverride>> =>
-      ask('PUT /limits/{operation}', { params: { operation }, body: limit }),
+    set: (operation: string, limit: LimitDraft): Promise<readonly LimitOverride[]> =>
+      entriesOf(ask('PUT /limits/{operation}', { params: { operation }, body: limit })),
     /** Empties the windows of an operation, or all. Limits that were set stay. @returns the keys of those that held requests */
     clear: (operation?: string): Promise<Removed> => ask('DELETE /limits', { query: { operation } }),
     /** Uses up the windows of an operation. @returns those that were filled */
-    fill: (operation: string, fill: LimitFill): Promise<List<LimitWindow>> =>
-      ask('POST /limits/{operation}/fill', { params: { operation }, body: fill }),
+    fill: (operation: string, fill: LimitFill): Promise<readonly LimitWindow[]> =>
+      entriesOf(ask('POST /limits/{operation}/fill', { params: { operation }, body: fill })),
   }
 }
 
@@ -60,7 +65,7 @@ export function settingsOver(ask: Ask) {
     change: (changes: Readonly<Record<string, unknown>>): Promise<SettingsView> =>
       ask('PATCH /settings', { body: changes }),
     /** What the specification leaves open, and what is done about it. */
-    assumptions: (): Promise<List<AssumptionView>> => ask('GET /assumptions'),
+    assumptions: (): Promise<readonly AssumptionView[]> => entriesOf(ask('GET /assumptions')),
   }
 }
 
@@ -69,14 +74,16 @@ export type SandboxScenarios = ReturnType<typeof scenariosOver>
 
 export function scenariosOver(ask: Ask) {
   return {
-    list: (): Promise<ScenarioList> => ask('GET /scenarios'),
+    list: (): Promise<readonly ListedScenario[]> => entriesOf(ask('GET /scenarios')),
+    /** The scenario that is active on the sandbox; null while none is. */
+    active: async (): Promise<ActiveScenario | null> => (await ask('GET /scenarios')).active,
     /** Starts a scenario in the place of the active one, or refuses it whole. */
     start: (name: string, options?: ScenarioStart): Promise<ActiveScenario> =>
       ask('POST /scenarios/{name}/start', { params: { name }, body: options }),
     /** Stops the active scenario; its changes of records stay. Rejects with `conflict` where none is active. */
     stop: (): Promise<{ readonly stopped: string }> => ask('POST /scenarios/stop'),
     /** Loads changed scripts at once. */
-    refresh: (): Promise<ScenarioList> => ask('POST /scenarios'),
+    refresh: (): Promise<readonly ListedScenario[]> => entriesOf(ask('POST /scenarios')),
   }
 }
 
@@ -85,7 +92,7 @@ export type SandboxWebhooks = ReturnType<typeof webhooksOver>
 
 export function webhooksOver(ask: Ask) {
   return {
-    list: (): Promise<List<WebhookView>> => ask('GET /webhooks'),
+    list: (): Promise<readonly WebhookView[]> => entriesOf(ask('GET /webhooks')),
     create: (draft: WebhookDraft): Promise<WebhookView> => ask('POST /webhooks', { body: draft }),
     /** What is not yet sent is not sent. */
     delete: async (id: string): Promise<void> =>
@@ -93,9 +100,9 @@ export function webhooksOver(ask: Ask) {
     /** Removes every subscription but those of the settings. */
     clear: async (): Promise<void> => void (await ask('DELETE /webhooks')),
     /** What the built-in inbox has received, newest first: subscribe it with `create({ inbox: true })`. */
-    inbox: (): Promise<List<InboxMessage>> => ask('GET /webhooks/inbox'),
+    inbox: (): Promise<readonly InboxMessage[]> => entriesOf(ask('GET /webhooks/inbox')),
     /** Every delivery with its attempts, oldest first. */
-    deliveries: (): Promise<List<Delivery>> => ask('GET /webhooks/deliveries'),
+    deliveries: (): Promise<readonly Delivery[]> => entriesOf(ask('GET /webhooks/deliveries')),
     /** Sends a delivery again that has ended, or at once one that waits. Faults do not touch it then. */
     redeliver: (id: string): Promise<Delivery> =>
       ask('POST /webhooks/deliveries/{id}/redeliver', { params: { id } }),

@@ -2,8 +2,8 @@ import type { RequestTrace } from '../../../core/explain/trace.ts'
 import type { HarDocument } from '../har.ts'
 import type { RequestEntry } from '../request-entry.ts'
 import type { RequestCheck, RequestCount, RequestSearch } from '../routes/request-checks.ts'
-import type { LoggedRequests, RequestList } from '../routes/requests.ts'
-import { type Ask, refuseUnknownOptions } from './ask.ts'
+import type { LogCounts, LoggedRequests } from '../routes/requests.ts'
+import { type Ask, entriesOf, refuseUnknownOptions } from './ask.ts'
 
 /** Which requests of the log are asked for; all that is given must hold. */
 export type RequestFilter = Omit<LoggedRequests, 'status' | 'limit' | 'full' | 'sandbox'> & {
@@ -29,12 +29,18 @@ export interface WaitOptions {
 export type SandboxRequests = ReturnType<typeof requestsOver>
 
 export function requestsOver(ask: Ask) {
+  const logged = ({ status, limit, full, ...filter }: RequestFilter) => {
+    const texts = { status: asText(status), limit: asText(limit), ...(full && { full: 'true' as const }) }
+    return ask('GET /requests', { query: { ...filter, ...texts } })
+  }
   return {
     /** The newest requests (100 unless `limit` says otherwise), in order of arrival. */
-    list: ({ status, limit, full, ...filter }: RequestFilter = {}): Promise<RequestList> =>
-      ask('GET /requests', {
-        query: { ...filter, status: asText(status), limit: asText(limit), ...(full && { full: 'true' }) },
-      }),
+    list: (filter: RequestFilter = {}): Promise<readonly RequestEntry[]> => entriesOf(logged(filter)),
+    /** How many requests of the log match, how many it can hold, and how many it has dropped. */
+    count: async (filter: Omit<RequestFilter, 'limit' | 'full'> = {}): Promise<LogCounts> => {
+      const { matched, capacity, dropped } = await logged({ ...filter, limit: 1 })
+      return { matched, capacity, dropped }
+    },
     /** The same as HAR 1.2, which browsers and other tools read, without keys and secrets. */
     har: ({ status, limit, ...filter }: Omit<RequestFilter, 'full'> = {}): Promise<HarDocument> =>
       ask('GET /requests/har', { query: { ...filter, status: asText(status), limit: asText(limit) } }),
@@ -54,7 +60,7 @@ export function requestsOver(ask: Ask) {
   }
 }
 
-/** Real milliseconds. HTTP clients give up on an answer that takes minutes, so that a long wait is made of shorter ones. */
+/** Real milliseconds. HTTP clients give up on a response that takes minutes, so that a long wait is made of shorter ones. */
 const MAX_PIECE_LENGTH = 120_000
 
 /** The longest that the emulator accepts. */

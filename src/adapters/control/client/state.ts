@@ -1,12 +1,11 @@
 import type { SnapshotView } from '../../../core/sandboxes/snapshots.ts'
 import type { Row } from '../../../core/state/commit.ts'
 import type { Document } from '../../../core/state/state.ts'
-import type { List } from '../route.ts'
 import type { Collections } from '../routes/records.ts'
 import type { SavedSnapshot } from '../routes/snapshots.ts'
 import type { SandboxSummary } from '../sandbox-summary.ts'
 import type { FixturesDocument } from '../starting-point.ts'
-import type { Ask } from './ask.ts'
+import { type Ask, entriesOf } from './ask.ts'
 
 /** A record, as a sandbox stores it. Fields under `_emulator` are facts that the API does not show. */
 export type StateRecord = Row & { readonly [field: string]: unknown }
@@ -33,7 +32,7 @@ export function stateOver(ask: Ask) {
     /** The whole state: secrets as digests, and those that sign webhooks masked unless they are asked for. */
     document: (options?: ShownSecrets): Promise<Document> => ask('GET /state', secretsQuery(options)),
     /** The collections, and how many records each has. */
-    collections: (): Promise<Collections> => ask('GET /collections'),
+    collections: (): Promise<Collections['data']> => entriesOf(ask('GET /collections')),
     /** Replaces the whole state, or refuses the document whole. A masked secret stays as it is stored. */
     load: (document: Document): Promise<SandboxSummary> => ask('PUT /state', { body: { ...document } }),
     /** Adds the records of a fixtures document; one with a known id replaces that record. */
@@ -42,11 +41,10 @@ export function stateOver(ask: Ask) {
     list: async <T extends object = StateRecord>(
       collection: string,
       options?: ShownSecrets,
-    ): Promise<List<T>> =>
-      (await ask('GET /state/{collection}', {
-        params: { collection },
-        ...secretsQuery(options),
-      })) as unknown as List<T>,
+    ): Promise<readonly T[]> => {
+      const asked = ask('GET /state/{collection}', { params: { collection }, ...secretsQuery(options) })
+      return (await entriesOf(asked)) as readonly object[] as readonly T[]
+    },
     get: async <T extends object = StateRecord>(
       collection: string,
       id: string,
@@ -88,7 +86,7 @@ export function snapshotsOver(ask: Ask) {
   return {
     /** Saves the sandbox; a snapshot of that name is replaced. */
     save: (name: string): Promise<SavedSnapshot> => ask('POST /snapshots', { body: { name } }),
-    list: (): Promise<List<SnapshotView>> => ask('GET /snapshots'),
+    list: (): Promise<readonly SnapshotView[]> => entriesOf(ask('GET /snapshots')),
     /** Takes everything back: records, clock, schedule, settings, limits and request log. It can be repeated. */
     restore: (name: string): Promise<SandboxSummary & { readonly restored: string }> =>
       ask('POST /snapshots/{name}/restore', { params: { name } }),

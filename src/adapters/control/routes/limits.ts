@@ -73,7 +73,7 @@ const limitList = () =>
     clock: z.enum(['virtual', 'wall']),
   })
 
-export type LimitList = ShapeOf<typeof limitList>
+export type LimitRules = Pick<ShapeOf<typeof limitList>, 'overrides' | 'enforced' | 'clock'>
 
 /** Rate limits and the windows that they are counted in. */
 export const limitRoutes = [
@@ -82,7 +82,7 @@ export const limitRoutes = [
     method: 'GET',
     path: '/limits',
     summary: 'List the rate windows that hold requests, and the limits that differ from the default',
-    answers: 'Every window: key, operation, limit, use, oldest request, and when a place becomes free.',
+    returns: 'Every window: key, operation, limit, use, oldest request, and when a place becomes free.',
     output: limitList,
     handle: ({ sandbox }) => ({
       body: {
@@ -98,7 +98,7 @@ export const limitRoutes = [
     method: 'DELETE',
     path: '/limits',
     summary: 'Empty the rate windows, or with operation those of one operation; limits that were set stay',
-    answers: 'The keys of the windows that held requests.',
+    returns: 'The keys of the windows that held requests.',
     input: () => ({ query: z.strictObject({ operation: queryText().optional() }).prefault({}) }),
     output: removedIds,
     handle: ({ sandbox, query: { operation } }) => {
@@ -115,7 +115,7 @@ export const limitRoutes = [
     method: 'PUT',
     path: '/limits/{operation}',
     summary: 'Give an operation a limit of its own (setting limits.overrides)',
-    answers: 'The limits that differ from the default.',
+    returns: 'The limits that differ from the default.',
     input: () => ({ body: limitDraft() }),
     output: () => listOf(limitOverride),
     handle: ({ sandbox, params, body }) => {
@@ -134,7 +134,7 @@ export const limitRoutes = [
     method: 'POST',
     path: '/limits/{operation}/fill',
     summary: 'Use up a rate window until only so many requests remain, in one teamspace or in all',
-    answers: 'The windows that were filled.',
+    returns: 'The windows that were filled.',
     input: () => ({ body: limitFill() }),
     output: () => listOf(limitWindow()),
     handle: ({ sandbox, params, body: { remaining, teamspace_id } }) => {

@@ -54,7 +54,8 @@ const requestList = () =>
     dropped: z.int(),
   })
 
-export type RequestList = ShapeOf<typeof requestList>
+/** What the log says beside its entries. */
+export type LogCounts = Omit<ShapeOf<typeof requestList>, 'object' | 'data'>
 
 /** The log of API requests. */
 export const requestRoutes = [
@@ -63,7 +64,7 @@ export const requestRoutes = [
     method: 'GET',
     path: '/requests',
     summary: `List the newest API requests (${USUAL} unless limit says otherwise), in order of arrival`,
-    answers: 'The entries, how many the log can hold, and how many it has dropped.',
+    returns: 'The entries, how many the log can hold, and how many it has dropped.',
     input: () => ({ query: loggedRequests() }),
     output: requestList,
     handle: async ({ host, sandbox: chosen, query: { full, ...query } }) => {
@@ -83,7 +84,7 @@ export const requestRoutes = [
     method: 'GET',
     path: '/requests/har',
     summary: 'Show the newest API requests as HAR 1.2, with heads and bodies as far as they are kept',
-    answers: 'A HAR document: instants are virtual, durations real, and keys and secrets are left out.',
+    returns: 'A HAR document: instants are virtual, durations real, and keys and secrets are left out.',
     input: () => ({ query: filters().prefault({}) }),
     output: harDocument,
     handle: async ({ host, sandbox: chosen, query, controlUrl }) => {
@@ -96,7 +97,7 @@ export const requestRoutes = [
     method: 'DELETE',
     path: '/requests',
     summary: 'Empty the log of API requests',
-    answers: 'Nothing.',
+    returns: 'Nothing.',
     success: [204],
     output: noBody,
     handle: ({ sandbox }) => {
@@ -109,7 +110,7 @@ export const requestRoutes = [
     method: 'POST',
     path: '/requests/{request_id}/resend',
     summary: 'Send a logged request of the sandbox again, as the caller that it was logged with',
-    answers:
+    returns:
       'The entry of the new request. It runs inside of the emulator, so that faults of the connection do not act on it.',
     output: requestEntry,
     handle: async ({ sandbox, params: { request_id } }) => {

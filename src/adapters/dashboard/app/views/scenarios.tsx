@@ -3,7 +3,7 @@ import { timeOfDay } from '../format.ts'
 import { Icon } from '../icon.tsx'
 import { act, isLost, useLive } from '../live.ts'
 import { Menu } from '../menu.tsx'
-import { Button, Card, Empty, Note, Problem, Skeleton, Tag, ViewHead } from '../ui.tsx'
+import { Button, Card, Note, Problem, Skeleton, Tag, ViewHead } from '../ui.tsx'
 
 type Scenario = Output<'GET /scenarios'>['data'][number]
 
@@ -44,28 +44,21 @@ export default function Scenarios() {
         {broken.map((scenario) => (
           <Broken key={scenario.name} scenario={scenario} />
         ))}
-        {data.data.length === 0 ? (
-          <Empty
-            icon="scenarios"
-            title="No scenarios"
-            text="Put a script into the folder scenarios of your project. It appears here within a second."
-          />
-        ) : (
-          <ul class="card rows scenarios">
-            {data.data.map((scenario) => (
-              <li key={scenario.name}>
-                <code title={scenario.file}>{scenario.name}</code>
-                <span class="grow">{scenario.description ?? ''}</span>
-                {scenario.active && (
-                  <Tag tone="accent" icon="progress">
-                    active{active !== null && ` since ${timeOfDay(active.started_at)}`}
-                  </Tag>
-                )}
-                <StartButtons scenario={scenario} off={off} />
-              </li>
-            ))}
-          </ul>
-        )}
+        <ul class="card rows scenarios">
+          {data.data.map((scenario) => (
+            <li key={scenario.name}>
+              <code title={scenario.file}>{scenario.name}</code>
+              <span class="grow">{scenario.description ?? ''}</span>
+              {scenario.origin === 'built-in' && <Tag tone="neutral">built-in</Tag>}
+              {scenario.active && (
+                <Tag tone="accent" icon="progress">
+                  active{active !== null && ` since ${timeOfDay(active.started_at)}`}
+                </Tag>
+              )}
+              <StartButtons scenario={scenario} off={off} />
+            </li>
+          ))}
+        </ul>
       </section>
     </>
   )

@@ -1,0 +1,93 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { openLibrary, script, vocabulary, writeFiles } from '../../../test/support/scenario-folder.ts'
+import type { ScenarioEntry } from '../../core/scenarios/source.ts'
+import { ScenariosWithBuiltIn } from './built-in.ts'
+
+/** A script that ends its process when it is run: so one that has an effect has been run alone. */
+const FATAL = 'process.exit(1)\n'
+const HOOK =
+  "{ description: 'Built in', on: { 'batch.completed': ({ sandbox }) => sandbox.log('built in') } }"
+
+/** A project's scenarios over those of a package. */
+async function together(project: Record<string, string>, builtIn: Record<string, string>) {
+  const [own, shipped] = [folder(project), folder(builtIn)]
+  const opened = await openLibrary(own)
+  const source = new ScenariosWithBuiltIn(opened.library, shipped, { vocabulary })
+  onTestFinished(async () => {
+    await Promise.all([opened.library.close(), source.close()])
+  })
+  return { ...opened, source, own, shipped }
+}
+
+function folder(files: Record<string, string>): string {
+  const path = mkdtempSync(join(tmpdir(), 'scenarios-'))
+  onTestFinished(() => rmSync(path, { recursive: true }))
+  writeFiles(path, files)
+  return path
+}
+
+function short({ name, origin, description, valid }: ScenarioEntry) {
+  return [name, origin, description, valid]
+}
+
+test('a built-in scenario is listed without being run, and loaded alone when it is asked for', async () => {
+  const { source } = await together(
+    { 'own.json': '{"description": "Own"}' },
+    { 'a.ts': script(HOOK), 'z.ts': script("{ description: 'Fatal' }", FATAL) },
+  )
+  await source.load()
+  expect(source.list().map(short)).toEqual([
+    ['a', 'built-in', 'Built in', true],
+    ['own', 'project', 'Own', true],
+    ['z', 'built-in', 'Fatal', true],
+  ])
+  expect(source.get('a')).toBeUndefined()
+  await source.load('a')
+  expect(source.get('a')).toMatchObject({ name: 'a', on: ['batch.completed'], generation: 1 })
+})
+
+test('functions of a built-in scenario are called, also one that has not been loaded', async () => {
+  const { source } = await together({}, { 'a.ts': script(HOOK) })
+  const snapshot = { now: '2026-03-01T12:00:00.000Z', collections: [], records: () => [], state: () => [] }
+  const commands = await source.call('a', { on: 'batch.completed' }, snapshot)
+  expect(commands).toEqual([{ kind: 'log', text: 'built in' }])
+})
+
+test('a file of the project takes the place of the built-in one of its name as long as it is there', async () => {
+  const { source, own, until } = await together({}, { 'a.json': '{"description": "Built in"}' })
+  await source.load('a')
+  expect(source.list().map(({ origin }) => origin)).toEqual(['built-in'])
+  writeFiles(own, { 'a.json': '{"description": "Own"}' })
+  await until(() => source.list()[0]?.origin === 'project')
+  expect(source.get('a')).toMatchObject({ description: 'Own' })
+  rmSync(join(own, 'a.json'))
+  await until(() => source.list()[0]?.origin === 'built-in')
+  expect(source.get('a')).toMatchObject({ description: 'Built in' })
+})
+
+test('a broken file of the project hides the built-in one, so that its mistake is seen', async () => {
+  const { source } = await together({ 'a.json': '{' }, { 'a.json': '{"description": "Built in"}' })
+  await source.load('a')
+  expect([source.list().map(short), source.get('a')]).toEqual([[['a', 'project', null, false]], undefined])
+})
+
+test('a built-in script that cannot be run is shown as broken, and tried again the next time', async () => {
+  const { source, shipped } = await together({}, { 'a.ts': FATAL })
+  await source.load('a')
+  expect(source.list()[0]).toMatchObject({ valid: false, problems: [{ file: join(shipped, 'a.ts') }] })
+  writeFiles(shipped, { 'a.ts': script(HOOK) })
+  await source.load('a')
+  expect(source.list()[0]).toMatchObject({ valid: true, problems: [] })
+})
+
+test('where the folder of the project is that of the package, its scenarios are the built-in ones', async () => {
+  const shipped = folder({ 'a.json': '{"description": "Built in"}' })
+  const { library } = await openLibrary(shipped)
+  const source = new ScenariosWithBuiltIn(library, shipped, { vocabulary })
+  onTestFinished(() => library.close())
+  await source.load()
+  expect(source.list().map(short)).toEqual([['a', 'built-in', 'Built in', true]])
+})
