@@ -3,6 +3,7 @@ import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { hostTime } from '../../core/time/clock.ts'
 import { formatInstant } from '../../core/time/instant.ts'
 import type { RunningEmulator } from '../../emulator.ts'
+import { later } from '../realtime.ts'
 import type { Invocation, Terminal } from './command.ts'
 import type { StartOptions } from './launch.ts'
 import { harmless } from './print.ts'
@@ -10,7 +11,7 @@ import { isFailure, type LinedRequest, requestLine } from './request-line.ts'
 
 /** Where the lines of requests go. */
 interface Sink {
-  /** Takes the lines of one turn of the event loop together. */
+  /** Takes the lines of requests that came at nearly the same time. */
   write(requests: readonly LinedRequest[]): void
   readonly onlyFailures: boolean
 }
@@ -52,7 +53,10 @@ function writerOf({ logFormat, noColor }: StartOptions, terminal: Terminal): Sin
   return (requests) => terminal.err(requests.map(lineOf).join('\n'))
 }
 
-/** Collects the requests of some sandboxes, and writes those of one turn of the event loop at once, after it. */
+/** Milliseconds for which a line may wait for others: too short to be seen. */
+const MAX_DELAY = 20
+
+/** Collects the requests of some sandboxes, and writes those that come within a moment at once. */
 export class RequestPrinter {
   readonly #sink: Sink
   #waiting: LinedRequest[] = []
@@ -78,8 +82,8 @@ export class RequestPrinter {
   }
 
   #add({ id, at, method, path, status, timing, faults }: LogEntry, sandbox: string): void {
-    // No request waits for a terminal: lines are written when its turn is over.
-    if (this.#waiting.length === 0) setImmediate(() => this.flush())
+    // No request waits for a terminal, and one write for many lines costs a part of many writes.
+    if (this.#waiting.length === 0) later(MAX_DELAY, () => this.flush())
     const fired = (faults?.fired ?? []).map(({ rule }) => rule.id)
     this.#waiting.push({ id, at, method, path, status, sandbox, ms: timing?.took ?? null, faults: fired })
   }
