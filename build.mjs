@@ -229,7 +229,7 @@ async function writeEntryPoints() {
     mode: 0o755,
   })
 
-  // V8 caches the functions that have run, so that one start, one request and one log line are made first.
+  // V8 caches the functions that have run, so that one start, one request, one command and one log line are made first.
   const data = fs.mkdtempSync(join(tmpdir(), 'workspace-emulator-build-'))
   const errors = []
   let out
@@ -242,6 +242,7 @@ async function writeEntryPoints() {
   if (typeof line !== 'string') throw new Error(`The bundle does not start:\n${errors.join('\n')}`)
   const { base_url, control_url, keys } = JSON.parse(line)
   await fetch(`${control_url}/ready`)
+  await bundle.run(['status', '--url', control_url], {}, { ...terminal, out: () => {} })
   await fetch(`${base_url}/data-views`, { headers: { authorization: `Bearer ${keys.user}` } })
   process.emit('SIGTERM')
   await stopped

@@ -156,6 +156,7 @@ async function serve(
     readJson: readJsonBody,
     parseJson: parseJsonBody,
     mayEnd,
+    shutdown: options.onShutdown,
     onDefect: (error) => options.logger?.error('The emulator has a defect.', { error }),
   }
   let app: Promise<RequestListener> | undefined

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { latencyOf } from './adapters/latency.ts'
 import type { LockPorts } from './adapters/storage/index.ts'
 import { refuseInvalid } from './core/errors.ts'
 import { anyObject, timestamp } from './core/fields.ts'
@@ -205,6 +206,14 @@ const onOff = kind('on|off', z.boolean(), 'is unknown. Give on or off.', (value)
   ['on', 'off'].includes(value) ? value === 'on' : undefined,
 )
 
+const latency = kind(
+  'duration',
+  z.string().refine((text) => latencyOf(text) !== undefined, {
+    error: 'must be a duration such as 300ms, 300-800ms or 2s, at most 60s',
+  }),
+  'is not a latency. Give one such as 300ms, 300-800ms or 2s, at most 60s.',
+)
+
 const fixtures: z.ZodType<string | JsonObject> = z.custom<string | JsonObject>(
   (value) => typeof value === 'string' || isObject(value),
   { error: 'must be the name of a shipped data, the path of a JSON file, or a fixtures document' },
@@ -249,6 +258,7 @@ export const startOptions = {
       'whether rate limits refuse requests; off: the headers are sent, but X-RateLimit-Remaining never falls below 1 and there is no Retry-After',
   }),
   strict: toggle('invent nothing: endpoints without a contract respond with 501, assumed bodies are off'),
+  latency: optional(latency, 'none', 'delay of every response of a new sandbox, such as 300ms or 300-800ms'),
   revealFaults: toggle('responses name the fault rules that fired on them: header X-Emulator-Fault'),
   durability: option(choiceOption('level', ['process', 'power']), 'process', {
     description: 'what may not lose an acknowledged write: the death of the process, or a power cut',
@@ -309,6 +319,8 @@ export interface InternalOptions extends EmulatorOptions {
   readonly turn?: TurnLimit
   /** What the lock of the data folder needs of its process. */
   readonly lockPorts?: LockPorts
+  /** Ends the process that the emulator runs in; absent where it is not the emulator's own. */
+  readonly onShutdown?: () => void
 }
 
 /** Takes log entries. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { areUnchanged, type FilesRead, FixturesError, readFixtures } from './adapters/fixtures.ts'
+import { LATENCY, latencyOf, latencyRule } from './adapters/latency.ts'
 import { keepAwake, later } from './adapters/realtime.ts'
 import type { ScenarioRunner } from './adapters/scenarios/runner.ts'
 import {
@@ -16,8 +17,10 @@ import {
 } from './adapters/storage/index.ts'
 import type { WebhookSenders } from './adapters/webhooks/senders.ts'
 import { isStorageFailure, Refusal, refuse } from './core/errors.ts'
+import { arm, disarm } from './core/faults/arm.ts'
 import { faultHooks } from './core/faults/hooks.ts'
-import { setSettings } from './core/sandboxes/change.ts'
+import type { Scope } from './core/operation.ts'
+import { change, setSettings } from './core/sandboxes/change.ts'
 import { DEFAULT_SANDBOX } from './core/sandboxes/name.ts'
 import type { Origin } from './core/sandboxes/origin.ts'
 import { Sandbox, sandboxDefaults } from './core/sandboxes/sandbox.ts'
@@ -181,10 +184,23 @@ export class WorkspaceSandboxes implements SandboxMaker {
     return this.start(state === undefined ? {} : { state })
   }
 
+  /** Arms the rule of the option `latency`. */
+  #delay(scope: Pick<Scope, 'tx' | 'at'>): void {
+    const latency = latencyOf(this.#options.latency ?? '')
+    if (latency === undefined) return
+    arm(scope, workspaceService, latencyRule(latency), 'control', formatInstant(this.#host()))
+  }
+
   // Options of new sandboxes do not change a saved one; options of every sandbox do.
   #applyOptions(sandbox: Sandbox): void {
-    const { rate, skipOnPoll, settings } = this.#options
+    const { rate, skipOnPoll, settings, latency } = this.#options
     if (settings !== undefined) setSettings(sandbox, settings)
+    if (latency !== undefined) {
+      change(sandbox, (scope) => {
+        disarm(scope, LATENCY)
+        this.#delay(scope)
+      })
+    }
     const { rate: present } = sandbox.clock
     if ((rate ?? present) === present && (skipOnPoll ?? sandbox.skipsOnPoll) === sandbox.skipsOnPoll) return
     runDueEvents(sandbox)
@@ -257,7 +273,14 @@ export class WorkspaceSandboxes implements SandboxMaker {
       workspaceService,
       assumptions,
     )
-    if ('state' in built) return built
+    if ('state' in built) {
+      if (this.#options.latency !== undefined) {
+        const [at, { store }] = [formatInstant(now), built.state]
+        store.transaction(at, (tx) => this.#delay({ tx, at }))
+        store.startAt(0)
+      }
+      return built
+    }
     throw new FixturesError(typeof fixtures === 'string' ? fixtures : '(given)', built.issues)
   }
 

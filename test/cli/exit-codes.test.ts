@@ -62,6 +62,7 @@ const CLIENTS: Readonly<
   'faults reset': { argv: ['slow'], before: ['faults', 'add', 'slow'] },
   'faults clear': {},
   'faults presets': {},
+  latency: { argv: ['20ms'] },
   limits: {},
   'limits list': {},
   'limits fill': { argv: ['pages.create', '--remaining', '3'] },
@@ -132,7 +133,18 @@ async function aBatch(baseUrl: string): Promise<string> {
 }
 
 /** Those that ask none: what they succeed with, and what they fail with. */
-const OTHERS = ['start', 'exec', 'validate', 'doctor', 'version', 'webhook listen', 'webhook redeliver']
+const OTHERS = [
+  'start',
+  'open',
+  'stop',
+  'completion',
+  'exec',
+  'validate',
+  'doctor',
+  'version',
+  'webhook listen',
+  'webhook redeliver',
+]
 
 test('every command is held against these rules', () => {
   const known = [...Object.keys(CLIENTS), ...OTHERS]

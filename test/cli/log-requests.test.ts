@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { resolveOptions, START_OPTIONS } from '../../src/adapters/cli/options.ts'
 import type { LinedRequest } from '../../src/adapters/cli/request-line.ts'
-import { RequestPrinter } from '../../src/adapters/cli/request-printer.ts'
+import { isFollowed, RequestPrinter } from '../../src/adapters/cli/request-printer.ts'
 import { command } from './in-process.ts'
 import { spawnEmulator } from './process.ts'
 import { running } from './running.ts'
@@ -58,7 +59,7 @@ test('start --log-requests prints them on stderr, and without it nothing where n
       ['401  GET /v1/data-views', '404  GET /v1/nowhere'],
     ],
     [
-      ['--log-requests', 'errors', '--log-format', 'json'],
+      ['--log-requests', 'errors', '--log-format', 'json', '--log-level', 'warn'],
       ['"status":401', '"status":404'],
     ],
     [[], []],
@@ -77,4 +78,15 @@ test('start --log-requests prints them on stderr, and without it nothing where n
 test('--log-requests takes on, off and errors', async () => {
   const { code, err } = await command(['start', '--log-requests', 'all'])
   expect([code, err]).toEqual([2, '--log-requests: "all" is unknown. Give on, off or errors.'])
+})
+
+test.for([
+  ['on a terminal', true, {}, true],
+  ['elsewhere', false, {}, false],
+  ['where the log is to be quiet', true, { quiet: true }, false],
+  ['where only warnings are logged', true, { logLevel: 'warn' }, false],
+  ['where everything is logged', true, { logLevel: 'debug' }, true],
+] as const)('%s requests are printed: %s', ([, colours, options, expected]) => {
+  const terminal = { out: () => {}, err: () => {}, colours }
+  expect(isFollowed({ ...resolveOptions(START_OPTIONS, new Map(), {}), ...options }, terminal)).toBe(expected)
 })

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -5,6 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { fakeControl } from './fake-control.ts'
 import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
+import { spawnCommand } from './process.ts'
 import { running, START } from './running.ts'
 
 const headers = { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json' }
@@ -214,29 +216,15 @@ test('webhook listen subscribes a receiver, prints what it gets, and takes the s
   onTestFinished(() => void receiver.close().closeAllConnections())
   await new Promise((resolve) => receiver.once('listening', resolve))
   const hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`
-  const out: string[] = []
-  let listening: () => void = () => {}
-  let printed: () => void = () => {}
-  const isListening = new Promise<void>((resolve) => (listening = resolve))
-  const isPrinted = new Promise<void>((resolve) => (printed = resolve))
-  const terminal = {
-    out: (text: string) => {
-      out.push(text)
-      printed()
-    },
-    err: () => listening(),
-    colours: false,
-  }
-  const { run: runCommand } = await import('../../src/adapters/cli/command-line.ts')
-  const ended = runCommand(['webhook', 'listen', '--forward-to', hook, '--url', url], {}, terminal)
-  await isListening
+  const { child, line, ended } = spawnCommand(['webhook', 'listen', '--forward-to', hook, '--url', url])
+  const [said] = await once(child.stderr ?? child, 'data')
+  expect(String(said)).toBe(`Listening: ${hook} is subscribed. Ctrl-C ends it.\n`)
   await run('batch', 'complete', id)
-  await isPrinted
-  expect(out[0]).toMatch(/batch_prediction\.completed about batch_predictions\/\S+, attempt 1: HTTP 200/)
+  expect(await line).toMatch(/batch_prediction\.completed about batch_predictions\/\S+, attempt 1: HTTP 200/)
   const [delivery] = (await data('webhook', 'deliveries')).data
   expect((await data('webhook', 'redeliver', delivery.id)).status).toBe('pending')
   await expect.poll(() => received).toEqual(['batch_prediction.completed', 'batch_prediction.completed'])
-  process.emit('SIGINT')
-  expect(await ended).toBe(0)
+  child.kill('SIGINT')
+  expect((await ended).code).toBe(0)
   expect(emulator.sandbox.store.rows('webhooks').size).toBe(0)
 })

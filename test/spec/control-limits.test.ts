@@ -127,3 +127,20 @@ test('windows filled under the virtual clock do not bind the wall clock, which t
   await emulator.call('PATCH', '/settings', { 'limits.clock': 'wall' })
   expect([1, 2].map(() => emulator.perform('books.list'))).toEqual([200, 429])
 })
+
+test('windows are emptied, of one operation or all, and limits that were set stay', async () => {
+  const emulator = await controlEmulator()
+  await emulator.call('PUT', '/limits/books.list', { limit: 1 })
+  expect([1, 2].map(() => emulator.perform('books.list'))).toEqual([200, 429])
+  emulator.perform('books.create')
+  const { body } = await emulator.call('DELETE', '/limits?operation=books.list')
+  expect(body).toEqual({ removed: ['ts-a books.list'] })
+  expect([1, 2].map(() => emulator.perform('books.list'))).toEqual([200, 429])
+  expect((await emulator.call('DELETE', '/limits')).body.removed).toEqual([
+    'ts-a books.create',
+    'ts-a books.list',
+  ])
+  expect((await emulator.call('GET', '/limits')).body).toMatchObject({ data: [], overrides: [{ limit: 1 }] })
+  const { status, body: refusal } = await emulator.call('DELETE', '/limits?operation=books.lst')
+  expect([status, refusal.message]).toEqual([404, expect.stringContaining('Did you mean "books.list"?')])
+})

@@ -69,3 +69,17 @@ test('a filter that nobody knows is refused with the nearest name', async () => 
   expect(status).toBe(400)
   expect(text).toContain('Did you mean \\"idempotency_key\\"?')
 })
+
+test('an entry has the real duration of its request, delays by faults included', async () => {
+  const { emulator, list } = await someRequests()
+  await emulator.control('POST', '/faults', {
+    match: { method: 'GET' },
+    do: [{ pace: { before_head_ms: 40 } }],
+  })
+  await emulator.get('/data-views')
+  const { body } = await list('limit=1')
+  // The host's timers may be early by a millisecond.
+  expect(body.data[0].duration_ms).toBeGreaterThanOrEqual(39)
+  const { body: resent } = await emulator.control('POST', `/requests/${body.data[0].id}/resend`)
+  expect(resent.duration_ms).toBeNull()
+})

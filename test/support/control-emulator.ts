@@ -110,6 +110,7 @@ export async function controlEmulator(options: ControlEmulatorOptions = {}): Pro
     readJson: readJsonBody,
     parseJson: parseJsonBody,
     mayEnd,
+    shutdown: undefined,
     onDefect,
   }
   const app = express().use('/__emulator', controlRouter(host))

@@ -1,7 +1,15 @@
 import { Command, CommanderError, Option } from 'commander'
 import { didYouMean } from '../../core/assumptions.ts'
 import { packageVersion } from '../package.ts'
-import { CommandFailed, type Command as Declaration, FAILED, MISUSED, OK, type Terminal } from './command.ts'
+import {
+  CommandFailed,
+  command,
+  type Command as Declaration,
+  FAILED,
+  MISUSED,
+  OK,
+  type Terminal,
+} from './command.ts'
 import {
   type Environment,
   type Flags,
@@ -20,6 +28,14 @@ const NAME = 'workspace-emulator'
 
 /** The command that runs when none is named. */
 const DEFAULT_COMMAND = 'start'
+
+const completionCommand = command({
+  name: 'completion',
+  description: 'Print a script that completes commands and flags in bash, zsh or fish',
+  args: [{ name: '<shell>', description: 'bash, zsh or fish' }],
+  options: ['json'],
+  run: async (invocation) => (await import('./completion.ts')).completion(invocation, await allCommands()),
+})
 
 /** The commands that start with a word, in the order of the help. A command loads its own code alone: `start` pays for no other. */
 const GROUPS: Readonly<Record<string, () => Promise<readonly Declaration[]>>> = {
@@ -43,6 +59,7 @@ const GROUPS: Readonly<Record<string, () => Promise<readonly Declaration[]>>> = 
   settings: async () => (await import('./settings-commands.ts')).settingsCommands,
   assumptions: async () => (await import('./settings-commands.ts')).assumptionCommands,
   stub: async () => (await import('./settings-commands.ts')).stubCommands,
+  latency: async () => (await import('./latency-command.ts')).latencyCommands,
   scenario: async () => (await import('./scenario-commands.ts')).scenarioCommands,
   'agent-runs': async () => (await import('./service-commands.ts')).agentRunCommands,
   join: async () => (await import('./service-commands.ts')).joinCommands,
@@ -51,6 +68,9 @@ const GROUPS: Readonly<Record<string, () => Promise<readonly Declaration[]>>> = 
   api: async () => (await import('./service-commands.ts')).apiCommands,
   validate: async () => (await import('./local-commands.ts')).validateCommands,
   doctor: async () => (await import('./local-commands.ts')).doctorCommands,
+  open: async () => (await import('./process-commands.ts')).openCommands,
+  stop: async () => (await import('./process-commands.ts')).stopCommands,
+  completion: async () => [completionCommand],
   version: async () => (await import('./local-commands.ts')).versionCommands,
 }
 

@@ -29,7 +29,7 @@ export async function exec(invocation: ExecInvocation): Promise<number> {
     const tally = new Tally()
     for (const { sandbox } of emulator.sandboxes.list()) tally.watch(sandbox)
     emulator.sandboxes.onMade((sandbox) => tally.watch(sandbox))
-    const flush = printRequests(emulator, invocation, logger, false)
+    const flush = printRequests(emulator, invocation, false)
     const began = elapsedTime()
     const ended = interruption.ended ?? (await child.run(command, { ...env, ...variables }))
     const run = { command, ended, duration: Math.round(elapsedTime() - began), baseUrl: emulator.baseUrl }

@@ -20,14 +20,17 @@ export type StartOptions = OptionValues<(typeof START_OPTIONS)[number]>
 /**
  * Starts an emulator with the options of the command line. Throws {@link CommandFailed} when it cannot start.
  * A warning about options without effect is logged once it has started.
+ * @param onShutdown ends this process, where a client may ask for that
  */
 export async function launch(
   options: StartOptions,
   given: ReadonlySet<OptionName>,
   logger: Logger,
+  onShutdown?: () => void,
 ): Promise<RunningEmulator> {
   const warning = oldStateWarning(options, given)
-  const emulator = await openEmulator(await launchOptions(options, given, logger)).catch(
+  const started = await launchOptions(options, given, logger)
+  const emulator = await openEmulator({ ...started, ...(onShutdown && { onShutdown }) }).catch(
     async (error: unknown) => {
       throw new CommandFailed(await startFailure(error, options))
     },

@@ -9,8 +9,11 @@ export const startCommands = [
   command({
     name: 'start',
     description: 'Start the emulator (the default command)',
-    options: START_OPTIONS,
-    run: async (invocation) => (await import('./start.ts')).start(invocation),
+    options: [...START_OPTIONS, 'detach'],
+    run: async (invocation) =>
+      invocation.options.detach
+        ? (await import('./detach.ts')).startDetached(invocation)
+        : (await import('./start.ts')).start(invocation),
   }),
 ]
 

@@ -46,6 +46,7 @@ test('without flags and variables every option has its default', () => {
     auth: 'registered',
     limits: true,
     strict: false,
+    latency: undefined,
     revealFaults: false,
     durability: 'process',
     controlToken: undefined,

@@ -68,6 +68,7 @@ const optionTable = {
   quiet: toggle('no banner, and only warnings and errors in the log'),
   noColor: toggle('no colours (NO_COLOR does the same)'),
   json: toggle('one line of JSON on stdout instead of text'),
+  detach: toggle('go on in the background once the emulator is ready; stop ends it'),
   url: option(emulatorUrl, 'http://127.0.0.1:4010', { description: 'address of the emulator' }),
   sandbox: optional(
     sandboxName,

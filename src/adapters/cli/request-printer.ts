@@ -1,14 +1,17 @@
 import type { LogEntry } from '../../core/log/request-log.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
+import { hostTime } from '../../core/time/clock.ts'
+import { formatInstant } from '../../core/time/instant.ts'
 import type { RunningEmulator } from '../../emulator.ts'
-import type { Logger } from '../../options.ts'
+import { later } from '../realtime.ts'
 import type { Invocation, Terminal } from './command.ts'
 import type { StartOptions } from './launch.ts'
+import { harmless } from './print.ts'
 import { isFailure, type LinedRequest, requestLine } from './request-line.ts'
 
 /** Where the lines of requests go. */
 interface Sink {
-  /** Takes the lines of one turn of the event loop together. */
+  /** Takes the lines of requests that came at nearly the same time. */
   write(requests: readonly LinedRequest[]): void
   readonly onlyFailures: boolean
 }
@@ -21,13 +24,12 @@ interface Sink {
 export function printRequests(
   emulator: RunningEmulator,
   { options, given, terminal }: Pick<Invocation<keyof StartOptions>, 'options' | 'given' | 'terminal'>,
-  logger: Logger,
   isUsual: boolean,
 ): () => void {
   const mode = given.has('logRequests') ? options.logRequests : isUsual ? 'on' : 'off'
   if (mode === 'off') return () => {}
   const printer = new RequestPrinter({
-    write: writerOf(options, terminal, logger),
+    write: writerOf(options, terminal),
     onlyFailures: mode === 'errors',
   })
   for (const { sandbox } of emulator.sandboxes.list()) printer.watch(sandbox)
@@ -40,17 +42,21 @@ export function isFollowed({ logLevel, quiet }: StartOptions, { colours }: Termi
   return colours && !quiet && (logLevel === 'info' || logLevel === 'debug')
 }
 
-function writerOf({ logFormat, noColor }: StartOptions, terminal: Terminal, logger: Logger): Sink['write'] {
+// Beside the logger, which would wait for its library, and leave out lines that --log-requests asks for but --log-level does not.
+function writerOf({ logFormat, noColor }: StartOptions, terminal: Terminal): Sink['write'] {
   const colours = terminal.colours && !noColor
-  if (logFormat === 'json') {
-    return (requests) => {
-      for (const request of requests) logger.info('request', { ...request })
-    }
+  const lineOf = (request: LinedRequest): string => {
+    if (logFormat === 'pretty') return requestLine(request, colours)
+    const time = formatInstant(hostTime())
+    return harmless(JSON.stringify({ level: 'info', time, message: 'request', ...request }))
   }
-  return (requests) => terminal.err(requests.map((request) => requestLine(request, colours)).join('\n'))
+  return (requests) => terminal.err(requests.map(lineOf).join('\n'))
 }
 
-/** Collects the requests of some sandboxes, and writes those of one turn of the event loop at once, after it. */
+/** Milliseconds for which a line may wait for others: too short to be seen. */
+const MAX_DELAY = 20
+
+/** Collects the requests of some sandboxes, and writes those that come within a moment at once. */
 export class RequestPrinter {
   readonly #sink: Sink
   #waiting: LinedRequest[] = []
@@ -76,8 +82,8 @@ export class RequestPrinter {
   }
 
   #add({ id, at, method, path, status, timing, faults }: LogEntry, sandbox: string): void {
-    // No request waits for a terminal: lines are written when its turn is over.
-    if (this.#waiting.length === 0) setImmediate(() => this.flush())
+    // No request waits for a terminal, and one write for many lines costs a part of many writes.
+    if (this.#waiting.length === 0) later(MAX_DELAY, () => this.flush())
     const fired = (faults?.fired ?? []).map(({ rule }) => rule.id)
     this.#waiting.push({ id, at, method, path, status, sandbox, ms: timing?.took ?? null, faults: fired })
   }

@@ -16,7 +16,8 @@ export async function start(invocation: Invocation<keyof StartOptions>): Promise
   const logger = loggerOf(invocation.options, terminal)
   const token = generatedToken(invocation.options)
   const options = token === undefined ? invocation.options : { ...invocation.options, controlToken: token }
-  const starting = launch(options, given, logger)
+  // As a signal does, so that there is one way to stop.
+  const starting = launch(options, given, logger, () => process.emit('SIGTERM'))
   const stopped = untilStopped(async (signal) => {
     logger.info(`${signal}: finishing requests in flight; once more to stop at once`)
     // A signal before the end of the start waits for it; when the start fails, nothing is left to close.
@@ -25,7 +26,7 @@ export async function start(invocation: Invocation<keyof StartOptions>): Promise
   }, isNpmScript(env))
   try {
     const emulator = await starting
-    const flush = printRequests(emulator, invocation, logger, isFollowed(options, terminal))
+    const flush = printRequests(emulator, invocation, isFollowed(options, terminal))
     if (token !== undefined) terminal.err(tokenWarning(options.host, token))
     await announce(emulator, options, token, { terminal, logger })
     await stopped

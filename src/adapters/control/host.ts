@@ -52,6 +52,8 @@ export interface ControlHost {
   readJson(req: IncomingMessage, bounds: BodyBounds): Promise<CallBody | undefined>
   /** Parses the bytes of a JSON body that came without a request, under the same bounds. */
   parseJson(bytes: Buffer, bounds: BodyBounds): CallBody
+  /** Ends the process of the emulator; undefined where that belongs to another program. */
+  readonly shutdown: (() => void) | undefined
   /** Notes how a request that only waits can be ended early, should its connection be needed for others. */
   mayEnd(req: IncomingMessage, end: () => void): void
   /** Told of errors that are our own fault; the client only sees a plain 500. */

@@ -39,7 +39,7 @@ export function checkDraft(
  * @param wall the real instant, as a timestamp
  */
 export function arm(
-  scope: Scope,
+  scope: Pick<Scope, 'tx' | 'at'>,
   service: Service,
   draft: FaultDraft,
   source: FaultSource,

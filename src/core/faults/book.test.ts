@@ -258,3 +258,20 @@ test('another rule draws by its own id', () => {
   }
   expect(draws('one')).not.toEqual(draws('two'))
 })
+
+test('what an action leaves to chance is drawn for each match, the same under the same seed', () => {
+  const rule: Partial<FaultRule> = { do: [{ pace: { before_head_ms: 300, jitter_ms: 500 } }] }
+  const delaysOf = (seed: number) => {
+    const { book, facts } = bookOf(rule)
+    facts.seed = seed
+    return Array.from({ length: 8 }, () => {
+      const [action] = book.decide('call', subject())?.actions ?? []
+      return action !== undefined && 'pace' in action ? (action.pace.before_head_ms ?? 0) : 0
+    })
+  }
+  const delays = delaysOf(1)
+  expect(delays.every((ms) => ms >= 300 && ms <= 800)).toBe(true)
+  expect(new Set(delays).size).toBeGreaterThan(4)
+  expect(delaysOf(1)).toEqual(delays)
+  expect(delaysOf(2)).not.toEqual(delays)
+})

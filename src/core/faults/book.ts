@@ -1,9 +1,10 @@
+import { chanceOf } from '../random.ts'
 import type { Store } from '../state/store.ts'
 import { formatInstant } from '../time/instant.ts'
 import { CountedKeys } from './counted-keys.ts'
 import { Decision, type Fired, type Verdict } from './decision.ts'
 import { counterKey, mismatch, type Subject } from './match.ts'
-import type { Action, Phase, PrimitiveMap } from './primitive.ts'
+import { type Action, drawnActions, type Phase, type PrimitiveMap } from './primitive.ts'
 import { type FaultCounter, type FaultRule, faultCounters, faultRules, phaseOf } from './rule.ts'
 import { countedBy, retired, timing } from './when.ts'
 
@@ -161,7 +162,9 @@ export class FaultBook {
     const { fires, step, description } = timing({ rule, n, key, now, wall: wall(), seed: seed() })
     if (!fires) return { description, counter: { n, key } }
     counting.fired(rule, key)
-    const actions = step === undefined ? rule.do : namedActions(rule, step)
+    const written = step === undefined ? rule.do : namedActions(rule, step)
+    const draw = () => chanceOf(seed(), 'fault action', rule.id, key ?? '', n)
+    const actions = drawnActions(written, this.#primitives, draw)
     return { description, fired: { rule, actions, step, n, key } }
   }
 

@@ -44,6 +44,8 @@ export interface FaultPrimitive<N extends PrimitiveName, Effect> {
   readonly step?: (parameters: Primitives[N]) => Step
   /** When a rule that has it must be decided. Default: `call`, when the body is known. */
   readonly phase?: (parameters: Primitives[N]) => Exclude<Phase, 'webhook'>
+  /** What a rule that fires does of it, where that is left to chance. @param draw from 0 to 1, always the same for a match */
+  readonly draw?: (parameters: Primitives[N], draw: number) => Primitives[N]
   /** Whether it may keep an exchange from ending for a while. */
   readonly holds?: (parameters: Primitives[N]) => boolean
   /** Whether the handler must not run, by all of it that has fired on a request. */
@@ -73,6 +75,21 @@ export function allOf<N extends PrimitiveName>(
   name: N,
 ): readonly Primitives[N][] {
   return actions.flatMap((action) => (name in action ? [(action as Record<N, Primitives[N]>)[name]] : []))
+}
+
+/** Actions with what is left to chance decided. @param draw from 0 to 1 */
+export function drawnActions(
+  actions: readonly Action[],
+  primitives: PrimitiveMap,
+  draw: () => number,
+): readonly Action[] {
+  if (!usesOf(actions, primitives).some(({ primitive }) => primitive.draw !== undefined)) return actions
+  return actions.map((action) => {
+    const drawn = Object.entries(action).map(([name, parameters]) => {
+      return [name, primitives.get(name)?.draw?.(parameters, draw()) ?? parameters]
+    })
+    return Object.fromEntries(drawn) as Action
+  })
 }
 
 /** An action with its primitive. */

@@ -72,6 +72,11 @@ export interface EmulatorOf<Sandbox> {
    * @param options timeoutMs: real milliseconds, 30,000 when left out
    */
   ready(options?: { readonly timeoutMs?: number | undefined }): Promise<void>
+  /**
+   * Ends the process of an emulator that the command `start` has started, once its requests are finished and its state is
+   * saved. Rejects with `conflict` where the emulator runs inside of another program. It does not wait for the end.
+   */
+  shutdown(): Promise<void>
 }
 
 /** What a client is made of. */
@@ -127,6 +132,7 @@ export function emulatorClient<Sandbox extends SandboxOf<never>>(
     problem: (code) => ask('GET /problems/{code}', { params: { code } }),
     openapi: (api = 'control') => ask('GET /openapi.json', { query: { api } }),
     routes: async () => (await ask('GET /')).routes,
+    shutdown: async () => void (await ask('POST /shutdown')),
     health: () => ask('GET /health'),
     ready: async (options = {}) => {
       refuseUnknownOptions('ready()', options, ['timeoutMs'])

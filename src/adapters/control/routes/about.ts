@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import { refuse } from '../../../core/errors.ts'
 import type { ShapeOf } from '../../../core/fields.ts'
 import { storageReport } from '../../../core/sandboxes/sandboxes.ts'
+import { thisHolder } from '../../lock-file.ts'
 import { BASE, route } from '../route.ts'
 
 /** Every route of the control interface. */
@@ -41,6 +43,23 @@ const healthView = () =>
   })
 
 export type HealthView = ShapeOf<typeof healthView>
+
+/** A process that ends, and where its number means something. */
+const processView = () =>
+  z.strictObject({
+    status: z.literal('stopping'),
+    process: z.strictObject({
+      id: z.string(),
+      pid: z.int(),
+      /** When it was started, as its operating system counts; null where that is not known. */
+      started: z.string().nullable(),
+      place: z.strictObject({
+        host: z.string(),
+        boot: z.string().nullable(),
+        namespace: z.string().nullable(),
+      }),
+    }),
+  })
 
 /** What the emulator is, and whether it runs. */
 export const aboutRoutes = [
@@ -95,5 +114,27 @@ export const aboutRoutes = [
     withoutSandbox: true,
     output: () => z.strictObject({ status: z.literal('ready') }),
     handle: () => ({ body: { status: 'ready' as const } }),
+  }),
+  route({
+    name: 'shutdown',
+    method: 'POST',
+    path: '/shutdown',
+    summary: 'End the process of the emulator, once requests in flight are finished and the state is saved',
+    returns:
+      'Its process, and where that runs, so that its end can be waited for. 409 where the emulator runs inside of another program.',
+    success: [202],
+    withoutSandbox: true,
+    output: processView,
+    handle: ({ host: { shutdown } }) => {
+      if (shutdown === undefined) {
+        return refuse('conflict', {
+          detail: 'The emulator runs inside of another program, and ends with it.',
+          mitigation: 'End that program, or call close() of the emulator in it.',
+        })
+      }
+      // The response goes out first, as that of every request in flight does.
+      setImmediate(shutdown)
+      return { status: 202, body: { status: 'stopping' as const, process: thisHolder('') } }
+    },
   }),
 ] as const

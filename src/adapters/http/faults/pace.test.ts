@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { faultedServer, seen } from '../../../../test/support/faulted-server.ts'
 import { overSocket, requestBytes } from '../../../../test/support/wire-client.ts'
-import type { PaceFault } from './pace.ts'
+import { type PaceFault, pace as pacePrimitive } from './pace.ts'
 import { gapAfter, piecesOf } from './pieces.ts'
 
 /** Milliseconds in which any system hands on what was written before. */
@@ -102,4 +102,13 @@ test('a rate is kept by the gaps, and no gap is too short to be seen', () => {
   expect(gapAfter(Buffer.alloc(1), { kbps: 1_000_000 })).toBe(5)
   expect(gapAfter(Buffer.alloc(1), {})).toBe(5)
   expect(gapAfter(Buffer.alloc(100), { kbps: 1, gap_ms: 5 })).toBe(800)
+})
+
+test.for([
+  [0, 300],
+  [0.5, 550],
+  [0.9999, 800],
+] as const)('jitter_ms adds to the wait before the head: a draw of %d leads to %i ms', ([draw, ms]) => {
+  expect(pacePrimitive.draw?.({ before_head_ms: 300, jitter_ms: 500 }, draw)).toEqual({ before_head_ms: ms })
+  expect(pacePrimitive.draw?.({ before_head_ms: 300 }, draw)).toEqual({ before_head_ms: 300 })
 })

@@ -31,6 +31,8 @@ function schema() {
   return someOf({
     before_handler_ms: intBetween(0, MAX_HOLD_MS).optional(),
     before_head_ms: intBetween(0, MAX_HOLD_MS).optional(),
+    /** Up to this many more, drawn for each response: the same for the same seed, rule and count. */
+    jitter_ms: intBetween(0, MAX_HOLD_MS).optional(),
     /** Where the body is split into pieces: offsets in bytes, inside a character of several bytes, or between CR and LF. */
     chunks: chunks.optional(),
     /** Bytes of each piece, where no places are named. */
@@ -57,6 +59,10 @@ export const pace: WirePrimitive<'pace'> = {
   description: 'latency, drip, splits at chosen places, stalls: always real milliseconds',
   schema,
   holds: () => true,
+  draw: ({ jitter_ms = 0, ...pace }, draw) =>
+    jitter_ms === 0
+      ? pace
+      : { ...pace, before_head_ms: (pace.before_head_ms ?? 0) + Math.floor(draw * (jitter_ms + 1)) },
   phase: ({ stall_at, no_continue }) => {
     const own = stall_at === undefined ? 'call' : phaseOfStage(stall_at)
     return own === 'call' && no_continue === true ? 'head' : own

@@ -1,0 +1,28 @@
+import type { FaultDraft } from '../core/faults/rule.ts'
+
+/** The id of the fault rule that delays every response. */
+export const LATENCY = 'latency'
+
+/** Milliseconds that a latency may have at most. */
+const MAX_LATENCY = 60_000
+
+/** A delay of every response: real milliseconds, from the first to the second. */
+export type Latency = readonly [from: number, to: number]
+
+/** Reads `300ms`, `2s` or `300-800ms`; undefined for anything else, and for more than a minute. */
+export function latencyOf(text: string): Latency | undefined {
+  const [, low, high = low, unit] = /^(\d+(?:\.\d+)?)(?:-(\d+(?:\.\d+)?))?(ms|s)$/.exec(text) ?? []
+  const [from, to] = [low, high].map((each) => Math.round(Number(each) * (unit === 's' ? 1_000 : 1)))
+  return from !== undefined && to !== undefined && from <= to && to <= MAX_LATENCY ? [from, to] : undefined
+}
+
+/** The rule that delays every response; further rules act as they do without it. */
+export function latencyRule([from, to]: Latency): FaultDraft {
+  const jitter = to > from ? { jitter_ms: to - from } : {}
+  return {
+    id: LATENCY,
+    match: 'everything',
+    do: [{ pace: { before_head_ms: from, ...jitter } }],
+    then: 'continue',
+  }
+}

@@ -1,0 +1,118 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { allCommands } from '../../src/adapters/cli/command-line.ts'
+import { command, temporaryDirectory } from './in-process.ts'
+import { spawnCommand, spawnEmulator } from './process.ts'
+import { running } from './running.ts'
+
+test('start --detach goes on in the background, and stop ends it with its state saved', async () => {
+  const data = temporaryDirectory()
+  const started = await spawnCommand(['start', '--detach', '--json', '--port', '0', '--data', data]).ended
+  expect([started.code, started.err]).toEqual([0, ''])
+  const { pid, port, base_url, log } = JSON.parse(started.out)
+  onTestFinished(() => {
+    if (existsSync(`/proc/${pid}`)) process.kill(pid, 'SIGKILL')
+  })
+  expect(
+    (await fetch(`${base_url}/data-views`, { headers: { authorization: 'Bearer live_demo_owner' } })).status,
+  ).toBe(200)
+  const url = `http://127.0.0.1:${port}`
+  expect(await command(['stop', '--url', url])).toEqual({ code: 0, out: `Stopped: ${url}`, err: '' })
+  // The folder is free again: the process is gone, not only its port.
+  const second = await spawnEmulator(['--data', data])
+  expect(second.ready.port).toBeGreaterThan(0)
+  expect(readFileSync(log, 'utf8')).toContain('finishing requests in flight')
+})
+
+test('start --detach fails as start does, with what it says', async () => {
+  const { url } = await running()
+  const { port } = new URL(url)
+  const { code, err } = await spawnCommand(['start', '--detach', '--ephemeral', '--port', port]).ended
+  expect([code, err]).toEqual([1, expect.stringContaining(`Port ${port} on 127.0.0.1 is in use.`)])
+})
+
+test('an emulator inside of another program is not stopped from outside', async () => {
+  const { run } = await running()
+  expect(await run('stop')).toEqual({
+    code: 1,
+    out: '',
+    err: expect.stringContaining('The emulator runs inside of another program, and ends with it.'),
+  })
+})
+
+test('open opens the dashboard of a sandbox, and prints its address where nothing can', async () => {
+  const { url } = await running()
+  const folder = temporaryDirectory()
+  const opener = join(folder, 'xdg-open')
+  writeFileSync(opener, `#!/bin/sh\nprintf %s "$1" > '${folder}/opened'\n`)
+  chmodSync(opener, 0o755)
+  const opened = await spawnCommand(['open', '--url', url], { PATH: `${folder}${delimiter}/usr/bin:/bin` })
+    .ended
+  expect(opened.out).toBe(`Opened: ${url}/__emulator/ui/\n`)
+  expect(readFileSync(join(folder, 'opened'), 'utf8')).toBe(`${url}/__emulator/ui/`)
+  const none = await spawnCommand(['open', '--sandbox', 'w1', '--url', url], { PATH: '/nowhere' }).ended
+  expect([none.code, none.out]).toEqual([0, `Open it in a browser: ${url}/@w1/__emulator/ui/\n`])
+})
+
+test('latency is shown, changed and ended', async () => {
+  const { run, data } = await running()
+  expect((await run('latency')).out).toBe('Responses are not delayed.')
+  expect((await run('latency', '300ms')).out).toBe('Every response is delayed by 300 ms.')
+  expect((await run('latency', '1-2s')).out).toBe('Every response is delayed by 1000 to 2000 ms.')
+  expect(await data('latency')).toEqual({ latency: [1_000, 2_000] })
+  expect((await run('latency', 'off')).out).toBe('Responses are not delayed.')
+  expect(await run('latency', '2m')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('"2m" is not a latency.'),
+  })
+})
+
+test('start --latency delays every sandbox, also after a reset', async () => {
+  const { run, data } = await running({ latency: '20-30ms' })
+  await run('sandbox', 'create', 'w1')
+  for (const sandbox of ['default', 'w1']) {
+    expect(await data('latency', '--sandbox', sandbox)).toEqual({ latency: [20, 30] })
+    await run('latency', 'off', '--sandbox', sandbox)
+    await run('reset', '--sandbox', sandbox)
+    expect(await data('latency', '--sandbox', sandbox)).toEqual({ latency: [20, 30] })
+  }
+  const { code, err } = await command(['start', '--latency', 'slow'])
+  expect([code, err]).toEqual([
+    2,
+    '--latency: "slow" is not a latency. Give one such as 300ms, 300-800ms or 2s, at most 60s.',
+  ])
+})
+
+/** What bash offers for the last of some words. */
+function offered(script: string, words: readonly string[]): string[] {
+  const list = words.map((word) => `'${word}'`).join(' ')
+  const ask = `COMP_WORDS=(workspace-emulator ${list}); COMP_CWORD=${words.length}; _workspace_emulator; echo "\${COMPREPLY[@]}"`
+  return execFileSync('bash', ['-c', `${script}\n${ask}`], { encoding: 'utf8' })
+    .trim()
+    .split(' ')
+}
+
+test('bash completes commands, the words after them, and flags', async () => {
+  const { out } = await command(['completion', 'bash'])
+  expect(offered(out, ['cl'])).toEqual(['clock'])
+  expect(offered(out, ['clock', 'f'])).toEqual(['freeze'])
+  expect(offered(out, ['batch', 'fail', 'b1', '--sand'])).toEqual(['--sandbox'])
+  expect(offered(out, ['--log-r'])).toEqual([''])
+  expect(offered(out, ['start', '--log-r'])).toEqual(['--log-requests'])
+})
+
+test('every command is in the script of each shell', async () => {
+  const commands = await allCommands()
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    const { out, code } = await command(['completion', shell])
+    expect(code).toBe(0)
+    for (const { name } of commands) for (const word of name.split(' ')) expect(out).toContain(word)
+    if (shell !== 'fish') expect(spawnSync('bash', ['-n'], { input: out }).stderr.toString()).toBe('')
+  }
+  expect(await command(['completion', 'csh'])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('bash, zsh or fish'),
+  })
+})
