@@ -23,7 +23,7 @@ test('of each sandbox the rules are told that never fired, with how often they m
 test('a directory of scenarios that is named and not there is warned of', async () => {
   const { child, ended } = await spawnEmulator(['--ephemeral', '--scenarios', '/nowhere'])
   child.kill('SIGTERM')
-  expect((await ended).err).toContain('/nowhere is not there: until it is, there are no scenarios.')
+  expect((await ended).err).toContain('/nowhere is not there: until it is, there are only the built-in scenarios.')
 })
 
 test('a stop says which rules never fired', async () => {
