@@ -4,7 +4,7 @@ import { defineScenario } from 'agent-workspace-emulator'
 // The race in between (the URL was there a moment ago) is the preset batch-results-410-race.
 export default defineScenario({
   description:
-    'Results are cleaned up as soon as a batch is terminal: results_url is null and reading them answers 410',
+    'Results are cleaned up as soon as a batch is terminal: results_url is null and reading them responds with 410',
   pace: { validating: 'immediate', in_progress: 'immediate', finalizing: 'immediate' },
   on: {
     'batch_prediction.completed': ({ batch }) => batch.cleanup(),

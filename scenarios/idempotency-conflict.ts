@@ -1,9 +1,9 @@
 import { defineScenario } from 'agent-workspace-emulator'
 
-// Three requests with one key: the first meets itself (409, still under way), the second loses its answer although the batch
+// Three requests with one key: the first meets itself (409, still under way), the second loses its response although the batch
 // is made, the third gets the replay. Another body under that key is a true 409, without any fault.
 export default defineScenario({
-  description: 'A key is in use, then its answer is lost, then it replays',
+  description: 'A key is in use, then its response is lost, then it replays',
   faults: [
     {
       id: 'conflict',

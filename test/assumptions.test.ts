@@ -35,7 +35,7 @@ test('an unknown setting is refused with the nearest known one, a wrong value wi
   ])
 })
 
-test('an answer that rests on an open item says which, and one that does not says nothing', {
+test('a response that rests on an open item says which, and one that does not says nothing', {
   tags: ['R004'],
 }, async () => {
   const emulator = await testEmulator({ collections: sampleRecords })

@@ -8,13 +8,13 @@ const MIB = 1024 * 1024
 
 async function send({ port }: Probed, body: Buffer): Promise<number> {
   const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
-  const answer = await fetch(`http://127.0.0.1:${port}/v1/batch-predictions`, {
+  const response = await fetch(`http://127.0.0.1:${port}/v1/batch-predictions`, {
     method: 'POST',
     headers,
     body,
   })
-  await answer.text()
-  return answer.status
+  await response.text()
+  return response.status
 }
 
 test('100 MiB are accepted one after the other, one byte more is not, and nothing of them stays in memory', {

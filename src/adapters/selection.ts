@@ -104,7 +104,7 @@ export function isForeignFetch({ method, headers }: Pick<IncomingMessage, 'metho
   return isBrowser || referer !== undefined || accept.startsWith('image/')
 }
 
-/** Where an answer is given that makes no sandbox: the chosen one if it is there, otherwise the default one. */
+/** Where a response is given that makes no sandbox: the chosen one if it is there, otherwise the default one. */
 export function presentSandbox(sandboxes: Sandboxes, choice: () => Selection): [Sandbox, ChosenBy] {
   try {
     const { name, chosenBy } = choice()

@@ -42,7 +42,7 @@ export const statusSettings = {
   oauthPrincipal: status('oauth_principal', 'U033', 403, 'to a service key on the OAuth callback'),
 } as const
 
-/** Every error that the emulator can answer with: its machine-readable code, status, title and whether a retry can help. */
+/** Every error that the emulator can respond with: its machine-readable code, status, title and whether a retry can help. */
 export const catalog = {
   validation_failed: { status: statusSettings.validation, title: 'Validation Failed', retryable: false },
   malformed_json: { status: statusSettings.validation, title: 'Malformed JSON', retryable: false },
@@ -201,7 +201,7 @@ function alsoNamed(pointers: readonly string[]): string {
   return ` (also ${pointers.slice(0, MAX_NAMED).join(', ')}${more})`
 }
 
-/** Everything about an error answer that does not depend on its error format. */
+/** Everything about an error response that does not depend on its error format. */
 export interface ErrorFacts {
   readonly kind: ErrorKind
   readonly status: number

@@ -140,7 +140,7 @@ export interface Operation<I extends Input = Input, Target = unknown> {
   /** `application/x-ndjson` for the result stream; JSON when absent. */
   readonly media?: 'application/x-ndjson'
   /** Shape of the successful body, for the OpenAPI document and the tests of conformance. */
-  readonly answer?: (settings: Settings) => z.ZodType
+  readonly output?: (settings: Settings) => z.ZodType
   readonly input?: (fields: FieldKit, settings: Settings) => I
   /** Codes of its own refusals, beside those that its declaration shows; for the OpenAPI document. */
   readonly refusals?: readonly ErrorCode[]

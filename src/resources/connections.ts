@@ -57,7 +57,7 @@ const createConnection = operation({
   errorFormat: 'standard',
   contract: true,
   success: successCreate,
-  answer: () => z.strictObject({ object: z.literal('redirect_url'), redirect_url: z.url() }),
+  output: () => z.strictObject({ object: z.literal('redirect_url'), redirect_url: z.url() }),
   input: ({ object }, settings) => ({
     body: object({
       connector_id: requiredIf(settings.get(connectorRequired), z.string()),

@@ -11,7 +11,7 @@ import { oneOfNames, refersTo } from './records.ts'
 import { teamspaces } from './teamspaces/schema.ts'
 import {
   opaqueList,
-  opaqueListAnswer,
+  opaqueListResponse,
   opaqueRecord,
   refuseStrict,
   refuseUncontracted,
@@ -212,7 +212,7 @@ const listConversations = uncontracted({
   path: '/conversations',
   summary: 'List conversations',
   success: successRead,
-  answer: opaqueListAnswer,
+  output: opaqueListResponse,
   // The specification shows no values of has_messages: true and false mean what they say, others select nothing.
   input: () => ({ query: z.looseObject({ has_messages: z.unknown().optional() }) }),
   handle: (request) => {

@@ -58,7 +58,7 @@ function renamed(raw: unknown, from: string): unknown {
   return { ...rest, dataset_name }
 }
 
-const viewAnswer = (settings: Settings) =>
+const viewResponse = (settings: Settings) =>
   z.strictObject({
     object: z.literal('data_view'),
     id: nonEmptyText(),
@@ -77,7 +77,7 @@ const listDataViews = operation({
   errorFormat: 'standard',
   contract: true,
   success: successRead,
-  answer: (settings) => z.strictObject({ object: z.literal('list'), data: z.array(viewAnswer(settings)) }),
+  output: (settings) => z.strictObject({ object: z.literal('list'), data: z.array(viewResponse(settings)) }),
   input: ({ object }) => ({
     query: object({
       service_account_id: queryText().optional(),

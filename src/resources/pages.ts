@@ -76,7 +76,7 @@ const createPage = operation({
   errorFormat: 'standard',
   contract: true,
   success: successCreate,
-  answer: () => pageRecord().extend({ parent: anyObject().nullable().optional() }),
+  output: () => pageRecord().extend({ parent: anyObject().nullable().optional() }),
   input: ({ object }, settings) => {
     const onPage = object({ type: z.string().refine(isPageType, OTHER_TYPE), page_id: z.string() })
     const parent = settings.get(otherParents) === 'passthrough' ? anyObject() : onPage

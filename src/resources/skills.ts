@@ -120,7 +120,7 @@ const promoteSkill = operation({
   contract: true,
   permissionShown: true,
   success: successCreate,
-  answer: skillRecord,
+  output: skillRecord,
   find: ({ tx, caller, params }) => {
     const skill = requireVisible(tx, skills, params.skill_id, (each) => isInReach(each, caller))
     checkRights(skill, caller)

@@ -64,11 +64,11 @@ export function uncontracted<I extends Input = Input, Target = undefined>(
 }
 
 /** The response of an operation that returns a record as it is. */
-export const opaqueAnswer = () => z.looseObject({ id: z.string() })
+export const opaqueResponse = () => z.looseObject({ id: z.string() })
 
 /** The response of an operation that returns a list of records as they are. */
-export const opaqueListAnswer = () =>
-  z.strictObject({ object: z.literal('list'), data: z.array(opaqueAnswer()), has_more: z.literal(false) })
+export const opaqueListResponse = () =>
+  z.strictObject({ object: z.literal('list'), data: z.array(opaqueResponse()), has_more: z.literal(false) })
 
 /**
  * Refuses an operation that the specification names without a contract: 501 `emulator_contract_unspecified`.
@@ -133,7 +133,7 @@ const converse = operation({
   path: '/converse',
   summary: 'Converse with an agent',
   success: successCreate,
-  answer: () => z.unknown(),
+  output: () => z.unknown(),
   handle: () => refuseUncontracted('converse.create'),
 })
 
@@ -144,7 +144,7 @@ const search = operation({
   path: '/search',
   summary: 'Search',
   success: successRead,
-  answer: () => z.unknown(),
+  output: () => z.unknown(),
   handle: () => refuseUncontracted('search.query'),
 })
 

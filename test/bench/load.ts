@@ -19,7 +19,7 @@ export interface Hit {
   readonly text: string
 }
 
-/** Sends one request over the agent and reads the answer to its end. `keep`: whether the text is wanted. */
+/** Sends one request over the agent and reads the response to its end. `keep`: whether the text is wanted. */
 export function shoot(agent: Agent, shot: Shot, keep = false): Promise<Hit> {
   return new Promise((resolve, reject) => {
     const headers: Record<string, string | number> = { ...shot.headers, authorization: `Bearer ${shot.key}` }
@@ -119,7 +119,7 @@ class Line {
       const end = this.#seen.indexOf('\r\n\r\n')
       if (end === -1) return
       const head = this.#seen.toString('latin1', 0, end)
-      if (!/^HTTP\/1\.1 20[04] /.test(head)) throw new Error(`unexpected answer: ${head}`)
+      if (!/^HTTP\/1\.1 20[04] /.test(head)) throw new Error(`unexpected response: ${head}`)
       const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
       const body = this.#seen.subarray(end + 4)
       this.#missing = length === undefined && / chunked/i.test(head) ? -1 : Number(length ?? 0) - body.length

@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url'
 import { type Footprint, footprint, reload, writeLargeScript } from '../support/reloads.ts'
 import { openLibrary } from '../support/scenario-folder.ts'
 
-// How much memory reloads of a large script leave behind: tsx test/bench/reloads.ts [times] [--import]
-// With --import the script is imported under a new query each time, which is what a worker for each reload avoids.
+// How much memory reloads of a large script leave behind: tsx test/bench/reloads.ts [times] [--import] [--json]
+// With --import the script is imported under a new query each time, which is what a process for each reload avoids.
 
 const times = Number(process.argv[2] ?? 500)
 const folder = mkdtempSync(join(tmpdir(), 'scenario-reloads-'))
@@ -14,8 +14,11 @@ try {
   const begun = performance.now()
   const footprints = process.argv.includes('--import') ? await importAgain() : await loadAgain()
   const each = (performance.now() - begun) / times
-  for (const at of [1, 10, times >> 2, times >> 1, times]) print(at, footprints[at - 1])
-  console.log(`${each.toFixed(0)} ms for each`)
+  if (process.argv.includes('--json')) console.log(JSON.stringify(footprints))
+  else {
+    for (const at of [1, 10, times >> 2, times >> 1, times]) print(at, footprints[at - 1])
+    console.log(`${each.toFixed(0)} ms for each`)
+  }
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

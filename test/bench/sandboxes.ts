@@ -42,11 +42,11 @@ async function benchCreation(): Promise<void> {
   say(`make a sandbox, ${COUNT} times`, `${each.toFixed(3)} ms and ${perSandbox(before)} kB each`)
   const start = performance.now()
   for (let n = 0; n < COUNT; n++) {
-    const answer = await fetch(`${emulator.baseUrl.replace('/v1', `/@bench-${n}/v1`)}/data-views`, {
+    const response = await fetch(`${emulator.baseUrl.replace('/v1', `/@bench-${n}/v1`)}/data-views`, {
       headers: { authorization: `Bearer ${KEY}` },
     })
-    if (answer.status !== 200) throw new Error(`the answer was ${answer.status}`)
-    await answer.arrayBuffer()
+    if (response.status !== 200) throw new Error(`the response was ${response.status}`)
+    await response.arrayBuffer()
   }
   const first = (performance.now() - start) / COUNT
   say(

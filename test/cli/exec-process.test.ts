@@ -45,8 +45,8 @@ function kill(pids: readonly number[]): void {
 
 /** Whether nothing is left: no process of the command, and nobody at the emulator's address. */
 async function isGone({ pids, url }: Said): Promise<boolean> {
-  const answer = await fetch(`${url}/__emulator/health`).catch(() => undefined)
-  return answer === undefined && pids.every((pid) => !isRunning(pid))
+  const response = await fetch(`${url}/__emulator/health`).catch(() => undefined)
+  return response === undefined && pids.every((pid) => !isRunning(pid))
 }
 
 function isRunning(pid: number): boolean {

@@ -1,11 +1,23 @@
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
-import { commands } from '../../src/adapters/cli/command-line.ts'
+import { allCommands } from '../../src/adapters/cli/command-line.ts'
 import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
-import { running } from './running.ts'
+import { running, START } from './running.ts'
+
+const commands = await allCommands()
 
 /** A port that is nobody's, and that fetch does not refuse by itself. */
 const SILENT = 'http://127.0.0.1:2'
+
+const STUB = '{"id": "search", "method": "GET", "path": "/search", "body": {"data": []}}'
+const CONNECTION = JSON.stringify({
+  id: 'c1',
+  teamspace_id: 'teamspace-harbor',
+  user_id: 'user-mara',
+  connector_id: null,
+  connection_provider_id: null,
+  created_at: START,
+})
 
 /** What each command that asks an emulator is called with, and what has to be there before. */
 const CLIENTS: Readonly<
@@ -15,9 +27,20 @@ const CLIENTS: Readonly<
   status: {},
   clock: {},
   'clock advance': { argv: ['1h'] },
+  'clock freeze': {},
+  'clock run': {},
+  'clock rate': { argv: ['60'] },
   reset: {},
   requests: {},
+  'requests export': {},
+  'requests verify': { argv: ['{"method": "POST"}'] },
+  'requests wait': { argv: ['{"method": "POST"}'] },
+  'requests resend': { argv: ['default-000001'] },
+  'requests clear': {},
   explain: {},
+  events: {},
+  event: {},
+  'event emit': { argv: ['file_sharing', 'File:created', '{"a": 1}'] },
   snapshot: {},
   'snapshot list': {},
   'snapshot save': { argv: ['s'] },
@@ -27,21 +50,89 @@ const CLIENTS: Readonly<
   'snapshot import': { argv: ['copy', 'FILE'], before: ['snapshot', 'save', 's'] },
   sandbox: {},
   'sandbox list': {},
+  'sandbox show': { argv: ['default'] },
   'sandbox create': { argv: ['w1'] },
   'sandbox delete': { argv: ['w1'], before: ['sandbox', 'create', 'w1'] },
   faults: {},
   'faults list': {},
   'faults add': { argv: ['rate-limited'] },
+  'faults toggle': { argv: ['rate-limited'] },
+  'faults show': { argv: ['slow'], before: ['faults', 'add', 'slow'] },
+  'faults change': { argv: ['slow', '{"times": 2}'], before: ['faults', 'add', 'slow'] },
+  'faults reset': { argv: ['slow'], before: ['faults', 'add', 'slow'] },
   'faults clear': {},
   'faults presets': {},
+  limits: {},
+  'limits list': {},
+  'limits fill': { argv: ['pages.create', '--remaining', '3'] },
+  'limits set': { argv: ['pages.create', '5', '--window', '10s'] },
+  'limits clear': {},
+  state: {},
+  'state list': { argv: ['pages'] },
+  'state get': { argv: ['organizations', 'org-larkmoor'] },
+  'state put': { argv: ['organizations', 'o2', '{"id": "o2", "name": "Other"}'] },
+  'state patch': { argv: ['organizations', 'org-larkmoor', '{"name": "Other"}'] },
+  'state delete': { argv: ['pages', 'page-handbook'] },
+  'state export': {},
+  'state import': { argv: ['FILE'] },
+  'state merge': { argv: ['{}'] },
+  batch: {},
+  'batch list': {},
+  'batch show': { argv: ['BATCH'] },
+  'batch hold': { argv: ['BATCH'] },
+  'batch release': { argv: ['BATCH'] },
+  'batch change': { argv: ['BATCH', '{"pace": {"validating": "2s"}}'] },
+  'batch fail': { argv: ['BATCH', 'The model is overloaded.'] },
+  'batch expire': { argv: ['BATCH'] },
+  'batch complete': { argv: ['BATCH'] },
+  'batch cleanup': { argv: ['BATCH'], before: ['batch', 'complete', 'BATCH'] },
+  'batch results': { argv: ['BATCH'] },
+  webhook: {},
+  'webhook list': {},
+  'webhook add': {},
+  'webhook remove': {},
+  'webhook deliveries': {},
+  'webhook inbox': {},
+  settings: {},
+  'settings get': { argv: ['batch.unknown_files'] },
+  'settings set': { argv: ['batch.unknown_files', 'accept'] },
+  assumptions: {},
+  stub: {},
+  'stub list': {},
+  'stub add': { argv: [STUB] },
+  'stub remove': {},
+  'stub show': { argv: ['search'], before: ['stub', 'add', STUB] },
+  'agent-runs': {},
+  join: { argv: ['teamspace-depot', 'user-mara'] },
+  oauth: { argv: ['mcp-weather', 'http://127.0.0.1:3000/callback'] },
+  connection: { argv: ['c1'], before: ['state', 'put', 'connections', 'c1', CONNECTION] },
+  api: {},
+  'api operations': {},
+  'api openapi': {},
+  'api problems': {},
   scenario: {},
   'scenario list': {},
+  'scenario refresh': {},
   'scenario start': { argv: ['calm'] },
   'scenario stop': { before: ['scenario', 'start', 'calm'] },
 }
 
+async function aBatch(baseUrl: string): Promise<string> {
+  const response = await fetch(`${baseUrl}/batch-predictions`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json' },
+    body: JSON.stringify({
+      prompt: 'Read the total.',
+      output_schema: { type: 'object' },
+      model: 'any-model',
+      items: [{ file_id: 'file-invoice-1', custom_id: 'only' }],
+    }),
+  })
+  return ((await response.json()) as { id: string }).id
+}
+
 /** Those that ask none: what they succeed with, and what they fail with. */
-const OTHERS = ['start', 'exec', 'validate', 'doctor', 'version']
+const OTHERS = ['start', 'exec', 'validate', 'doctor', 'version', 'webhook listen', 'webhook redeliver']
 
 test('every command is held against these rules', () => {
   const known = [...Object.keys(CLIENTS), ...OTHERS]
@@ -51,13 +142,16 @@ test('every command is held against these rules', () => {
 test.for(Object.entries(CLIENTS))(
   '%s: 0 and one line of JSON, 1 without an emulator, 2 for misuse',
   async ([name, call]) => {
-    const { run, emulator } = await running({ scenarios: dirname(temporaryFile('calm.json', '{}')) })
-    await fetch(`${emulator.baseUrl}/data-views`)
-    if (call.before !== undefined) expect((await run(...call.before)).code).toBe(0)
+    const scenarios = dirname(temporaryFile('calm.json', '{}'))
+    const { run, emulator } = await running({ fixtures: 'demo', scenarios })
+    const batch = await aBatch(emulator.baseUrl)
     const file = JSON.stringify(emulator.sandbox.document())
-    const argv = [...name.split(' '), ...(call.argv ?? [])].map((each) =>
-      each === 'FILE' ? temporaryFile('snapshot.json', file) : each,
-    )
+    const filled = (words: readonly string[] = []) =>
+      words.map((each) =>
+        each === 'FILE' ? temporaryFile('state.json', file) : each === 'BATCH' ? batch : each,
+      )
+    if (call.before !== undefined) expect((await run(...filled(call.before))).code).toBe(0)
+    const argv = [...name.split(' '), ...filled(call.argv)]
     const { code, out, err } = await run(...argv, '--json')
     expect([code, err]).toEqual([0, ''])
     expect(out).not.toContain('\n')
@@ -79,7 +173,7 @@ test.for(Object.entries(CLIENTS))(
 
 test.for(OTHERS)('%s has --json and calls a flag that it does not know misuse', async (name) => {
   expect(commands.find((each) => each.name === name)?.options).toContain('json')
-  const { code, err } = await command([name, '--jsn'])
+  const { code, err } = await command([...name.split(' '), '--jsn'])
   expect([code, err]).toEqual([2, expect.stringContaining('Did you mean "--json"?')])
 })
 

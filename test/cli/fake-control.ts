@@ -14,13 +14,13 @@ export interface FakeControl {
 }
 
 /** A control interface that answers every request with one body, for shapes that a real one shows rarely. */
-export async function fakeControl(answer: object, status = 200): Promise<FakeControl> {
+export async function fakeControl(response: object, status = 200): Promise<FakeControl> {
   const asked: { method: string; path: string; body: string }[] = []
   const server = createServer(async (req, res) => {
     let body = ''
     for await (const chunk of req) body += chunk
     asked.push({ method: req.method ?? '', path: req.url ?? '', body })
-    res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+    res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(response))
   }).listen(0, '127.0.0.1')
   onTestFinished(() => void server.close().closeAllConnections())
   await once(server, 'listening')

@@ -131,7 +131,7 @@ test('without an id, the latest request is explained; a refusal shows where and 
   expect(invalid).toMatch(/\nError\n {2}400 validation_failed\n {2}\/name: /)
 })
 
-test('explain --json is the answer as it came', async () => {
+test('explain --json is the response as it came', async () => {
   const { data } = await someRequests()
   expect((await data('explain', 'default-000001')).steps).toHaveLength(STEPS.length)
 })

@@ -15,7 +15,7 @@ async function hangingRequest(port: number): Promise<void> {
   socket.on('error', () => {})
   await once(socket, 'connect')
   const head = `POST /v1/pages HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer live_demo_owner\r\n`
-  // The interim answer says that the request is being handled.
+  // The interim response says that the request is being handled.
   socket.write(`${head}Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n`)
   await once(socket, 'data')
   socket.write('{"name":')
@@ -31,10 +31,10 @@ test('start --json says where it is and with which keys, and the keys work', asy
     keys: { user: 'live_demo_owner', member: 'live_demo_member', service: 'service_demo' },
   })
   for (const key of Object.values(ready.keys)) {
-    const answer = await fetch(`${ready.base_url}/data-views`, {
+    const response = await fetch(`${ready.base_url}/data-views`, {
       headers: { authorization: `Bearer ${key}` },
     })
-    expect(answer.status).toBe(200)
+    expect(response.status).toBe(200)
   }
   child.kill('SIGTERM')
   expect((await ended).code).toBe(0)
@@ -119,8 +119,8 @@ test('the environment starts it as flags do, and a flag wins', async () => {
     WORKSPACE_EMULATOR_SETTINGS: file,
     WORKSPACE_EMULATOR_CONTROL_TOKEN: 'canary-token',
   })
-  const answer = await fetch(`${ready.control_url}/clock`)
-  expect([answer.status, ready.control_token]).toEqual([401, undefined])
+  const response = await fetch(`${ready.control_url}/clock`)
+  expect([response.status, ready.control_token]).toEqual([401, undefined])
 })
 
 test('a second start on one directory is refused with the pid of the first, and the sandbox outlives a restart', async () => {

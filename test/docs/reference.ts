@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import * as z from 'zod'
-import { commands } from '../../src/adapters/cli/command-line.ts'
+import { allCommands } from '../../src/adapters/cli/command-line.ts'
 import { referenceTable, START_OPTIONS } from '../../src/adapters/cli/options.ts'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { builtInScenarios } from '../../src/adapters/scenarios/built-in.ts'
@@ -11,7 +11,7 @@ import { assumptions } from '../../src/resources/index.ts'
 import { checkedFields } from '../../src/resources/uncontracted.ts'
 import { workspaceService } from '../../src/service.ts'
 
-export { commands }
+export const commands = await allCommands()
 
 /** The parts of the pages that are made from the code, by the name of their markers. */
 export const references: Readonly<Record<string, () => string>> = {

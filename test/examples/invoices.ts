@@ -34,24 +34,24 @@ export class Invoices {
     const send = () =>
       this.#call('POST', '/batch-predictions', { 'Idempotency-Key': order }, JSON.stringify(body))
     // A connection that breaks leaves open whether there is a batch now; under the same key it cannot become two.
-    const answer = await send().catch(send)
-    return ((await answer.json()) as { id: string }).id
+    const response = await send().catch(send)
+    return ((await response.json()) as { id: string }).id
   }
 
   async isDone(batch: string): Promise<boolean> {
-    const answer = await this.#call('GET', `/batch-predictions/${batch}`)
-    const { status } = (await answer.json()) as { status: string }
+    const response = await this.#call('GET', `/batch-predictions/${batch}`)
+    const { status } = (await response.json()) as { status: string }
     return ['completed', 'failed', 'expired', 'cancelled'].includes(status)
   }
 
   async results(batch: string): Promise<ResultLine[]> {
-    const answer = await this.#call('GET', `/batch-predictions/${batch}/results`)
-    const lines = (await answer.text()).split('\n').filter((line) => line.trim() !== '')
+    const response = await this.#call('GET', `/batch-predictions/${batch}/results`)
+    const lines = (await response.text()).split('\n').filter((line) => line.trim() !== '')
     return lines.map((line) => JSON.parse(line) as ResultLine)
   }
 
   async #call(method: string, path: string, headers = {}, body?: string): Promise<Response> {
-    const answer = await fetch(this.#service.baseUrl + path, {
+    const response = await fetch(this.#service.baseUrl + path, {
       method,
       headers: {
         Authorization: `Bearer ${this.#service.apiKey}`,
@@ -60,7 +60,7 @@ export class Invoices {
       },
       ...(body !== undefined && { body }),
     })
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
-    return answer
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
+    return response
   }
 }

@@ -47,7 +47,7 @@ describe.concurrent('under flaky-network', () => {
 
     expect(lines.map(({ custom_id }) => custom_id)).toEqual(['item-1', 'item-2', 'item-3'])
     expect(await sandbox.state.list('batch_predictions')).toHaveLength(1)
-    // The first answer was lost behind the commit, so that the batch was there when the request came again with its key.
+    // The first response was lost behind the commit, so that the batch was there when the request came again with its key.
     await expect(sandbox).toHaveReceived(
       { operation: 'batch-predictions.create', idempotency_key: 'order-1' },
       2,

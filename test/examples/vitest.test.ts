@@ -24,7 +24,7 @@ describe.concurrent('invoices', () => {
     ])
   })
 
-  test('are submitted once, even when the answer is lost', async ({ sandbox }) => {
+  test('are submitted once, even when the response is lost', async ({ sandbox }) => {
     await sandbox.faults.preset('lost-response-after-commit')
     await new Invoices(sandbox).submit('order-1', INVOICES)
 

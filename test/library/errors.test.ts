@@ -135,7 +135,7 @@ test('where something else answers, the error says so', async () => {
 test.for([
   ['a page', 'text/html', '<h1>Welcome</h1>'],
   ['another service', 'application/json', '{"status": "fine"}'],
-] as const)('where %s answers 200, the error says that it is no emulator', async ([, type, text]) => {
+] as const)('where %s responds with 200, the error says that it is no emulator', async ([, type, text]) => {
   const server = createServer((_req, res) => void res.setHeader('Content-Type', type).end(text))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())

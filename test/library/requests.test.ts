@@ -25,7 +25,7 @@ test.for(ways)('%s: requests are listed, filtered and forgotten', async ([, clie
 })
 
 test.for(ways)(
-  '%s: a check that does not hold is an answer with the nearest request, not an error',
+  '%s: a check that does not hold is a response with the nearest request, not an error',
   async ([, client]) => {
     await using sandbox = await client().sandbox()
     await sandbox.fetch(USERS)
@@ -74,7 +74,7 @@ test.for(ways)('%s: a wait that is given up rejects with the reason of its signa
 })
 
 test.for(ways)(
-  '%s: a request is explained by the id in its answer, whichever sandbox it was about',
+  '%s: a request is explained by the id in its response, whichever sandbox it was about',
   async ([, client]) => {
     await using sandbox = await client().sandbox()
     const response = await sandbox.fetch(USERS)

@@ -55,8 +55,8 @@ test.for(ways)(
     const flow = await sandbox.mcpServers.startOauth({ server_id: 'mcp-weather', redirect_uri })
     const { code, state } = flow
     const path = '/organization/mcp-servers/mcp-weather/oauth-callback'
-    const answer = await sandbox.fetch(path, { json: { code, state, redirect_uri } })
-    expect(await answer.json()).toMatchObject({ oauth_configured: true })
+    const response = await sandbox.fetch(path, { json: { code, state, redirect_uri } })
+    expect(await response.json()).toMatchObject({ oauth_configured: true })
   },
 )
 
@@ -76,8 +76,8 @@ test.for(ways)('%s: a user joins an open teamspace, and no closed one', async ([
 
 test.for(ways)('%s: what a redirect_url stands for is shown', async ([, client]) => {
   await using sandbox = await client().sandbox()
-  const answer = await sandbox.fetch('/connections', { json: { connector_id: 'c1' } })
-  const { redirect_url } = (await answer.json()) as { readonly redirect_url: string }
+  const response = await sandbox.fetch('/connections', { json: { connector_id: 'c1' } })
+  const { redirect_url } = (await response.json()) as { readonly redirect_url: string }
   const id = redirect_url.split('/').at(-1) ?? ''
   expect(await sandbox.connections.show(id)).toMatchObject({ id, connector_id: 'c1' })
 })

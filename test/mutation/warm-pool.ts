@@ -12,7 +12,7 @@ function warmWorker(options: PoolOptions): PoolWorker {
   const thread = kept ?? new ThreadsPoolWorker(options)
   const reused = kept !== undefined
 
-  function answer(type: 'started' | 'stopped') {
+  function response(type: 'started' | 'stopped') {
     for (const [event, listener] of [...listeners]) {
       if (event === 'message') setImmediate(listener, { __vitest_worker_response__: true, type })
     }
@@ -28,8 +28,8 @@ function warmWorker(options: PoolOptions): PoolWorker {
       thread.off(event, listener)
     },
     send(message) {
-      if (message.type === 'stop') return answer('stopped')
-      if (message.type === 'start' && reused) return answer('started')
+      if (message.type === 'stop') return response('stopped')
+      if (message.type === 'start' && reused) return response('started')
       thread.send(message.type === 'run' ? withConfig(message, options) : message)
     },
     deserialize: (data) => data,

@@ -51,10 +51,10 @@ test('the container is healthy once it runs, and saves and ends with exit code 0
   )
   const [healthy] = await once(health.process, 'close')
   expect(healthy, `${health.said()}\n${container.said()}`).toBe(0)
-  const answer = await fetch(`http://127.0.0.1:${port}/v1/data-views`, {
+  const response = await fetch(`http://127.0.0.1:${port}/v1/data-views`, {
     headers: { authorization: 'Bearer live_demo_owner' },
   })
-  expect(answer.status).toBe(200)
+  expect(response.status).toBe(200)
   expect((await fetch(`http://127.0.0.1:${port}/__emulator/clock`)).status).toBe(401)
   container.process.kill('SIGTERM')
   expect(await ended, container.said()).toEqual([0, null])

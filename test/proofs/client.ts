@@ -2,7 +2,7 @@ import { Agent } from 'node:http'
 import { shoot } from '../bench/load.ts'
 import { KEY } from '../bench/servers.ts'
 
-/** An answer that says no, as opposed to a connection that is cut. */
+/** A response that says no, as opposed to a connection that is cut. */
 export class Refused extends Error {
   readonly status: number
 

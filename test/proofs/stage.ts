@@ -140,7 +140,10 @@ export class Started {
     return this.#errors
   }
 
-  /** The whole lines of its log. Anything that is no entry of a log, a stack trace for one, becomes one of level `raw`. */
+  /**
+   * The whole lines of its log. The error that it ends with becomes an entry of level `end`, anything that is no JSON, a
+   * stack trace for one, becomes one of level `raw`.
+   */
   get log(): readonly LogEntry[] {
     const lines = this.#errors.slice(0, this.#errors.lastIndexOf('\n') + 1).split('\n')
     return lines.filter((line) => line !== '').map(entryOf)
@@ -186,7 +189,8 @@ export class Started {
 
 function entryOf(line: string): LogEntry {
   try {
-    return JSON.parse(line) as LogEntry
+    const entry = JSON.parse(line) as LogEntry | { readonly error: { readonly message: string } }
+    return 'error' in entry ? { level: 'end', message: entry.error.message } : entry
   } catch {
     return { level: 'raw', message: line }
   }

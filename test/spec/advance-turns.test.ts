@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { expect, test } from 'vitest'
 import { createBatch } from '../support/batches.ts'
-import type { TestAnswer, TestEmulator } from '../support/emulator.ts'
+import type { TestEmulator, TestResponse } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
 import { minutelyEmulator, turnsOf } from '../support/minutely.ts'
 import { scenarioEmulator } from '../support/scenario-emulator.ts'
@@ -44,8 +44,8 @@ test('an advance runs 100,000 events at most, and says how far it came; with max
   const rest = await advance(emulator, { to: '2026-03-02T09:00:00Z', max_events: 1_000_000 })
   expect(rest.body).not.toHaveProperty('stopped')
   for (const max_events of [0, 1_000_001, 1.5, '5']) {
-    const answer = await advance(emulator, { by: '1h', max_events })
-    expect(answer.body.details.errors).toMatchObject([{ pointer: '/max_events' }])
+    const response = await advance(emulator, { by: '1h', max_events })
+    expect(response.body.details.errors).toMatchObject([{ pointer: '/max_events' }])
   }
   const { body: openapi } = await emulator.control('GET', '/openapi.json')
   const { schema } = openapi.paths['/clock/advance'].post.requestBody.content['application/json']
@@ -69,10 +69,10 @@ test('a client that goes away ends its advance, and the next one is not refused'
   const closed = new Promise((resolve) => client?.once('close', resolve))
   client.end(JSON.stringify({ by: '3650d' }))
   await closed
-  let answer: TestAnswer
-  do answer = await advance(emulator, { by: '0s' })
-  while (answer.status === 409)
-  expect(answer.status).toBe(200)
+  let response: TestResponse
+  do response = await advance(emulator, { by: '0s' })
+  while (response.status === 409)
+  expect(response.status).toBe(200)
   // It would have been a million turns.
   expect(turns).toBeLessThan(10_000)
   const { body } = await emulator.control('GET', '/clock')
@@ -95,7 +95,7 @@ test('an emulator that is closed answers an advance that is under way, and does 
 })
 
 test('a receiver of a webhook is served during the advance; what cannot be done meanwhile is refused with the way out', async () => {
-  const held = { answers: [] as { path: string; status: number; mitigation: unknown }[], now: '' }
+  const held = { responses: [] as { path: string; status: number; mitigation: unknown }[], now: '' }
   const { emulator } = await webhookEmulator(async () => {
     held.now = (await emulator.control('GET', '/clock')).body.now
     expect((await emulator.get('/agents')).status).toBe(200)
@@ -108,8 +108,8 @@ test('a receiver of a webhook is served during the advance; what cannot be done 
       ['PUT', '/state', document],
     ] as const
     for (const [method, path, body] of refused) {
-      const answer = await emulator.control(method, path, body)
-      held.answers.push({ path, status: answer.status, mitigation: answer.body.mitigation })
+      const response = await emulator.control(method, path, body)
+      held.responses.push({ path, status: response.status, mitigation: response.body.mitigation })
     }
     return 204
   })
@@ -119,18 +119,18 @@ test('a receiver of a webhook is served during the advance; what cannot be done 
   expect([status, body.to]).toEqual([200, '2026-03-01T13:00:00.000Z'])
   const [attempt] = body.events.filter(({ webhook }: { webhook?: object }) => webhook !== undefined)
   expect(held.now).toBe(attempt.at)
-  expect(held.answers.map((each) => each.status)).toEqual([409, 409, 409, 409, 409])
-  for (const { mitigation } of held.answers) expect(mitigation).toContain('Send the request again when')
+  expect(held.responses.map((each) => each.status)).toEqual([409, 409, 409, 409, 409])
+  for (const { mitigation } of held.responses) expect(mitigation).toContain('Send the request again when')
   expect((await emulator.control('POST', '/snapshots/before/restore')).status).toBe(200)
 })
 
 test('a scenario is not started on a new sandbox while the clock is being advanced', async () => {
-  let answer: TestAnswer | undefined
+  let response: TestResponse | undefined
   const emulator = await scenarioEmulator({
     s: {
       on: {
         'batch.completed': async () => {
-          answer ??= await emulator.start('t', { reset: true })
+          response ??= await emulator.start('t', { reset: true })
           return []
         },
       },
@@ -140,7 +140,7 @@ test('a scenario is not started on a new sandbox while the clock is being advanc
   await emulator.start('s')
   await createBatch(emulator)
   await emulator.pass('1h')
-  expect([answer?.status, answer?.body.error]).toEqual([409, 'conflict'])
+  expect([response?.status, response?.body.error]).toEqual([409, 'conflict'])
 })
 
 const BEYOND = 'may run 500 events at once, and more are due up to'

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import type { Issue, JsonObject } from '../../src/core/json.ts'
 import { assumptions } from '../../src/resources/index.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
-import type { TestAnswer, TestEmulator } from '../support/emulator.ts'
+import type { TestEmulator, TestResponse } from '../support/emulator.ts'
 import { MESSAGE, sampleRecords } from '../support/sample-calls.ts'
 
-type Ask = (emulator: TestEmulator) => Promise<TestAnswer>
+type Ask = (emulator: TestEmulator) => Promise<TestResponse>
 
 /** A response that relies on an assumption, and the settings that it takes, beside that. */
 type Case = Ask | { readonly ask: Ask; readonly settings: JsonObject }

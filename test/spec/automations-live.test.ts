@@ -384,7 +384,7 @@ test('a schedule that is none is refused in a write and in a document, and chang
   expect(emulator.digest()).toBe(before)
 })
 
-test('when an automation fires is a fact that no answer shows', { tags: ['T35'] }, async () => {
+test('when an automation fires is a fact that no response shows', { tags: ['T35'] }, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '@hourly')])
   await emulator.advance('1h')
   expect((await emulator.get(`${at}/u1`)).text).toBe('{"id":"u1","title":"Automation u1"}')

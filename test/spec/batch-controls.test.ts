@@ -55,8 +55,8 @@ test('interventions are routes of the control API, with and without a body', asy
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   const control = async (method: string, path: string, body?: object) => {
-    const answer = await emulator.control(method, `/batches/${id}${path}`, body)
-    return [answer.status, answer.body]
+    const response = await emulator.control(method, `/batches/${id}${path}`, body)
+    return [response.status, response.body]
   }
   expect(await control('GET', '')).toEqual([200, intervene(emulator, 'show', id)])
   expect(await control('PATCH', '', { hold: true })).toMatchObject([200, { progress: { held: true } }])

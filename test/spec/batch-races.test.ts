@@ -39,9 +39,9 @@ function race(
       (event) => event.ref === ref && event.to !== undefined,
     )
     statuses.push(...events.map(({ to }) => String(to)))
-    const answer = callBatches(sandbox, chance.pick(['cancel', 'retrieve', 'retrieve', 'retrieve']), { id })
-    if (answer.status === 200) statuses.push(answer.body.status)
-    if (isEnd(answer.body.status)) bodies.add(JSON.stringify(answer.body))
+    const response = callBatches(sandbox, chance.pick(['cancel', 'retrieve', 'retrieve', 'retrieve']), { id })
+    if (response.status === 200) statuses.push(response.body.status)
+    if (isEnd(response.body.status)) bodies.add(JSON.stringify(response.body))
     at += chance.pick([0, 0, 1, 1, 2, 998, 1_000])
   }
   advanceTo(sandbox, end + HOUR)

@@ -123,9 +123,9 @@ test.for<[name: string, body: object, pointer: string]>([
 ])('advance by %s is refused, and nothing changes', async ([, body, pointer]) => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
-  const answer = await emulator.call('POST', '/clock/advance', body)
-  expect(answer.status).toBe(400)
-  expect(answer.body.details.errors.map((issue: { pointer: string }) => issue.pointer)).toContain(pointer)
+  const response = await emulator.call('POST', '/clock/advance', body)
+  expect(response.status).toBe(400)
+  expect(response.body.details.errors.map((issue: { pointer: string }) => issue.pointer)).toContain(pointer)
   expect(emulator.digest()).toBe(before)
 })
 
@@ -135,9 +135,9 @@ test.for<[method: string, path: string, body: object]>([
 ])('time does not go back: %s %s is a 409 with the way out', async ([method, path, body]) => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
-  const answer = await emulator.call(method, path, body)
-  expect([answer.status, answer.body.error]).toEqual([409, 'conflict'])
-  expect(answer.body.mitigation).toContain('/__emulator/reset')
+  const response = await emulator.call(method, path, body)
+  expect([response.status, response.body.error]).toEqual([409, 'conflict'])
+  expect(response.body.mitigation).toContain('/__emulator/reset')
   expect(emulator.digest()).toBe(before)
 })
 
@@ -150,12 +150,12 @@ test('the present instant and no time at all are fine', async () => {
 test('PATCH changes how time passes, moves the clock forward, and settles on the way', async () => {
   const emulator = await controlEmulator()
   await emulator.call('POST', '/shelves/s1/close', { after: '10m' })
-  const answer = await emulator.call('PATCH', '/clock', {
+  const response = await emulator.call('PATCH', '/clock', {
     now: '2026-03-01T13:00:00Z',
     rate: 60,
     skip_on_poll: true,
   })
-  expect(answer.body).toEqual({
+  expect(response.body).toEqual({
     now: '2026-03-01T13:00:00.000Z',
     rate: 60,
     skip_on_poll: true,

@@ -35,9 +35,9 @@ test('reset starts the sandbox again: records, clock, settings and log', async (
   await emulator.call('POST', '/shelves/s1/close', { after: '1h' })
   await emulator.call('POST', '/clock/advance', { by: '30m' })
   emulator.perform('books.list')
-  const answer = await emulator.call('POST', '/reset')
-  expect(answer.status).toBe(200)
-  expect(answer.body).toMatchObject({ seed: 1, now: '2026-03-01T12:00:00.000Z', records: { shelves: 2 } })
+  const response = await emulator.call('POST', '/reset')
+  expect(response.status).toBe(200)
+  expect(response.body).toMatchObject({ seed: 1, now: '2026-03-01T12:00:00.000Z', records: { shelves: 2 } })
   const after = emulator.sandbox.document()
   expect(after).toEqual({ ...before, revision: after.revision })
   expect((await emulator.call('GET', '/requests')).body.data).toEqual([])
@@ -50,8 +50,8 @@ test('reset takes other fixtures, another seed and another instant', async () =>
     generate: { books: 3 },
   }
   const body = { fixtures, seed: 42, clock: '2030-01-02T00:00:00.000Z' }
-  const answer = await emulator.call('POST', '/reset', body)
-  expect(answer.body).toMatchObject({
+  const response = await emulator.call('POST', '/reset', body)
+  expect(response.body).toMatchObject({
     seed: 42,
     now: '2030-01-02T00:00:00.000Z',
     records: { shelves: 1, books: 3, api_keys: 0 },
@@ -70,10 +70,10 @@ test.for<[name: string, body: object, pointer: string]>([
 ])('reset with %s is refused, and nothing changes', async ([, body, pointer]) => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
-  const answer = await emulator.call('POST', '/reset', body)
-  expect(answer.status).toBe(400)
-  expect(answer.body.details.errors[0].pointer).toBe(pointer)
-  expect(answer.text).not.toMatch(/root:|\/work\//)
+  const response = await emulator.call('POST', '/reset', body)
+  expect(response.status).toBe(400)
+  expect(response.body.details.errors[0].pointer).toBe(pointer)
+  expect(response.text).not.toMatch(/root:|\/work\//)
   expect(emulator.digest()).toBe(before)
 })
 
@@ -81,10 +81,13 @@ test('reset with records that break a rule is refused whole', { tags: ['R284'] }
   const emulator = await controlEmulator()
   const before = emulator.digest()
   const snapshotStore = { id: 's', name: 'x'.repeat(21), note: null, created_at: JANUARY }
-  const answer = await emulator.call('POST', '/reset', {
+  const response = await emulator.call('POST', '/reset', {
     fixtures: { collections: { shelves: [snapshotStore] } },
   })
-  expect([answer.status, answer.body.details.errors[0].pointer]).toEqual([400, '/collections/shelves/0/name'])
+  expect([response.status, response.body.details.errors[0].pointer]).toEqual([
+    400,
+    '/collections/shelves/0/name',
+  ])
   expect(emulator.digest()).toBe(before)
 })
 
@@ -98,8 +101,8 @@ test('fixtures are merged into the sandbox: new records, replaced ones, relative
     ],
     books: [{ id: 'b2', shelf_id: 's3', title: 'Storm', lock: 'sesame', created_at: '-1d' }],
   }
-  const answer = await emulator.call('POST', '/fixtures', { collections })
-  expect([answer.status, answer.body]).toEqual([200, { written: { shelves: 2, books: 1 } }])
+  const response = await emulator.call('POST', '/fixtures', { collections })
+  expect([response.status, response.body]).toEqual([200, { written: { shelves: 2, books: 1 } }])
   expect(emulator.sandbox.store.rows('shelves').size).toBe(3)
   expect((await emulator.call('GET', '/state/shelves/s2')).body.name).toBe('Charts')
   expect((await emulator.call('GET', '/state/shelves/s3')).body.created_at).toBe('2026-03-01T12:30:00.000Z')
@@ -111,8 +114,8 @@ test('records are generated into the sandbox, always new, and always the same fo
   const make = async () => {
     const emulator = await controlEmulator()
     for (let n = 0; n < 3; n++) {
-      const answer = await emulator.call('POST', '/fixtures', { generate: { books: 3 } })
-      expect(answer.body).toEqual({ written: { books: 3 } })
+      const response = await emulator.call('POST', '/fixtures', { generate: { books: 3 } })
+      expect(response.body).toEqual({ written: { books: 3 } })
     }
     return [...emulator.sandbox.store.rows('books').values()]
   }
@@ -128,8 +131,8 @@ test('generated ids that are taken give way to others', async () => {
   for (const id of ['k1', 'k2']) {
     expect((await emulator.call('DELETE', `/state/api_keys/${id}`)).status).toBe(204)
   }
-  const answer = await emulator.call('POST', '/fixtures', { generate: { books: 2 } })
-  expect(answer.body).toEqual({ written: { books: 2 } })
+  const response = await emulator.call('POST', '/fixtures', { generate: { books: 2 } })
+  expect(response.body).toEqual({ written: { books: 2 } })
   expect(emulator.sandbox.store.rows('books').size).toBe(5)
 })
 
@@ -158,17 +161,17 @@ test.for<[name: string, body: object, pointer: string]>([
 ])('fixtures with %s are refused whole', { tags: ['R284'] }, async ([, body, pointer]) => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
-  const answer = await emulator.call('POST', '/fixtures', body)
-  expect(answer.status).toBe(400)
-  expect(answer.body.details.errors[0].pointer).toBe(pointer)
+  const response = await emulator.call('POST', '/fixtures', body)
+  expect(response.status).toBe(400)
+  expect(response.body.details.errors[0].pointer).toBe(pointer)
   expect(emulator.digest()).toBe(before)
 })
 
 test('a generator that lacks what it needs is a 400 with the way out', async () => {
   const emulator = await controlEmulator({ fixtures: { collections: {} } })
-  const answer = await emulator.call('POST', '/fixtures', { generate: { books: 1 } })
-  expect(answer.status).toBe(400)
-  expect(answer.body.details.errors).toEqual([
+  const response = await emulator.call('POST', '/fixtures', { generate: { books: 1 } })
+  expect(response.status).toBe(400)
+  expect(response.body.details.errors).toEqual([
     {
       pointer: '/generate',
       detail: 'To generate books, the sandbox needs at least one shelf: give one in the fixtures.',
@@ -179,8 +182,8 @@ test('a generator that lacks what it needs is a 400 with the way out', async () 
 test('so it is in a reset', async () => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
-  const answer = await emulator.call('POST', '/reset', { fixtures: { generate: { books: 1 } } })
-  expect([answer.status, answer.body.details.errors[0].pointer]).toEqual([400, '/fixtures/generate'])
+  const response = await emulator.call('POST', '/reset', { fixtures: { generate: { books: 1 } } })
+  expect([response.status, response.body.details.errors[0].pointer]).toEqual([400, '/fixtures/generate'])
   expect(emulator.digest()).toBe(before)
 })
 
@@ -197,9 +200,9 @@ test('the type of a problem inside a result line or a batch leads to its explana
 }, async () => {
   const emulator = await testEmulator()
   for (const code of ['prediction_failed', 'batch_expired', 'canceled']) {
-    const answer = await fetch(`${emulator.emulator.controlUrl}/problems/${code}`)
-    expect(answer.status).toBe(200)
-    expect(await answer.json()).toMatchObject({ code, status: 422, meaning: expect.stringMatching(/\.$/) })
+    const response = await fetch(`${emulator.emulator.controlUrl}/problems/${code}`)
+    expect(response.status).toBe(200)
+    expect(await response.json()).toMatchObject({ code, status: 422, meaning: expect.stringMatching(/\.$/) })
   }
 })
 

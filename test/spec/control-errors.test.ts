@@ -21,47 +21,47 @@ test('an unknown route is a 404 that names the nearest one', async () => {
 
 test('a wrong method is a 405 with Allow', async () => {
   const emulator = await controlEmulator()
-  const answer = await emulator.call('DELETE', '/clock')
-  expect(answer.status).toBe(405)
-  expect(answer.headers.allow).toBe('GET, PATCH, HEAD')
-  expect(answer.body).toMatchObject({ status_code: 405, error: 'method_not_allowed' })
+  const response = await emulator.call('DELETE', '/clock')
+  expect(response.status).toBe(405)
+  expect(response.headers.allow).toBe('GET, PATCH, HEAD')
+  expect(response.body).toMatchObject({ status_code: 405, error: 'method_not_allowed' })
   expect((await emulator.call('OPTIONS', '/clock/advance')).headers.allow).toBe('POST')
 })
 
 test('HEAD answers like GET, without the body', async () => {
   const emulator = await controlEmulator()
-  const answer = await emulator.call('HEAD', '/clock')
-  expect(answer.status).toBe(200)
-  expect(answer.text).toBe('')
-  expect(Number(answer.headers['content-length'])).toBeGreaterThan(10)
+  const response = await emulator.call('HEAD', '/clock')
+  expect(response.status).toBe(200)
+  expect(response.text).toBe('')
+  expect(Number(response.headers['content-length'])).toBeGreaterThan(10)
 })
 
 test('malformed JSON is a 400 that names line and column', async () => {
   const emulator = await controlEmulator()
-  const answer = await emulator.call('POST', '/clock/advance', undefined, { raw: '{"by":\n"1h",}' })
-  expect(answer.status).toBe(400)
-  expect(answer.body.error).toBe('malformed_json')
-  expect(answer.body.message).toContain('line 2')
+  const response = await emulator.call('POST', '/clock/advance', undefined, { raw: '{"by":\n"1h",}' })
+  expect(response.status).toBe(400)
+  expect(response.body.error).toBe('malformed_json')
+  expect(response.body.message).toContain('line 2')
 })
 
 test('all that is wrong with a body and a query is told at once, by JSON Pointer', async () => {
   const emulator = await controlEmulator()
-  const answer = await emulator.call('PATCH', '/clock?verbose=1', { rate: -1, now: 'soon', rat: 2 })
-  expect(answer.status).toBe(400)
-  expect(answer.body.error).toBe('validation_failed')
-  expect(answer.body.details.errors.map(({ pointer }: { pointer: string }) => pointer).sort()).toEqual([
+  const response = await emulator.call('PATCH', '/clock?verbose=1', { rate: -1, now: 'soon', rat: 2 })
+  expect(response.status).toBe(400)
+  expect(response.body.error).toBe('validation_failed')
+  expect(response.body.details.errors.map(({ pointer }: { pointer: string }) => pointer).sort()).toEqual([
     '/now',
     '/query/verbose',
     '/rat',
     '/rate',
   ])
-  expect(JSON.stringify(answer.body.details)).toContain('Did you mean \\"rate\\"?')
+  expect(JSON.stringify(response.body.details)).toContain('Did you mean \\"rate\\"?')
 })
 
 test('a missing body is told as such', async () => {
   const emulator = await controlEmulator()
-  const answer = await emulator.call('POST', '/clock/advance')
-  expect(answer.body.details.errors).toEqual([{ pointer: '', detail: 'a JSON body is required' }])
+  const response = await emulator.call('POST', '/clock/advance')
+  expect(response.body.details.errors).toEqual([{ pointer: '', detail: 'a JSON body is required' }])
 })
 
 test('a route without a body takes an empty object and refuses anything else', async () => {
@@ -84,19 +84,19 @@ test('a body over its limit is a 413, and one that nests too deep a 400', async 
 
 test('a client that waits to be told to go on is told so, then answered', async () => {
   const emulator = await controlEmulator()
-  const answer = await emulator.call('POST', '/reset', { seed: 2 }, { headers: { expect: '100-continue' } })
-  expect([answer.status, answer.body.seed]).toEqual([200, 2])
+  const response = await emulator.call('POST', '/reset', { seed: 2 }, { headers: { expect: '100-continue' } })
+  expect([response.status, response.body.seed]).toEqual([200, 2])
 })
 
 test('a percent sign that encodes nothing is a 400 in JSON, without a stack trace', {
   tags: ['R253'],
 }, async () => {
   const emulator = await controlEmulator()
-  const answer = await emulator.call('GET', '/state/%E0%A4%A')
-  expect(answer.status).toBe(400)
-  expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
-  expect(answer.body.error).toBe('bad_request')
-  expect(answer.text).not.toMatch(/at \/|node_modules|<!DOCTYPE|URIError/i)
+  const response = await emulator.call('GET', '/state/%E0%A4%A')
+  expect(response.status).toBe(400)
+  expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
+  expect(response.body.error).toBe('bad_request')
+  expect(response.text).not.toMatch(/at \/|node_modules|<!DOCTYPE|URIError/i)
 })
 
 test('a defect is a 500 in JSON that gives nothing away, and the host is told of it', {
@@ -104,18 +104,18 @@ test('a defect is a 500 in JSON that gives nothing away, and the host is told of
 }, async () => {
   const emulator = await controlEmulator({ forgiving: true })
   const before = emulator.digest()
-  const answer = await emulator.call('POST', '/break')
-  expect(answer.status).toBe(500)
-  expect(answer.body).toMatchObject({ error: 'internal_error', retryable: false })
-  expect(answer.text).not.toMatch(/secret|node_modules|TypeError/)
+  const response = await emulator.call('POST', '/break')
+  expect(response.status).toBe(500)
+  expect(response.body).toMatchObject({ error: 'internal_error', retryable: false })
+  expect(response.text).not.toMatch(/secret|node_modules|TypeError/)
   expect(emulator.defects.map(String)).toEqual(['TypeError: at /secret/place (node_modules/x.js:1:1)'])
   expect(emulator.digest()).toBe(before)
 })
 
 test('anyone who can ask at all hears that the emulator is ready', async () => {
   const emulator = await controlEmulator()
-  const answer = await emulator.call('GET', '/ready')
-  expect([answer.status, answer.body]).toEqual([200, { status: 'ready' }])
+  const response = await emulator.call('GET', '/ready')
+  expect([response.status, response.body]).toEqual([200, { status: 'ready' }])
 })
 
 test('statuses of errors do not follow the settings about those of the API', async () => {
@@ -126,9 +126,9 @@ test('statuses of errors do not follow the settings about those of the API', asy
 
 test('the Date header is virtual, and nothing may be cached', async () => {
   const emulator = await controlEmulator()
-  const answer = await emulator.call('POST', '/clock/advance', { to: '2030-01-01T00:00:00.000Z' })
-  expect(answer.headers.date).toBe('Tue, 01 Jan 2030 00:00:00 GMT')
-  expect(answer.headers['cache-control']).toBe('no-store')
+  const response = await emulator.call('POST', '/clock/advance', { to: '2030-01-01T00:00:00.000Z' })
+  expect(response.headers.date).toBe('Tue, 01 Jan 2030 00:00:00 GMT')
+  expect(response.headers['cache-control']).toBe('no-store')
 })
 
 test('it is never rate limited, and never in the log of requests', async () => {
@@ -205,10 +205,10 @@ test('no request, however odd, causes a 5xx, HTML or a surprise', { tags: ['R254
       const path =
         template.replaceAll(/\{\w+\}/g, () => segment) + (query ? '?limit=%zz&since=&status=9xx&x' : '')
       const before = emulator.digest()
-      const answer = await emulator.call(method, path, method === 'GET' ? undefined : body)
-      expect(answer.status).toBeLessThan(500)
-      expect(answer.text).not.toMatch(/<html|node_modules|\n {4}at /i)
-      if (answer.status >= 400) expect(emulator.digest()).toBe(before)
+      const response = await emulator.call(method, path, method === 'GET' ? undefined : body)
+      expect(response.status).toBeLessThan(500)
+      expect(response.text).not.toMatch(/<html|node_modules|\n {4}at /i)
+      if (response.status >= 400) expect(emulator.digest()).toBe(before)
     }),
     { numRuns: 400, seed: 7 },
   )

@@ -68,9 +68,9 @@ test.for(guards)('every route refuses %s, and nothing changes', async ([, status
   const [state, limits] = [emulator.digest(), JSON.stringify(emulator.sandbox.limiter.save())]
   for (const { method, path, probe } of targets) {
     if (probe && status === 401) continue
-    const answer = await emulator.call(method, path, BODIES[`${method} ${path}`], options(emulator.port))
-    expect([method, path, answer.status]).toEqual([method, path, status])
-    expect(answer.body).toMatchObject({ status_code: status, retryable: false })
+    const response = await emulator.call(method, path, BODIES[`${method} ${path}`], options(emulator.port))
+    expect([method, path, response.status]).toEqual([method, path, status])
+    expect(response.body).toMatchObject({ status_code: status, retryable: false })
   }
   expect(emulator.digest()).toBe(state)
   expect(JSON.stringify(emulator.sandbox.limiter.save())).toBe(limits)
@@ -85,8 +85,8 @@ test.for(guards)(
     for (const { method, path, probe } of controlRoutes(workspaceService)) {
       if (probe === true && status === 401) continue
       const target = String(path).replaceAll(/\{\w+\}/g, 'x')
-      const answer = await callControl(port, method, target, undefined, options(port))
-      expect([method, path, answer.status]).toEqual([method, path, status])
+      const response = await callControl(port, method, target, undefined, options(port))
+      expect([method, path, response.status]).toEqual([method, path, status])
     }
     expect(emulator.digest()).toBe(before)
   },
@@ -110,22 +110,22 @@ test.for([
   const emulator = await controlEmulator()
   const before = emulator.digest()
   for (const { method, path } of targets.filter(({ method }) => method !== 'GET')) {
-    const answer = await emulator.call(method, path, undefined, {
+    const response = await emulator.call(method, path, undefined, {
       raw: raw ?? '',
       headers: { 'content-type': type ?? '' },
     })
-    expect([method, path, answer.status]).toEqual([method, path, 415])
+    expect([method, path, response.status]).toEqual([method, path, 415])
   }
   expect(emulator.digest()).toBe(before)
 })
 
 test('a body without a type is refused as well', async () => {
   const emulator = await controlEmulator()
-  const answer = await emulator.call('POST', '/reset', undefined, {
+  const response = await emulator.call('POST', '/reset', undefined, {
     raw: '{}',
     headers: { 'content-type': '' },
   })
-  expect(answer.status).toBe(415)
+  expect(response.status).toBe(415)
 })
 
 test('unknown paths and wrong methods are guarded like routes', async () => {
@@ -136,7 +136,7 @@ test('unknown paths and wrong methods are guarded like routes', async () => {
   expect((await emulator.call('GET', '/nowhere', undefined, origin)).status).toBe(403)
 })
 
-test('a preflight gets no CORS header, and neither does any answer to our own pages', async () => {
+test('a preflight gets no CORS header, and neither does any response to our own pages', async () => {
   const emulator = await controlEmulator({ token: TOKEN })
   const origin = `http://127.0.0.1:${emulator.port}`
   const headers = { ...authorized, origin }
@@ -145,21 +145,21 @@ test('a preflight gets no CORS header, and neither does any answer to our own pa
     ['GET', '/clock'],
     ['GET', '/nowhere'],
   ] as const) {
-    const answer = await emulator.call(method, path, undefined, { headers })
-    const cors = Object.keys(answer.headers).filter((name) => name.startsWith('access-control-'))
+    const response = await emulator.call(method, path, undefined, { headers })
+    const cors = Object.keys(response.headers).filter((name) => name.startsWith('access-control-'))
     expect(cors).toEqual([])
-    expect(answer.headers['cross-origin-resource-policy']).toBe('same-origin')
-    expect(answer.headers['x-content-type-options']).toBe('nosniff')
+    expect(response.headers['cross-origin-resource-policy']).toBe('same-origin')
+    expect(response.headers['x-content-type-options']).toBe('nosniff')
   }
 })
 
-test('no page can frame any answer, make it another type, or keep it', async () => {
+test('no page can frame any response, make it another type, or keep it', async () => {
   const emulator = await controlEmulator({ token: TOKEN, forgiving: true })
   const post = (raw: string, type = 'application/json') => ({
     raw,
     headers: { ...authorized, 'content-type': type },
   })
-  const answers = [
+  const responses = [
     ['GET', '/clock', undefined, { headers: authorized }, 200],
     ['HEAD', '/clock', undefined, { headers: authorized }, 200],
     ['GET', '/health', undefined, {}, 200],
@@ -176,10 +176,10 @@ test('no page can frame any answer, make it another type, or keep it', async () 
     ['POST', '/reset', undefined, post('{}', 'text/plain'), 415],
     ['POST', '/break', undefined, { headers: authorized }, 500],
   ] as const
-  for (const [method, path, json, how, status] of answers) {
-    const answer = await emulator.call(method, path, json, how)
-    expect([method, path, answer.status]).toEqual([method, path, status])
-    expect(answer.headers).toMatchObject({
+  for (const [method, path, json, how, status] of responses) {
+    const response = await emulator.call(method, path, json, how)
+    expect([method, path, response.status]).toEqual([method, path, status])
+    expect(response.headers).toMatchObject({
       'content-security-policy': "frame-ancestors 'none'",
       'x-frame-options': 'DENY',
       'x-content-type-options': 'nosniff',
@@ -191,9 +191,9 @@ test('no page can frame any answer, make it another type, or keep it', async () 
 test('with the token every route can be reached', async () => {
   const emulator = await controlEmulator({ token: TOKEN, forgiving: true })
   for (const { method, path } of targets.filter(({ path }) => path !== '/break')) {
-    const answer = await emulator.call(method, path, BODIES[`${method} ${path}`], { headers: authorized })
-    expect([method, path, [401, 403, 405, 415].includes(answer.status)]).toEqual([method, path, false])
-    expect([method, path, answer.body?.error]).not.toEqual([method, path, 'route_not_found'])
+    const response = await emulator.call(method, path, BODIES[`${method} ${path}`], { headers: authorized })
+    expect([method, path, [401, 403, 405, 415].includes(response.status)]).toEqual([method, path, false])
+    expect([method, path, response.body?.error]).not.toEqual([method, path, 'route_not_found'])
   }
 })
 
@@ -237,18 +237,18 @@ test('X2 a preflight below the path of a sandbox makes none, asks for no key and
       headers: { origin: 'http://localhost:5173', 'access-control-request-method': 'POST' },
     })
   for (let n = 0; n < 200; n++) {
-    const answer = await preflight(n % 2 === 0 ? '/@absent/v1/pages' : '/v1/pages')
-    expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([
+    const response = await preflight(n % 2 === 0 ? '/@absent/v1/pages' : '/v1/pages')
+    expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([
       204,
       'http://localhost:5173',
     ])
   }
   expect(sandboxes.list()).toHaveLength(1)
   expect(sandboxes.default.limiter.save()).toEqual([])
-  const answer = await fetch(`http://127.0.0.1:${port}/@absent/v1/pages`, {
+  const response = await fetch(`http://127.0.0.1:${port}/@absent/v1/pages`, {
     method: 'POST',
     headers: { origin: 'http://localhost:5173' },
   })
-  expect(answer.headers.get('access-control-expose-headers')).toContain('X-RateLimit-Remaining')
-  expect(answer.headers.get('x-ratelimit-remaining')).not.toBeNull()
+  expect(response.headers.get('access-control-expose-headers')).toContain('X-RateLimit-Remaining')
+  expect(response.headers.get('x-ratelimit-remaining')).not.toBeNull()
 })

@@ -5,11 +5,11 @@ test('a limit of its own is set, shown, survives in the state and goes away with
   tags: ['R258'],
 }, async () => {
   const emulator = await controlEmulator()
-  const answer = await emulator.call('PUT', '/limits/books.list', { limit: 2, window_s: 10 })
-  expect(answer.body.data).toEqual([{ operation: 'books.list', limit: 2, window_s: 10 }])
+  const response = await emulator.call('PUT', '/limits/books.list', { limit: 2, window_s: 10 })
+  expect(response.body.data).toEqual([{ operation: 'books.list', limit: 2, window_s: 10 }])
   expect([1, 2, 3].map(() => emulator.perform('books.list'))).toEqual([200, 200, 429])
   expect((await emulator.call('GET', '/state')).body.settings).toEqual({
-    'limits.overrides': answer.body.data,
+    'limits.overrides': response.body.data,
   })
   await emulator.call('PUT', '/limits/books.create', { limit: 1 })
   const again = await emulator.call('PUT', '/limits/books.list', { limit: 3 })
@@ -61,8 +61,8 @@ test('every window with requests is listed: key, limit, use, oldest request, nex
 
 test('fill leaves so many requests in every teamspace that has a key', async () => {
   const emulator = await controlEmulator()
-  const answer = await emulator.call('POST', '/limits/books.list/fill', { remaining: 1 })
-  expect(answer.body.data).toMatchObject([
+  const response = await emulator.call('POST', '/limits/books.list/fill', { remaining: 1 })
+  expect(response.body.data).toMatchObject([
     { key: 'ts-a books.list', used: 199, remaining: 1 },
     { key: 'ts-b books.list', used: 199, remaining: 1 },
   ])
@@ -89,9 +89,9 @@ test.for<[name: string, path: string, body: object, status: number, words: strin
 ])('a limit with %s is refused', async ([, path, body, status, words]) => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
-  const answer = await emulator.call('PUT', path, body)
-  expect(answer.status).toBe(status)
-  expect(answer.body.message).toContain(words)
+  const response = await emulator.call('PUT', path, body)
+  expect(response.status).toBe(status)
+  expect(response.body.message).toContain(words)
   expect(emulator.digest()).toBe(before)
 })
 
@@ -101,17 +101,17 @@ test.for<[name: string, path: string, body: object, status: number, words: strin
   ['an unknown teamspace', '/limits/books.list/fill', { remaining: 0, teamspace_id: 'ts-c' }, 400, 'ts-'],
 ])('filling with %s is refused', async ([, path, body, status, words]) => {
   const emulator = await controlEmulator()
-  const answer = await emulator.call('POST', path, body)
-  expect(answer.status).toBe(status)
-  expect(answer.body.message).toContain(words)
+  const response = await emulator.call('POST', path, body)
+  expect(response.status).toBe(status)
+  expect(response.body.message).toContain(words)
   expect(emulator.sandbox.limiter.save()).toEqual([])
 })
 
 test('where every concrete path has its window, filling says why it cannot, and windows show their operation', async () => {
   const emulator = await controlEmulator({ settings: { 'limits.path_key': 'concrete' } })
   emulator.perform('books.create', { shelf_id: 's1' }, { title: 'x' })
-  const answer = await emulator.call('POST', '/limits/books.list/fill', { remaining: 0 })
-  expect([answer.status, answer.body.error]).toEqual([409, 'conflict'])
+  const response = await emulator.call('POST', '/limits/books.list/fill', { remaining: 0 })
+  expect([response.status, response.body.error]).toEqual([409, 'conflict'])
   expect((await emulator.call('GET', '/limits')).body.data).toMatchObject([
     { key: 'ts-a POST /v1/shelves/s1/books', operation: 'books.create', used: 1 },
   ])

@@ -69,9 +69,9 @@ test.for<[query: string, pointer: string]>([
   ['oparation=books.list', '/query/oparation'],
 ])('a wrong filter is refused: %s', async ([query, pointer]) => {
   const emulator = await controlEmulator()
-  const answer = await emulator.call('GET', `/requests?${query}`)
-  expect(answer.status).toBe(400)
-  expect(answer.body.details.errors[0].pointer).toBe(pointer)
+  const response = await emulator.call('GET', `/requests?${query}`)
+  expect(response.status).toBe(400)
+  expect(response.body.details.errors[0].pointer).toBe(pointer)
 })
 
 test('the log is emptied', async () => {
@@ -80,7 +80,7 @@ test('the log is emptied', async () => {
   expect((await emulator.call('GET', '/requests')).body.data).toEqual([])
 })
 
-test('the assumptions lists every open item with its settings and how often an answer rested on it', async () => {
+test('the assumptions lists every open item with its settings and how often a response rested on it', async () => {
   const emulator = await someRequests()
   const { data } = (await emulator.call('GET', '/assumptions')).body
   expect(data.length).toBe(emulator.sandbox.assumptions.items.size)
@@ -121,19 +121,19 @@ test('settings are refused whole: unknown keys, wrong values', async () => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
   const body = { 'shelves.name_bond': null, 'lists.default_limit': 101, 'shelves.name_bound': 30 }
-  const answer = await emulator.call('PATCH', '/settings', body)
-  expect(answer.status).toBe(400)
-  const issues = answer.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
+  const response = await emulator.call('PATCH', '/settings', body)
+  expect(response.status).toBe(400)
+  const issues = response.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
   expect(issues.sort()).toEqual(['/lists.default_limit', '/shelves.name_bond'])
-  expect(answer.text).toContain('Did you mean \\"shelves.name_bound\\"')
+  expect(response.text).toContain('Did you mean \\"shelves.name_bound\\"')
   expect(emulator.digest()).toBe(before)
 })
 
 test('settings under which the sandbox could not be loaded again are refused with the records in question', async () => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
-  const answer = await emulator.call('PATCH', '/settings', { 'shelves.name_bound': 4 })
-  expect([answer.status, answer.body.error]).toEqual([400, 'validation_failed'])
-  expect(answer.body.details.errors[0].pointer).toBe('/collections/shelves/0/name')
+  const response = await emulator.call('PATCH', '/settings', { 'shelves.name_bound': 4 })
+  expect([response.status, response.body.error]).toEqual([400, 'validation_failed'])
+  expect(response.body.details.errors[0].pointer).toBe('/collections/shelves/0/name')
   expect(emulator.digest()).toBe(before)
 })

@@ -58,8 +58,8 @@ test('both servers lead to the routes, and the variable of the second names a sa
     [plain.url, 'default'],
     [named.url.replace('{sandbox}', 'w3'), 'w3'],
   ]) {
-    const answer = await fetch(`http://127.0.0.1:${emulator.emulator.port}${url}/state`)
-    expect(((await answer.json()) as Any).sandbox).toBe(sandbox)
+    const response = await fetch(`http://127.0.0.1:${emulator.emulator.port}${url}/state`)
+    expect(((await response.json()) as Any).sandbox).toBe(sandbox)
   }
 })
 
@@ -73,8 +73,8 @@ test('what is about a sandbox takes the header that names one, and nothing else 
   expect(taking.sort()).toEqual(stateful.sort())
   const { name, schema } = document.components.parameters.Sandbox
   await emulator.emulator.sandboxes.open('w3')
-  const answer = await fetch(`${emulator.emulator.controlUrl}/state`, { headers: { [name]: 'w3' } })
-  expect(((await answer.json()) as Any).sandbox).toBe('w3')
+  const response = await fetch(`${emulator.emulator.controlUrl}/state`, { headers: { [name]: 'w3' } })
+  expect(((await response.json()) as Any).sandbox).toBe('w3')
   expect([schema.default, new RegExp(schema.pattern).test('-w3')]).toEqual(['default', false])
 })
 
@@ -111,10 +111,10 @@ test('a refusal has the described status and body', async () => {
     [404, 'GET', '/problems/x', undefined],
     [409, 'PATCH', '/clock', { now: '2020-01-01T00:00:00Z' }],
   ] as const) {
-    const answer = await callControl(port, method, path, json)
-    expect([path, answer.status]).toEqual([path, status])
-    expect(Object.keys(answer.body)).toEqual(expect.arrayContaining(StandardError.required))
-    const unknown = Object.keys(answer.body).filter((key) => !(key in StandardError.properties))
+    const response = await callControl(port, method, path, json)
+    expect([path, response.status]).toEqual([path, status])
+    expect(Object.keys(response.body)).toEqual(expect.arrayContaining(StandardError.required))
+    const unknown = Object.keys(response.body).filter((key) => !(key in StandardError.properties))
     expect(unknown).toEqual([])
   }
 })

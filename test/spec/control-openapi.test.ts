@@ -191,10 +191,10 @@ test('every described route is served, and every other method of its path is a 4
   for (const [path, methods] of Object.entries(body.paths as Record<string, object>)) {
     const target = path.replaceAll(/\{\w+\}/g, 'x')
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
-      const answer = await emulator.call(method, target)
+      const response = await emulator.call(method, target)
       const served = Object.hasOwn(methods, method.toLowerCase())
-      expect([method, path, answer.status === 405]).toEqual([method, path, !served])
-      expect([method, path, answer.body?.error]).not.toEqual([method, path, 'route_not_found'])
+      expect([method, path, response.status === 405]).toEqual([method, path, !served])
+      expect([method, path, response.body?.error]).not.toEqual([method, path, 'route_not_found'])
     }
   }
 })
@@ -267,8 +267,8 @@ test('the type of a problem leads to what it means', async () => {
 
 test('an unknown document is refused', async () => {
   const emulator = await controlEmulator()
-  const answer = await emulator.call('GET', '/openapi.json?api=other')
-  expect([answer.status, answer.body.details.errors[0].pointer]).toEqual([400, '/query/api'])
+  const response = await emulator.call('GET', '/openapi.json?api=other')
+  expect([response.status, response.body.details.errors[0].pointer]).toEqual([400, '/query/api'])
 })
 
 test('GET /openapi.json of the server describes the API, with its own address and a name for each shape', async () => {

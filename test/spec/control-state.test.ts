@@ -99,9 +99,9 @@ test.for<[name: string, path: string, body: object, pointers: string[]]>([
   async ([, id, body, pointers]) => {
     const emulator = await controlEmulator()
     const before = emulator.digest()
-    const answer = await emulator.call('PUT', `/state/shelves/${id}`, body)
-    expect(answer.status).toBe(400)
-    const found = answer.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
+    const response = await emulator.call('PUT', `/state/shelves/${id}`, body)
+    expect(response.status).toBe(400)
+    const found = response.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
     expect(found.sort()).toEqual([...pointers].sort())
     expect(emulator.digest()).toBe(before)
   },
@@ -131,9 +131,9 @@ test('a record that refers to nothing is refused, and so is taking away what oth
 test('a change that leaves another record without what it needs names that record', async () => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
-  const answer = await emulator.call('PATCH', '/state/shelves/s1', { name: 'sealed' })
-  expect(answer.status).toBe(400)
-  expect(answer.body.details.errors).toEqual([
+  const response = await emulator.call('PATCH', '/state/shelves/s1', { name: 'sealed' })
+  expect(response.status).toBe(400)
+  expect(response.body.details.errors).toEqual([
     { pointer: '', detail: 'would break books/b1 (/shelf_id: is a sealed shelf)' },
   ])
   expect(emulator.digest()).toBe(before)
@@ -154,8 +154,8 @@ test('DELETE takes the record and the future events about it', async () => {
   const emulator = await controlEmulator()
   await emulator.call('POST', '/shelves/s1/close', { after: '1h' })
   await emulator.call('POST', '/shelves/s2/close', { after: '1h' })
-  const answer = await emulator.call('DELETE', '/state/shelves/s2')
-  expect([answer.status, answer.text]).toEqual([204, ''])
+  const response = await emulator.call('DELETE', '/state/shelves/s2')
+  expect([response.status, response.text]).toEqual([204, ''])
   expect((await emulator.call('GET', '/state/shelves/s2')).status).toBe(404)
   expect((await emulator.call('DELETE', '/state/shelves/s2')).status).toBe(404)
   expect((await emulator.call('GET', '/clock/horizon')).body.data).toMatchObject([{ ref: 'shelves/s1' }])
@@ -163,8 +163,8 @@ test('DELETE takes the record and the future events about it', async () => {
 
 test('PATCH merges, and is checked like a whole record', async () => {
   const emulator = await controlEmulator()
-  const answer = await emulator.call('PATCH', '/state/shelves/s2', { name: 'Atlas' })
-  expect(answer.body).toMatchObject({ id: 's2', name: 'Atlas', note: 'dusty' })
+  const response = await emulator.call('PATCH', '/state/shelves/s2', { name: 'Atlas' })
+  expect(response.body).toMatchObject({ id: 's2', name: 'Atlas', note: 'dusty' })
   expect((await emulator.call('PATCH', '/state/books/b1', { lock: null })).body.lock).toBeUndefined()
   const before = emulator.digest()
   expect((await emulator.call('PATCH', '/state/shelves/s2', { name: 'x'.repeat(21) })).status).toBe(400)
@@ -178,9 +178,9 @@ test('PATCH merges, and is checked like a whole record', async () => {
 
 test('PATCH with null where a null is needed says how to write one', async () => {
   const emulator = await controlEmulator()
-  const answer = await emulator.call('PATCH', '/state/shelves/s2', { note: null })
-  expect(answer.status).toBe(400)
-  expect(answer.body.details.errors).toEqual([
+  const response = await emulator.call('PATCH', '/state/shelves/s2', { note: null })
+  expect(response.status).toBe(400)
+  expect(response.body.details.errors).toEqual([
     {
       pointer: '/note',
       detail: 'is required; null in a merge patch removes it, so write a null with PUT',
@@ -192,9 +192,9 @@ test('members named __proto__ are kept as they are, and pollute nothing', async 
   const emulator = await controlEmulator()
   const facts = '{"__proto__":{"polluted":1},"constructor":2}'
   const raw = `{"facts":${facts}}`
-  const answer = await emulator.call('PATCH', '/state/books/b1', undefined, { raw })
-  expect(answer.status).toBe(200)
-  expect(answer.text).toContain(facts)
+  const response = await emulator.call('PATCH', '/state/books/b1', undefined, { raw })
+  expect(response.status).toBe(200)
+  expect(response.text).toContain(facts)
   expect((await emulator.call('GET', '/state/books/b1')).text).toContain(facts)
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
 })

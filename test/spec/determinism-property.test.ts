@@ -66,8 +66,8 @@ async function outcomeOf({ emulator, arrived }: BusyEmulator) {
     await emulator.post('/pages', { name: 'Next' }),
     await emulator.post('/batch-predictions', aBatch()),
   ]
-  const answers = next.map(({ headers, text }) => [headers.get('x-emulator-request-id'), text])
-  return { digest: emulator.digest(), webhooks, answers }
+  const responses = next.map(({ headers, text }) => [headers.get('x-emulator-request-id'), text])
+  return { digest: emulator.digest(), webhooks, answers: responses }
 }
 
 // Only real milliseconds may differ.

@@ -79,14 +79,14 @@ async function run(zone: string): Promise<{ transcript: string[]; state: string 
   const transcript: string[] = []
   let id = ''
   for (const [method, path, body] of SCRIPT) {
-    const answer = await fetch(`http://127.0.0.1:${port}${path.replace('{batch}', id)}`, {
+    const response = await fetch(`http://127.0.0.1:${port}${path.replace('{batch}', id)}`, {
       method,
       headers: { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    const text = await answer.text()
+    const text = await response.text()
     if (path === '/v1/batch-predictions') id = (JSON.parse(text) as { id: string }).id
-    transcript.push(`${method} ${path} ${answer.status} ${JSON.stringify([...answer.headers])} ${text}`)
+    transcript.push(`${method} ${path} ${response.status} ${JSON.stringify([...response.headers])} ${text}`)
   }
   child.kill('SIGTERM')
   await once(child, 'exit')

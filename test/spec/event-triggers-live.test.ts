@@ -56,9 +56,9 @@ test('an event fires its trigger: a run of the agent is queued, and executed aft
   tags: ['R237'],
 }, async () => {
   const emulator = await liveEmulator()
-  const answer = await emit(emulator, { ...created, payload: { path: '/a.pdf' } })
+  const response = await emit(emulator, { ...created, payload: { path: '/a.pdf' } })
   const [run] = emulator.state('agent_runs')
-  expect(answer).toEqual({
+  expect(response).toEqual({
     object: 'provider_event',
     id: expect.stringMatching(/^[0-9a-f]{24}$/),
     ...created,
@@ -75,7 +75,7 @@ test('an event fires its trigger: a run of the agent is queued, and executed aft
     queued_at: NOW,
     executed_at: null,
     cause: 'The provider file_sharing emitted File:created.',
-    event_id: answer.id,
+    event_id: response.id,
     payload: { path: '/a.pdf' },
   })
   await emulator.advance('999ms')
@@ -104,12 +104,12 @@ test('of the 16 combinations of source, event, enabled and conditions exactly th
   const events = ['file_sharing', 'construction_management'].flatMap((source) =>
     ['File:created', 'File:deleted'].map((event) => ({ source, event })),
   )
-  const answers = []
-  for (const event of events) answers.push(await emit(emulator, event))
+  const responses = []
+  for (const event of events) responses.push(await emit(emulator, event))
   expect(events.length * triggers.length).toBe(16)
-  expect(answers.flatMap(({ fired }) => fired)).toMatchObject([{ trigger_id: 'true-true' }])
+  expect(responses.flatMap(({ fired }) => fired)).toMatchObject([{ trigger_id: 'true-true' }])
   expect(emulator.state('agent_runs')).toHaveLength(1)
-  const silent = answers.map(({ not_fired }) =>
+  const silent = responses.map(({ not_fired }) =>
     not_fired.map(({ trigger_id }: { trigger_id: string }) => trigger_id),
   )
   expect(silent).toEqual([['true-false', 'false-true', 'false-false'], [], [], []])
@@ -184,7 +184,7 @@ test('a trigger that is set to new threads opens them, and goes back to the thre
   expect(back).toBe(shared)
 })
 
-test('the thread of a trigger is a fact that no answer shows, and firing is no change of the trigger', {
+test('the thread of a trigger is a fact that no response shows, and firing is no change of the trigger', {
   tags: ['R073'],
 }, async () => {
   const emulator = await liveEmulator()
@@ -262,7 +262,7 @@ test.for<[time: string, ms: number]>([
   expect(emulator.state('agent_runs')).toMatchObject([{ status: 'executed', executed_at: due_at }])
 })
 
-test('a run that waits for no time is executed when the answer comes', { tags: ['T35'] }, async () => {
+test('a run that waits for no time is executed when the response comes', { tags: ['T35'] }, async () => {
   const emulator = await liveEmulator([aTrigger('t1')], { settings: { 'agent_runs.queue_time': '0s' } })
   await emit(emulator)
   expect(emulator.state('agent_runs')).toMatchObject([{ status: 'executed', executed_at: NOW }])

@@ -18,7 +18,7 @@ function under(rules: readonly object[], make: (emulator: TestEmulator) => Promi
   }
 }
 
-// An adapter tells how far an answer came when the exchange is over, which the client may see earlier.
+// An adapter tells how far a response came when the exchange is over, which the client may see earlier.
 async function settled({ sandbox }: TestEmulator): Promise<void> {
   const { faults } = sandbox.log.entries().at(-1) ?? {}
   for (let turn = 0; turn < 1_000 && faults !== undefined && faults.sent === undefined; turn++)

@@ -55,7 +55,7 @@ test('the golden files cover every operation and every error code', () => {
 test('the golden files show every step deciding, but those that can only let pass', () => {
   const deciding = written().flatMap(({ steps }) => steps.filter(({ outcome }) => outcome === 'decided'))
   const decided = new Set(deciding.map(({ step }) => step))
-  // Time, polls and the writing of the answer refuse nothing of their own.
+  // Time, polls and the writing of the response refuse nothing of their own.
   const never = ['runDueEvents', 'poll', 'log']
   expect(STEPS.filter((step) => !decided.has(step))).toEqual(never)
 })

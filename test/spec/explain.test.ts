@@ -6,7 +6,7 @@ import type { RunningEmulator } from '../../src/emulator.ts'
 import { applyPatch } from '../support/apply-patch.ts'
 import { controlEmulator } from '../support/control-emulator.ts'
 import { alive, dataFolder } from '../support/data-folder.ts'
-import { type TestAnswer, type TestEmulator, testEmulator } from '../support/emulator.ts'
+import { type TestEmulator, type TestResponse, testEmulator } from '../support/emulator.ts'
 import { batchBody, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 
 interface Explained {
@@ -20,10 +20,10 @@ function explain(emulator: TestEmulator, id: string): Promise<Explained> {
   return emulator.control('GET', `/explain/${id}`)
 }
 
-const idOf = ({ headers }: TestAnswer): string => headers.get('x-emulator-request-id') ?? ''
+const idOf = ({ headers }: TestResponse): string => headers.get('x-emulator-request-id') ?? ''
 
-async function traceOf(emulator: TestEmulator, answer: TestAnswer): Promise<RequestTrace> {
-  return (await explain(emulator, idOf(answer))).body
+async function traceOf(emulator: TestEmulator, response: TestResponse): Promise<RequestTrace> {
+  return (await explain(emulator, idOf(response))).body
 }
 
 test('a trace begins with the sentence that says why, and its parts come in the order of the way', async () => {
@@ -79,8 +79,8 @@ function recordsOf({ sandbox }: TestEmulator): Map<string, JsonObject> {
 test('what a request was is shown as it came: query, headers and body, without credentials', async () => {
   const emulator = await testEmulator()
   const headers = { 'x-trace': 'abc', cookie: 'session=1' }
-  const answer = await emulator.post('/pages?draft=1&draft=2', { name: 'Plan' }, { headers })
-  const { body, text } = await explain(emulator, idOf(answer))
+  const response = await emulator.post('/pages?draft=1&draft=2', { name: 'Plan' }, { headers })
+  const { body, text } = await explain(emulator, idOf(response))
   expect(body.request).toMatchObject({
     id: 'default-000001',
     at: '2026-03-01T12:00:00.000Z',
@@ -137,9 +137,9 @@ test('the limiter is shown before and after, whatever refuses', async () => {
 test('the values of settings are those at the time of the request', async () => {
   const settings = { 'status.unauthenticated': 403, 'errors.codes': { unauthorized: 'no_key' } }
   const emulator = await testEmulator({ settings })
-  const answer = await emulator.get('/data-views', { key: 'none' })
+  const response = await emulator.get('/data-views', { key: 'none' })
   setSettings(emulator.sandbox, {})
-  const { assumptions, error } = await traceOf(emulator, answer)
+  const { assumptions, error } = await traceOf(emulator, response)
   expect([error?.status, assumptions]).toEqual([403, []])
 })
 
@@ -218,9 +218,9 @@ test('a request that newer ones have displaced is told apart from one that never
 
 test('asking changes nothing', async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
-  const answer = await emulator.post('/pages', { name: 'Plan' })
+  const response = await emulator.post('/pages', { name: 'Plan' })
   const before = [emulator.digest(), JSON.stringify(emulator.sandbox.limiter.save())]
-  expect((await explain(emulator, idOf(answer))).text).toBe((await explain(emulator, idOf(answer))).text)
+  expect((await explain(emulator, idOf(response))).text).toBe((await explain(emulator, idOf(response))).text)
   expect([emulator.digest(), JSON.stringify(emulator.sandbox.limiter.save())]).toEqual(before)
 })
 

@@ -16,10 +16,10 @@ test('an expired key is refused with 401, and the challenge says invalid_token',
 }, async () => {
   const emulator = await testEmulator()
   auth(emulator, { expire_now: true })
-  const answer = await emulator.post('/pages', { name: 'Plan' })
-  expectStandardError(answer, 401, 'unauthorized')
-  expect(answer.body.message).toBe('The key has expired.')
-  expect(answer.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
+  const response = await emulator.post('/pages', { name: 'Plan' })
+  expectStandardError(response, 401, 'unauthorized')
+  expect(response.body.message).toBe('The key has expired.')
+  expect(response.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
   expect(emulator.state('pages')).toEqual([])
   expect(emulator.sandbox.log.entries().at(-1)).toMatchObject({
     decided: 'authenticate',
@@ -30,8 +30,8 @@ test('an expired key is refused with 401, and the challenge says invalid_token',
 test('on batch endpoints it is problem details', { tags: ['R121'] }, async () => {
   const emulator = await batchEmulator()
   auth(emulator, { expire_now: true })
-  const answer = await emulator.post('/batch-predictions', aBatch())
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([401, 'application/problem+json'])
+  const response = await emulator.post('/batch-predictions', aBatch())
+  expect([response.status, response.headers.get('content-type')]).toEqual([401, 'application/problem+json'])
 })
 
 test('a key expires behind so many calls, each key by itself', { tags: ['R121'] }, async () => {
@@ -59,9 +59,9 @@ test('a revoked key is gone for this and all later requests, until the sandbox i
   emulator.sandbox.store.onCommit(({ changes }) =>
     commits.push(changes.map(({ table, id }) => `${table}/${id}`)),
   )
-  const answer = await emulator.get('/agents')
-  expectStandardError(answer, 401, 'unauthorized')
-  expect(answer.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
+  const response = await emulator.get('/agents')
+  expectStandardError(response, 401, 'unauthorized')
+  expect(response.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
   expect(commits).toContainEqual(['api_keys/key-owner'])
   expect((await emulator.get('/agents')).status).toBe(401)
   expect((await emulator.get('/agents', { key: 'KM' })).status).toBe(200)
@@ -75,8 +75,8 @@ test('a user key that acts as a service key is refused where a person is needed'
   const emulator = await testEmulator({ collections: sampleRecords })
   auth(emulator, { kind: 'service' })
   const body = { code: 'c', state: 'state-of-flow', redirect_uri: 'https://app.example/callback' }
-  const answer = await emulator.post('/organization/mcp-servers/server-1/oauth-callback', body)
-  expect([answer.status, answer.body.error]).toEqual([403, 'mcp_oauth_requires_user_principal'])
+  const response = await emulator.post('/organization/mcp-servers/server-1/oauth-callback', body)
+  expect([response.status, response.body.error]).toEqual([403, 'mcp_oauth_requires_user_principal'])
 })
 
 test('a service key that acts as a user key acts for somebody of its teamspace', {
@@ -85,8 +85,10 @@ test('a service key that acts as a user key acts for somebody of its teamspace',
   const emulator = await testEmulator({ collections: sampleRecords })
   auth(emulator, { kind: 'user' })
   const body = { code: 'c', state: 'state-of-flow', redirect_uri: 'https://app.example/callback' }
-  const answer = await emulator.post('/organization/mcp-servers/server-1/oauth-callback', body, { key: 'KS' })
-  expect(answer.status).toBe(200)
+  const response = await emulator.post('/organization/mcp-servers/server-1/oauth-callback', body, {
+    key: 'KS',
+  })
+  expect(response.status).toBe(200)
   expect(emulator.sandbox.log.entries().at(-1)?.caller).toMatchObject({
     key_id: 'key-service',
     kind: 'user',
@@ -114,6 +116,6 @@ test('a key of the asked kind stays as it is', async () => {
 test('an unknown key is refused as ever', async () => {
   const emulator = await testEmulator()
   auth(emulator, { revoke: true })
-  const answer = await emulator.get('/agents', { token: 'nobody' })
-  expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+  const response = await emulator.get('/agents', { token: 'nobody' })
+  expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
 })

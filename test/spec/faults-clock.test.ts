@@ -15,12 +15,12 @@ test.for([
   ['-PT1H', 'Sun, 01 Mar 2026 11:00:00 GMT'],
   ['-1000000d', 'Thu, 01 Jan 1970 00:00:00 GMT'],
   ['9000000d', 'Thu, 31 Dec 9998 23:59:59 GMT'],
-] as const)('the Date of one answer is off by %s, and the clock stays right', async ([offset, date]) => {
+] as const)('the Date of one response is off by %s, and the clock stays right', async ([offset, date]) => {
   const emulator = await testEmulator()
   clock(emulator, { offset })
-  const answer = await emulator.post('/pages', { name: 'Plan' })
-  expect(answer.headers.get('date')).toBe(date)
-  expect(answer.body.created_at).toBe('2026-03-01T12:00:00.000Z')
+  const response = await emulator.post('/pages', { name: 'Plan' })
+  expect(response.headers.get('date')).toBe(date)
+  expect(response.body.created_at).toBe('2026-03-01T12:00:00.000Z')
   expect((await emulator.get('/agents')).headers.get('date')).toBe('Sun, 01 Mar 2026 12:00:00 GMT')
 })
 
@@ -28,9 +28,9 @@ test('time passes before the handler runs, and all that is due by then has happe
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   clock(emulator, { advance: '1h' })
-  const answer = await emulator.get(`/batch-predictions/${id}`)
-  expect(answer.body.status).toBe('completed')
-  expect(answer.headers.get('date')).toBe('Sun, 01 Mar 2026 13:00:00 GMT')
+  const response = await emulator.get(`/batch-predictions/${id}`)
+  expect(response.body.status).toBe('completed')
+  expect(response.headers.get('date')).toBe('Sun, 01 Mar 2026 13:00:00 GMT')
   expect((await emulator.control('GET', '/clock')).body.now).toBe('2026-03-01T13:00:00.000Z')
 })
 
@@ -71,12 +71,12 @@ test('a request that is refused before lets no time pass', async () => {
   expect(emulator.now()).toBe(Date.parse('2026-03-01T12:00:00Z'))
 })
 
-test('time passes for an injected answer too, which comes last', async () => {
+test('time passes for an injected response too, which comes last', async () => {
   const emulator = await batchEmulator()
   await createBatch(emulator)
   armRule(emulator.sandbox, { do: [{ respond: { status: 503 } }, { clock: { advance: '1h' } }] })
-  const answer = await emulator.get('/batch-predictions/nothing')
-  expect([answer.status, answer.headers.get('date')]).toEqual([503, 'Sun, 01 Mar 2026 13:00:00 GMT'])
+  const response = await emulator.get('/batch-predictions/nothing')
+  expect([response.status, response.headers.get('date')]).toEqual([503, 'Sun, 01 Mar 2026 13:00:00 GMT'])
   expect(emulator.state('batch_predictions')).toMatchObject([{ status: 'completed' }])
 })
 

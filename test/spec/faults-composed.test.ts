@@ -28,7 +28,7 @@ test('composed: a redirect to another path, which the client is to follow by its
   expect(stage.sandbox.store.rows('pages').size).toBe(0)
 })
 
-test('composed: 103 Early Hints, then 102, then the answer', async () => {
+test('composed: 103 Early Hints, then 102, then the response', async () => {
   const stage = await withRule({
     match: { operation: 'teamspace-users.list' },
     do: [
@@ -118,7 +118,7 @@ test('composed: bytes that are no HTTP at all', async () => {
   expect((await stage.call('GET', USERS)).error).toBeDefined()
 })
 
-test('composed: 204 with a body, which no client may read as the next answer', async () => {
+test('composed: 204 with a body, which no client may read as the next response', async () => {
   const stage = await withRule({
     match: { operation: 'teamspace-users.list' },
     do: [{ head: { status: 204 } }, { frame: { mode: 'length' } }],
@@ -153,7 +153,7 @@ test('composed: a key that turns into a service key, which may not finish an OAu
   expect([status, parse(body).error]).toEqual([403, 'mcp_oauth_requires_user_principal'])
 })
 
-test('composed: an answer that is forgotten, so that the retry makes a second batch', async () => {
+test('composed: a response that is forgotten, so that the retry makes a second batch', async () => {
   const stage = await withRule({
     match: { operation: 'batch-predictions.create', idempotency_key: 'k*' },
     when: { by: 'idempotency_key', sequence: ['lose', 'forget', 'pass'] },

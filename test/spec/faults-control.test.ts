@@ -101,9 +101,9 @@ test.for<[body: unknown, pointer: string, detail: RegExp]>([
 ])('POST /faults refuses %j', async ([body, pointer, detail]) => {
   const emulator = await testEmulator()
   const before = emulator.digest()
-  const answer = await emulator.control('POST', '/faults', body)
-  expect(answer.status).toBe(400)
-  expect(answer.body.details.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
+  const response = await emulator.control('POST', '/faults', body)
+  expect(response.status).toBe(400)
+  expect(response.body.details.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
   expect(emulator.digest()).toBe(before)
 })
 
@@ -153,8 +153,8 @@ test.for([
 ])('%s %s is told the nearest name', async ([method, path, message]) => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { ...fail, id: 'down' })
-  const answer = await emulator.control(method ?? '', path ?? '', method === 'PATCH' ? {} : undefined)
-  expect([answer.status, answer.body.message]).toEqual([404, message])
+  const response = await emulator.control(method ?? '', path ?? '', method === 'PATCH' ? {} : undefined)
+  expect([response.status, response.body.message]).toEqual([404, message])
 })
 
 test('a rule is changed by a merge patch, and its counters go on', async () => {
@@ -189,9 +189,9 @@ test.for<[patch: object, pointer: string, detail: RegExp]>([
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { ...fail, id: 'a' })
   const before = emulator.digest()
-  const answer = await emulator.control('PATCH', '/faults/a', patch)
-  expect(answer.status).toBe(400)
-  expect(answer.body.details.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
+  const response = await emulator.control('PATCH', '/faults/a', patch)
+  expect(response.status).toBe(400)
+  expect(response.body.details.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
   expect(emulator.digest()).toBe(before)
 })
 

@@ -4,14 +4,14 @@ import { aBatch } from '../support/batches.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { armed } from '../support/webhook-faults.ts'
 
-/** What makes the webhook of a batch arrive before the answer that creates it. */
+/** What makes the webhook of a batch arrive before the response that creates it. */
 const RACE: FaultDraft = {
   id: 'race',
   match: { operation: 'batch-predictions.create' },
   do: [{ state: { at: 'after-handler', batch: 'instant' } }, { deliver: { when: 'before-response' } }],
 }
 
-test('the webhook of a batch arrives before the answer that says its id', { tags: ['U060'] }, async () => {
+test('the webhook of a batch arrives before the response that says its id', { tags: ['U060'] }, async () => {
   const order: string[] = []
   const { emulator } = await webhookEmulator(({ body }) => {
     order.push(`webhook ${body.id}`)
@@ -23,13 +23,13 @@ test('the webhook of a batch arrives before the answer that says its id', { tags
   expect([status < 300, order]).toEqual([true, [`webhook ${body.id}`, `answer ${body.id}`]])
 })
 
-test('a receiver that asks the API about an answer that is still held gets its own', {
+test('a receiver that asks the API about a response that is still held gets its own', {
   tags: ['U060'],
 }, async () => {
   const seen: unknown[] = []
   const { emulator } = await webhookEmulator(async ({ text, body }) => {
-    const answer = await emulator.get(`/batch-predictions/${body.id}`)
-    seen.push([answer.status, answer.text === text])
+    const response = await emulator.get(`/batch-predictions/${body.id}`)
+    seen.push([response.status, response.text === text])
     return 200
   })
   await armed(emulator, RACE)
@@ -40,7 +40,7 @@ test('a receiver that asks the API about an answer that is still held gets its o
   ])
 })
 
-test('an answer is held no longer than its webhooks may take', { tags: ['U060'] }, async () => {
+test('a response is held no longer than its webhooks may take', { tags: ['U060'] }, async () => {
   const { emulator } = await webhookEmulator(() => undefined, { settings: { 'webhooks.timeout': '100ms' } })
   await armed(emulator, RACE)
   expect((await emulator.post('/batch-predictions', aBatch({ items: 1 }))).status).toBeLessThan(300)
@@ -52,26 +52,26 @@ test('an answer is held no longer than its webhooks may take', { tags: ['U060'] 
 test('a receiver whose own creation is held for its webhook waits until that one has failed', {
   tags: ['U060'],
 }, async () => {
-  const answers: number[] = []
+  const responses: number[] = []
   const { emulator, receiver } = await webhookEmulator(
     async () => {
       if (receiver.received.length === 1)
-        answers.push((await emulator.post('/batch-predictions', aBatch())).status)
+        responses.push((await emulator.post('/batch-predictions', aBatch())).status)
       return 200
     },
     { settings: { 'webhooks.timeout': '200ms' } },
   )
   await armed(emulator, RACE)
-  answers.push((await emulator.post('/batch-predictions', aBatch({ items: 1 }))).status)
+  responses.push((await emulator.post('/batch-predictions', aBatch({ items: 1 }))).status)
   await pass(emulator, '0s')
-  expect(answers.map((status) => status < 300)).toEqual([true, true])
+  expect(responses.map((status) => status < 300)).toEqual([true, true])
   expect(await deliveriesOf(emulator)).toMatchObject([
     { status: 'failed', attempts: [{ outcome: 'timeout' }] },
     { status: 'delivered' },
   ])
 })
 
-test('an answer that leaves no webhook is not held', { tags: ['U060'] }, async () => {
+test('a response that leaves no webhook is not held', { tags: ['U060'] }, async () => {
   const { emulator } = await webhookEmulator()
   await armed(emulator, {
     match: { operation: 'pages.create' },

@@ -22,9 +22,9 @@ test('a key can be in use: 409, retryable, and nothing is made or remembered', {
 }, async () => {
   const emulator = await batchEmulator()
   idem(emulator, { concurrent: true }, { nth: 1 })
-  const answer = await create(emulator)
-  expectProblem(answer, 409, 'idempotency_key_in_use')
-  expect(answer.assumed).toContain('U059')
+  const response = await create(emulator)
+  expectProblem(response, 409, 'idempotency_key_in_use')
+  expect(response.assumed).toContain('U059')
   expect(batchesOf(emulator)).toBe(0)
   expect((await create(emulator)).status).toBe(200)
   expect(emulator.sandbox.log.entries().map(({ idempotency }) => idempotency)).toEqual(['none', 'fresh'])
@@ -44,8 +44,8 @@ test('the status for another body under the same key can be another', { tags: ['
   const emulator = await batchEmulator()
   idem(emulator, { mismatch_status: 422 })
   await create(emulator)
-  const answer = await create(emulator, aBatch({ prompt: 'Another.' }))
-  expectProblem(answer, 422, 'idempotency_key_reused')
+  const response = await create(emulator, aBatch({ prompt: 'Another.' }))
+  expectProblem(response, 422, 'idempotency_key_reused')
   expect(batchesOf(emulator)).toBe(1)
 })
 

@@ -202,8 +202,8 @@ test('a repeated creation answers as the first, and does not ask again', { tags:
 
 test('a script is a rule of one request: the trace has it, the list of rules has not', async () => {
   const emulator = await batchEmulator()
-  const answer = await emulator.post('/batch-predictions', aBatch({ metadata: { emu_script: 'instant' } }))
-  const trace = (await emulator.control('GET', `/explain/${answer.headers.get('x-emulator-request-id')}`))
+  const response = await emulator.post('/batch-predictions', aBatch({ metadata: { emu_script: 'instant' } }))
+  const trace = (await emulator.control('GET', `/explain/${response.headers.get('x-emulator-request-id')}`))
     .body
   expect(trace.faults).toMatchObject([
     { rule: 'magic:instant', source: 'magic', fired: true, actions: ['state'] },
@@ -220,12 +220,12 @@ test.for([
   async ([custom_id, detail]) => {
     const emulator = await batchEmulator()
     const items = itemsNamed('a', custom_id)
-    const answer = await refusedProblem(
+    const response = await refusedProblem(
       emulator,
       () => emulator.post('/batch-predictions', aBatch({ items })),
       400,
     )
-    expect(answer.body.errors).toEqual([
+    expect(response.body.errors).toEqual([
       { pointer: '/items/1/custom_id', detail: expect.stringMatching(detail), custom_id },
     ])
   },
@@ -234,9 +234,9 @@ test.for([
 test('a script that there is not is refused with the nearest', async () => {
   const emulator = await batchEmulator()
   const body = aBatch({ metadata: { emu_script: 'stuck:finalising' } })
-  const answer = await refusedProblem(emulator, () => emulator.post('/batch-predictions', body), 400)
-  expect(pointersOf(answer)).toEqual(['/metadata/emu_script'])
-  expect(answer.body.errors[0].detail).toMatch(/Did you mean "stuck:finalizing"\?$/)
+  const response = await refusedProblem(emulator, () => emulator.post('/batch-predictions', body), 400)
+  expect(pointersOf(response)).toEqual(['/metadata/emu_script'])
+  expect(response.body.errors[0].detail).toMatch(/Did you mean "stuck:finalizing"\?$/)
 })
 
 test.for([

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { QuotaFault } from '../../src/core/faults/quota.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
-import { type TestAnswer, testEmulator } from '../support/emulator.ts'
+import { type TestResponse, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
 import { expectStandardError } from '../support/refusal.ts'
 
@@ -14,13 +14,13 @@ const NAMES = [
   'ratelimit',
 ] as const
 
-/** The rate-limit headers of an answer that are there. */
-function fieldsOf({ headers }: TestAnswer): Record<string, string> {
+/** The rate-limit headers of a response that are there. */
+function fieldsOf({ headers }: TestResponse): Record<string, string> {
   const present = NAMES.map((name) => [name, headers.get(name)] as const)
   return Object.fromEntries(present.flatMap(([name, value]) => (value === null ? [] : [[name, value]])))
 }
 
-async function under(quota: QuotaFault, path = '/agents'): Promise<TestAnswer & { readonly now: number }> {
+async function under(quota: QuotaFault, path = '/agents'): Promise<TestResponse & { readonly now: number }> {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [{ quota }] })
   return { ...(await emulator.get(path)), now: emulator.now() / 1000 }
@@ -31,14 +31,14 @@ const REJECT: QuotaFault = { reject: true, remaining: 0, reset_in_s: 2 }
 test('an injected 429 is the one of the service: body, Retry-After, and nothing remains', {
   tags: ['R264'],
 }, async () => {
-  const answer = await under(REJECT)
-  expectStandardError(answer, 429, 'rate_limit_exceeded')
-  expect(answer.body.details).toEqual({ reason: 'rate_limit_exceeded' })
-  expect(answer.text).not.toMatch(/fault|rule|inject/i)
-  expect(fieldsOf(answer)).toEqual({
+  const response = await under(REJECT)
+  expectStandardError(response, 429, 'rate_limit_exceeded')
+  expect(response.body.details).toEqual({ reason: 'rate_limit_exceeded' })
+  expect(response.text).not.toMatch(/fault|rule|inject/i)
+  expect(fieldsOf(response)).toEqual({
     'x-ratelimit-limit': '200',
     'x-ratelimit-remaining': '0',
-    'x-ratelimit-reset': String(answer.now + 2),
+    'x-ratelimit-reset': String(response.now + 2),
     'retry-after': '2',
   })
 })
@@ -56,8 +56,8 @@ test('a request that is refused so takes no place and changes nothing', {
 test('it is refused although limits are off', { tags: ['R268'] }, async () => {
   const emulator = await testEmulator({ limits: false })
   armRule(emulator.sandbox, { do: [{ quota: { reject: true } }] })
-  const answer = await emulator.get('/agents')
-  expect([answer.status, fieldsOf(answer)['retry-after']]).toEqual([429, '60'])
+  const response = await emulator.get('/agents')
+  expect([response.status, fieldsOf(response)['retry-after']]).toEqual([429, '60'])
 })
 
 test.for<readonly [QuotaFault, string | undefined]>([
@@ -76,8 +76,8 @@ test.for<readonly [QuotaFault, string | undefined]>([
   [{ retry_after: 'http-date', reset_in_s: 1e300 }, 'Thu, 31 Dec 9998 23:59:59 GMT'],
   [{ retry_after: 'http-date', reset_in_s: -1e300 }, 'Thu, 01 Jan 1970 00:00:00 GMT'],
 ])('%j is told as Retry-After: %s', { tags: ['R268'] }, async ([quota, expected]) => {
-  const answer = await under({ ...REJECT, ...quota })
-  expect([answer.status, fieldsOf(answer)['retry-after']]).toEqual([429, expected])
+  const response = await under({ ...REJECT, ...quota })
+  expect([response.status, fieldsOf(response)['retry-after']]).toEqual([429, expected])
 })
 
 test.for<readonly [QuotaFault['reset_format'], string]>([
@@ -88,8 +88,8 @@ test.for<readonly [QuotaFault['reset_format'], string]>([
   ['http-date', 'Sun, 01 Mar 2026 12:00:02 GMT'],
   ['iso', '2026-03-01T12:00:02.000Z'],
 ])('the reset can be written as %s', { tags: ['R261'] }, async ([reset_format, expected]) => {
-  const answer = await under({ ...REJECT, reset_format })
-  expect(fieldsOf(answer)['x-ratelimit-reset']).toBe(expected)
+  const response = await under({ ...REJECT, reset_format })
+  expect(fieldsOf(response)['x-ratelimit-reset']).toBe(expected)
 })
 
 test.for<readonly [QuotaFault['reset_format'], string]>([
@@ -97,19 +97,19 @@ test.for<readonly [QuotaFault['reset_format'], string]>([
   ['seconds', '60'],
   ['iso', '2026-03-01T12:01:00.000Z'],
 ])('the true reset can be written as %s', { tags: ['R261'] }, async ([reset_format, expected]) => {
-  const answer = await under({ reset_format })
-  expect([answer.status, fieldsOf(answer)['x-ratelimit-reset']]).toEqual([200, expected])
+  const response = await under({ reset_format })
+  expect([response.status, fieldsOf(response)['x-ratelimit-reset']]).toEqual([200, expected])
 })
 
 test('a 429 can say that requests are left', { tags: ['R268'] }, async () => {
-  const answer = await under({ reject: true, remaining: 17 })
-  expect([answer.status, fieldsOf(answer)]).toMatchObject([
+  const response = await under({ reject: true, remaining: 17 })
+  expect([response.status, fieldsOf(response)]).toMatchObject([
     429,
     { 'x-ratelimit-remaining': '17', 'retry-after': '60' },
   ])
 })
 
-test('an answer that is not refused can say that nothing remains, or that the limit is another', {
+test('a response that is not refused can say that nothing remains, or that the limit is another', {
   tags: ['R262'],
 }, async () => {
   const none = await under({ remaining: 0, reset_in_s: 9 })
@@ -162,7 +162,7 @@ test('structured fields keep to whole numbers of 15 digits, whatever a rule says
   expect(fieldsOf(await under({ reset_in_s: -4, fields: 'ietf' })).ratelimit).toBe('"default";r=199;t=0')
 })
 
-test('an answer can lack every rate-limit header', { tags: ['R259'] }, async () => {
+test('a response can lack every rate-limit header', { tags: ['R259'] }, async () => {
   expect(fieldsOf(await under({ fields: 'none' }))).toEqual({})
   expect(fieldsOf(await under({ ...REJECT, fields: 'none' }))).toEqual({ 'retry-after': '2' })
 })
@@ -177,10 +177,10 @@ test('a refused creation is problem details, keeps its key free and makes no bat
     emulator.post('/batch-predictions', aBatch(), { headers: { 'idempotency-key': 'key-1' } })
   const rules = () => emulator.sandbox.store.get('$fault_counters', 'rule-1')
   expect(rules()).toBeUndefined()
-  const answer = await create()
-  expect(answer.headers.get('content-type')).toBe('application/problem+json')
-  expect([answer.status, answer.body.title]).toEqual([429, 'Rate Limit Exceeded'])
-  expect(fieldsOf(answer)['ratelimit-policy']).toBe('"org-create-rate";q=10;w=60')
+  const response = await create()
+  expect(response.headers.get('content-type')).toBe('application/problem+json')
+  expect([response.status, response.body.title]).toEqual([429, 'Rate Limit Exceeded'])
+  expect(fieldsOf(response)['ratelimit-policy']).toBe('"org-create-rate";q=10;w=60')
   expect(rules()).toMatchObject({ matched: 1, fired: 1 })
   expect([(await create()).status, emulator.state('batch_predictions').length]).toEqual([200, 1])
 })
@@ -190,8 +190,8 @@ test('what a rule says of the limiter replaces what an admission policy says', {
 }, async () => {
   const emulator = await batchEmulator({ 'limits.admission.concurrency': 0 })
   armRule(emulator.sandbox, { do: [{ quota: { policy: 'other', limit: 7, reset_in_s: 4, fields: 'both' } }] })
-  const answer = await emulator.post('/batch-predictions', aBatch())
-  expect([answer.status, fieldsOf(answer)]).toMatchObject([
+  const response = await emulator.post('/batch-predictions', aBatch())
+  expect([response.status, fieldsOf(response)]).toMatchObject([
     429,
     {
       'x-ratelimit-limit': '7',
@@ -205,8 +205,8 @@ test('what a rule says of the limiter replaces what an admission policy says', {
 test('without a known key it is a 401, whose headers say what the rule says', { tags: ['T06'] }, async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [{ quota: { ...REJECT, limit: 3 } }] })
-  const answer = await emulator.get('/agents', { key: 'none' })
-  expect([answer.status, fieldsOf(answer)['x-ratelimit-limit']]).toEqual([401, '3'])
+  const response = await emulator.get('/agents', { key: 'none' })
+  expect([response.status, fieldsOf(response)['x-ratelimit-limit']]).toEqual([401, '3'])
 })
 
 test('an injected error carries what the rule says of the limiter', async () => {
@@ -214,8 +214,8 @@ test('an injected error carries what the rule says of the limiter', async () => 
   armRule(emulator.sandbox, {
     do: [{ respond: { status: 503 } }, { quota: { remaining: 3, retry_after: 'seconds' } }],
   })
-  const answer = await emulator.get('/agents')
-  expect([answer.status, fieldsOf(answer)]).toMatchObject([
+  const response = await emulator.get('/agents')
+  expect([response.status, fieldsOf(response)]).toMatchObject([
     503,
     { 'x-ratelimit-remaining': '3', 'retry-after': '60' },
   ])

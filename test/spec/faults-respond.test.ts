@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Action } from '../../src/core/faults/primitive.ts'
 import type { Respond } from '../../src/core/faults/respond.ts'
 import { aBatch, batchEmulator, createBatch } from '../support/batches.ts'
-import { type TestAnswer, type TestEmulator, testEmulator } from '../support/emulator.ts'
+import { type TestEmulator, type TestResponse, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
 import { sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 
@@ -18,7 +18,7 @@ function content({ sandbox }: TestEmulator): unknown {
   return { collections, schedule, idempotency, counters: { ...counters, requests: 0 } }
 }
 
-function quotaOf({ headers }: TestAnswer): (string | null)[] {
+function quotaOf({ headers }: TestResponse): (string | null)[] {
   return ['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}`))
 }
 
@@ -31,12 +31,12 @@ test('an injected error has the standard body of the service and its quota heade
 }, async () => {
   const emulator = await testEmulator()
   respond(emulator, { status: 500 })
-  const answer = await emulator.post('/pages', { name: 'Plan' })
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([
+  const response = await emulator.post('/pages', { name: 'Plan' })
+  expect([response.status, response.headers.get('content-type')]).toEqual([
     500,
     'application/json; charset=utf-8',
   ])
-  expect(answer.body).toEqual({
+  expect(response.body).toEqual({
     status_code: 500,
     statusCode: 500,
     error: 'internal_error',
@@ -44,20 +44,20 @@ test('an injected error has the standard body of the service and its quota heade
     retryable: true,
     details: {},
   })
-  expect(quotaOf(answer)).toEqual(['200', '199', expect.stringMatching(/^\d+$/)])
+  expect(quotaOf(response)).toEqual(['200', '199', expect.stringMatching(/^\d+$/)])
 })
 
 test('on batch endpoints it is problem details', { tags: ['R245', 'R246'] }, async () => {
   const emulator = await batchEmulator()
   respond(emulator, { status: 503 })
-  const answer = await emulator.post(CREATE, aBatch())
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([503, 'application/problem+json'])
-  expect(answer.body).toMatchObject({
+  const response = await emulator.post(CREATE, aBatch())
+  expect([response.status, response.headers.get('content-type')]).toEqual([503, 'application/problem+json'])
+  expect(response.body).toMatchObject({
     title: 'Service Unavailable',
     status: 503,
     instance: '/v1/batch-predictions',
   })
-  expect(answer.body.type).toMatch(/\/service_unavailable$/)
+  expect(response.body.type).toMatch(/\/service_unavailable$/)
 })
 
 test('without effects it uses up a place of the window and changes nothing else', {
@@ -67,9 +67,9 @@ test('without effects it uses up a place of the window and changes nothing else'
   respond(emulator, { status: 503 })
   const before = content(emulator)
   const key = { headers: { 'idempotency-key': 'key-1' } }
-  const answers = [await emulator.post(CREATE, aBatch(), key), await emulator.post(CREATE, aBatch(), key)]
-  expect(answers.map(({ status }) => status)).toEqual([503, 503])
-  expect(answers.map((answer) => quotaOf(answer)[1])).toEqual(['199', '198'])
+  const responses = [await emulator.post(CREATE, aBatch(), key), await emulator.post(CREATE, aBatch(), key)]
+  expect(responses.map(({ status }) => status)).toEqual([503, 503])
+  expect(responses.map((response) => quotaOf(response)[1])).toEqual(['199', '198'])
   expect(content(emulator)).toEqual(before)
 })
 
@@ -81,7 +81,7 @@ test('a claim that is answered by a fault leaves its token', { tags: ['R137'] },
   expect((await claim()).status).toBe(200)
 })
 
-test('with effects the answer is lost and the same key replays the real one', {
+test('with effects the response is lost and the same key replays the real one', {
   tags: ['R276'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -129,9 +129,9 @@ test.for([
 ] as const)('an injected %i has the code %s', async ([status, code]) => {
   const emulator = await testEmulator()
   respond(emulator, { status })
-  const answer = await emulator.get('/agents')
-  expect([answer.status, answer.body.status_code, answer.body.error]).toEqual([status, status, code])
-  expect(answer.text).not.toMatch(/fault|rule-1|inject|emulator/i)
+  const response = await emulator.get('/agents')
+  expect([response.status, response.body.status_code, response.body.error]).toEqual([status, status, code])
+  expect(response.text).not.toMatch(/fault|rule-1|inject|emulator/i)
 })
 
 test('code and detail can be said', async () => {
@@ -145,11 +145,13 @@ test('code and detail can be said', async () => {
 test('an injected 429 says that nothing remains, and when to come back', { tags: ['R268'] }, async () => {
   const emulator = await testEmulator()
   respond(emulator, { status: 429 })
-  const answer = await emulator.get('/agents')
-  expect(answer.body).toMatchObject({ error: 'rate_limit_exceeded', retryable: true })
-  expect(answer.body.details.reason).toMatch(/./)
-  expect(quotaOf(answer).slice(0, 2)).toEqual(['200', '0'])
-  const [retry, reset] = ['retry-after', 'x-ratelimit-reset'].map((name) => Number(answer.headers.get(name)))
+  const response = await emulator.get('/agents')
+  expect(response.body).toMatchObject({ error: 'rate_limit_exceeded', retryable: true })
+  expect(response.body.details.reason).toMatch(/./)
+  expect(quotaOf(response).slice(0, 2)).toEqual(['200', '0'])
+  const [retry, reset] = ['retry-after', 'x-ratelimit-reset'].map((name) =>
+    Number(response.headers.get(name)),
+  )
   expect(retry).toBe((reset ?? 0) - emulator.now() / 1000)
 })
 
@@ -160,12 +162,12 @@ test('two injected 429s and then a success, each logged with its rule', { tags: 
     when: { first: 2 },
     do: [{ respond: { status: 429, headers: { 'Retry-After': '0' } } }],
   })
-  const answers = [
+  const responses = [
     await emulator.get('/agents'),
     await emulator.get('/agents'),
     await emulator.get('/agents'),
   ]
-  expect(answers.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual([
+  expect(responses.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual([
     [429, '0'],
     [429, '0'],
     [200, null],
@@ -180,19 +182,19 @@ test('headers are added, or stand in for ours in any letter case', async () => {
   const emulator = await testEmulator()
   const headers = { 'retry-after': '7', 'X-RATELIMIT-LIMIT': 'many', 'X-Node': 'n1', 'Content-Length': '5' }
   respond(emulator, { status: 503, headers })
-  const answer = await emulator.get('/agents')
-  expect(answer.headers.get('x-ratelimit-limit')).toBe('many')
-  expect(answer.headers.get('retry-after')).toBe('7')
-  expect(answer.headers.get('x-node')).toBe('n1')
-  expect(answer.body.error).toBe('service_unavailable')
+  const response = await emulator.get('/agents')
+  expect(response.headers.get('x-ratelimit-limit')).toBe('many')
+  expect(response.headers.get('retry-after')).toBe('7')
+  expect(response.headers.get('x-node')).toBe('n1')
+  expect(response.body.error).toBe('service_unavailable')
 })
 
-test('how an answer is framed stays ours, whatever the headers of a fault say of it', async () => {
+test('how a response is framed stays ours, whatever the headers of a fault say of it', async () => {
   const emulator = await testEmulator()
   const headers = { 'Content-Length': '1', 'transfer-encoding': 'chunked', Trailer: 'Expires' }
   respond(emulator, { status: 200, body: { ok: true }, headers })
-  const answer = await emulator.get('/data-views')
-  expect([answer.status, answer.body, answer.headers.get('content-length')]).toEqual([
+  const response = await emulator.get('/data-views')
+  expect([response.status, response.body, response.headers.get('content-length')]).toEqual([
     200,
     { ok: true },
     '11',
@@ -233,15 +235,15 @@ test('a body is sent as it is: JSON, or text with its own type', async () => {
 test('a proxy in front knows no limits, no error format and no assumptions', async () => {
   const emulator = await batchEmulator()
   respond(emulator, { status: 502, proxy: true })
-  const answer = await emulator.post(CREATE, aBatch())
-  expect([answer.status, answer.headers.get('content-type'), answer.text]).toEqual([
+  const response = await emulator.post(CREATE, aBatch())
+  expect([response.status, response.headers.get('content-type'), response.text]).toEqual([
     502,
     'text/plain; charset=utf-8',
     'Bad Gateway\n',
   ])
-  const names = [...answer.headers.keys()].filter((name) => /ratelimit|retry|assumed/.test(name))
+  const names = [...response.headers.keys()].filter((name) => /ratelimit|retry|assumed/.test(name))
   expect(names).toEqual([])
-  expect(answer.headers.get('x-emulator-request-id')).toMatch(/./)
+  expect(response.headers.get('x-emulator-request-id')).toMatch(/./)
 })
 
 test('it stands in for a refusal too: no key, no place, no permission, no such object', async () => {
@@ -249,14 +251,14 @@ test('it stands in for a refusal too: no key, no place, no permission, no such o
   respond(emulator, { status: 503 })
   const limited = await emulator.control('POST', '/limits/agents.list/fill', { remaining: 0 })
   expect(limited.status).toBe(200)
-  const answers = [
+  const responses = [
     await emulator.get('/agents', { key: 'none' }),
     await emulator.get('/agents'),
     await emulator.get('/agents', { headers: { 'x-emulator-tag': 'x' }, token: 'nobody' }),
     await emulator.delete('/conversations/nothing'),
   ]
-  expect(answers.map(({ status, body }) => [status, body.error])).toEqual(
-    answers.map(() => [503, 'service_unavailable']),
+  expect(responses.map(({ status, body }) => [status, body.error])).toEqual(
+    responses.map(() => [503, 'service_unavailable']),
   )
   expect(lastOf(emulator)).toMatchObject({ decided: 'faultsBefore', error: { code: 'service_unavailable' } })
 })
@@ -286,18 +288,18 @@ test('it answers what no operation does, whatever the method', async () => {
   ])
 })
 
-test('what is done on the wire is done to the answer about an unknown route, too', async () => {
+test('what is done on the wire is done to the response about an unknown route, too', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { match: { path: '/v1/nowhere' }, do: [{ head: { set: { 'X-Node': 'n1' } } }] })
-  const answer = await emulator.get('/nowhere')
-  expect([answer.status, answer.headers.get('x-node')]).toEqual([404, 'n1'])
+  const response = await emulator.get('/nowhere')
+  expect([response.status, response.headers.get('x-node')]).toEqual([404, 'n1'])
 })
 
 test('what is foreign, or no HTTP, is turned away without asking any rule', async () => {
   const emulator = await testEmulator()
   const rule = armRule(emulator.sandbox, { do: [{ respond: { status: 200, body: 'in' } }] })
-  const answer = await emulator.get('/agents/%zz/automations')
-  expect(answer.status).toBe(400)
+  const response = await emulator.get('/agents/%zz/automations')
+  expect(response.status).toBe(400)
   expect(emulator.sandbox.store.get('$fault_counters', rule.id)).toBeUndefined()
 })
 
@@ -313,8 +315,8 @@ test('matches are counted although the request is refused', async () => {
 test('a body that has no effects keeps the handler from running', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [{ body: { effects: 'none', text: '{' } }] })
-  const answer = await emulator.post('/pages', { name: 'Plan' })
-  expect(answer.status).toBe(200)
+  const response = await emulator.post('/pages', { name: 'Plan' })
+  expect(response.status).toBe(200)
   expect(emulator.state('pages')).toEqual([])
   expect(lastOf(emulator)).toMatchObject({ decided: 'faultsBefore', status: 200 })
 })

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
-import { type TestAnswer, type TestEmulator, testEmulator } from '../support/emulator.ts'
+import { type TestEmulator, type TestResponse, testEmulator } from '../support/emulator.ts'
 
 /** How often a stock client sends a request again that was refused with 429. */
 const RETRIES = 2
 
 /** A client as the specification describes it: it waits for Retry-After, without it 1 s doubling to 60 s. */
-async function stockClient(emulator: TestEmulator, path: string, retries = RETRIES): Promise<TestAnswer> {
+async function stockClient(emulator: TestEmulator, path: string, retries = RETRIES): Promise<TestResponse> {
   let pause = 1
   for (let attempt = 0; ; attempt++) {
-    const answer = await emulator.get(path)
-    if (answer.status !== 429 || attempt === retries) return answer
-    const asked = answer.headers.get('retry-after')
+    const response = await emulator.get(path)
+    if (response.status !== 429 || attempt === retries) return response
+    const asked = response.headers.get('retry-after')
     emulator.advance(`${asked ?? pause}s`)
     pause = Math.min(pause * 2, 60)
   }
@@ -40,7 +40,7 @@ test('behind three 429s it gives up after three requests', { tags: ['R268'] }, a
   expect((await emulator.control('GET', '/requests')).body.matched).toBe(3)
 })
 
-test('two 429s and then an answer can be said as a sequence, too', { tags: ['R268'] }, async () => {
+test('two 429s and then a response can be said as a sequence, too', { tags: ['R268'] }, async () => {
   const emulator = await testEmulator()
   const actions = { refuse: [{ quota: { reject: true, reset_in_s: 7 } }] }
   const when = { sequence: ['refuse', 'refuse', 'pass'] }

@@ -232,8 +232,8 @@ test('a batch that a fault has cancelled takes a cancel unchanged', async () => 
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   await arm(emulator, moving({ batch: 'cancel' }, { match: { operation: 'batch-predictions.cancel' } }))
-  const answer = await cancel(emulator, id)
-  expect([answer.status, answer.body.status]).toEqual([200, 'cancelling'])
+  const response = await cancel(emulator, id)
+  expect([response.status, response.body.status]).toEqual([200, 'cancelling'])
 })
 
 test.for([

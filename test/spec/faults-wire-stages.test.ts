@@ -64,7 +64,7 @@ function lastFaults(emulator: TestEmulator) {
   return { status: entry?.status, sent: entry?.faults?.sent }
 }
 
-/** How much of an answer there is in some bytes. */
+/** How much of a response there is in some bytes. */
 function amount(text: string): Case['seen'] {
   if (text === '') return 'nothing'
   const [head = '', body = ''] = text.split('\r\n\r\n')
@@ -311,9 +311,9 @@ test('connections that are accepted without a fault are of use, whatever became 
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { when: { first: 3 }, do: [cut('accept', 'rst')] })
   const ends = []
-  const hasAnswer = (text: string) => amount(text) === 'all'
+  const hasResponse = (text: string) => amount(text) === 'all'
   for (let n = 0; n < 5; n++)
-    ends.push(await overSocket(emulator.emulator.port, decision(emulator), hasAnswer))
+    ends.push(await overSocket(emulator.emulator.port, decision(emulator), hasResponse))
   expect(ends.map(({ end, text }) => [end, text.slice(9, 12)])).toEqual([
     ['rst', ''],
     ['rst', ''],
@@ -332,7 +332,7 @@ test.for(CLIENTS)('a reset at accept fails %s, 50 times of 50', async ([, client
   }
 })
 
-test('a pipelined request is cut behind the whole answer to the one before it', async () => {
+test('a pipelined request is cut behind the whole response to the one before it', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { match: { operation: 'pages.create' }, do: [cut('before-read', 'fin')] })
   const { text, end } = await overSocket(emulator.emulator.port, [decision(emulator) + creation(emulator)])

@@ -72,12 +72,12 @@ test('D9 a page of the fixtures whose id comes next stays as it is when a page i
     auth: 'any',
   })
   const before = await control('GET', `/state/pages/${id}`)
-  const answer = await fetch(`${emulator.baseUrl}/pages`, {
+  const response = await fetch(`${emulator.baseUrl}/pages`, {
     method: 'POST',
     headers: { authorization: 'Bearer live_any', 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'Mine' }),
   })
-  expect(((await answer.json()) as { id: string }).id).toBe('c1c0faf8c25000000000023a')
+  expect(((await response.json()) as { id: string }).id).toBe('c1c0faf8c25000000000023a')
   expect(await control('GET', `/state/pages/${id}`)).toEqual(before)
 })
 
@@ -153,8 +153,8 @@ test('D9 no record is replaced by a create after an edit of the file, while it r
   await first.taken
   const create = (url: string) => async (): Promise<string> => {
     const headers = { authorization: `Bearer ${KEYS.KU}`, 'content-type': 'application/json' }
-    const answer = await fetch(`${url}/pages`, { method: 'POST', headers, body: '{"name":"Mine"}' })
-    return ((await answer.json()) as { id: string }).id
+    const response = await fetch(`${url}/pages`, { method: 'POST', headers, body: '{"name":"Mine"}' })
+    return ((await response.json()) as { id: string }).id
   }
   await makesPages(first.sandbox, create(first.emulator.baseUrl))
   await first.emulator.close()

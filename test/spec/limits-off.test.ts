@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { type TestAnswer, type TestEmulator, testEmulator } from '../support/emulator.ts'
+import { type TestEmulator, type TestResponse, testEmulator } from '../support/emulator.ts'
 import { arm } from '../support/state-faults.ts'
 
 const settings = { 'limits.overrides': [{ operation: 'data-views.list', limit: 2, window_s: 60 }] }
 
-const quotaOf = ({ status, headers }: TestAnswer) => [
+const quotaOf = ({ status, headers }: TestResponse) => [
   status,
   headers.get('x-ratelimit-limit'),
   headers.get('x-ratelimit-remaining'),
@@ -12,9 +12,9 @@ const quotaOf = ({ status, headers }: TestAnswer) => [
 ]
 
 async function four(emulator: TestEmulator) {
-  const answers: unknown[] = []
-  for (let n = 0; n < 4; n++) answers.push(quotaOf(await emulator.get('/data-views')))
-  return answers
+  const responses: unknown[] = []
+  for (let n = 0; n < 4; n++) responses.push(quotaOf(await emulator.get('/data-views')))
+  return responses
 }
 
 test('with limits off no response says that nothing remains or that a client has to wait', {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startEmulator } from '../../src/index.ts'
 import { alive, dataFolder } from '../support/data-folder.ts'
-import { type TestAnswer, type TestEmulator, testEmulator } from '../support/emulator.ts'
+import { type TestEmulator, type TestResponse, testEmulator } from '../support/emulator.ts'
 import { arm } from '../support/state-faults.ts'
 
 const [HOOK, FIXED, SIGNING] = ['hook-secret', 'fixed-secret', 'signing-secret']
@@ -24,7 +24,7 @@ const guarded = () => testEmulator({ collections: { webhooks }, settings })
 /** Asserts that a request is refused because of a mask, says where and what to do, and changes nothing. */
 async function refused(
   emulator: TestEmulator,
-  request: () => Promise<TestAnswer>,
+  request: () => Promise<TestResponse>,
   pointer: string,
 ): Promise<void> {
   const before = emulator.digest()
@@ -143,8 +143,8 @@ test('masked settings keep the stored secrets, of a subscription by its url', as
   const change = (changes: object) => emulator.control('PATCH', '/settings', changes)
   const { overrides } = (await emulator.control('GET', '/settings')).body
   const signature = { ...overrides['webhooks.signature'], header: 'X-Other' }
-  const answer = await change({ ...overrides, 'webhooks.signature': signature })
-  expect([answer.status, secretsOf(answer.text)]).toEqual([200, []])
+  const response = await change({ ...overrides, 'webhooks.signature': signature })
+  expect([response.status, secretsOf(response.text)]).toEqual([200, []])
   expect(emulator.sandbox.settings.overrides).toEqual({
     ...settings,
     'webhooks.signature': { header: 'X-Other', secret: SIGNING },

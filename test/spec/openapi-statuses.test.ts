@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { aBatch, batchEmulator, createBatch } from '../support/batches.ts'
-import type { TestAnswer, TestEmulator } from '../support/emulator.ts'
+import type { TestEmulator, TestResponse } from '../support/emulator.ts'
 import { CONTRACT, MESSAGE, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 
 /** The statuses that the specification shows, and those that follow from what it says of an operation. */
@@ -51,7 +51,7 @@ test('every status that an operation responds with is in the document', async ()
 })
 
 /** Requests that are refused in every way that operations refuse by themselves. */
-async function refusals(emulator: TestEmulator): Promise<TestAnswer[]> {
+async function refusals(emulator: TestEmulator): Promise<TestResponse[]> {
   const { id } = await createBatch(emulator)
   const early = await emulator.get(`/batch-predictions/${id}/results`)
   emulator.advance('1h')

@@ -20,8 +20,8 @@ const STAYING = [
 async function statuses(emulator: TestEmulator, count: number): Promise<(number | null)[]> {
   const seen: (number | null)[] = []
   for (let n = 0; n < count; n++) {
-    const answer = await emulator.get('/data-views').catch(() => undefined)
-    seen.push(answer?.status ?? null)
+    const response = await emulator.get('/data-views').catch(() => undefined)
+    seen.push(response?.status ?? null)
   }
   return seen
 }

@@ -7,9 +7,9 @@ const fixtures = { collections: baseCollections } as never
 
 /** Reads once. @returns what remains of the window of 200 */
 async function read({ baseUrl }: RunningEmulator): Promise<number> {
-  const answer = await fetch(`${baseUrl}/data-views`, { headers: { authorization: `Bearer ${KEYS.KU}` } })
-  await answer.arrayBuffer()
-  return Number(answer.headers.get('x-ratelimit-remaining'))
+  const response = await fetch(`${baseUrl}/data-views`, { headers: { authorization: `Bearer ${KEYS.KU}` } })
+  await response.arrayBuffer()
+  return Number(response.headers.get('x-ratelimit-remaining'))
 }
 
 test('a clean exit keeps rate windows; a kill does not, since a read is not written to the disk', async () => {

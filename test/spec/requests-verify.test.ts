@@ -97,9 +97,9 @@ test.for<[body: object, pointer: string, detail: RegExp]>([
   [{ match: { method: 'GET' }, cuont: {} }, '/cuont', /Did you mean "count"\?/],
 ])('%j is refused', async ([body, pointer, detail]) => {
   const emulator = await controlEmulator()
-  const answer = await emulator.call('POST', '/requests/verify', body)
-  expect(answer.status).toBe(400)
-  expect(answer.body.details.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
+  const response = await emulator.call('POST', '/requests/verify', body)
+  expect(response.status).toBe(400)
+  expect(response.body.details.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
 })
 
 test('criteria are bounded, and one header is one criterion however it is spelled', async () => {

@@ -52,10 +52,10 @@ test('what is in the log already is answered at once', async () => {
 
 test('a wait whose connection is needed for another is answered 503, and nothing listens any more', async () => {
   const { emulator, listening, watching, isHeard } = await observedEmulator({ maxConnections: 1 })
-  const answer = wait(emulator, { operation: 'books.list' }, { timeout_ms: 600_000 })
+  const response = wait(emulator, { operation: 'books.list' }, { timeout_ms: 600_000 })
   await isHeard()
   expect((await emulator.call('GET', '/health')).status).toBe(200)
-  const { status, headers, body } = await answer
+  const { status, headers, body } = await response
   expect([status, headers.connection, body.error]).toEqual([503, 'close', 'service_unavailable'])
   expect(body).toMatchObject({ retryable: true, message: expect.stringContaining('waited longest') })
   expect([listening.size, watching.size]).toEqual([0, 0])
@@ -64,13 +64,13 @@ test('a wait whose connection is needed for another is answered 503, and nothing
 test('what is still to come is answered when the last of it is there', async () => {
   const { emulator, listening, watching, isHeard } = await observedEmulator()
   emulator.perform('books.list')
-  const answer = wait(emulator, { operation: 'books.list' }, { count: { at_least: 3 } })
+  const response = wait(emulator, { operation: 'books.list' }, { count: { at_least: 3 } })
   await isHeard()
   emulator.perform('books.list')
   emulator.perform('books.create', { shelf_id: 's1' }, { title: 'Ode' })
   expect(listening.size).toBe(1)
   emulator.perform('books.list')
-  const { status, body } = await answer
+  const { status, body } = await response
   expect([status, body.matched]).toEqual([200, ['default-000001', 'default-000002', 'default-000004']])
   expect([listening.size, watching.size]).toEqual([0, 0])
 })
@@ -78,10 +78,10 @@ test('what is still to come is answered when the last of it is there', async () 
 test('since an id, what came before does not count', async () => {
   const { emulator, isHeard } = await observedEmulator()
   emulator.perform('books.list')
-  const answer = wait(emulator, { operation: 'books.list', since: 'default-000001' })
+  const response = wait(emulator, { operation: 'books.list', since: 'default-000001' })
   await isHeard()
   emulator.perform('books.list')
-  expect((await answer).body.matched).toEqual(['default-000002'])
+  expect((await response).body.matched).toEqual(['default-000002'])
 })
 
 test('when the time is over it fails with the nearest requests, and says that it was the time', async () => {
@@ -103,12 +103,12 @@ test('when the time is over it fails with the nearest requests, and says that it
 test('the nearest are sought among as many requests as a log holds, however long the wait', async () => {
   const { emulator, isHeard } = await observedEmulator()
   const match = { operation: 'books.list', method: 'GET', status: 418 }
-  const answer = wait(emulator, match, { timeout_ms: 500 })
+  const response = wait(emulator, match, { timeout_ms: 500 })
   await isHeard()
   emulator.perform('books.list')
   for (let n = 0; n < emulator.sandbox.log.capacity; n++)
     emulator.perform('books.create', { shelf_id: 's1' }, {})
-  const { nearest } = (await answer).body
+  const { nearest } = (await response).body
   expect(nearest.map(({ id }: { id: string }) => id)).toEqual([
     'default-001001',
     'default-001000',
@@ -139,10 +139,10 @@ test('a client that hangs up leaves nothing behind that listens', async () => {
 
 test('a reset ends the wait and says so', async () => {
   const { emulator, listening, isHeard } = await observedEmulator()
-  const answer = wait(emulator, { operation: 'books.list' }, { timeout_ms: 600_000 })
+  const response = wait(emulator, { operation: 'books.list' }, { timeout_ms: 600_000 })
   await isHeard()
   expect((await emulator.call('POST', '/reset')).status).toBe(200)
-  const { status, body } = await answer
+  const { status, body } = await response
   expect(status).toBe(409)
   expect(body).toMatchObject({ passed: false, timed_out: false, actual: 0 })
   expect(body.description).toContain('The sandbox was replaced')
@@ -151,12 +151,12 @@ test('a reset ends the wait and says so', async () => {
 
 test('emptying the log does not take back what the wait has seen', async () => {
   const { emulator, isHeard } = await observedEmulator()
-  const answer = wait(emulator, { operation: 'books.list' }, { count: 2 })
+  const response = wait(emulator, { operation: 'books.list' }, { count: 2 })
   await isHeard()
   emulator.perform('books.list')
   await emulator.call('DELETE', '/requests')
   emulator.perform('books.list')
-  expect((await answer).body).toMatchObject({ passed: true, actual: 2 })
+  expect((await response).body).toMatchObject({ passed: true, actual: 2 })
 })
 
 test('several wait at once, each for its own', async () => {
@@ -182,7 +182,7 @@ test.for<[body: object, pointer: string]>([
   [{ match: { method: 'GET' }, timeout: 5 }, '/timeout'],
 ])('%j is refused', async ([body, pointer]) => {
   const emulator = await controlEmulator()
-  const answer = await emulator.call('POST', '/requests/wait', body)
-  expect(answer.status).toBe(400)
-  expect(answer.body.details.errors.map((each: { pointer: string }) => each.pointer)).toContain(pointer)
+  const response = await emulator.call('POST', '/requests/wait', body)
+  expect(response.status).toBe(400)
+  expect(response.body.details.errors.map((each: { pointer: string }) => each.pointer)).toContain(pointer)
 })

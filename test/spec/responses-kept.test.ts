@@ -1,24 +1,24 @@
 import { expect, test } from 'vitest'
 import { KeptResponse, MAX_KEPT_BYTES, MAX_KEPT_IN_ALL } from '../../src/core/log/kept-response.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
-import { type TestAnswer, type TestEmulator, testEmulator } from '../support/emulator.ts'
+import { type TestEmulator, type TestResponse, testEmulator } from '../support/emulator.ts'
 
-function idOf({ headers }: TestAnswer): string {
+function idOf({ headers }: TestResponse): string {
   return headers.get('x-emulator-request-id') ?? ''
 }
 
-async function explained(emulator: TestEmulator, answer: TestAnswer) {
-  return (await emulator.control('GET', `/explain/${idOf(answer)}`)).body
+async function explained(emulator: TestEmulator, response: TestResponse) {
+  return (await emulator.control('GET', `/explain/${idOf(response)}`)).body
 }
 
 test('an explanation has the response as the client got it: status, head and body', async () => {
   const emulator = await testEmulator()
-  const answer = await emulator.post('/pages', { name: 'Roof plan' })
-  const { response } = await explained(emulator, answer)
-  expect(response).toMatchObject({ status: 200, body: answer.text, body_kept: true })
-  expect(response.body_bytes).toBe(Buffer.byteLength(answer.text))
+  const reply = await emulator.post('/pages', { name: 'Roof plan' })
+  const { response } = await explained(emulator, reply)
+  expect(response).toMatchObject({ status: 200, body: reply.text, body_kept: true })
+  expect(response.body_bytes).toBe(Buffer.byteLength(reply.text))
   for (const { name, value } of response.headers)
-    expect([name, answer.headers.get(name)]).toEqual([name, value])
+    expect([name, reply.headers.get(name)]).toEqual([name, value])
   expect(response.headers.map(({ name }: { name: string }) => name)).toContain('X-RateLimit-Remaining')
 })
 
@@ -49,10 +49,10 @@ test('the rows of a stream are kept as they are read, up to the limit', async ()
 test('what a fault has made of a response is what is kept', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { preset: 'html-error-page' })
-  const answer = await emulator.get('/data-views')
-  const { response } = await explained(emulator, answer)
-  expect(response).toMatchObject({ status: 502, body: answer.text })
-  expect(answer.text).toContain('<html')
+  const reply = await emulator.get('/data-views')
+  const { response } = await explained(emulator, reply)
+  expect(response).toMatchObject({ status: 502, body: reply.text })
+  expect(reply.text).toContain('<html')
 })
 
 test('a request that a fault cuts off before there is a response has none', async () => {
@@ -70,9 +70,9 @@ test('secrets of a request are struck out of its response', { tags: ['R231'] }, 
     do: [{ respond: { status: 200, body: { agent: { claim_token: 'top-secret', id: 'a' } } } }],
   }
   await emulator.control('POST', '/faults', rule)
-  const answer = await emulator.post('/agents/claim', { claim_token: 'top-secret' })
-  expect(answer.text).toContain('top-secret')
-  const { response } = await explained(emulator, answer)
+  const reply = await emulator.post('/agents/claim', { claim_token: 'top-secret' })
+  expect(reply.text).toContain('top-secret')
+  const { response } = await explained(emulator, reply)
   expect(JSON.parse(response.body)).toEqual({ agent: { claim_token: '(redacted)', id: 'a' } })
   expect((await emulator.control('GET', '/requests?full=true')).text).not.toContain('top-secret')
 })

@@ -19,15 +19,15 @@ test.for<[way: string, prefix: string, said: Said]>([
     const read = await send(emulator, 'GET', `${prefix}/__emulator/state`, said)
     expect([read.status, made(emulator)]).toEqual([404, []])
     await send(emulator, 'POST', `${prefix}/__emulator/clock/advance`, { ...said, json: { by: '1h' } })
-    const answer = await send(emulator, 'GET', `${prefix}/__emulator/state`, said)
-    expect([answer.status, answer.body.sandbox]).toEqual([200, 'w1'])
+    const response = await send(emulator, 'GET', `${prefix}/__emulator/state`, said)
+    expect([response.status, response.body.sandbox]).toEqual([200, 'w1'])
     const log = await send(emulator, 'GET', `${prefix}/__emulator/requests`, said)
     expect([log.body.data, log.headers.date]).toEqual([[], 'Sun, 01 Mar 2026 13:00:00 GMT'])
     expect([emulator.digest(), made(emulator)]).toEqual([before, ['w1']])
   },
 )
 
-test('the Date of an answer is that of the chosen clock, of a refusal too', async () => {
+test('the Date of a response is that of the chosen clock, of a refusal too', async () => {
   const emulator = await testEmulator()
   await send(emulator, 'POST', '/@w1/__emulator/clock/advance', { ...KEYLESS, json: { by: '24h' } })
   const dates = []
@@ -56,14 +56,14 @@ test.for(['', 'W1', '-w1', '..%2f', 'a'.repeat(64), 'w1, w2'])(
     const emulator = await testEmulator()
     const before = emulator.digest()
     const header = { ...KEYLESS, headers: { 'X-Emulator-Sandbox': name } }
-    const answers = [
+    const responses = [
       await send(emulator, 'POST', '/__emulator/clock/advance', { ...header, json: { by: '1h' } }),
       await send(emulator, 'GET', '/__emulator/health', header),
       await send(emulator, 'GET', `/@${name.replaceAll(' ', '+')}/__emulator/clock`, KEYLESS),
     ]
-    for (const answer of answers) {
-      expect([answer.status, answer.body.error]).toEqual([400, 'bad_request'])
-      expect(answer.body.mitigation).toContain('lower-case letters')
+    for (const response of responses) {
+      expect([response.status, response.body.error]).toEqual([400, 'bad_request'])
+      expect(response.body.mitigation).toContain('lower-case letters')
     }
     expect([made(emulator), emulator.digest()]).toEqual([[], before])
   },

@@ -15,8 +15,8 @@ test('requests that name a new sandbox at the same time share it', async () => {
   const posts = Array.from({ length: 20 }, (_, n) =>
     send(emulator, 'POST', '/@w1/v1/pages', { json: { name: `page ${n}` } }),
   )
-  const answers = await Promise.all(posts)
-  expect(answers.map(({ status }) => status)).toEqual(posts.map(() => 200))
+  const responses = await Promise.all(posts)
+  expect(responses.map(({ status }) => status)).toEqual(posts.map(() => 200))
   expect(sandboxOf(emulator, 'w1').store.rows('pages').size).toBe(20)
 })
 
@@ -48,8 +48,8 @@ test('a request without a key makes the sandbox that it names: its keys are in t
   tags: ['R121'],
 }, async () => {
   const emulator = await testEmulator()
-  const answer = await send(emulator, 'GET', '/@w1/v1/data-views', { authorization: undefined })
-  expect([answer.status, answer.headers['x-emulator-request-id']]).toEqual([401, 'w1-000001'])
+  const response = await send(emulator, 'GET', '/@w1/v1/data-views', { authorization: undefined })
+  expect([response.status, response.headers['x-emulator-request-id']]).toEqual([401, 'w1-000001'])
 })
 
 test('unknown routes and wrong methods are answered and logged in the chosen sandbox', async () => {
@@ -103,10 +103,10 @@ test.for([
     const image = { headers, authorization: undefined }
     for (const path of ['/@w1/v1/data-views', '/@w1/__emulator/clock', '/@w1/__emulator/events']) {
       for (const method of ['GET', 'HEAD']) {
-        const answer = await send(emulator, method, path, image)
-        expect([path, answer.status]).toEqual([path, 403])
+        const response = await send(emulator, method, path, image)
+        expect([path, response.status]).toEqual([path, 403])
         if (method === 'GET')
-          expect(answer.body.mitigation).toContain('POST /__emulator/sandboxes {"name": "w1"}')
+          expect(response.body.mitigation).toContain('POST /__emulator/sandboxes {"name": "w1"}')
       }
     }
     expect(made(emulator)).toEqual([])
@@ -148,8 +148,8 @@ test.for([
 ] as const)('%s is what no image can send: it makes a sandbox', async ([, method, path, headers, status]) => {
   const emulator = await testEmulator()
   const json = method === 'POST' ? { by: '1h' } : undefined
-  const answer = await send(emulator, method, path, { headers, json, authorization: undefined })
-  expect([answer.status, made(emulator)]).toEqual([status, ['w1']])
+  const response = await send(emulator, method, path, { headers, json, authorization: undefined })
+  expect([response.status, made(emulator)]).toEqual([status, ['w1']])
 })
 
 test('a preflight makes no sandbox, and grants the header that chooses one', async () => {
@@ -159,12 +159,15 @@ test('a preflight makes no sandbox, and grants the header that chooses one', asy
     'access-control-request-method': 'GET',
     'access-control-request-headers': 'authorization, x-emulator-sandbox',
   }
-  const answer = await send(emulator, 'OPTIONS', '/@w1/v1/data-views', { headers, authorization: undefined })
-  expect([answer.status, answer.headers['access-control-allow-headers']]).toEqual([
+  const response = await send(emulator, 'OPTIONS', '/@w1/v1/data-views', {
+    headers,
+    authorization: undefined,
+  })
+  expect([response.status, response.headers['access-control-allow-headers']]).toEqual([
     204,
     'authorization, x-emulator-sandbox',
   ])
-  expect(answer.headers['x-ratelimit-limit']).toMatch(/^\d+$/)
+  expect(response.headers['x-ratelimit-limit']).toMatch(/^\d+$/)
   expect(made(emulator)).toEqual([])
 })
 
@@ -180,9 +183,9 @@ test.for([
   '/@w1?/v1/',
 ])('nothing but the API and the control interface is served below a sandbox: %s', async (path) => {
   const emulator = await testEmulator()
-  const answer = await send(emulator, 'GET', path)
-  expect([answer.status, answer.body.error]).toEqual([404, 'route_not_found'])
-  expect(answer.body.message).toContain('In a sandbox the same holds after its /@name.')
+  const response = await send(emulator, 'GET', path)
+  expect([response.status, response.body.error]).toEqual([404, 'route_not_found'])
+  expect(response.body.message).toContain('In a sandbox the same holds after its /@name.')
   expect(made(emulator)).toEqual([])
   expect(lastEntry(emulator.sandbox)?.path).toBe(path.split('?')[0])
 })
@@ -204,7 +207,7 @@ test('more sandboxes than there can be are refused, and the others go on', async
   expect((await send(emulator, 'GET', '/@w1/v1/data-views')).status).toBe(200)
 })
 
-test('fixtures that have been broken meanwhile are an answer that says so, until they are mended', async () => {
+test('fixtures that have been broken meanwhile are a response that says so, until they are mended', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sandbox-selection-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'fixtures.json')

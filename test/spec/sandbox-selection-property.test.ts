@@ -23,16 +23,16 @@ test('any header value either is a name, and chooses it, or is refused and chang
       // Blanks around a value are no part of it (RFC 9110, section 5.5).
       const said = value.replace(/^[\t ]+|[\t ]+$/g, '')
       const known = sandboxes.get(said) !== undefined
-      const answer = await send(emulator, 'POST', '/v1/pages', {
+      const response = await send(emulator, 'POST', '/v1/pages', {
         headers: { 'X-Emulator-Sandbox': value },
         json: { name: 'x' },
       })
       if (NAME_PATTERN.test(said)) {
-        expect(answer.status).toBe(200)
-        expect(sandboxes.get(said)?.store.rows('pages').has(answer.body.id)).toBe(true)
+        expect(response.status).toBe(200)
+        expect(sandboxes.get(said)?.store.rows('pages').has(response.body.id)).toBe(true)
         expect(sandboxes.list().length).toBe(known ? count : count + 1)
       } else {
-        expect([answer.status, answer.body.error]).toEqual([400, 'bad_request'])
+        expect([response.status, response.body.error]).toEqual([400, 'bad_request'])
         expect(sandboxes.list().length).toBe(count)
       }
       if (said !== 'default') expect(emulator.digest()).toBe(before)

@@ -18,10 +18,10 @@ test.for(ways)('the %s chooses the sandbox, which is made on first use', async (
   const emulator = await testEmulator()
   const before = emulator.digest()
   const page = { ...said, json: { name: 'Roof plan' } }
-  const answer = await send(emulator, 'POST', `${prefix}/v1/pages`, page)
-  expect([answer.status, answer.headers['x-emulator-request-id']]).toEqual([200, 'w1-000001'])
+  const response = await send(emulator, 'POST', `${prefix}/v1/pages`, page)
+  expect([response.status, response.headers['x-emulator-request-id']]).toEqual([200, 'w1-000001'])
   expect(made(emulator)).toEqual(['w1'])
-  expect([...sandboxOf(emulator, 'w1').store.rows('pages').values()]).toEqual([answer.body])
+  expect([...sandboxOf(emulator, 'w1').store.rows('pages').values()]).toEqual([response.body])
   expect(lastEntry(sandboxOf(emulator, 'w1'))).toMatchObject({ path: `${prefix}/v1/pages`, chosenBy: way })
   expect([emulator.state('pages'), emulator.digest(), emulator.sandbox.log.entries()]).toEqual([
     [],
@@ -53,14 +53,14 @@ test('who chooses nothing is in the default sandbox, whose name can be said as w
 test('the path goes before the header, and the header before the key', async () => {
   const emulator = await testEmulator()
   const both = { ...inHeader('w2'), ...inKey('w3') }
-  const answers = [
+  const responses = [
     await send(emulator, 'GET', '/@w1/v1/data-views', both),
     await send(emulator, 'GET', '/v1/data-views', both),
     await send(emulator, 'GET', '/v1/data-views', inKey('w3')),
   ]
   // The suffix is no part of the key, also where the path or the header chooses.
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
-  expect(answers.map(({ headers }) => headers['x-emulator-request-id'])).toEqual([
+  expect(responses.map(({ status }) => status)).toEqual([200, 200, 200])
+  expect(responses.map(({ headers }) => headers['x-emulator-request-id'])).toEqual([
     'w1-000001',
     'w2-000001',
     'w3-000001',
@@ -82,8 +82,8 @@ test('the key is what stands before the last "@", however the scheme is written'
 test('an "@" outside a bearer token chooses nothing', async () => {
   const emulator = await testEmulator()
   for (const authorization of ['Basic me@w1', `${KEY}@w1 more`, `${KEY}@w1, ${KEY}@w2`, 'me@w1']) {
-    const answer = await send(emulator, 'GET', '/v1/data-views', { authorization })
-    expect([authorization, answer.status]).toEqual([authorization, 401])
+    const response = await send(emulator, 'GET', '/v1/data-views', { authorization })
+    expect([authorization, response.status]).toEqual([authorization, 401])
   }
   expect(made(emulator)).toEqual([])
 })
@@ -92,8 +92,8 @@ test('a large body is read for a key with a suffix as for one without', async ()
   const emulator = await batchEmulator()
   const json = aBatch({ prompt: 'x'.repeat(1_200_000) })
   expect((await send(emulator, 'POST', '/v1/batch-predictions', { json })).status).toBe(200)
-  const answer = await send(emulator, 'POST', '/v1/batch-predictions', { json, ...inKey('w1') })
-  expect([answer.status, answer.headers['x-emulator-request-id']]).toEqual([200, 'w1-000001'])
+  const response = await send(emulator, 'POST', '/v1/batch-predictions', { json, ...inKey('w1') })
+  expect([response.status, response.headers['x-emulator-request-id']]).toEqual([200, 'w1-000001'])
 })
 
 const TOO_LONG = 'a'.repeat(64)
@@ -118,9 +118,9 @@ test.for(malformed)(
     const emulator = await testEmulator()
     const before = emulator.digest()
     for (const prefix of ['', '/@w1']) {
-      const answer = await send(emulator, 'GET', `${prefix}/v1/data-views`, inHeader(name))
-      expect(answer.status).toBe(400)
-      expect(answer.body).toMatchObject({
+      const response = await send(emulator, 'GET', `${prefix}/v1/data-views`, inHeader(name))
+      expect(response.status).toBe(400)
+      expect(response.body).toMatchObject({
         error: 'bad_request',
         message: expect.stringContaining('header X-Emulator-Sandbox'),
         mitigation: expect.stringContaining('1 to 63 lower-case letters, digits and hyphens'),
@@ -133,8 +133,8 @@ test.for(malformed)(
 test('a header that is repeated with one value is that value, with two it is refused', async () => {
   const emulator = await testEmulator()
   expect((await send(emulator, 'GET', '/v1/data-views', inHeader(['w1', 'w1']))).status).toBe(200)
-  const answer = await send(emulator, 'GET', '/v1/data-views', inHeader(['w2', 'w3']))
-  expect([answer.status, answer.body.message]).toEqual([
+  const response = await send(emulator, 'GET', '/v1/data-views', inHeader(['w2', 'w3']))
+  expect([response.status, response.body.message]).toEqual([
     400,
     'The header X-Emulator-Sandbox has 2 different values.',
   ])
@@ -147,10 +147,12 @@ test.for(['', 'W1', '-w1', 'w1!', TOO_LONG, '\u00e9'])(
     const emulator = await testEmulator()
     const before = emulator.digest()
     for (const prefix of ['', '/@w1']) {
-      const answer = await send(emulator, 'GET', `${prefix}/v1/data-views`, inKey(name))
-      expect(answer.status).toBe(400)
-      expect(answer.body.message).toMatch(/^The API key, after its last "@", names a sandbox, and the name /)
-      if (name !== '') expect(answer.text).not.toContain(name)
+      const response = await send(emulator, 'GET', `${prefix}/v1/data-views`, inKey(name))
+      expect(response.status).toBe(400)
+      expect(response.body.message).toMatch(
+        /^The API key, after its last "@", names a sandbox, and the name /,
+      )
+      if (name !== '') expect(response.text).not.toContain(name)
     }
     expect([made(emulator), emulator.digest()]).toEqual([[], before])
   },
@@ -181,8 +183,8 @@ test('no key can have an "@": a starting state with one is refused, and a write 
     /api_keys\/\d+\/token: must have no "@"/,
   )
   const emulator = await testEmulator()
-  const answer = await emulator.control('PATCH', '/state/api_keys/key-owner', { token: 'live_me@home' })
-  expect([answer.status, answer.body.details.errors]).toEqual([
+  const response = await emulator.control('PATCH', '/state/api_keys/key-owner', { token: 'live_me@home' })
+  expect([response.status, response.body.details.errors]).toEqual([
     400,
     [{ pointer: '/token', detail: expect.stringContaining('names a sandbox') }],
   ])
@@ -247,8 +249,8 @@ test('results_url keeps /@name where the path chose, and only there, and leads t
 
 test('the instance of a problem is the path as it was requested', { tags: ['R245'] }, async () => {
   const emulator = await testEmulator()
-  const answer = await send(emulator, 'GET', '/@w1/v1/batch-predictions/none?x=1')
-  expect([answer.status, answer.body.instance]).toEqual([404, '/@w1/v1/batch-predictions/none'])
+  const response = await send(emulator, 'GET', '/@w1/v1/batch-predictions/none?x=1')
+  expect([response.status, response.body.instance]).toEqual([404, '/@w1/v1/batch-predictions/none'])
 })
 
 test('neither a malformed header nor the suffix of a key is kept in a log', async () => {

@@ -47,9 +47,9 @@ function clientOf({ emulator }: TestEmulator, n: number): Client {
 /** A whole session: pages, a batch to its end, its results; what the client saw. */
 async function session(client: Client, n: number): Promise<string[]> {
   const seen: string[] = []
-  const note = (answer: { status: number; text: string }) => {
-    seen.push(`${answer.status} ${answer.text}`)
-    return answer
+  const note = (response: { status: number; text: string }) => {
+    seen.push(`${response.status} ${response.text}`)
+    return response
   }
   note(await client.api('POST', '/pages', { name: `page of ${client.name}` }))
   const items = Array.from({ length: 20 + n }, (_, index) => ({

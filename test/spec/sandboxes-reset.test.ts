@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type CallControl, controlOf } from '../support/control.ts'
 import { alive, contentOf, dataFolder, organizations } from '../support/data-folder.ts'
 import { folder } from '../support/disk-emulator.ts'
-import { type TestAnswer, type TestEmulator, testEmulator } from '../support/emulator.ts'
+import { type TestEmulator, type TestResponse, testEmulator } from '../support/emulator.ts'
 import { sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 
 /** Everything that the control interface shows of a sandbox. */
@@ -66,7 +66,7 @@ async function intervene(emulator: TestEmulator, control: CallControl): Promise<
   await emulator.post('/batch-predictions', {}, { headers: { 'idempotency-key': 'k' } })
 }
 
-function told({ status, headers, text }: TestAnswer): string {
+function told({ status, headers, text }: TestResponse): string {
   const kept = [...headers].filter(([name]) => !['connection', 'keep-alive'].includes(name))
   return JSON.stringify([status, kept, text])
 }
@@ -74,12 +74,12 @@ function told({ status, headers, text }: TestAnswer): string {
 /** What a client is answered, headers and all, by a sandbox that has seen nothing yet. */
 async function session(emulator: TestEmulator, control: CallControl): Promise<string[]> {
   const calls = await sampleCalls(emulator)
-  const answers: string[] = []
+  const responses: string[] = []
   for (const { method, path, options } of calls)
-    answers.push(told(await emulator.request(method, path, options)))
-  answers.push(JSON.stringify((await control('POST', '/clock/advance', { by: '30d' })).body))
-  answers.push(contentOf(emulator.sandbox.document()))
-  return answers
+    responses.push(told(await emulator.request(method, path, options)))
+  responses.push(JSON.stringify((await control('POST', '/clock/advance', { by: '30d' })).body))
+  responses.push(contentOf(emulator.sandbox.document()))
+  return responses
 }
 
 // URLs in responses lead to the emulator that was asked; the two have ports of their own.

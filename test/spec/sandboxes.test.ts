@@ -47,7 +47,7 @@ test('the records of the view are those of all collections together', async () =
   expect((await control('GET', '/sandboxes/default')).body.records).toBe(count)
 })
 
-test('a made sandbox answers 201 with what the list shows, and its paths lead to it', async () => {
+test('a made sandbox responds with 201 with what the list shows, and its paths lead to it', async () => {
   const { control, emulator } = await testEmulator()
   const clock = '2030-05-06T07:08:09.000Z'
   const made = await control('POST', '/sandboxes', { name: 'w1', clock })
@@ -57,10 +57,10 @@ test('a made sandbox answers 201 with what the list shows, and its paths lead to
   const origin = emulator.baseUrl.slice(0, -'/v1'.length)
   const shown = await fetch(`${origin}${made.body.control_url_path}/clock`)
   expect(((await shown.json()) as { now: string }).now).toBe(clock)
-  const answer = await fetch(`${origin}${made.body.base_url_path}/data-views`, {
+  const response = await fetch(`${origin}${made.body.base_url_path}/data-views`, {
     headers: { authorization: 'Bearer live_owner' },
   })
-  expect(answer.status).toBe(200)
+  expect(response.status).toBe(200)
   expect((await control('GET', '/sandboxes/w1')).body.requests).toBe(1)
   expect((await control('GET', '/sandboxes/default')).body.requests).toBe(0)
 })
@@ -224,10 +224,10 @@ test.for<[what: string, body: object, pointers: string[]]>([
 ])('a sandbox with %s is refused, and none is made', { tags: ['R284'] }, async ([, body, pointers]) => {
   const { control } = await testEmulator()
   await control('POST', '/snapshots', { name: 'base' })
-  const answer = await control('POST', '/sandboxes', body)
-  expect(answer.status).toBe(400)
-  expect(answer.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(pointers)
-  expect(JSON.stringify(answer.body)).not.toContain('root:')
+  const response = await control('POST', '/sandboxes', body)
+  expect(response.status).toBe(400)
+  expect(response.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(pointers)
+  expect(JSON.stringify(response.body)).not.toContain('root:')
   expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
 })
 
@@ -241,8 +241,8 @@ test('an unknown member is told the nearest, and why a snapshot excludes the oth
 
 test('persist is refused where nothing is on the disk, with the way out', async () => {
   const { control } = await testEmulator()
-  const answer = await control('POST', '/sandboxes', { name: 'w1', persist: true })
-  expect([answer.status, answer.body.error]).toEqual([409, 'conflict'])
-  expect(answer.body.mitigation).toContain('without --ephemeral')
+  const response = await control('POST', '/sandboxes', { name: 'w1', persist: true })
+  expect([response.status, response.body.error]).toEqual([409, 'conflict'])
+  expect(response.body.mitigation).toContain('without --ephemeral')
   expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
 })

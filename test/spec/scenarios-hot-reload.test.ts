@@ -38,7 +38,7 @@ async function scenariosIn(scripts: Readonly<Record<string, string>>, scenario?:
 const search = (body: string, before = '') =>
   script(`{ stubs: [{ method: 'GET', path: '/search', body: ${body} }] }`, before)
 
-const answer = async (emulator: TestEmulator) => (await emulator.get('/search')).body
+const response = async (emulator: TestEmulator) => (await emulator.get('/search')).body
 const list = async (emulator: TestEmulator) => (await emulator.control('GET', '/scenarios')).body
 const entry = async (emulator: TestEmulator) => (await list(emulator)).data[0]
 const clock = async (emulator: TestEmulator) => (await emulator.control('GET', '/clock')).body
@@ -49,10 +49,10 @@ test('saved, broken and mended, a script is followed while state and clock stay 
   await createBatch(emulator)
   await emulator.control('POST', '/clock/advance', { by: '90s' })
   const before = [records(emulator), await clock(emulator)]
-  expect(await answer(emulator)).toBe('one')
+  expect(await response(emulator)).toBe('one')
 
   save({ 'search.ts': search("'two'") })
-  await expect.poll(() => answer(emulator), SOON).toBe('two')
+  await expect.poll(() => response(emulator), SOON).toBe('two')
   expect(await entry(emulator)).toMatchObject({ valid: true, generation: 2, active: true })
 
   save({ 'search.ts': `${search("'three'")}const = 1\n` })
@@ -60,11 +60,11 @@ test('saved, broken and mended, a script is followed while state and clock stay 
   const { error } = await entry(emulator)
   expect(error).toMatch(new RegExp(`^${file('search.ts')}:3:\\d+: `))
   expect(said.filter((line) => line.includes(`${file('search.ts')}:3:`))).toHaveLength(1)
-  expect(await answer(emulator)).toBe('two')
+  expect(await response(emulator)).toBe('two')
   expect((await list(emulator)).active).toMatchObject({ name: 'search', generation: 2 })
 
   save({ 'search.ts': search("'four'") })
-  await expect.poll(() => answer(emulator), SOON).toBe('four')
+  await expect.poll(() => response(emulator), SOON).toBe('four')
   expect(await entry(emulator)).toMatchObject({ valid: true, error: null, active: true })
   expect((await entry(emulator)).generation).toBeGreaterThan(2)
   expect([records(emulator), await clock(emulator)]).toEqual(before)
@@ -76,30 +76,30 @@ test('a shared helper is followed as the script is that imports it', async () =>
     { 'search.ts': search('text', "import { text } from './_words.ts'\n"), '_words.ts': said('one') },
     'search',
   )
-  expect(await answer(emulator)).toBe('one')
+  expect(await response(emulator)).toBe('one')
   save({ '_words.ts': said('two') })
-  await expect.poll(() => answer(emulator), SOON).toBe('two')
+  await expect.poll(() => response(emulator), SOON).toBe('two')
   save({ '_words.ts': 'export const text: string = \n' })
   await expect.poll(async () => (await entry(emulator)).valid, SOON).toBe(false)
   expect((await entry(emulator)).error).toContain(file('_words.ts'))
-  expect(await answer(emulator)).toBe('two')
+  expect(await response(emulator)).toBe('two')
   save({ '_words.ts': said('three') })
-  await expect.poll(() => answer(emulator), SOON).toBe('three')
+  await expect.poll(() => response(emulator), SOON).toBe('three')
 })
 
 test('a JSON scenario is followed in the same way, and its problem has a line', async () => {
   const json = (name: string, status: unknown) =>
     `{\n  "stubs": [\n    { "method": "GET", "path": "/search", "status": ${JSON.stringify(status)}, "body": "${name}" }\n  ]\n}\n`
   const { emulator, file, save } = await scenariosIn({ 'search.json': json('one', 200) }, 'search')
-  expect(await answer(emulator)).toBe('one')
+  expect(await response(emulator)).toBe('one')
   save({ 'search.json': json('two', 200) })
-  await expect.poll(() => answer(emulator), SOON).toBe('two')
+  await expect.poll(() => response(emulator), SOON).toBe('two')
   save({ 'search.json': json('three', 'none') })
   await expect.poll(async () => (await entry(emulator)).valid, SOON).toBe(false)
   expect((await entry(emulator)).error).toContain(`${file('search.json')}:3:`)
-  expect(await answer(emulator)).toBe('two')
+  expect(await response(emulator)).toBe('two')
   save({ 'search.json': json('four', 200) })
-  await expect.poll(() => answer(emulator), SOON).toBe('four')
+  await expect.poll(() => response(emulator), SOON).toBe('four')
 })
 
 test('a rule that reads the same goes on counting where it stood, one that changes begins again', async () => {
@@ -129,7 +129,7 @@ test('a script that is added can be started, one that is removed leaves what it 
   await expect
     .poll(async () => String((await list(emulator)).active.problem), SOON)
     .toContain('not there any more')
-  expect(await answer(emulator)).toBe('one')
+  expect(await response(emulator)).toBe('one')
   expect((await emulator.control('POST', '/scenarios/added/start')).status).toBe(200)
   expect((await emulator.get('/search')).status).toBe(501)
 })

@@ -117,11 +117,11 @@ test('the scenario and its pending call survive the end of the process; the call
     { id: expect.stringMatching(/^scenario\/s\/0#\d+$/), ref: { timeline: 0 }, at: START, depth: 0 },
   ])
   await before.close()
-  const answering: TestScenario = {
+  const responding: TestScenario = {
     ...scenario,
     timeline: [{ at: '0s', do: asking({ kind: 'clear', id: 'r' }) }],
   }
-  const scenarioSource = new MemoryScenarios({ s: answering })
+  const scenarioSource = new MemoryScenarios({ s: responding })
   // Asked for again, as by the same command line: it goes on and does not begin anew.
   const after = await openEmulator({ ...options, scenarioSource, scenario: 's' })
   onTestFinished(() => after.close())

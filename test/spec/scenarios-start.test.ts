@@ -322,12 +322,12 @@ test('two starts at once come one after the other', async () => {
     whole,
     other: { fixtures: { collections: { organizations: [organization] } } },
   })
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     emulator.start('whole'),
     emulator.start('other'),
     emulator.start('whole'),
   ])
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+  expect(responses.map(({ status }) => status)).toEqual([200, 200, 200])
   expect((await emulator.active()).name).toBe('whole')
   expect((await emulator.control('GET', '/faults')).body.data).toHaveLength(1)
 })
@@ -351,10 +351,10 @@ test('an emulator can be started with a scenario, and does not start when that c
   const options = { port: 0, ephemeral: true, clock: START, rate: 0, scenarioSource }
   const emulator = await openEmulator({ ...options, scenario: 'plain' })
   onTestFinished(() => emulator.close())
-  const answer = await fetch(`${emulator.baseUrl}/search`, {
+  const response = await fetch(`${emulator.baseUrl}/search`, {
     headers: { authorization: 'Bearer live_demo_owner' },
   })
-  expect(await answer.json()).toBe('stubbed')
+  expect(await response.json()).toBe('stubbed')
   await expect(openEmulator({ ...options, scenario: 'bad' })).rejects.toThrow('/faults/0/preset')
   await expect(openEmulator({ ...options, scenario: 'plan' })).rejects.toThrow('Did you mean "plain"?')
 })

@@ -79,7 +79,7 @@ const DAMAGES: readonly Damage[] = [
     ['/limits/0/hits/0', '/limits/0/hits/1'],
   ],
   [
-    'an answer to be repeated with a status that is none',
+    'a response to be repeated with a status that is none',
     (document) => {
       const at = '2026-03-01T12:00:00.000Z'
       const row = { id: 'k', fingerprint: 'f', status: 7, body: null, created_at: at, expires_at: at }
@@ -107,9 +107,9 @@ test.for(DAMAGES)(
     const kept = (await control('GET', '/snapshots/base')).body
     const before = digest()
     for (const name of ['base', 'new']) {
-      const answer = await control('PUT', `/snapshots/${name}`, damage(structuredClone(kept)))
-      expect([answer.status, answer.body.error]).toEqual([400, 'validation_failed'])
-      const told = answer.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
+      const response = await control('PUT', `/snapshots/${name}`, damage(structuredClone(kept)))
+      expect([response.status, response.body.error]).toEqual([400, 'validation_failed'])
+      const told = response.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
       expect(told).toEqual(expect.arrayContaining([...pointers]))
     }
     expect(digest()).toBe(before)
@@ -121,17 +121,17 @@ test.for(DAMAGES)(
 test('the state of another service is refused by its collections', async () => {
   const { emulator } = await testEmulator()
   const library = await controlEmulator()
-  const answer = await controlOf(emulator)('PUT', '/snapshots/foreign', library.sandbox.document())
-  expect(answer.status).toBe(400)
-  const told = answer.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
+  const response = await controlOf(emulator)('PUT', '/snapshots/foreign', library.sandbox.document())
+  expect(response.status).toBe(400)
+  const told = response.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
   expect(told).toEqual(expect.arrayContaining(['/collections/shelves', '/collections/books']))
 })
 
 test('a misspelt key is told the nearest', async () => {
   const { emulator, sandbox } = await testEmulator()
   const { schedule, ...rest } = sandbox.document()
-  const answer = await controlOf(emulator)('PUT', '/snapshots/x', { ...rest, shedule: schedule })
-  expect(JSON.stringify(answer.body.details)).toContain('Did you mean \\"schedule\\"')
+  const response = await controlOf(emulator)('PUT', '/snapshots/x', { ...rest, shedule: schedule })
+  expect(JSON.stringify(response.body.details)).toContain('Did you mean \\"schedule\\"')
 })
 
 test.for<[name: string, spoil: (text: string) => string, error: string]>([

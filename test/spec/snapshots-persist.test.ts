@@ -101,10 +101,10 @@ test('a damaged file is listed with its problem and refused with file, place and
     ['GET', '/snapshots/base'],
     ['POST', '/sandboxes', { name: 'w1', from_snapshot: 'base' }],
   ] as const) {
-    const answer = await control(method, path, body)
-    expect([answer.status, answer.body.error]).toEqual([409, 'conflict'])
-    expect(answer.body.message).toMatch(/base\.json:\d+:\d+: /)
-    expect(answer.body.mitigation).toContain('Mend the file')
+    const response = await control(method, path, body)
+    expect([response.status, response.body.error]).toEqual([409, 'conflict'])
+    expect(response.body.message).toMatch(/base\.json:\d+:\d+: /)
+    expect(response.body.mitigation).toContain('Mend the file')
   }
   expect((await control('GET', '/state')).body).toEqual(before)
   expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)

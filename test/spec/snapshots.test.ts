@@ -39,19 +39,19 @@ test('a snapshot takes everything back: records, batches on their way, clock, sc
   expect((await get(`/batch-predictions/${batch.id}`)).body.status).toBe('completed')
 })
 
-test('from a restored sandbox the same requests get the same answers, ids and all, as often as one likes', async () => {
+test('from a restored sandbox the same requests get the same responses, ids and all, as often as one likes', async () => {
   const { control, post } = await testEmulator({ collections: sampleRecords })
   await post('/pages', { name: 'First' })
   await control('POST', '/snapshots', { name: 'base' })
   const session = async (): Promise<string> => {
-    const answers = [
+    const responses = [
       await post('/pages', { name: 'Second' }),
       await post('/batch-predictions', batchBody()),
       await control('POST', '/clock/advance', { by: '1h' }),
       await control('GET', '/state'),
       await control('GET', '/requests'),
     ]
-    const said = answers.map(({ status, body }) => JSON.stringify([status, body]))
+    const said = responses.map(({ status, body }) => JSON.stringify([status, body]))
     return said.join('\n').replaceAll(/"revision":\d+/g, '"revision":N')
   }
   const first = await session()
@@ -174,9 +174,9 @@ test('a deleted snapshot is gone; an unknown one is told the nearest, whatever i
     ['DELETE', '/snapshots/after-logon'],
     ['POST', '/snapshots/after-logon/restore'],
   ] as const) {
-    const answer = await control(method, path)
-    expect([answer.status, answer.body.error]).toEqual([404, 'not_found'])
-    expect(answer.body.message).toContain('Did you mean "after-login"?')
+    const response = await control(method, path)
+    expect([response.status, response.body.error]).toEqual([404, 'not_found'])
+    expect(response.body.message).toContain('Did you mean "after-login"?')
   }
   const forked = await control('POST', '/sandboxes', { name: 'w1', from_snapshot: 'after-logon' })
   expect([forked.status, forked.body.error]).toEqual([404, 'not_found'])

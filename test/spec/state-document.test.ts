@@ -21,7 +21,7 @@ const event = {
   ref: 'batch_predictions/b',
 }
 const scheduled = { ...event, id: 'batch.start:batch_predictions/b' }
-const answer = { id: 'k', fingerprint: 'f', status: 200, body: null, created_at: AT, expires_at: AT }
+const response = { id: 'k', fingerprint: 'f', status: 200, body: null, created_at: AT, expires_at: AT }
 const call = {
   id: 'c',
   scenario: 's',
@@ -72,10 +72,10 @@ const DAMAGES: readonly Damage[] = [
     '/failed/0/ref',
     /is required/,
   ],
-  ['an answer twice', () => ({ idempotency: [answer, answer] }), '/idempotency/1/id', /is used twice/],
+  ['a response twice', () => ({ idempotency: [response, response] }), '/idempotency/1/id', /is used twice/],
   [
-    'an answer without its body',
-    () => ({ idempotency: [{ ...answer, body: undefined }] }),
+    'a response without its body',
+    () => ({ idempotency: [{ ...response, body: undefined }] }),
     '/idempotency/0/body',
     /is required/,
   ],

@@ -101,7 +101,7 @@ test('a part that the request does not have is left out of an object, and null e
   expect((await emulator.post('/whole', [1, { a: 1.5 }])).body).toEqual([1, { a: 1.5 }])
 })
 
-test('a stub asks for a key, takes a place in the rate window, and carries the headers of every answer', async () => {
+test('a stub asks for a key, takes a place in the rate window, and carries the headers of every response', async () => {
   const emulator = await testEmulator({
     settings: { 'limits.overrides': [{ operation: 'search.query', limit: 1, window_s: 60 }] },
   })
@@ -161,11 +161,11 @@ test('a stub without a body answers without one', async () => {
 
 test('the most literal stub answers, and of equals the one written last', async () => {
   const emulator = await testEmulator()
-  const answering = (path: string, body: string) =>
+  const responding = (path: string, body: string) =>
     emulator.control('POST', '/stubs', { method: 'GET', path, body })
-  await answering('/notes/{id}', 'first')
-  await answering('/notes/{note}', 'second')
-  await answering('/notes/special', 'literal')
+  await responding('/notes/{id}', 'first')
+  await responding('/notes/{note}', 'second')
+  await responding('/notes/special', 'literal')
   expect((await emulator.get('/notes/1')).body).toBe('second')
   expect((await emulator.get('/notes/special')).body).toBe('literal')
   await emulator.control('DELETE', '/stubs/stub-2')

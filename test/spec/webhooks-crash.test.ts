@@ -11,8 +11,8 @@ const file = { id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf',
 test('a webhook that was under way when the process was killed is sent after the restart, visibly again', {
   tags: ['R233', 'R280'],
 }, async () => {
-  let answers = false
-  const receiver = await webhookReceiver(() => (answers ? 200 : undefined))
+  let responses = false
+  const receiver = await webhookReceiver(() => (responses ? 200 : undefined))
   const fixtures = temporaryFile(
     'fixtures.json',
     JSON.stringify({ collections: { ...baseCollections, files: [file] } }),
@@ -36,7 +36,7 @@ test('a webhook that was under way when the process was killed is sent after the
   await receiver.arrived(20)
   first.child.kill('SIGKILL')
   expect((await first.ended).code).toBe(null)
-  answers = true
+  responses = true
 
   const second = await spawnEmulator(argv)
   await control(second.ready.port, 'POST', '/clock/advance', { by: '40d' })

@@ -13,7 +13,7 @@ export interface CallOptions {
   readonly pathPrefix?: string
 }
 
-/** Calls one of the batch operations in process, as KU, and reads the answer to its end. */
+/** Calls one of the batch operations in process, as KU, and reads the response to its end. */
 export function callBatches(
   sandbox: Sandbox,
   name: string,

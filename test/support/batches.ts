@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import { type TestAnswer, type TestEmulator, type TestEmulatorOptions, testEmulator } from './emulator.ts'
+import { type TestEmulator, type TestEmulatorOptions, type TestResponse, testEmulator } from './emulator.ts'
 import { interveneBy } from './intervene.ts'
 import { refusedAs } from './refusal.ts'
 
@@ -39,9 +39,9 @@ export function aBatch({ items = 3, ...changes }: Record<string, unknown> & { it
 
 /** Creates a batch that is accepted, and returns it as it was answered. */
 export async function createBatch(emulator: TestEmulator, changes: Parameters<typeof aBatch>[0] = {}) {
-  const answer = await emulator.post('/batch-predictions', aBatch(changes))
-  expect(answer.text).toContain('"status":"validating"')
-  return answer.body
+  const response = await emulator.post('/batch-predictions', aBatch(changes))
+  expect(response.text).toContain('"status":"validating"')
+  return response.body
 }
 
 /** The batch as retrieve shows it now. */
@@ -51,7 +51,7 @@ export async function retrieve(emulator: TestEmulator, id: string) {
   return body
 }
 
-export function cancel(emulator: TestEmulator, id: string): Promise<TestAnswer> {
+export function cancel(emulator: TestEmulator, id: string): Promise<TestResponse> {
   return emulator.post(`/batch-predictions/${id}/cancel`)
 }
 
@@ -98,27 +98,27 @@ export async function bring(emulator: TestEmulator, id: string, status: string) 
   return batch
 }
 
-/** Asserts a client error in problem details that leaves the sandbox as it was; hands the answer on. */
+/** Asserts a client error in problem details that leaves the sandbox as it was; hands the response on. */
 export const refusedProblem = refusedAs(expectProblem)
 
 /** Asserts a client error in problem details. Specification: Errors / Batch prediction errors. */
-export function expectProblem(answer: TestAnswer, status?: number, code?: string): void {
-  expect(answer.status).toBeGreaterThanOrEqual(400)
-  expect(answer.status).toBeLessThan(500)
-  if (status !== undefined) expect(answer.status).toBe(status)
-  expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/)
-  const { type, title, status: member, detail, instance, errors: _, ...others } = answer.body
+export function expectProblem(response: TestResponse, status?: number, code?: string): void {
+  expect(response.status).toBeGreaterThanOrEqual(400)
+  expect(response.status).toBeLessThan(500)
+  if (status !== undefined) expect(response.status).toBe(status)
+  expect(response.headers.get('content-type')).toMatch(/^application\/problem\+json/)
+  const { type, title, status: member, detail, instance, errors: _, ...others } = response.body
   expect(type).toMatch(new RegExp(`/__emulator/problems/${code ?? '[a-z0-9_]+'}$`))
   expect(title).toMatch(/./)
-  expect(member).toBe(answer.status)
+  expect(member).toBe(response.status)
   expect(detail).toMatch(/./)
   expect(instance).toMatch(/^\/v1\/batch-predictions/)
   expect(others).toEqual({})
 }
 
 /** The pointers of everything that a validation problem complains about. */
-export function pointersOf(answer: TestAnswer): string[] {
-  return answer.body.errors.map(({ pointer }: { pointer: string }) => pointer)
+export function pointersOf(response: TestResponse): string[] {
+  return response.body.errors.map(({ pointer }: { pointer: string }) => pointer)
 }
 
 /** `request_counts`, written short: the members that are not zero. */

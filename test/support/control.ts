@@ -1,7 +1,7 @@
 import type { RunningEmulator } from '../../src/emulator.ts'
 import { checkOutput } from './control-output.ts'
 
-/** An answer of the control interface. */
+/** A response of the control interface. */
 export interface Called {
   readonly status: number
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape; the assertions are the types.

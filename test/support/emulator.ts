@@ -16,8 +16,8 @@ import { checkOutput } from './control-output.ts'
 import { NO_SCENARIOS } from './no-scenarios.ts'
 import { transportTo } from './transport.ts'
 
-/** An answer of the API, read to its end. */
-export interface TestAnswer {
+/** A response of the API, read to its end. */
+export interface TestResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -46,13 +46,13 @@ export interface TestEmulator {
   readonly emulator: RunningEmulator
   readonly sandbox: Sandbox
   readonly baseUrl: string
-  request(method: string, path: string, options?: RequestOptions): Promise<TestAnswer>
-  get(path: string, options?: RequestOptions): Promise<TestAnswer>
-  post(path: string, json?: unknown, options?: RequestOptions): Promise<TestAnswer>
-  patch(path: string, json?: unknown, options?: RequestOptions): Promise<TestAnswer>
-  delete(path: string, options?: RequestOptions): Promise<TestAnswer>
+  request(method: string, path: string, options?: RequestOptions): Promise<TestResponse>
+  get(path: string, options?: RequestOptions): Promise<TestResponse>
+  post(path: string, json?: unknown, options?: RequestOptions): Promise<TestResponse>
+  patch(path: string, json?: unknown, options?: RequestOptions): Promise<TestResponse>
+  delete(path: string, options?: RequestOptions): Promise<TestResponse>
   /** Calls the control interface; the path is below `/__emulator`. */
-  control(method: string, path: string, json?: unknown): Promise<TestAnswer>
+  control(method: string, path: string, json?: unknown): Promise<TestResponse>
   /** The control interface of another sandbox of the same emulator. */
   in(sandbox: string): CallControl
   /** Moves the virtual clock by a duration such as `24h`. */
@@ -127,8 +127,8 @@ function around(emulator: RunningEmulator, options: TestEmulatorOptions): TestEm
     delete: (path, how) => request('DELETE', path, how),
     control: async (method, path, json) => {
       const how = { key: 'none', ...(json === undefined ? {} : { json }) } as const
-      const answer = await read(await send(`/__emulator${path}`, { method, ...toFetch(how) }))
-      return checkOutput(method, path, answer)
+      const response = await read(await send(`/__emulator${path}`, { method, ...toFetch(how) }))
+      return checkOutput(method, path, response)
     },
     in: (name) => controlOf(emulator, name),
     advance: (by) => passTime(sandbox, sandbox.clock.now + (parseDuration(by) ?? Number.NaN)),
@@ -168,7 +168,7 @@ function toFetch({ key = 'KU', token, headers, json, raw, type }: RequestOptions
   return { headers: { ...sent, ...headers }, ...(body === undefined ? {} : { body: body as string }) }
 }
 
-async function read(response: Response): Promise<TestAnswer> {
+async function read(response: Response): Promise<TestResponse> {
   const text = await response.text()
   const isJson = /^application\/(problem\+)?json/.test(response.headers.get('content-type') ?? '')
   const assumed = response.headers.get('x-emulator-assumed')?.split(',') ?? []

@@ -4,26 +4,26 @@ import { close, createHttpServer, listen } from '../../src/adapters/http/server.
 import type { Wire } from '../../src/core/faults/hooks.ts'
 import type { Action } from '../../src/core/faults/primitive.ts'
 import type { Sent } from '../../src/core/log/request-log.ts'
-import type { Answer } from '../../src/core/request/response.ts'
+import type { ApiResponse } from '../../src/core/request/response.ts'
 import { overSocket, requestBytes, type WireView } from './wire-client.ts'
 
-export interface Faulted extends Partial<Answer> {
-  /** What is done to the first answer; the others go out as they are. */
+export interface Faulted extends Partial<ApiResponse> {
+  /** What is done to the first response; the others go out as they are. */
   readonly actions?: readonly Action[]
   readonly hold?: Wire['hold']
-  /** Whether the faults are done to every answer. */
+  /** Whether the faults are done to every response. */
   readonly always?: boolean
 }
 
 export interface FaultedServer {
   readonly port: number
-  /** What was reported of each answer with faults. */
+  /** What was reported of each respond with faults. */
   readonly sent: Sent[]
   readonly released: AbortController
   readonly closing: AbortController
 }
 
-/** A server without a sandbox: each request gets the same answer, with faults. Gone at the end of the test. */
+/** A server without a sandbox: each request gets the same response, with faults. Gone at the end of the test. */
 export async function faultedServer(faulted: Faulted = {}): Promise<FaultedServer> {
   const { actions = [], hold, always = false, ...given } = faulted
   const sent: Sent[] = []
@@ -31,7 +31,7 @@ export async function faultedServer(faulted: Faulted = {}): Promise<FaultedServe
   const closing = new AbortController()
   const failures: unknown[] = []
   let count = 0
-  const answer: Answer = {
+  const response: ApiResponse = {
     status: 200,
     headers: [['Content-Type', 'application/json; charset=utf-8']],
     text: '{"ok":true}',
@@ -45,7 +45,7 @@ export async function faultedServer(faulted: Faulted = {}): Promise<FaultedServe
       const isFaulted = always || ++count === 1
       const report = (each: Sent) => sent.push(each)
       const wire = { actions: isFaulted ? actions : [], hold, released: released.signal, report }
-      sendFaulted(req, res, answer, wire, [['Vary', 'Origin']], req.method !== 'HEAD', {
+      sendFaulted(req, res, response, wire, [['Vary', 'Origin']], req.method !== 'HEAD', {
         closing: closing.signal,
       }).catch((error) => failures.push(error))
     },
@@ -60,12 +60,12 @@ export async function faultedServer(faulted: Faulted = {}): Promise<FaultedServe
   return { port, sent, released, closing }
 }
 
-/** Whether an answer is held open, and all that was sent of it has come. */
+/** Whether a response is held open, and all that was sent of it has come. */
 export function isHeld(sent: readonly Sent[], text: string): boolean {
   return sent.some(({ end, bytes }) => end === 'held' && bytes === text.length)
 }
 
-/** What one request sees on the wire whose answer meets some faults. */
+/** What one request sees on the wire whose response meets some faults. */
 export async function seen(
   faulted: Faulted,
   { method = 'GET', isEnough }: { readonly method?: string; readonly isEnough?: typeof isHeld } = {},

@@ -3,7 +3,7 @@ import { change } from '../../src/core/sandboxes/change.ts'
 import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import { formatInstant } from '../../src/core/time/instant.ts'
 
-/** Tells whether the next request of a sandbox is held open, and all that was sent of its answer has come. */
+/** Tells whether the next request of a sandbox is held open, and all that was sent of its response has come. */
 export function nextHeld({ log }: Sandbox): (text?: string) => boolean {
   const before = log.entries().length
   return (text) => {

@@ -6,7 +6,7 @@ import {
   close,
   createHttpServer,
   listen,
-  type RawAnswer,
+  type RawResponse,
   type ServerLimits,
 } from '../../src/adapters/http/server.ts'
 import type { WireProblem } from '../../src/adapters/http/wire-problem.ts'
@@ -18,7 +18,7 @@ export const RATE_HEADERS = [
 ] as const
 
 /** The standard error body, as the real caller would render it. */
-function rendered({ status, code, detail }: WireProblem): RawAnswer {
+function rendered({ status, code, detail }: WireProblem): RawResponse {
   const body = {
     status_code: status,
     statusCode: status,
@@ -74,13 +74,13 @@ export function everything(socket: Socket): Promise<string> {
 
 export async function exchange(port: number, bytes: string | Buffer): Promise<string> {
   const socket = await connected(port)
-  const answer = everything(socket)
+  const response = everything(socket)
   socket.write(bytes)
-  return answer
+  return response
 }
 
-/** Asserts one raw answer with this status, the rate-limit headers and the standard body; gives the body. */
-export function rawAnswer(text: string, status: number): { error: string; message: string } {
+/** Asserts one raw respond with this status, the rate-limit headers and the standard body; gives the body. */
+export function rawResponse(text: string, status: number): { error: string; message: string } {
   const [head = '', body = ''] = text.split('\r\n\r\n', 2)
   expect(head.split('\r\n')[0]).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [A-Z]`))
   expect(text.match(/HTTP\/1\.1 \d/g)).toHaveLength(1)

@@ -70,7 +70,7 @@ const listBooks = operation({
   errorFormat: 'standard',
   contract: true,
   success: 200,
-  answer: () => z.object({ object: z.literal('list'), data: z.array(bookRecord()) }),
+  output: () => z.object({ object: z.literal('list'), data: z.array(bookRecord()) }),
   input: ({ object }) => ({ query: object({ limit: queryInt(1, 100).optional() }) }),
   handle: ({ tx, note }) => {
     note('U901')
@@ -89,7 +89,7 @@ const createBook = operation({
   beta: true,
   idempotent: true,
   success: 201,
-  answer: bookRecord,
+  output: bookRecord,
   input: ({ object }) => ({ body: object({ title: text(10, 1) }) }),
   handle: ({ tx, body, params, newId, at }) => ({
     body: tx

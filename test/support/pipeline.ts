@@ -17,14 +17,14 @@ const PATIENCE = 15_000
  */
 export async function pipelined(port: number, requests: readonly RawHead[]): Promise<number[]> {
   const socket = connect(port, '127.0.0.1')
-  // A connection that breaks shows in the count of answers.
+  // A connection that breaks shows in the count of responses.
   socket.on('error', () => {})
   socket.setEncoding('latin1')
   let text = ''
   socket.on('data', (chunk) => {
     text += chunk
   })
-  // An answer without end, such as a feed of events.
+  // A response without end, such as a feed of events.
   socket.setTimeout(PATIENCE, () => socket.destroy())
   const closed = new Promise((resolve) => socket.once('close', resolve))
   for (const [index, { lines, body = '' }] of requests.entries()) {

@@ -1,12 +1,12 @@
 import type { ScenarioCommand } from '../../src/core/scenarios/source.ts'
-import { type TestAnswer, type TestEmulator, type TestEmulatorOptions, testEmulator } from './emulator.ts'
+import { type TestEmulator, type TestEmulatorOptions, type TestResponse, testEmulator } from './emulator.ts'
 import { MemoryScenarios, type TestScenario } from './memory-scenarios.ts'
 
 /** A sandbox with scenarios that stand in no file. */
 export interface ScenarioEmulator extends TestEmulator {
   readonly scenarios: MemoryScenarios
-  start(name: string, body?: object): Promise<TestAnswer>
-  stop(): Promise<TestAnswer>
+  start(name: string, body?: object): Promise<TestResponse>
+  stop(): Promise<TestResponse>
   /** What GET /scenarios says of the one that is active. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape; the assertions are the types.
   active(): Promise<any>

@@ -14,7 +14,7 @@ export interface Said {
   readonly authorization?: string | undefined
 }
 
-/** An answer, read to its end. */
+/** A response, read to its end. */
 export interface Sent {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>

@@ -81,7 +81,7 @@ export function demoWith(collection: string, id: string, change: (record: AnyRec
   return { ...document, generate: {}, collections: { ...document.collections, [collection]: changed } }
 }
 
-/** An answer of a sandbox behind a real server. */
+/** A response of a sandbox behind a real server. */
 export interface Reply {
   readonly status: number
   readonly body: AnyRecord

@@ -12,7 +12,7 @@ export interface Received {
   readonly body: any
 }
 
-/** What a receiver does with a webhook: answers with a status, or writes the answer itself and returns nothing. */
+/** What a receiver does with a webhook: responds with a status, or writes the answer itself and returns nothing. */
 export type React = (
   received: Received,
   res: ServerResponse,
@@ -31,7 +31,7 @@ export interface WebhookReceiver {
   arrived(count: number): Promise<void>
 }
 
-/** Starts a receiver; without a reaction it answers 200. */
+/** Starts a receiver; without a reaction it responds with 200. */
 export async function webhookReceiver(react: React = () => 200): Promise<WebhookReceiver> {
   const received: Received[] = []
   let waiting: (() => void)[] = []
@@ -39,7 +39,7 @@ export async function webhookReceiver(react: React = () => 200): Promise<Webhook
     void read(req).then(async (each) => {
       received.push(each)
       for (const look of waiting) look()
-      await answer(react, each, res)
+      await response(react, each, res)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -69,7 +69,7 @@ export async function webhookReceiver(react: React = () => 200): Promise<Webhook
   }
 }
 
-async function answer(react: React, received: Received, res: ServerResponse): Promise<void> {
+async function response(react: React, received: Received, res: ServerResponse): Promise<void> {
   const status = await react(received, res)
   if (status !== undefined) res.writeHead(status).end()
 }

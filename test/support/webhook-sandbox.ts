@@ -127,7 +127,7 @@ export async function startingState({
 export interface HeldRequest {
   readonly message: WebhookRequest
   readonly signal: AbortSignal
-  answer(status: number): void
+  response(status: number): void
   end(outcome: AttemptResult): void
 }
 
@@ -136,7 +136,7 @@ export function heldSend(): { readonly send: Send; readonly held: HeldRequest[] 
   const held: HeldRequest[] = []
   const send: Send = (message, { signal }) =>
     new Promise((resolve) => {
-      held.push({ message, signal, end: resolve, answer: (status) => resolve(outcomeOf(status)) })
+      held.push({ message, signal, end: resolve, response: (status) => resolve(outcomeOf(status)) })
     })
   return { send, held }
 }

@@ -84,12 +84,12 @@ export function overSocket(
   })
 }
 
-/** What a client made of an exchange: the answer, or the code of its error. */
+/** What a client made of an exchange: the response, or the code of its error. */
 export interface ClientView {
   readonly status: number | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
-  /** Such as `ECONNRESET`; undefined when the whole answer came. */
+  /** Such as `ECONNRESET`; undefined when the whole response came. */
   readonly error: string | undefined
 }
 

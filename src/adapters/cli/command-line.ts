@@ -1,17 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { didYouMean } from '../../core/assumptions.ts'
 import { packageVersion } from '../package.ts'
-import {
-  CommandFailed,
-  command,
-  type Command as Declaration,
-  FAILED,
-  MISUSED,
-  OK,
-  type Terminal,
-} from './command.ts'
-import { clockCommands, reset, status, wait } from './control-commands.ts'
-import { faultCommands } from './fault-commands.ts'
+import { CommandFailed, type Command as Declaration, FAILED, MISUSED, OK, type Terminal } from './command.ts'
 import {
   type Environment,
   type Flags,
@@ -20,88 +10,61 @@ import {
   type OptionName,
   optionOf,
   resolveOptions,
-  START_OPTIONS,
   shownDefault,
   UsageError,
   usageOf,
 } from './options.ts'
-import { harmless, show } from './print.ts'
-import { explain, requests } from './request-commands.ts'
-import { sandboxCommands, snapshotCommands } from './sandbox-commands.ts'
-import { scenarioCommands } from './scenario-commands.ts'
+import { harmless } from './print.ts'
 
 const NAME = 'workspace-emulator'
 
 /** The command that runs when none is named. */
 const DEFAULT_COMMAND = 'start'
 
-/** Every command, in the order of the help. Those that need the emulator itself load their code when they run. */
-export const commands: readonly Declaration[] = [
-  command({
-    name: DEFAULT_COMMAND,
-    description: 'Start the emulator (the default command)',
-    options: START_OPTIONS,
-    run: async (invocation) => (await import('./start.ts')).start(invocation),
-  }),
-  command({
-    name: 'exec',
-    description:
-      'Run the command after -- with an emulator of its own, found by WORKSPACE_BASE_URL and WORKSPACE_API_KEY, and end with its exit code',
-    args: [{ name: '<command...>', description: 'after --, such as -- npm test; no shell reads it' }],
-    usage: '[flags] -- <command> [arguments...]',
-    options: START_OPTIONS,
-    help: {
-      port: {
-        description: 'TCP port; 0 takes a free one, which the command finds in its variables',
-        shown: '0',
-      },
-      data: {
-        description: 'directory of the state; without it everything stays in memory and no file is left',
-        shown: 'none',
-      },
-      ephemeral: { description: 'keep everything in memory, whatever --data says' },
-      logLevel: { shown: 'warn' },
-      quiet: { description: 'only warnings and errors in the log, as without it' },
-      json: { description: 'at the end, a summary as one line of JSON on stderr; stdout is for the command' },
-    },
-    run: async (invocation) => (await import('./exec.ts')).exec(invocation),
-  }),
-  wait,
-  status,
-  ...clockCommands,
-  reset,
-  requests,
-  explain,
-  ...snapshotCommands,
-  ...sandboxCommands,
-  ...faultCommands,
-  ...scenarioCommands,
-  command({
-    name: 'validate',
-    description:
-      'Check fixtures, settings, scenarios and fault rules; without files, those that start would use',
-    args: [
-      {
-        name: '[files...]',
-        description: 'JSON files, recognised by their fields; scripts and directories of scenarios',
-      },
-    ],
-    options: ['fixtures', 'settings', 'scenarios', 'json'],
-    run: async (invocation) => (await import('./validate.ts')).validate(invocation),
-  }),
-  command({
-    name: 'doctor',
-    description: 'Check that an emulator can start here: exit code 1 when something is in the way',
-    options: ['port', 'host', 'data', 'json'],
-    run: async (invocation) => (await import('./doctor.ts')).doctor(invocation),
-  }),
-  command({
-    name: 'version',
-    description: 'Print the version of the package',
-    options: ['json'],
-    run: async (invocation) => show(invocation, { version: packageVersion() }, [packageVersion()]),
-  }),
-]
+/** The commands that start with a word, in the order of the help. A command loads its own code alone: `start` pays for no other. */
+const GROUPS: Readonly<Record<string, () => Promise<readonly Declaration[]>>> = {
+  [DEFAULT_COMMAND]: async () => (await import('./local-commands.ts')).startCommands,
+  exec: async () => (await import('./local-commands.ts')).execCommands,
+  wait: async () => (await import('./control-commands.ts')).waitCommands,
+  status: async () => (await import('./control-commands.ts')).statusCommands,
+  clock: async () => (await import('./clock-commands.ts')).clockCommands,
+  reset: async () => (await import('./control-commands.ts')).resetCommands,
+  requests: async () => (await import('./request-commands.ts')).requestCommands,
+  events: async () => (await import('./event-commands.ts')).eventsCommands,
+  event: async () => (await import('./event-commands.ts')).eventCommands,
+  explain: async () => (await import('./explain-command.ts')).explainCommands,
+  snapshot: async () => (await import('./snapshot-commands.ts')).snapshotCommands,
+  sandbox: async () => (await import('./sandbox-commands.ts')).sandboxCommands,
+  faults: async () => (await import('./fault-commands.ts')).faultCommands,
+  limits: async () => (await import('./limit-commands.ts')).limitCommands,
+  state: async () => (await import('./state-commands.ts')).stateCommands,
+  batch: async () => (await import('./batch-commands.ts')).batchCommands,
+  webhook: async () => (await import('./webhook-commands.ts')).webhookCommands,
+  settings: async () => (await import('./settings-commands.ts')).settingsCommands,
+  assumptions: async () => (await import('./settings-commands.ts')).assumptionCommands,
+  stub: async () => (await import('./settings-commands.ts')).stubCommands,
+  scenario: async () => (await import('./scenario-commands.ts')).scenarioCommands,
+  'agent-runs': async () => (await import('./service-commands.ts')).agentRunCommands,
+  join: async () => (await import('./service-commands.ts')).joinCommands,
+  oauth: async () => (await import('./service-commands.ts')).oauthCommands,
+  connection: async () => (await import('./service-commands.ts')).connectionCommands,
+  api: async () => (await import('./service-commands.ts')).apiCommands,
+  validate: async () => (await import('./local-commands.ts')).validateCommands,
+  doctor: async () => (await import('./local-commands.ts')).doctorCommands,
+  version: async () => (await import('./local-commands.ts')).versionCommands,
+}
+
+/** Every command, in the order of the help. */
+export async function allCommands(): Promise<readonly Declaration[]> {
+  return (await Promise.all(Object.values(GROUPS).map((load) => load()))).flat()
+}
+
+// The first word decides. Without one the default command runs, except for help, which lists all.
+async function commandsFor(first = '-'): Promise<readonly Declaration[]> {
+  const isFlag = first.startsWith('-') && first !== '-h' && first !== '--help'
+  const load = Object.hasOwn(GROUPS, first) ? GROUPS[first] : isFlag ? GROUPS[DEFAULT_COMMAND] : allCommands
+  return (load ?? allCommands)()
+}
 
 const FOOTER = `
 Every flag is an environment variable too: --skip-on-poll is WORKSPACE_EMULATOR_SKIP_ON_POLL. A flag wins.`
@@ -116,7 +79,7 @@ export async function run(argv: readonly string[], env: Environment, raw: Termin
   let code = OK
   const dashes = argv.indexOf('--')
   const afterDashes = dashes === -1 ? [] : argv.slice(dashes + 1)
-  const program = programOf(terminal, async (declaration, command) => {
+  const program = programOf(terminal, await commandsFor(argv[0]), async (declaration, command) => {
     const flags = flagsOf(command, declaration)
     const options = resolveOptions(declaration.options, flags, env)
     const given = givenOptions(declaration.options, flags, env)
@@ -149,7 +112,7 @@ function errorLine(message: string, exitCode: number): string {
 
 type Act = (declaration: Declaration, command: Command) => Promise<void>
 
-function programOf(terminal: Terminal, act: Act): Command {
+function programOf(terminal: Terminal, commands: readonly Declaration[], act: Act): Command {
   const program = new Command(NAME)
     .description('A local emulator of the Agent Workspace Service.')
     .usage('[command] [flags]')
@@ -292,7 +255,7 @@ function longFlags(command: Command): string[] {
 }
 
 function commandNames(): string[] {
-  return commands.map(({ name }) => name).filter((name) => !name.includes(' '))
+  return Object.keys(GROUPS)
 }
 
 function pathOf(command: Command): string {

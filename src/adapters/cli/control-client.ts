@@ -1,7 +1,7 @@
 import type { Issue } from '../../core/json.ts'
 import { type Ask, askOver, type OwnCalls, type Rest } from '../control/client/ask.ts'
 import { EmulatorError } from '../control/client/emulator-error.ts'
-import { methodAndPath, NoAnswer, overHttp } from '../control/client/over-http.ts'
+import { methodAndPath, NoResponse, overHttp } from '../control/client/over-http.ts'
 import { CommandFailed } from './command.ts'
 import { nodeFetch } from './node-fetch.ts'
 import { printable } from './print.ts'
@@ -30,12 +30,9 @@ const PATIENCE = 300_000
 
 /** Calls the control interface as the library does. Rejects with {@link CommandFailed}, in the words of the command line. */
 export function controlOf(address: ControlAddress, patience = PATIENCE): Ask {
-  const { url, controlToken, sandbox } = address
-  const named = /\/@([^/]*)$/.exec(url)?.[1]
-  const ask: Ask = askOver(
-    overHttp({ url: emulatorOrigin(address), controlToken }, nodeFetch),
-    sandbox ?? named,
-  )
+  const { controlToken, sandbox } = address
+  const transport = overHttp({ url: emulatorOrigin(address), controlToken }, nodeFetch)
+  const ask: Ask = askOver(transport, sandbox ?? namedIn(address))
   return async <K extends keyof OwnCalls & string>(route: K, ...[given]: Rest<OwnCalls[K]>) => {
     const rest = [{ ...given, signal: AbortSignal.timeout(patience) }] as unknown as Rest<OwnCalls[K]>
     try {
@@ -43,9 +40,14 @@ export function controlOf(address: ControlAddress, patience = PATIENCE): Ask {
     } catch (error) {
       const { params } = (given ?? {}) as { readonly params?: Readonly<Record<string, string>> }
       const [method, path] = methodAndPath({ route, params })
-      throw failure(address, `${method} /__emulator${path}`, error)
+      throw failure(address, `${method} ${path}`, error)
     }
   }
+}
+
+/** The sandbox that an address names. */
+export function namedIn({ url }: ControlAddress): string | undefined {
+  return /\/@([^/]*)$/.exec(url)?.[1]
 }
 
 /** The origin of the emulator, also where the address names a sandbox. */
@@ -53,13 +55,13 @@ export function emulatorOrigin({ url }: ControlAddress): string {
   return url.replace(/\/@[^/]*$/, '')
 }
 
-/** An error of the client, with the flags that are the way out. */
-function failure({ url, controlToken }: ControlAddress, asked: string, error: unknown): unknown {
+/** An error of the client, with the flags that are the way out. @param asked method and path below `/__emulator` */
+export function failure({ url, controlToken }: ControlAddress, asked: string, error: unknown): unknown {
   if (error instanceof DOMException) return new CommandFailed(silence(url, error.name))
   if (!(error instanceof EmulatorError)) return error
   const { status, code, detail, mitigation, issues, cause } = error
   if (code === 'no_answer')
-    return new CommandFailed(silence(url, cause instanceof NoAnswer ? cause.message : ''))
+    return new CommandFailed(silence(url, cause instanceof NoResponse ? cause.message : ''))
   if (code === 'unauthorized') {
     const token = controlToken === undefined ? 'demands a control token' : 'does not know this control token'
     return new CommandFailed(
@@ -68,7 +70,7 @@ function failure({ url, controlToken }: ControlAddress, asked: string, error: un
   }
   if (code === 'no_emulator') {
     return new CommandFailed(
-      `${url} responds, but is no workspace emulator (${asked}: ${status}). Name another with --url.`,
+      `${url} responds, but is no workspace emulator (${asked.replace(' ', ' /__emulator')}: ${status}). Name another with --url.`,
     )
   }
   const { message } = new EmulatorError({ status, code, detail, mitigation, issues })
@@ -89,6 +91,16 @@ const COMMANDS: ReadonlyMap<string, string> = new Map([
   ['snapshots', 'snapshot list'],
   ['sandboxes', 'sandbox list'],
   ['requests', 'requests'],
+  ['operations', 'api operations'],
+  ['state', 'state'],
+  ['collections', 'state'],
+  ['stubs', 'stub list'],
+  ['settings', 'settings'],
+  ['assumptions', 'assumptions'],
+  ['webhooks', 'webhook list'],
+  ['webhooks/deliveries', 'webhook deliveries'],
+  ['batches', 'batch list'],
+  ['limits', 'limits'],
 ])
 
 // Messages name routes; a user of the command line needs the command.

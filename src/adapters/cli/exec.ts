@@ -9,6 +9,7 @@ import { markdownOf, type Summary, summaryOf, Tally } from './exec-summary.ts'
 import { closeWithReport, generatedToken, launch, loggerOf, type StartOptions } from './launch.ts'
 import type { FlushableLogger } from './logger.ts'
 import { type Environment, isNpmScript, stepSummaryFile, UsageError, variableOf } from './options.ts'
+import { printRequests } from './request-printer.ts'
 import { EXIT_CODES, onSignals, SAME_SIGNAL, type Signal } from './signals.ts'
 
 type ExecInvocation = Invocation<keyof StartOptions>
@@ -28,11 +29,13 @@ export async function exec(invocation: ExecInvocation): Promise<number> {
     const tally = new Tally()
     for (const { sandbox } of emulator.sandboxes.list()) tally.watch(sandbox)
     emulator.sandboxes.onMade((sandbox) => tally.watch(sandbox))
+    const flush = printRequests(emulator, invocation, logger, false)
     const began = elapsedTime()
     const ended = interruption.ended ?? (await child.run(command, { ...env, ...variables }))
     const run = { command, ended, duration: Math.round(elapsedTime() - began), baseUrl: emulator.baseUrl }
     if (ended.failure !== undefined) terminal.err(ended.failure)
     await closeWithReport(emulator, logger)
+    flush()
     await child.sweep()
     await report(summaryOf(run, tally, emulator.sandbox.assumptions), invocation, logger)
     return ended.code

@@ -2,18 +2,30 @@ import type { FaultDraft } from '../../core/faults/rule.ts'
 import { untimed } from '../../core/faults/when.ts'
 import { isObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { OwnCalls } from '../control/client/ask.ts'
-import { syntaxIssue } from '../json-text.ts'
-import { CommandFailed, command, listCommands, SANDBOX_OPTIONS, type SandboxInvocation } from './command.ts'
+import { callCommand } from './call-command.ts'
+import { command, listCommands, SANDBOX_OPTIONS, type SandboxInvocation } from './command.ts'
 import { controlOf } from './control-client.ts'
-import { listed, readJson, refusedFile } from './json-files.ts'
+import { type JsonSource, readSource, refusedFile } from './json-files.ts'
 import { type OptionValues, UsageError } from './options.ts'
-import { cell, columns, show } from './print.ts'
+import { cell, columns, prettyLines, show } from './print.ts'
 
 type Rule = OwnCalls['GET /faults/{id}']['output']
 type Presets = OwnCalls['GET /faults/presets']['output']
 type Preset = Presets['data'][number]
 
 const RULE_OPTIONS = [...SANDBOX_OPTIONS, 'operation', 'match', 'first', 'always'] as const
+
+const ID = { name: '<id>', description: 'the rule, as faults lists it' }
+
+function onRule(name: string, description: string, route: 'GET /faults/{id}' | 'POST /faults/{id}/reset') {
+  return callCommand({
+    name: `faults ${name}`,
+    description,
+    args: [ID],
+    route,
+    lines: (rule) => prettyLines(rule),
+  })
+}
 
 export const faultCommands = [
   ...listCommands(
@@ -30,7 +42,7 @@ export const faultCommands = [
     options: RULE_OPTIONS,
     run: async (invocation) => {
       const { options, args } = invocation
-      const { value, file } = await readSource(args[0] ?? '')
+      const { value, file } = await readRule(args[0] ?? '')
       const rule = await withFlags(value, options)
       const refused = file && ((error: unknown) => refusedFile('The rule cannot be armed:', file, error))
       // The emulator checks it.
@@ -44,9 +56,37 @@ export const faultCommands = [
     },
   }),
   command({
+    name: 'faults toggle',
+    description: 'Arm a preset, or remove its rule where it is armed',
+    args: [{ name: '<preset>', description: 'name of a preset' }],
+    options: SANDBOX_OPTIONS,
+    run: async (invocation) => {
+      const ask = controlOf(invocation.options)
+      const [preset = ''] = invocation.args
+      const { data } = await ask('GET /faults')
+      const rule = data.find((each) => each.preset === preset && each.status === 'armed')
+      if (rule === undefined) {
+        const body = (await ask('POST /faults', { body: { preset } })) as Rule
+        return show(invocation, body, [`On: ${body.id}. ${body.life}`])
+      }
+      const body = await ask('DELETE /faults/{id}', { params: { id: rule.id } })
+      return show(invocation, body, [`Off: ${rule.id}. ${usageOf(rule)}`])
+    },
+  }),
+  onRule('show', 'Show a fault rule in full', 'GET /faults/{id}'),
+  onRule('reset', 'Begin a fault rule again: its counters at 0', 'POST /faults/{id}/reset'),
+  callCommand({
+    name: 'faults change',
+    description: 'Change fields of a fault rule: null removes one; its counters go on',
+    args: [ID, { name: '<patch>', description: 'merge patch: JSON in quotes, or the path of a JSON file' }],
+    route: 'PATCH /faults/{id}',
+    body: 'patch',
+    lines: (rule) => prettyLines(rule),
+  }),
+  command({
     name: 'faults clear',
     description: 'Remove a fault rule, or all, and say which of them never fired',
-    args: [{ name: '[id]', description: 'the rule, as faults lists it' }],
+    args: [{ name: '[id]', description: ID.description }],
     options: SANDBOX_OPTIONS,
     run: async (invocation) => {
       const ask = controlOf(invocation.options)
@@ -104,27 +144,9 @@ function usageOf({ matched, fired }: Rule): string {
   return matched === 0 ? 'It never fired: nothing matched.' : `It never fired; it matched ${times(matched)}.`
 }
 
-/** A rule as it is written, and the file that it comes from. */
-interface Source {
-  readonly value: Json
-  readonly file?: { readonly path: string; readonly text: string }
-}
-
-async function readSource(source: string): Promise<Source> {
-  if (/^\s*[[{]/.test(source)) return { value: inlineJson(source) }
-  // Names of presets have neither dots nor slashes.
-  if (!/[./\\]/.test(source)) return { value: { preset: source } }
-  const read = await readJson(source)
-  if ('issues' in read) throw new CommandFailed(listed(source, read.issues).join('\n'))
-  return { value: read.value, file: { path: source, text: read.text } }
-}
-
-function inlineJson(source: string): Json {
-  const syntax = syntaxIssue(source)
-  if (syntax === undefined) return JSON.parse(source) as Json
-  throw new UsageError([
-    `<rule>: is not JSON: ${syntax.detail} at character ${syntax.offset + 1}. Put it in single quotes, or give the path of a file.`,
-  ])
+// Names of presets have neither dots nor slashes.
+function readRule(text: string): Promise<JsonSource> | JsonSource {
+  return /[./\\[{]/.test(text) ? readSource('rule', text) : { value: { preset: text } }
 }
 
 type RuleOptions = OptionValues<(typeof RULE_OPTIONS)[number]>

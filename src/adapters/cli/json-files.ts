@@ -6,6 +6,7 @@ import { lineAndColumn, placesIn, syntaxIssue } from '../json-text.ts'
 import { shippedFile } from '../package.ts'
 import { CommandFailed } from './command.ts'
 import { RequestRefused } from './control-client.ts'
+import { UsageError } from './options.ts'
 import { codeOf } from './print.ts'
 
 /** An issue in a file, with its line (from 1); line 0 when the file cannot be read. */
@@ -38,6 +39,36 @@ export async function readJson(
   if (syntax === undefined) return { text, value: JSON.parse(text) as Json }
   const { line } = lineAndColumn(text, Math.min(syntax.offset, text.trimEnd().length))
   return { issues: [{ pointer: '', line, detail: `is not JSON: ${syntax.detail}` }] }
+}
+
+/** JSON that an argument of a command has, and the file that it comes from. */
+export interface JsonSource {
+  readonly value: Json
+  readonly file?: { readonly path: string; readonly text: string }
+}
+
+/**
+ * Reads an argument that is JSON in quotes or the path of a JSON file. Throws {@link UsageError} and {@link CommandFailed}.
+ * @param name of the argument
+ */
+export async function readSource(name: string, text: string): Promise<JsonSource> {
+  if (/^\s*[[{]/.test(text)) return { value: inlineJson(name, text) }
+  const read = await readJson(text)
+  if ('issues' in read) throw new CommandFailed(listed(text, read.issues).join('\n'))
+  return { value: read.value, file: { path: text, text: read.text } }
+}
+
+/** An argument that is JSON; undefined where it is left out. Throws {@link UsageError}. */
+export function jsonArgument(name: string, text: string | undefined): Json | undefined {
+  return text === undefined ? undefined : inlineJson(name, text)
+}
+
+function inlineJson(name: string, text: string): Json {
+  const syntax = syntaxIssue(text)
+  if (syntax === undefined) return JSON.parse(text) as Json
+  throw new UsageError([
+    `<${name}>: is not JSON: ${syntax.detail} at character ${syntax.offset + 1}. Put it in single quotes, or give the path of a file.`,
+  ])
 }
 
 function unreadable(code: string): string {

@@ -42,7 +42,7 @@ export async function launchOptions(
   given: ReadonlySet<OptionName>,
   logger: Logger,
 ): Promise<InternalOptions> {
-  const { logLevel, logFormat, quiet, noColor, json, settings, ...start } = options
+  const { logLevel, logFormat, logRequests, quiet, noColor, json, settings, ...start } = options
   if (given.has('scenarios') && !isDirectory(start.scenarios))
     logger.warn(`${start.scenarios} is not there: until it is, there are only the built-in scenarios.`)
   return {

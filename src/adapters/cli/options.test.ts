@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { commands } from './command-line.ts'
+import { allCommands } from './command-line.ts'
 import {
   type Environment,
   flagOf,
@@ -54,6 +54,7 @@ test('without flags and variables every option has its default', () => {
     corsOrigins: [],
     logLevel: 'info',
     logFormat: 'pretty',
+    logRequests: 'off',
     quiet: false,
     noColor: false,
     json: false,
@@ -132,8 +133,8 @@ test.for([
   expect(resolveOptions(['url'], NO_FLAGS, env).url).toBe(url)
 })
 
-test('every option belongs to a command', () => {
-  const used = new Set(commands.flatMap(({ options }) => options))
+test('every option belongs to a command', async () => {
+  const used = new Set((await allCommands()).flatMap(({ options }) => options))
   expect(OPTION_NAMES.filter((name) => !used.has(name))).toEqual([])
 })
 

@@ -32,6 +32,7 @@ export class UsageError extends Error {
 const PREFIX = 'WORKSPACE_EMULATOR_'
 
 const count = kind('number', z.int().min(1), 'is not a count. Give a whole number from 1.', decimal)
+const number = kind('number', z.int().min(0), 'is not a number. Give a whole number from 0.', decimal)
 const duration = kind(
   'duration',
   z.number(),
@@ -59,6 +60,10 @@ const optionTable = {
   }),
   logFormat: option(choiceOption('format', ['pretty', 'json']), 'pretty', {
     description: 'pretty for people, json for machines; logs go to stderr',
+  }),
+  logRequests: option(choiceOption('mode', ['on', 'off', 'errors']), 'off', {
+    shown: 'on for a terminal, otherwise off',
+    description: 'whether stderr gets a line for each request: on, off, or errors for those that fail',
   }),
   quiet: toggle('no banner, and only warnings and errors in the log'),
   noColor: toggle('no colours (NO_COLOR does the same)'),
@@ -97,6 +102,23 @@ const optionTable = {
   always: toggle('fire on every match'),
   reset: toggle('put the starting state back first'),
   persist: toggle('keep the sandbox on disk, so that it outlives the process'),
+  full: toggle('with the bodies of requests and responses, as far as the log has kept them'),
+  follow: toggle('go on with what comes; with --json one object on each line'),
+  type: listOption(textOption('type'), {
+    description:
+      'only events of this type: request, event, delivery, transition, clock, scenario or sandbox; may be repeated',
+  }),
+  har: optional(textOption('file'), 'stdout', 'HAR file to write; an existing one is replaced'),
+  exactly: optional(number, 'at least 1', 'how many requests must have come'),
+  count: option(count, 1, { description: 'how many requests to wait for' }),
+  secrets: toggle('show the secrets that sign webhooks instead of a mask'),
+  secret: optional(textOption('text'), 'none', 'signs the webhooks'),
+  event: listOption(textOption('type'), { description: 'only webhooks of this type; may be repeated' }),
+  forwardTo: optional(textOption('url'), 'none', 'receiver that the webhooks are sent to'),
+  control: toggle('the control interface instead of the emulated API'),
+  remaining: option(number, 0, { description: 'requests that are still let through' }),
+  window: option(duration, 60 * SECOND, { shown: '60s', description: 'length of the window' }),
+  teamspace: optional(textOption('id'), 'all', 'teamspace whose window is meant'),
   fromSnapshot: optional(sandboxName, 'none', 'snapshot to start from, of the sandbox that --sandbox names'),
 }
 
@@ -112,7 +134,7 @@ export const OPTION_NAMES = Object.keys(optionTable) as readonly OptionName[]
 /** The options of `start`, in the order of its help. */
 export const START_OPTIONS = [
   ...(Object.keys(startOptions) as (keyof typeof startOptions)[]),
-  ...(['logLevel', 'logFormat', 'quiet', 'noColor', 'json'] as const),
+  ...(['logLevel', 'logFormat', 'logRequests', 'quiet', 'noColor', 'json'] as const),
 ]
 
 /** The texts that the command line gives for each option, in order. */
@@ -230,6 +252,13 @@ function refuseEmpty(where: string): never {
 /** The argument `<name>` of a command about a sandbox or a snapshot. Throws {@link UsageError}. */
 export function nameArgument([value = '']: readonly string[]): string {
   return parsed('<name>', sandboxName.parse, value)
+}
+
+/** An argument that is a number from 0. Throws {@link UsageError}. */
+export function numberArgument(name: string, value = ''): number {
+  const number = decimal(value)
+  if (number !== undefined) return number
+  throw new UsageError([`<${name}>: "${value}" is not a number. Give one from 0, such as 10.`])
 }
 
 // Next to the emulator (in its container, in its shell) the address follows from the variables of its start.

@@ -24,6 +24,48 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
   )
 }
 
+/** Characters of a value that is neither text nor number; `--json` has all of it. */
+const MAX_VALUE = 100
+
+/**
+ * Any output as lines: a list as a table, an object as one line for each field.
+ * @param names the columns; absent: the fields of the records that hold neither lists nor objects
+ */
+export function linesOf(output: object | undefined, names?: readonly string[]): string[] {
+  if (output === undefined) return ['Done.']
+  if (!('data' in output) || !Array.isArray(output.data)) return columns(fieldsOf(output))
+  const records = output.data as readonly Readonly<Record<string, unknown>>[]
+  const shown = names ?? [...new Set(records.flatMap(plainFields))]
+  if (records.length === 0) return ['There are none.']
+  const head = shown.map((name) => name.toUpperCase().replaceAll('_', ' '))
+  return columns([head, ...records.map((record) => shown.map((name) => valueText(record[name])))])
+}
+
+function plainFields(record: Readonly<Record<string, unknown>>): string[] {
+  return Object.keys(record).filter((name) => name !== 'object' && Object(record[name]) !== record[name])
+}
+
+function fieldsOf(output: object): string[][] {
+  return Object.entries(output)
+    .filter(([name]) => name !== 'object')
+    .map(([name, value]) => [name, valueText(value)])
+}
+
+/** A value in a cell, on one line. */
+function valueText(value: unknown): string {
+  if (typeof value === 'string' || typeof value === 'number') return String(value)
+  return value === null || value === undefined ? '' : shortened(JSON.stringify(value))
+}
+
+/** A document as indented JSON. */
+export function prettyLines(document: object): string[] {
+  return JSON.stringify(document, null, 2).split('\n')
+}
+
+export function shortened(json: string): string {
+  return json.length > MAX_VALUE ? `${json.slice(0, MAX_VALUE)}…` : json
+}
+
 // Control characters, and the characters that turn the direction of the text after them.
 const CONTROL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
 

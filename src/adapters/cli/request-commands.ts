@@ -1,62 +1,173 @@
-import type { RequestTrace } from '../../core/explain/trace.ts'
+import type { RequestMatch } from '../../core/log/request-match.ts'
 import type { OwnCalls } from '../control/client/ask.ts'
-import { CommandFailed, command, SANDBOX_OPTIONS, type SandboxInvocation } from './command.ts'
-import { controlOf } from './control-client.ts'
+import { callCommand } from './call-command.ts'
+import { command, FAILED, OK, SANDBOX_OPTIONS, type SandboxInvocation } from './command.ts'
+import { controlOf, RequestRefused } from './control-client.ts'
+import { bodyLines } from './explain-command.ts'
+import { exported } from './export.ts'
+import { readSource } from './json-files.ts'
 import type { OptionValues } from './options.ts'
-import { cell, columns, show } from './print.ts'
+import { cell, columns, harmless, show } from './print.ts'
+import { requestLine } from './request-line.ts'
 
 type Listed = OwnCalls['GET /requests']['output']
-type Caller = NonNullable<RequestTrace['caller']>
+type Entry = Listed['data'][number]
+type Check = OwnCalls['POST /requests/verify']['output']
 
 const FILTERS = ['operation', 'method', 'path', 'status', 'idempotencyKey', 'since', 'limit'] as const
-
-export const requests = command({
-  name: 'requests',
-  description: 'List the newest API requests that the log has',
-  options: [...SANDBOX_OPTIONS, ...FILTERS],
-  help: {
-    status: { description: 'only requests with this status, such as 429, or of this class, such as 4xx' },
-  },
-  run: async (invocation) => {
-    const body = await controlOf(invocation.options)('GET /requests', { query: queryOf(invocation.options) })
-    const rows = body.data.map(({ id, at, status, method, path, operation, error }) =>
-      [id, at, status, `${method} ${path}`, operation, error?.code].map(cell),
-    )
-    const head = ['ID', 'AT', 'STATUS', 'REQUEST', 'OPERATION', 'ERROR']
-    const table = rows.length === 0 ? ['No request in the log matches.'] : columns([head, ...rows])
-    return show(invocation, body, [...table, ...notListed(body, rows.length)])
-  },
-})
-
-export const explain = command({
-  name: 'explain',
-  description: 'Explain the response to an API request; without an id, to the latest one',
-  args: [
-    { name: '[request-id]', description: 'as the header X-Emulator-Request-Id of the response names it' },
-  ],
-  options: SANDBOX_OPTIONS,
-  run: async (invocation) => {
-    const [id = await latest(invocation)] = invocation.args
-    const body = await controlOf(invocation.options)('GET /explain/{request_id}', {
-      params: { request_id: id },
-    })
-    return show(invocation, body, explainLines(body))
-  },
-})
-
-async function latest({ options }: SandboxInvocation): Promise<string> {
-  const { data } = await controlOf(options)('GET /requests', { query: { limit: '1' } })
-  const id = data.at(-1)?.id
-  if (id !== undefined) return id
-  throw new CommandFailed(
-    `No API request is in the log of the sandbox ${options.sandbox ?? 'default'}. Make one, or name another sandbox with --sandbox.`,
-  )
+const STATUS_HELP = {
+  status: { description: 'only requests with this status, such as 429, or of this class, such as 4xx' },
+}
+const MATCH = {
+  name: '<match>',
+  description: 'JSON in quotes, or the path of a JSON file: {"operation", "path", "status", "body", ...}',
 }
 
-function queryOf({ idempotencyKey, limit, ...texts }: OptionValues<(typeof FILTERS)[number]>) {
+export const requestCommands = [
+  command({
+    name: 'requests',
+    description:
+      'List the newest API requests that the log has; with --follow print those that come until Ctrl-C',
+    options: [...SANDBOX_OPTIONS, ...FILTERS, 'full', 'follow'],
+    help: STATUS_HELP,
+    run: async (invocation) => {
+      const { options } = invocation
+      if (options.follow) return followed(invocation)
+      const body = await controlOf(options)('GET /requests', { query: queryOf(options) })
+      if (options.full) return show(invocation, body, body.data.flatMap(fullLines))
+      const rows = body.data.map(({ id, at, status, method, path, operation, error }) =>
+        [id, at, status, `${method} ${path}`, operation, error?.code].map(cell),
+      )
+      const head = ['ID', 'AT', 'STATUS', 'REQUEST', 'OPERATION', 'ERROR']
+      const table = rows.length === 0 ? ['No request in the log matches.'] : columns([head, ...rows])
+      return show(invocation, body, [...table, ...notListed(body, rows.length)])
+    },
+  }),
+  command({
+    name: 'requests export',
+    description:
+      'Write the requests of the log as HAR 1.2, without keys and secrets, for browsers and other tools',
+    options: [...SANDBOX_OPTIONS, ...FILTERS, 'har'],
+    help: STATUS_HELP,
+    run: async (invocation) => {
+      const { options } = invocation
+      const { full: _, ...query } = queryOf({ ...options, full: false })
+      const document = await controlOf(options)('GET /requests/har', { query })
+      return exported(invocation, document, options.har, `${document.log.entries.length} requests`)
+    },
+  }),
+  checkCommand(
+    'verify',
+    'Check that requests have come: exit code 1 when they have not',
+    ['exactly'],
+    (match, { exactly }) => [
+      'POST /requests/verify',
+      { match, ...(exactly === undefined ? {} : { count: { exactly } }) },
+    ],
+  ),
+  checkCommand(
+    'wait',
+    'Wait until requests have come: exit code 1 when the time is up',
+    ['count', 'timeout'],
+    (match, { count, timeout }) => ['POST /requests/wait', { match, count, timeout_ms: timeout }],
+  ),
+  callCommand({
+    name: 'requests resend',
+    description: 'Send a request of the log again, as the caller that it was logged with',
+    args: [{ name: '<request-id>', description: 'as requests lists it' }],
+    route: 'POST /requests/{request_id}/resend',
+    lines: (entry) => [lineOf(entry)],
+  }),
+  callCommand({
+    name: 'requests clear',
+    description: 'Empty the log of API requests',
+    route: 'DELETE /requests',
+    lines: () => ['The log of requests is empty.'],
+  }),
+]
+
+type CheckCall = readonly ['POST /requests/verify' | 'POST /requests/wait', { readonly match: RequestMatch }]
+
+/** A command that asks whether requests that match have come, and fails when they have not. */
+function checkCommand<const N extends 'exactly' | 'count' | 'timeout'>(
+  name: string,
+  description: string,
+  extra: readonly N[],
+  call: (match: RequestMatch, options: OptionValues<N>) => CheckCall,
+) {
+  return command({
+    name: `requests ${name}`,
+    description,
+    args: [MATCH],
+    options: [...SANDBOX_OPTIONS, ...extra],
+    run: async (invocation) => {
+      const { value } = await readSource('match', invocation.args[0] ?? '')
+      // The emulator checks it.
+      const [route, body] = call(value as RequestMatch, invocation.options as OptionValues<N>)
+      const check: Check = await controlOf(invocation.options)(route, { body })
+      show(invocation, check, checkLines(check))
+      return check.passed ? OK : FAILED
+    },
+  })
+}
+
+function checkLines({ passed, actual, expected, nearest = [], description }: Check): string[] {
+  const wanted = Object.entries(expected).map(([word, count]) => `${word.replace('_', ' ')} ${count}`)
+  return [
+    `${passed ? 'Passed' : 'Not passed'}: ${actual} came, wanted ${wanted.join(', ')}.`,
+    ...(description === undefined ? [] : [description]),
+    ...nearest.flatMap(({ id, method, path, status, missed }) => [
+      `  ${id}  ${status}  ${method} ${path}`,
+      ...missed.map((each) => `    ${Object.values(each).map(cellOf).join('  ')}`),
+    ]),
+  ]
+}
+
+function cellOf(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+}
+
+/** Prints the newest requests, and each that comes after them. */
+async function followed(invocation: SandboxInvocation & { readonly options: Filters }): Promise<number> {
+  const { options, terminal } = invocation
+  const ask = controlOf(options)
+  const { follow } = await import('./follow.ts')
+  let query = queryOf(options)
+  const printNew = async (): Promise<void> => {
+    const { data } = await ask('GET /requests', { query }).catch((error: unknown) => {
+      // The log has lost the last one, so that all of it is new.
+      if (!(error instanceof RequestRefused) || query.since === undefined) throw error
+      query = { ...query, since: undefined }
+      return ask('GET /requests', { query })
+    })
+    for (const entry of data) {
+      if (options.json) terminal.out(JSON.stringify(entry))
+      else for (const line of options.full ? fullLines(entry) : [lineOf(entry)]) terminal.out(harmless(line))
+    }
+    query = { ...query, limit: '1000', since: data.at(-1)?.id ?? query.since }
+  }
+  return follow(invocation, { types: ['request'] }, ({ type }) => (type === 'end' ? undefined : printNew()))
+}
+
+function lineOf({ duration_ms: ms, ...entry }: Entry): string {
+  return requestLine({ ...entry, ms }, false)
+}
+
+/** A request with the bodies that the log has kept of it. */
+function fullLines(entry: Entry): string[] {
+  const { request, response } = entry
+  const sent = request?.body === null || request === undefined ? [] : [JSON.stringify(request.body)]
+  const received = response === null || response === undefined ? [] : bodyLines(response)
+  return [lineOf(entry), ...sent.map((line) => `  > ${line}`), ...received.map((line) => `  < ${line}`)]
+}
+
+type Filters = OptionValues<(typeof FILTERS)[number] | 'full'>
+
+function queryOf({ idempotencyKey, limit, full, ...texts }: Filters) {
   const { operation, method, path, status, since } = texts
   const count = limit === undefined ? undefined : String(limit)
-  return { operation, method, path, status, since, idempotency_key: idempotencyKey, limit: count }
+  const more = full ? { full: 'true' as const } : {}
+  return { operation, method, path, status, since, idempotency_key: idempotencyKey, limit: count, ...more }
 }
 
 function notListed({ matched, capacity, dropped }: Listed, shown: number): string[] {
@@ -64,128 +175,4 @@ function notListed({ matched, capacity, dropped }: Listed, shown: number): strin
     ...(matched > shown ? [`The newest ${shown} of ${matched} that match; --limit shows more.`] : []),
     ...(dropped > 0 ? [`The log keeps ${capacity} requests; ${dropped} older ones are gone.`] : []),
   ]
-}
-
-/** Characters of a value in a patch line; `--json` has all of them. */
-const MAX_VALUE = 100
-
-/** The trace of a request in lines, the summary first. Absent fields are left out. */
-function explainLines(trace: RequestTrace): string[] {
-  const { request, sandbox, route, limiter, idempotency, caller, specification, error } = trace
-  return [
-    ...text(trace.summary),
-    '',
-    ...fact('Request', `${request.id} at ${request.at}`),
-    ...fact('Sandbox', `${sandbox.name}. ${sandbox.description}`),
-    ...fact('Operation', operationOf(route)),
-    ...fact('Specified', specification),
-    ...fact('Caller', caller === null ? null : callerOf(caller)),
-    ...fact('Rate limit', limiter.description),
-    ...fact('Idempotency', idempotency.description),
-    ...section('Steps', stepLines(trace.steps, error !== null)),
-    ...section('Error', error === null ? [] : errorLines(error)),
-    ...section('Response', trace.response === null ? [] : responseLines(trace.response)),
-    ...section('Faults', trace.faults.map(faultLine)),
-    ...section('Changes', trace.changes.flatMap(changeLines)),
-    ...section('Scheduled', trace.scheduled.map(eventLine)),
-    ...section('Not scheduled any more', trace.unscheduled.map(eventLine)),
-    ...section('Webhooks', trace.deliveries.map(deliveryLine)),
-    ...section('Assumptions', trace.assumptions.flatMap(assumptionLines)),
-  ]
-}
-
-function fact(name: string, value: string | null): string[] {
-  return text(value).map((line) => `${name.padEnd(13)}${line}`)
-}
-
-function section(name: string, lines: readonly string[]): string[] {
-  return lines.length === 0 ? [] : ['', name, ...lines.map((line) => `  ${line}`)]
-}
-
-function text(value: string | null): string[] {
-  return value === null || value === '' ? [] : [value]
-}
-
-function operationOf({ operation, method, path, near_misses: near }: RequestTrace['route']): string {
-  if (operation !== null) return `${operation}: ${method} ${path}`
-  return near.length === 0 ? 'none' : `none; the nearest: ${near.join('; ')}`
-}
-
-function callerOf({ kind, key_id, teamspace_id, user_id }: Caller): string {
-  const user = user_id === null ? '' : ` for ${user_id}`
-  return `${kind} key ${key_id} in teamspace ${teamspace_id}${user}`
-}
-
-function stepLines(steps: RequestTrace['steps'], isRefused: boolean): string[] {
-  const decided = isRefused ? '✗' : '●'
-  const reached = steps.filter(({ outcome }) => outcome !== 'not reached')
-  const others = steps.filter((step) => !reached.includes(step)).map(({ step }) => step)
-  return [
-    ...reached.map(
-      ({ step, outcome, description }) =>
-        `${outcome === 'decided' ? decided : '✓'} ${step.padEnd(16)}${description}`,
-    ),
-    ...(others.length === 0 ? [] : [`· not reached: ${others.join(', ')}`]),
-  ]
-}
-
-type Refused = NonNullable<RequestTrace['error']>
-
-function errorLines({ code, status, mitigation, issues, issues_total }: Refused): string[] {
-  const more = issues_total - issues.length
-  return [
-    `${status} ${code}`,
-    ...issues.map(({ pointer, detail }) => `${pointer || '/'}: ${detail}`),
-    ...(more > 0 ? [`and ${more} more`] : []),
-    ...text(mitigation),
-  ]
-}
-
-/** Characters of a body in the explanation; `--json` has all that is kept. */
-const MAX_BODY = 1_000
-
-function responseLines({ headers, body, body_bytes }: NonNullable<RequestTrace['response']>): string[] {
-  const type = headers.find(({ name }) => name.toLowerCase() === 'content-type')?.value
-  const about = [`${body_bytes} bytes`, ...text(type ?? null)].join(' of ')
-  if (body === null) return body_bytes === 0 ? [] : [`${about}, not kept any more`]
-  const shown = body.length > MAX_BODY ? `${body.slice(0, MAX_BODY)}…` : body
-  return [about, ...shown.trimEnd().split('\n')]
-}
-
-function faultLine({ rule, fired, description, actions, sent }: RequestTrace['faults'][number]): string {
-  const did = actions.length > 0 ? ` Did: ${actions.join(', ')}.` : ''
-  const came = sent === null ? '' : ` The response was sent up to ${sent.stage}, ${sent.bytes} bytes.`
-  return `${fired ? '✗' : '·'} ${rule}: ${description}${did}${came}`
-}
-
-type Change = RequestTrace['changes'][number]
-
-function changeLines({ ref, action, step, patch }: Change): string[] {
-  const by = step === 'handle' ? '' : `, by the step ${step}`
-  return [`${ref} ${action}${by}`, ...patch.map((operation) => `  ${patchLine(operation)}`)]
-}
-
-function patchLine(change: Change['patch'][number]): string {
-  const { op, path } = change
-  const place = path === '' ? '(all)' : path
-  return 'value' in change ? `${op} ${place} ${shortened(JSON.stringify(change.value))}` : `${op} ${place}`
-}
-
-function shortened(json: string): string {
-  return json.length > MAX_VALUE ? `${json.slice(0, MAX_VALUE)}…` : json
-}
-
-function eventLine({ at, ref, description, instead_of }: RequestTrace['scheduled'][number]): string {
-  const moved = instead_of === undefined ? '' : ` (moved from ${instead_of})`
-  return `${at}  ${description} [${ref}]${moved}`
-}
-
-function deliveryLine({ type, url, about, faults }: RequestTrace['deliveries'][number]): string {
-  const rules = faults === undefined ? '' : `, faulted by ${faults.join(', ')}`
-  return `${type} about ${about}, to ${url}${rules}`
-}
-
-function assumptionLines({ id, open, decision, settings }: RequestTrace['assumptions'][number]): string[] {
-  const choices = settings.map(({ key, value }) => `${key} = ${shortened(JSON.stringify(value ?? null))}`)
-  return [`${id}  ${open}`, `      ${decision}`, ...choices.map((choice) => `      ${choice}`)]
 }

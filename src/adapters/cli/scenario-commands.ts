@@ -1,4 +1,6 @@
 import type { ActiveScenario, ListedScenario } from '../../core/scenarios/source.ts'
+import type { OwnCalls } from '../control/client/ask.ts'
+import { callCommand } from './call-command.ts'
 import { command, listCommands, SANDBOX_OPTIONS, type SandboxInvocation } from './command.ts'
 import { controlOf } from './control-client.ts'
 import { unfiredLines } from './fault-commands.ts'
@@ -26,6 +28,12 @@ export const scenarioCommands = [
       return show(invocation, body, activeLines(body))
     },
   }),
+  callCommand({
+    name: 'scenario refresh',
+    description: 'Load at once what has changed of the scripts',
+    route: 'POST /scenarios',
+    lines: scenarioLines,
+  }),
   command({
     name: 'scenario stop',
     description: 'Undo what the active scenario has put into force',
@@ -44,12 +52,16 @@ export const scenarioCommands = [
 
 async function list(invocation: SandboxInvocation): Promise<number> {
   const body = await controlOf(invocation.options)('GET /scenarios')
+  return show(invocation, body, scenarioLines(body))
+}
+
+function scenarioLines(body: OwnCalls['GET /scenarios']['output']): string[] {
   const rows = body.data.map((entry) => [entry.name, entry.origin, stateOf(entry), cell(entry.description)])
-  return show(invocation, body, [
+  return [
     ...columns([['NAME', 'ORIGIN', 'STATE', 'DESCRIPTION'], ...rows]),
     ...body.data.flatMap(({ error }) => (error === null ? [] : error.split('\n'))),
     ...activeLines(body.active),
-  ])
+  ]
 }
 
 function stateOf({ active, valid, generation }: ListedScenario): string {

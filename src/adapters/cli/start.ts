@@ -7,6 +7,7 @@ import { CONTRACT_VERSION, packageVersion } from '../package.ts'
 import { type Invocation, OK, type Terminal } from './command.ts'
 import { closeWithReport, generatedToken, launch, loggerOf, type StartOptions, stateFile } from './launch.ts'
 import { isNpmScript } from './options.ts'
+import { isFollowed, printRequests } from './request-printer.ts'
 import { untilStopped } from './signals.ts'
 
 /** `start`: runs the emulator until a signal ends it. */
@@ -24,9 +25,11 @@ export async function start(invocation: Invocation<keyof StartOptions>): Promise
   }, isNpmScript(env))
   try {
     const emulator = await starting
+    const flush = printRequests(emulator, invocation, logger, isFollowed(options, terminal))
     if (token !== undefined) terminal.err(tokenWarning(options.host, token))
     await announce(emulator, options, token, { terminal, logger })
     await stopped
+    flush()
     return OK
   } finally {
     await logger.flush()

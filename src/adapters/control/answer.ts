@@ -8,7 +8,7 @@ import type { ControlReply } from './route.ts'
 
 type Headers = readonly (readonly [string, string])[]
 
-/** On every answer: nothing here is for caches, for other sites' pages and their frames, or for guessing at. */
+/** On every response: nothing here is for caches, for other sites' pages and their frames, or for guessing at. */
 const ALWAYS: Headers = [
   ['Cache-Control', 'no-store'],
   ['X-Content-Type-Options', 'nosniff'],
@@ -20,11 +20,11 @@ const ALWAYS: Headers = [
 // Statuses of this interface are its own: the settings about those of the emulated API do not move them.
 const OWN_STATUSES = new Settings()
 
-/** Writes a successful answer, dated by the clock of the sandbox that it is about. */
-export function reply(sandbox: Sandbox, res: ServerResponse, answer: ControlReply): void {
-  writeHead(sandbox, res, replyStatus(answer))
-  if (answer.stream === undefined) writeBody(res, answer.body)
-  else answer.stream(res)
+/** Writes a successful response, dated by the clock of the sandbox that it is about. */
+export function reply(sandbox: Sandbox, res: ServerResponse, response: ControlReply): void {
+  writeHead(sandbox, res, replyStatus(response))
+  if (response.stream === undefined) writeBody(res, response.body)
+  else response.stream(res)
 }
 
 /** Writes a refusal. */

@@ -15,7 +15,7 @@ export interface Brought {
   readonly body: unknown
   /** `http://host:port` that it came to; absent within the process. */
   readonly origin?: string
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when nobody waits for the response any more. */
   readonly gone: AbortSignal
 }
 

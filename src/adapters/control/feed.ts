@@ -57,7 +57,7 @@ export class Feeds {
     return this.#open.size
   }
 
-  /** Takes a place, or refuses when none is free. @returns writes the feed, as the answer to its request */
+  /** Takes a place, or refuses when none is free. @returns writes the feed, as the response to its request */
   open(source: FeedSource, { gone, closing }: FeedEnds): (res: ServerResponse) => void {
     if (this.#open.size >= MAX_FEEDS) {
       refuse('conflict', {
@@ -112,7 +112,7 @@ class Feed {
   #dropped = 0
   /** Pulses since then, or since the end was written. */
   #stuck = 0
-  /** Called when a place was taken for a reader who was gone before the answer began. */
+  /** Called when a place was taken for a reader who was gone before the response began. */
   onAbandoned: () => void = () => {}
 
   constructor(source: FeedSource, closing: AbortSignal | undefined) {
@@ -138,7 +138,7 @@ class Feed {
     this.#stop = undefined
   }
 
-  /** Tells the reader why, and ends the answer. One who does not read is cut. */
+  /** Tells the reader why, and ends the response. One who does not read is cut. */
   end(reason: string): void {
     this.stop()
     if (this.#dropped > 0) this.#res?.destroy()

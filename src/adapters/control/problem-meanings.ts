@@ -31,9 +31,9 @@ export const meanings: Readonly<Partial<Record<ErrorCode, string>>> = {
   internal_error: 'A defect of the emulator, or a fault that was asked for. Nothing was changed by a defect.',
   emulator_contract_unspecified:
     'The specification names this operation without saying what it takes or answers.',
-  bad_gateway: 'A gateway in front of the service got no usable answer from it; only a fault answers so.',
+  bad_gateway: 'A gateway in front of the service got no usable response from it; only a fault answers so.',
   service_unavailable: 'The service takes no requests for a while; only a fault answers so.',
   gateway_timeout:
-    'A gateway in front of the service waited in vain for its answer; only a fault answers so.',
+    'A gateway in front of the service waited in vain for its response; only a fault answers so.',
   storage_unavailable: 'The change could not be written to disk, so it was not made.',
 }

@@ -53,6 +53,8 @@ export const requestEntry = () =>
     faults: z.array(z.string()),
     /** Records that were changed, each as `collection/id`. */
     changed: z.array(z.string()),
+    /** Real milliseconds until all of the response was handed to the connection; null before that, and without HTTP. */
+    duration_ms: z.number().nullable(),
     /** Path that explains it. */
     explain: z.string(),
     /** What was sent and received, where `full` asks for it. */
@@ -90,9 +92,15 @@ export function entryOf(sandbox: Sandbox, entry: LogEntry, full = false): Reques
     assumed: [...entry.assumed, ...entry.mentioned],
     faults: (entry.faults?.fired ?? []).map(({ rule }) => rule.id),
     changed: changes.map(({ table, id }) => `${table}/${id}`),
+    duration_ms: durationOf(entry),
     explain: explainPath(entry.id),
     ...(full && { request: requestOf(entry), response: entry.response?.show() ?? null }),
   }
+}
+
+/** Microseconds say nothing about a service that is emulated. */
+export function durationOf({ timing }: LogEntry): number | null {
+  return timing?.took === undefined ? null : Math.round(timing.took * 10) / 10
 }
 
 /**

@@ -63,7 +63,7 @@ export interface ControlRoute<
   /** One line for listings: what it does. */
   readonly summary: string
   /** The output in words. */
-  readonly answers: string
+  readonly returns: string
   /** Media type of the output; JSON when absent. */
   readonly media?: string
   /** Statuses of responses that have the output; 200 when absent. */

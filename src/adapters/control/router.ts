@@ -19,7 +19,7 @@ import { type AnyControlRoute, BASE } from './route.ts'
 import { controlRoutes } from './routes/index.ts'
 
 /**
- * The control interface, to be mounted at `/__emulator`: guards first, then the routes, then an answer in the standard
+ * The control interface, to be mounted at `/__emulator`: guards first, then the routes, then a response in the standard
  * error body for everything else. It is never rate limited and never in the request log. The sandbox that a request is
  * about is chosen by its header, or by the `/@name` that its original URL begins with.
  */
@@ -71,10 +71,10 @@ async function serve(
     ...originOfRequest(req),
     gone: gone.signal,
   }
-  const answer = await serveCall(context, { route, sandbox }, brought)
+  const response = await serveCall(context, { route, sandbox }, brought)
   if (res.destroyed) return
   if (gone.signal.aborted) throw gone.signal.reason
-  reply(sandbox, res, answer)
+  reply(sandbox, res, response)
 }
 
 function outOfConnections(): Refusal {

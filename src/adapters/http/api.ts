@@ -3,13 +3,15 @@ import type { Socket } from 'node:net'
 import { type ErrorFormat, Refusal, refuse } from '../../core/errors.ts'
 import type { Decision } from '../../core/faults/decision.ts'
 import { FaultedRequest } from '../../core/faults/hooks.ts'
+import type { RequestTiming } from '../../core/log/request-log.ts'
 import type { AnyOperation } from '../../core/operation.ts'
 import type { Call, CallBody, ChosenBy } from '../../core/request/exchange.ts'
 import { perform, turnAway } from '../../core/request/pipeline.ts'
 import { DEFAULT_LIMIT, noWindow } from '../../core/request/rate-limiter.ts'
-import { type Answer, quotaHeaders } from '../../core/request/response.ts'
+import { type ApiResponse, quotaHeaders } from '../../core/request/response.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
+import { elapsedTime } from '../../core/time/clock.ts'
 import { RouteTable } from '../route-table.ts'
 import {
   chooseForApi,
@@ -37,7 +39,7 @@ import {
 import { readCallBody } from './json-body.ts'
 import { render } from './render.ts'
 import { nearMisses, noRoute, parseQuery, removed, StubRoutes, splitTarget } from './routes.ts'
-import { createHttpServer, type RawAnswer } from './server.ts'
+import { createHttpServer, type RawResponse } from './server.ts'
 import type { WireProblem } from './wire-problem.ts'
 
 /** Where the version segment of the base URL stands. Specification: Versioning. */
@@ -126,22 +128,26 @@ export class Api {
 
   /** Serves one request. Never rejects; a client that has left gets nothing. */
   async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const timing: RequestTiming = { began: elapsedTime(), took: undefined, onOver: undefined }
     try {
       const refusal = refuseHost(req, this.#options.hosts)
-      if (refusal !== undefined) await this.refuse(req, res, refusal)
+      if (refusal !== undefined) await this.refuse(req, res, refusal, timing)
       else if (isPreflight(req.method, req.headers)) await this.#preflight(req, res)
       else {
-        const response = await this.#respond(req)
+        const response = await this.#respond(req, timing)
         if (response !== undefined) await this.#write(req, res, response)
       }
     } catch (error) {
       this.#default.options.onDefect(error)
       res.destroy()
+    } finally {
+      timing.took = elapsedTime() - timing.began
+      timing.onOver?.()
     }
   }
 
   /** Selects the sandbox and the route, reads the body, and runs the pipeline. Undefined when the client has left. */
-  async #respond(req: IncomingMessage): Promise<Answer | undefined> {
+  async #respond(req: IncomingMessage, timing: RequestTiming): Promise<ApiResponse | undefined> {
     const { sandboxes } = this.#options
     let place: Place | undefined
     try {
@@ -170,6 +176,7 @@ export class Api {
         query: parseQuery(query),
         headers: headers.authorization === authorization ? headers : { ...headers, authorization },
         body: NO_BODY,
+        timing,
         ...repeatedHeaders(req),
         ...(armed && { armed }),
       })
@@ -181,7 +188,8 @@ export class Api {
       return perform(sandbox, call)
     } catch (error) {
       const at = place ?? this.#presentPlace(req)
-      return this.#refusalResponse(req, at, error instanceof Refusal ? error : at.sandbox.reportDefect(error))
+      const refusal = error instanceof Refusal ? error : at.sandbox.reportDefect(error)
+      return this.#refusalResponse(req, { ...at, timing }, refusal)
     }
   }
 
@@ -202,7 +210,7 @@ export class Api {
   async #write(
     req: IncomingMessage,
     res: ServerResponse,
-    response: Answer,
+    response: ApiResponse,
     extra: readonly HeaderPair[] = corsHeaders(this.#origin(req)),
   ): Promise<void> {
     const withBody = req.method !== 'HEAD'
@@ -229,8 +237,9 @@ export class Api {
    * Refuses a request that no route serves, such as one with a foreign Host. It is logged in the chosen sandbox if that
    * exists, otherwise in the default one; no sandbox is made for it.
    */
-  refuse(req: IncomingMessage, res: ServerResponse, refusal: Refusal): Promise<void> {
-    return this.#write(req, res, this.#refusalResponse(req, this.#presentPlace(req), refusal))
+  refuse(req: IncomingMessage, res: ServerResponse, refusal: Refusal, timing?: RequestTiming): Promise<void> {
+    const place = { ...this.#presentPlace(req), ...(timing && { timing }) }
+    return this.#write(req, res, this.#refusalResponse(req, place, refusal))
   }
 
   #presentPlace(req: IncomingMessage): Place {
@@ -240,7 +249,7 @@ export class Api {
     return { sandbox, chosenBy }
   }
 
-  #refusalResponse(req: IncomingMessage, { sandbox, ...known }: Place, refusal: Refusal): Answer {
+  #refusalResponse(req: IncomingMessage, { sandbox, ...known }: Place, refusal: Refusal): ApiResponse {
     const target = req.url ?? ''
     const path = target.startsWith('/') ? splitTarget(target).path : target
     const pathPrefix = pathPrefixOf(path)
@@ -255,7 +264,7 @@ export class Api {
   }
 
   /** The response to bytes that never became a request. */
-  responseTo({ code, detail, status }: WireProblem): RawAnswer {
+  responseTo({ code, detail, status }: WireProblem): RawResponse {
     const nothing = { method: '', path: '', errorFormat: 'standard', chosenBy: 'default' } as const
     const { headers, text = '' } = turnAway(this.#default, nothing, new Refusal(code, { detail, status }))
     return { headers, body: text }
@@ -332,6 +341,7 @@ interface Place {
   readonly chosenBy: ChosenBy
   readonly nearest?: readonly string[]
   readonly armed?: readonly string[]
+  readonly timing?: RequestTiming
 }
 
 // All but Set-Cookie, which is for responses, are single texts.

@@ -23,7 +23,7 @@ interface Reading {
   readonly seen: (n: number) => Promise<Seen>
 }
 
-/** A server that reads each body and answers 200 with its size, or with the status of the refusal. */
+/** A server that reads each body and responds with 200 with its size, or with the status of the refusal. */
 async function decision(options: BodyOptions, keep: (body: Body) => void = release): Promise<Reading> {
   const all: Seen[] = []
   const server = createServer(async (req, res) => {
@@ -55,12 +55,12 @@ function release(body: Body): void {
   if (body.kind === 'bytes') body.release()
 }
 
-interface Answer {
+interface ApiResponse {
   readonly status: number | undefined
   readonly text: string
 }
 
-function send(port: number, options: RequestOptions, ...chunks: readonly Buffer[]): Promise<Answer> {
+function send(port: number, options: RequestOptions, ...chunks: readonly Buffer[]): Promise<ApiResponse> {
   return new Promise((resolve, reject) => {
     const req = request({ host: '127.0.0.1', port, method: 'POST', ...options }, (res) => {
       let text = ''
@@ -173,9 +173,9 @@ test('a limit is met to the byte for every way of sending', async () => {
 test('a compressed body that inflates without end is stopped at the limit', async () => {
   const server = await decision({ limit: MIB })
   const bomb = gzipSync(ZEROS.subarray(0, 50 * MIB), { level: 1 })
-  const answer = await send(server.port, coded('gzip'), bomb)
-  expect(answer.status).toBe(413)
-  expect(answer.text).toMatch(/larger than 1048576 bytes.*after content decoding.*split/)
+  const response = await send(server.port, coded('gzip'), bomb)
+  expect(response.status).toBe(413)
+  expect(response.text).toMatch(/larger than 1048576 bytes.*after content decoding.*split/)
 })
 
 test('coded bytes that decode to nothing do not get past the limit', async () => {
@@ -187,14 +187,14 @@ test('coded bytes that decode to nothing do not get past the limit', async () =>
 test('an early 413 reaches http and fetch clients that upload 60 MB, whatever they wish for the connection', async () => {
   const server = await decision({ limit: MIB })
   const upload = ZEROS.subarray(0, 60_000_000)
-  const answers = [
+  const responses = [
     await send(server.port, sized(upload.length), upload),
     await send(server.port, { ...sized(upload.length), agent: false }, upload),
     await send(server.port, { headers: { 'content-length': upload.length, connection: 'close' } }, upload),
     await send(server.port, {}, upload),
     await fetch(`http://127.0.0.1:${server.port}`, { method: 'POST', body: upload }),
   ]
-  expect(answers.map(({ status }) => status)).toEqual([413, 413, 413, 413, 413])
+  expect(responses.map(({ status }) => status)).toEqual([413, 413, 413, 413, 413])
 })
 
 test('a refused upload leaves its connection fit for the next request', async () => {
@@ -226,8 +226,8 @@ test('an unknown or doubled content coding is refused, and every one when none i
   const server = await decision({ limit: 100 })
   const plain = await decision({ limit: 100, inflate: false })
   for (const coding of ['zstd', 'gzip, br', 'constructor']) {
-    const answer = await send(server.port, coded(coding), Buffer.from('{}'))
-    expect(answer).toEqual({ status: 415, text: expect.stringContaining('Use gzip, deflate, br or no') })
+    const response = await send(server.port, coded(coding), Buffer.from('{}'))
+    expect(response).toEqual({ status: 415, text: expect.stringContaining('Use gzip, deflate, br or no') })
   }
   expect(await send(plain.port, coded('gzip'), gzipSync('{}'))).toMatchObject({ status: 415 })
   expect(await send(plain.port, coded('identity'), Buffer.from('{}'))).toMatchObject({ status: 200 })
@@ -310,7 +310,7 @@ test('a large body that stalls is refused when another waits, and only then', as
   const size = LARGE_BODY_BYTES + MIB
   const server = await decision({ limit: BATCH_LIMIT })
   const stalled = await rawConnection(server.port, 'Content-Length: 90000000')
-  const answer = statusLine(stalled)
+  const response = statusLine(stalled)
   const { req, body } = await server.seen(0)
   stalled.write(ZEROS.subarray(0, size))
   await received(req, size)
@@ -320,7 +320,7 @@ test('a large body that stalls is refused when another waits, and only then', as
   expect(await Promise.race([body, turn().then(() => 'reading')])).toBe('reading')
   vi.advanceTimersByTime(2_000)
   expect(await body).toMatchObject({ kind: 'stalled', status: 408, detail: expect.stringContaining('8 MiB') })
-  expect(await answer).toBe('HTTP/1.1 408 Request Timeout')
+  expect(await response).toBe('HTTP/1.1 408 Request Timeout')
   expect((await other).text).toBe(String(size))
 })
 

@@ -89,11 +89,11 @@ test('while requests of a connection wait for their turn, nothing more is read f
   socket.on('data', (data) => {
     text += data
   })
-  const answer = (): void => {
+  const response = (): void => {
     held.shift()?.end()
-    if (!socket.closed) setImmediate(answer)
+    if (!socket.closed) setImmediate(response)
   }
-  answer()
+  response()
   await once(socket, 'close')
   expect([read, text.match(/200 OK/g)?.length]).toEqual([10_000, 10_000])
 })
@@ -138,7 +138,7 @@ test('a connection that is silent is read on, but not without end', async () => 
   expect(read).toBeLessThan(65_536 / KEPT.length + 102)
 })
 
-test('a connection is idle between the end of an answer and the next request', async () => {
+test('a connection is idle between the end of a response and the next request', async () => {
   const idle: boolean[] = []
   const port = await serving((req, res) => {
     idle.push(isIdle(req.socket))

@@ -36,10 +36,10 @@ interface Connection {
 }
 
 /**
- * - `now`: nothing is under way; or the latest request broke inside its body and has no answer yet.
- * - `after`: a complete request comes first, whose answer has not begun.
- * - `never`: bytes of an answer are out, which raw ones would be spliced into or be taken for.
- * - `taken`: another answer has this turn, or the connection is gone.
+ * - `now`: nothing is under way; or the latest request broke inside its body and has no response yet.
+ * - `after`: a complete request comes first, whose response has not begun.
+ * - `never`: bytes of a response are out, which raw ones would be spliced into or be taken for.
+ * - `taken`: another response has this turn, or the connection is gone.
  */
 export type WireTurn = { kind: 'now' | 'never' | 'taken' } | { kind: 'after'; res: ServerResponse }
 
@@ -201,7 +201,7 @@ export class Connections {
   }
 
   /**
-   * When the raw answer to something that is no request may be written, after which the connection ends. Node
+   * When the raw response to something that is no request may be written, after which the connection ends. Node
    * reports everything that arrives after the first error as a further error: those get `taken`.
    */
   lastTurn(socket: Socket): WireTurn {

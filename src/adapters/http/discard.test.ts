@@ -6,7 +6,7 @@ import { discardBody } from './discard.ts'
 
 const MIB = 1024 * 1024
 
-/** A server that answers 401 to everything unread, with a connection to it. */
+/** A server that responds with 401 to everything unread, with a connection to it. */
 async function serving(maxBytes?: number) {
   const server = createServer(async (req, res) => {
     await discardBody(req, maxBytes)
@@ -26,7 +26,7 @@ async function serving(maxBytes?: number) {
   return { server, socket }
 }
 
-test('an answer on a lasting connection goes out before the body has come', async () => {
+test('a response on a lasting connection goes out before the body has come', async () => {
   const { socket } = await serving()
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n')
   expect(String(await once(socket, 'data'))).toContain('401')
@@ -34,17 +34,17 @@ test('an answer on a lasting connection goes out before the body has come', asyn
   expect(String(await once(socket, 'data'))).toContain('401')
 })
 
-test('an answer that ends the connection goes out when the body has come', async () => {
+test('a response that ends the connection goes out when the body has come', async () => {
   const { server, socket } = await serving()
-  let answering = false
+  let responding = false
   server.on('answering', () => {
-    answering = true
+    responding = true
   })
   const head = once(server, 'request')
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\n')
   await head
   await new Promise((resolve) => setImmediate(resolve))
-  expect(answering).toBe(false)
+  expect(responding).toBe(false)
   socket.write('hello')
   expect(String(await once(socket, 'data'))).toContain('401')
 })

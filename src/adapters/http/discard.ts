@@ -20,7 +20,7 @@ export async function discardBody(req: IncomingMessage, maxBytes = MAX_DISCARDED
 }
 
 function discardAnnounced(req: IncomingMessage, maxBytes: number): Promise<void> {
-  const closing = closesAfterAnswer(req) && !awaitsContinue(req) && !req.destroyed
+  const closing = closesAfterResponse(req) && !awaitsContinue(req) && !req.destroyed
   return new Promise((resolve) => {
     let discarded = 0
     req.on('end', resolve)
@@ -36,7 +36,7 @@ function discardAnnounced(req: IncomingMessage, maxBytes: number): Promise<void>
   })
 }
 
-function closesAfterAnswer(req: IncomingMessage): boolean {
+function closesAfterResponse(req: IncomingMessage): boolean {
   return req.httpVersion === '1.0' || /\bclose\b/i.test(req.headers.connection ?? '')
 }
 

@@ -126,7 +126,7 @@ test('the refusal of a foreign host names the way out', () => {
   )
 })
 
-test('X2 pages of this machine may read the answers', () => {
+test('X2 pages of this machine may read the responses', () => {
   for (const origin of [
     'http://localhost',
     'http://localhost:3000',

@@ -119,7 +119,7 @@ function normalized(entry: string): string {
   return entryHost
 }
 
-/** The origin of a cross-origin request, undefined when there is none, and whether it may read the answers. */
+/** The origin of a cross-origin request, undefined when there is none, and whether it may read the responses. */
 export interface OriginDecision {
   readonly origin: string | undefined
   readonly allowed: boolean

@@ -1,6 +1,6 @@
 import { ServerResponse } from 'node:http'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Answer } from '../../core/request/response.ts'
+import type { ApiResponse } from '../../core/request/response.ts'
 import { draftOf } from './faults/draft.ts'
 import { inPieces, render } from './render.ts'
 
@@ -28,7 +28,7 @@ function observed(count: number, line: string) {
 
 const sum = (values: readonly number[]) => values.reduce((all, each) => all + each, 0)
 
-function streamed(lines: Iterable<string>): Answer {
+function streamed(lines: Iterable<string>): ApiResponse {
   return { status: 200, headers: [], text: undefined, lines, durable: undefined }
 }
 

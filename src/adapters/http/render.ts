@@ -1,30 +1,30 @@
 import type { ServerResponse } from 'node:http'
-import type { Answer } from '../../core/request/response.ts'
+import type { ApiResponse } from '../../core/request/response.ts'
 import type { HeaderPair } from './guard.ts'
 
 /** Writes a response. Headers go out once, as one flat list; the body was serialised by the pipeline. */
 export async function render(
   res: ServerResponse,
-  answer: Answer,
+  response: ApiResponse,
   extra: readonly HeaderPair[],
   withBody: boolean,
 ): Promise<void> {
-  if (answer.durable !== undefined) await answer.durable
-  const headers = flatten(answer.headers, extra)
-  if (answer.lines !== undefined) {
-    res.writeHead(answer.status, headers)
-    if (withBody) await stream(res, answer.lines)
+  if (response.durable !== undefined) await response.durable
+  const headers = flatten(response.headers, extra)
+  if (response.lines !== undefined) {
+    res.writeHead(response.status, headers)
+    if (withBody) await stream(res, response.lines)
     res.end()
     return
   }
-  if (answer.text === undefined) {
-    if (answer.status !== 204) headers.push('Content-Length', '0')
-    res.writeHead(answer.status, headers).end()
+  if (response.text === undefined) {
+    if (response.status !== 204) headers.push('Content-Length', '0')
+    res.writeHead(response.status, headers).end()
     return
   }
-  const { text } = answer
+  const { text } = response
   headers.push('Content-Length', String(Buffer.byteLength(text)))
-  res.writeHead(answer.status, headers)
+  res.writeHead(response.status, headers)
   if (withBody) res.end(text)
   else res.end()
 }

@@ -28,7 +28,7 @@ test('a graceful close finishes the request in flight, and ends idle and unfinis
   expect(await slowText).toMatch(/^HTTP\/1\.1 200 OK.*Connection: close.*done$/s)
 })
 
-test('a graceful close also ends a connection whose answer began before it', async () => {
+test('a graceful close also ends a connection whose response began before it', async () => {
   const { server, port } = await serving((_req, res) => {
     res.writeHead(200, ['Content-Length', '4'])
     res.write('ha')

@@ -8,7 +8,7 @@ import {
   exchange,
   HOST,
   RATE_HEADERS,
-  rawAnswer,
+  rawResponse,
   serving,
 } from '../../../test/support/http-server.ts'
 import { readBody } from './body.ts'
@@ -34,48 +34,48 @@ test.each([
   { tags: ['R253', 'R259', 'R239'] },
   async (_what, bytes) => {
     const { port } = await serving()
-    expect(rawAnswer(await exchange(port, bytes), 400)).toMatchObject({ error: 'bad_request' })
+    expect(rawResponse(await exchange(port, bytes), 400)).toMatchObject({ error: 'bad_request' })
   },
 )
 
 test('a head or URL that is too large is answered 431', { tags: ['R259', 'R239'] }, async () => {
   const { port } = await serving()
   const big = 'x'.repeat(17 * 1024)
-  rawAnswer(await exchange(port, `GET / HTTP/1.1\r\n${HOST}a: ${big}\r\n\r\n`), 431)
-  rawAnswer(await exchange(port, `GET /${big} HTTP/1.1\r\n${HOST}\r\n`), 431)
+  rawResponse(await exchange(port, `GET / HTTP/1.1\r\n${HOST}a: ${big}\r\n\r\n`), 431)
+  rawResponse(await exchange(port, `GET /${big} HTTP/1.1\r\n${HOST}\r\n`), 431)
 })
 
 test('S3 a head, or a body, that drips is answered 408', { tags: ['R259'] }, async () => {
   const limits = { headersTimeout: 40, requestTimeout: 80, connectionsCheckingInterval: 10 }
   const { port } = await serving((req) => req.resume(), limits)
-  expect(rawAnswer(await exchange(port, 'GET / HT'), 408)).toMatchObject({ error: 'request_timeout' })
-  rawAnswer(await exchange(port, `POST / HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\nabc`), 408)
+  expect(rawResponse(await exchange(port, 'GET / HT'), 408)).toMatchObject({ error: 'request_timeout' })
+  rawResponse(await exchange(port, `POST / HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\nabc`), 408)
 })
 
 test('a TLS client is told to speak plain HTTP', async () => {
   const { port } = await serving()
   const hello = Buffer.from([0x16, 0x03, 0x01, 0x00, 0x05, 0x01, 0x00, 0x00, 0x01, 0x03])
-  expect(rawAnswer(await exchange(port, hello), 400).message).toContain('http://')
+  expect(rawResponse(await exchange(port, hello), 400).message).toContain('http://')
 })
 
 test('a request that is half closed before its end is answered 400', async () => {
   const { port } = await serving((req) => req.resume())
   const socket = await connected(port)
-  const answer = everything(socket)
+  const response = everything(socket)
   socket.end(`POST / HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\nabc`)
-  expect(rawAnswer(await answer, 400).message).toContain('half closed')
+  expect(rawResponse(await response, 400).message).toContain('half closed')
 })
 
-test('a body that breaks before it is answered gets a 400 in place of the answer', async () => {
+test('a body that breaks before it is answered gets a 400 in place of the response', async () => {
   const { port } = await serving(async (req, res) => {
     const body = await readBody(req, { limit: 100 })
     res.end(body.kind)
   })
   const text = await exchange(port, `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\nzz\r\n`)
-  expect(rawAnswer(text, 400).message).toContain('chunk size')
+  expect(rawResponse(text, 400).message).toContain('chunk size')
 })
 
-test('a body that breaks behind its answer gets no second one', async () => {
+test('a body that breaks behind its response gets no second one', async () => {
   const { port } = await serving((req, res) => {
     req.resume()
     res.end('early')
@@ -104,7 +104,7 @@ test('garbage behind a request is answered after that request', async () => {
   responses[0]?.end('st')
   const [first = '', second = '', ...others] = (await text).split(/(?=HTTP\/1\.1 \d)/)
   expect(first).toMatch(/^HTTP\/1\.1 200 OK.*fir\r\n2\r\nst\r\n/s)
-  rawAnswer(second, 400)
+  rawResponse(second, 400)
   expect(others).toEqual([])
 })
 
@@ -143,8 +143,11 @@ test('a request without a Host reaches the listener, as does one with more than 
 
 test('CONNECT is refused', async () => {
   const { port } = await serving()
-  const answer = rawAnswer(await exchange(port, 'CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n'), 405)
-  expect(answer.message).toContain('no proxy')
+  const response = rawResponse(
+    await exchange(port, 'CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n'),
+    405,
+  )
+  expect(response.message).toContain('no proxy')
 })
 
 test('a CONNECT whose connection is reset disturbs nobody', async () => {
@@ -277,7 +280,7 @@ test('requests that come in pieces, pipelined, or with a body are served in orde
   expect((await text).match(/^\/[abc]/gm)).toEqual(['/a', '/b', '/c'])
 })
 
-test('F2 whatever bytes come, every answer has the rate-limit headers, and the next request is served', {
+test('F2 whatever bytes come, every response has the rate-limit headers, and the next request is served', {
   tags: ['R259'],
 }, async () => {
   const { port } = await serving((req, res) => {
@@ -298,9 +301,9 @@ test('F2 whatever bytes come, every answer has the rate-limit headers, and the n
         whole,
       )
       const socket = await connected(port)
-      const answers = everything(socket)
+      const responses = everything(socket)
       socket.end(Buffer.from(bytes, 'latin1'))
-      const heads = (await answers).match(/HTTP\/1\.1 [2-5].*?\r\n\r\n/gs) ?? []
+      const heads = (await responses).match(/HTTP\/1\.1 [2-5].*?\r\n\r\n/gs) ?? []
       for (const head of heads) expect(head).toContain('\r\nX-RateLimit-Limit: 200')
       expect((await fetch(`http://127.0.0.1:${port}`)).status).toBe(200)
     }),

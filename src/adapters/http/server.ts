@@ -20,8 +20,8 @@ import {
   wireProblemOf,
 } from './wire-problem.ts'
 
-/** The head and body of an answer that is written without a ServerResponse. */
-export interface RawAnswer {
+/** The head and body of a response that is written without a ServerResponse. */
+export interface RawResponse {
   /** Without `Connection` and `Content-Length`, which are added. */
   readonly headers: readonly HeaderPair[]
   readonly body: string
@@ -55,7 +55,7 @@ const SERVER_LIMITS: ServerLimits = {
 
 interface HttpServerOptions {
   /** Renders the response to bytes that never became a request: standard error body, rate-limit headers. Must not throw. */
-  readonly renderParserError: (problem: WireProblem) => RawAnswer
+  readonly renderParserError: (problem: WireProblem) => RawResponse
   /** Responds to a request that is refused before it is looked at, through the caller's usual error path. */
   readonly refuse: (req: IncomingMessage, res: ServerResponse, problem: WireProblem) => void
   /** Called with each new connection, before a byte of it is read: its id is unique on this server. */
@@ -121,16 +121,16 @@ export function createHttpServer(listener: RequestListener, options: HttpServerO
     // The rest of a request cannot arrive in time while its connection is not being read.
     if (problem === REQUEST_TIMEOUT && isHeldBack(socket as Socket)) return
     if (problem === undefined) socket.destroy()
-    else answerRaw(socket as Socket, problem)
+    else respondRaw(socket as Socket, problem)
   })
   server.on('connect', (_req, socket) => {
     // Node has taken its own listeners off; without one, a reset of this connection would end the process.
     socket.on('error', () => socket.destroy())
-    answerRaw(socket as Socket, CONNECT_REFUSED)
+    respondRaw(socket as Socket, CONNECT_REFUSED)
   })
   return server
 
-  function answerRaw(socket: Socket, problem: WireProblem): void {
+  function respondRaw(socket: Socket, problem: WireProblem): void {
     const turn = connections.lastTurn(socket)
     if (turn.kind === 'after') turn.res.once('finish', () => writeRaw(socket, problem))
     else if (turn.kind === 'now') writeRaw(socket, problem)
@@ -161,7 +161,7 @@ function crowded(most: number): string {
   return `${most} connections are open, as many as are held. From now on each new one ends the one that has been idle longest, or the request that has been waiting longest.`
 }
 
-function rawResponse({ status }: WireProblem, { headers, body }: RawAnswer): string {
+function rawResponse({ status }: WireProblem, { headers, body }: RawResponse): string {
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}${length}Connection: close\r\n\r\n${body}`

@@ -65,7 +65,7 @@ export class FunctionCaller implements PendingWork {
     return !this.#isWorking && nextCall(this.#options.sandbox) === undefined
   }
 
-  // A function answers with commands: it is no client.
+  // A function responds with commands: it is no client.
   readonly isRequesting = false
 
   /** Resolves when {@link isIdle} is true. Rejects with the reason when the sandbox cannot be written. */

@@ -100,7 +100,7 @@ export interface BatchList {
   list(): readonly BatchHandle[]
 }
 
-/** A batch as its answers show it, and the moves that the control interface offers on it. */
+/** A batch as its responses show it, and the moves that the control interface offers on it. */
 export interface BatchHandle {
   readonly id: string
   readonly status: string

@@ -8,7 +8,7 @@ import {
   PARENT_FD,
   QUESTIONS_FD,
   type Question,
-  type QuestionAnswer,
+  type QuestionResponse,
   type SnapshotHead,
   type Task,
   type TaskOutcome,
@@ -59,9 +59,9 @@ function view(id: number, head: SnapshotHead): ScenarioSnapshot {
 // Functions look at the sandbox without waiting for it, so that the process stands still until it has been shown.
 function ask(question: Question) {
   writeSync(QUESTIONS_FD, `${JSON.stringify(question)}\n`)
-  const answer = JSON.parse(readLine()) as QuestionAnswer
-  if ('refusal' in answer) throw new Error(answer.refusal)
-  return answer.records
+  const response = JSON.parse(readLine()) as QuestionResponse
+  if ('refusal' in response) throw new Error(response.refusal)
+  return response.records
 }
 
 const NEWLINE = 10

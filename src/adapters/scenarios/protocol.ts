@@ -45,7 +45,7 @@ export type Question = { readonly id: number } & (
   | { readonly kind: 'state'; readonly collection: string }
 )
 
-export type QuestionAnswer = { readonly records: readonly JsonObject[] } | { readonly refusal: string }
+export type QuestionResponse = { readonly records: readonly JsonObject[] } | { readonly refusal: string }
 
 /**
  * What the process says: that it can take a task, how one ended, with the files outside the folder that have been imported so

@@ -10,7 +10,7 @@ import {
   type FromProcess,
   QUESTIONS_FD,
   type Question,
-  type QuestionAnswer,
+  type QuestionResponse,
   type Task,
   type TaskOutcome,
 } from './protocol.ts'
@@ -155,9 +155,9 @@ export class ScriptProcess {
   #answer(question: Question): string {
     const snapshot = this.#running?.task.id === question.id ? this.#running.snapshot : undefined
     try {
-      return JSON.stringify(answerTo(question, snapshot))
+      return JSON.stringify(respondTo(question, snapshot))
     } catch (error) {
-      return JSON.stringify({ refusal: `cannot be shown: ${String(error)}` } satisfies QuestionAnswer)
+      return JSON.stringify({ refusal: `cannot be shown: ${String(error)}` } satisfies QuestionResponse)
     }
   }
 
@@ -231,7 +231,7 @@ export function cannotStart(error: unknown): string {
   return `was not run: no process for scripts can be started (${String(error)}). Scripts need the right to run ${process.execPath}.`
 }
 
-function answerTo(question: Question, snapshot: ScenarioSnapshot | undefined): QuestionAnswer {
+function respondTo(question: Question, snapshot: ScenarioSnapshot | undefined): QuestionResponse {
   if (snapshot === undefined) return { refusal: 'The sandbox can be looked at only while a function runs.' }
   return { records: question.kind === 'records' ? snapshot.records() : snapshot.state(question.collection) }
 }

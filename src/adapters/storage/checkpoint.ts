@@ -92,8 +92,12 @@ export class CheckpointWriter implements Adapter<Document> {
       own.expects(sha256)
       this.#throwIfAbandoned()
       this.#throwIfEdited()
+      const whole = files.statOf(file)
       const hasPrevious = this.#place(path)
-      own.written({ file, stat: files.statOf(file), sha256 }, document, this.#growth, hasPrevious)
+      const placed = files.statOf(file)
+      // An editor may write into the file as soon as it is in its place. Then the older look shows that it has changed.
+      const isEdited = placed.size !== whole.size || placed.modified !== whole.modified
+      own.written({ file, stat: isEdited ? whole : placed, sha256 }, document, this.#growth, hasPrevious)
       journal.checkpointed(sha256)
     } catch (error) {
       discard(files, path, file)

@@ -46,6 +46,29 @@ test('an edit is taken while the emulator runs, and its own checkpoints are not'
   expect(said(emulator)).toEqual(['edit_taken', 'file_removed', 'edit_taken'])
 })
 
+test('an edit in the moment in which a checkpoint gets its name is taken, and no later checkpoint overwrites it', async () => {
+  let isEditing = false
+  const files: Files = {
+    ...nodeFiles,
+    rename: (from, to) => {
+      nodeFiles.rename(from, to)
+      if (!isEditing || to !== emulator.file) return
+      isEditing = false
+      emulator.edit((document) => {
+        note(document, 'a').text = 'edited'
+      })
+    },
+  }
+  const emulator = await opened({ files })
+  isEditing = true
+  put(emulator.sandbox, 'b', 'by the API')
+  await emulator.persistence.checkpointNow()
+  put(emulator.sandbox, 'c', 'by the API')
+  await emulator.persistence.checkpointNow()
+  expect(texts(emulator.sandbox)).toEqual({ a: 'edited', b: 'by the API', c: 'by the API' })
+  expect(said(emulator)).toEqual(['edit_taken'])
+})
+
 test('an edit that the watch has not noticed yet is not overwritten by a checkpoint', async () => {
   const emulator = await opened()
   emulator.edit((document) => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { folder, open, put, START, startingState, texts } from '../../../test/support/disk-emulator.ts'
 import { killed, opened, said, stateFile } from '../../../test/support/state-files.ts'
-import { rememberAnswer } from '../../core/request/idempotency.ts'
+import { rememberResponse } from '../../core/request/idempotency.ts'
 import { change, setSettings } from '../../core/sandboxes/change.ts'
 import { SANDBOX_TABLE, SETTINGS } from '../../core/state/state.ts'
 import { advanceTo } from '../../core/time/run-events.ts'
@@ -48,7 +48,7 @@ test('an acknowledged answer and its idempotency record come back together, and 
   const file = stateFile()
   const { sandbox } = await opened(file)
   change(sandbox, ({ tx, now }) => {
-    rememberAnswer(tx, { id: 'k', fingerprint: 'f', status: 200, body: { id: 'x' } }, now)
+    rememberResponse(tx, { id: 'k', fingerprint: 'f', status: 200, body: { id: 'x' } }, now)
     tx.put('notes', { id: 'x', text: 'made' } as never)
   })
   const again = await opened(killed(file))
@@ -250,7 +250,7 @@ test('when checkpoints fail, writing goes on into the journal and everything is 
   expect(existsSync(`${file}.journal.0`)).toBe(false)
 })
 
-test('with durability power, an answer waits until the disk has it, also across a checkpoint', async () => {
+test('with durability power, a response waits until the disk has it, also across a checkpoint', async () => {
   const file = stateFile()
   const { sandbox, persistence } = await opened(file, { durability: 'power' })
   put(sandbox, 'a', 'one')

@@ -44,8 +44,8 @@ test.for<[path: string, body: object]>([
   [MESSAGE, aFeedback()],
 ])('POST %s takes what its builder makes', async ([path, json]) => {
   await using sandbox = await emulator.sandbox()
-  const answer = await sandbox.fetch(path, { json })
-  expect([answer.ok, await answer.text()]).toEqual([true, expect.any(String)])
+  const response = await sandbox.fetch(path, { json })
+  expect([response.ok, await response.text()]).toEqual([true, expect.any(String)])
 })
 
 test('a batch that is built is completed, not only accepted', async () => {

@@ -18,7 +18,7 @@ export interface DeliveryMatch {
   readonly status?: WebhookDelivery['status'] | '*' | undefined
   /** The record that it is about: `batch_predictions/ID`. */
   readonly ref?: string | undefined
-  /** HTTP status of the receiver's last answer. */
+  /** HTTP status of the receiver's last response. */
   readonly answered?: number | undefined
   /** How often it was sent. */
   readonly attempts?: number | undefined

@@ -58,11 +58,11 @@ function requestLines(
   reasons: readonly string[],
 ): string[] {
   const what = `${method} ${path}`
-  const answer = status === 0 ? 'no answer' : String(status)
+  const response = status === 0 ? 'no answer' : String(status)
   const fired = faults.length === 0 ? '' : `  fault ${faults.join(', ')}`
   // A path to the explanation would lead nowhere: the report is read when the sandbox is gone.
   return [
-    `    ${what}  ${answer}${fired}  ${id}`,
+    `    ${what}  ${response}${fired}  ${id}`,
     ...reasons.map((reason) => `      ${reason.replace(what, 'It')}`),
   ]
 }

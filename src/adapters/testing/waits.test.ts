@@ -28,7 +28,7 @@ test.for<[what: string, rule: object, ms: number | undefined]>([
   ['none', { preset: 'retry-after-missing' }, undefined],
   ['a 503', { preset: 'unavailable-with-retry-after' }, 2_000],
   ['an injected header in odd case', { do: respond({ 'retry-AFTER': '7' }) }, 7_000],
-  ['an injected answer without one', { do: respond({}) }, undefined],
+  ['an injected response without one', { do: respond({}) }, undefined],
   ['an injected 429', { do: [{ respond: { status: 429 } }] }, 61_000],
   ['a gateway in front of the service', { do: [{ respond: { status: 503, proxy: true } }] }, undefined],
   ['a gateway that names one', { do: respond({ 'Retry-After': '4' }, { proxy: true }) }, 4_000],
@@ -45,21 +45,21 @@ test.for<[what: string, rule: object, ms: number | undefined]>([
 ])('a wait is read as it was told: %s', async ([, rule, ms]) => {
   await using sandbox = await emulator.sandbox()
   await sandbox.faults.arm({ match: { operation: 'data-views.list' }, ...rule })
-  const answer = await sandbox.fetch('/data-views')
+  const response = await sandbox.fetch('/data-views')
   const waits = await waitsAmong(sandbox, await sandbox.requests.list())
   expect(waits.map(({ until }) => until - LATER)).toEqual(ms === undefined ? [] : [ms])
-  expect(waits.map(({ told }) => told)).toEqual(ms === undefined ? [] : [answer.headers.get('retry-after')])
+  expect(waits.map(({ told }) => told)).toEqual(ms === undefined ? [] : [response.headers.get('retry-after')])
 })
 
 test('the last request of a window is told one, too, and is no refusal', async () => {
   await using sandbox = await emulator.sandbox()
   await sandbox.limits.fill('data-views.list', { remaining: 1 })
-  const answer = await sandbox.fetch('/data-views')
-  expect([answer.status, answer.headers.has('retry-after')]).toEqual([200, true])
+  const response = await sandbox.fetch('/data-views')
+  expect([response.status, response.headers.has('retry-after')]).toEqual([200, true])
   expect(await waitsAmong(sandbox, await sandbox.requests.list())).toEqual([])
 })
 
-test('who got nothing of the answer was told nothing', async () => {
+test('who got nothing of the response was told nothing', async () => {
   await using sandbox = await emulator.sandbox()
   await sandbox.faults.arm({
     match: { operation: 'data-views.list' },

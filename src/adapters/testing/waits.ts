@@ -10,8 +10,8 @@ export interface Wait {
 }
 
 /**
- * Every 429 and 503 among the requests whose answer told a wait, in their order. Not among them: a Retry-After that is missing,
- * that is neither whole seconds nor an HTTP date, and one in an answer of which a fault let nothing out.
+ * Every 429 and 503 among the requests whose response told a wait, in their order. Not among them: a Retry-After that is missing,
+ * that is neither whole seconds nor an HTTP date, and one in a response of which a fault let nothing out.
  */
 export async function waitsAmong(sandbox: SandboxClient, requests: readonly RequestEntry[]): Promise<Wait[]> {
   const refusals = requests.filter(({ status }) => status === 429 || status === 503)
@@ -44,7 +44,7 @@ function instantOf(told: string, at: number): number | undefined {
 
 type Actions = FaultView['do']
 
-/** What the header said of an answer that faults had a hand in: the log keeps the number alone, not its form. */
+/** What the header said of a response that faults had a hand in: the log keeps the number alone, not its form. */
 async function byFaults(
   sandbox: SandboxClient,
   refused: RequestEntry,

@@ -80,7 +80,7 @@ test.for<[number, AttemptResult['outcome'], string | null]>([
   [429, 'failed', 'answered 429'],
   [500, 'failed', 'answered 500'],
   [599, 'failed', 'answered 599'],
-])('an answer of %i is %s', async ([status, outcome, error]) => {
+])('a response of %i is %s', async ([status, outcome, error]) => {
   const { url } = await webhookReceiver(() => status)
   expect(await send(url)).toEqual({ outcome, status, error })
 })
@@ -104,12 +104,12 @@ test.for([301, 302, 303, 307, 308])(
 
 test('X3 a name that changes between judging and connecting leads to what was judged', async () => {
   const { port, received } = await webhookReceiver()
-  const answers: Address[][] = [
+  const responses: Address[][] = [
     [{ address: '127.0.0.1', family: 4 }],
     [{ address: '169.254.169.254', family: 4 }],
   ]
   let asked = 0
-  const resolve: Resolve = async () => answers[Math.min(asked++, 1)] ?? []
+  const resolve: Resolve = async () => responses[Math.min(asked++, 1)] ?? []
   expect(await send(`http://rebinding.example:${port}/`, { resolve })).toMatchObject({ outcome: 'delivered' })
   expect([asked, received[0]?.headers.host]).toEqual([1, `rebinding.example:${port}`])
   expect(await send(`http://rebinding.example:${port}/`, { resolve })).toMatchObject({
@@ -180,7 +180,7 @@ test.for<[string, string, 'end' | 'reset' | 'hold', Partial<AttemptResult>]>([
     'that does not speak HTTP',
     'SSH-2.0-x\r\n',
     'hold',
-    { status: null, error: expect.stringMatching(/^the answer is not HTTP/) },
+    { status: null, error: expect.stringMatching(/^the response is not HTTP/) },
   ],
   [
     'whose answer is too short',
@@ -206,7 +206,7 @@ test.for<[string, string, 'end' | 'reset' | 'hold', Partial<AttemptResult>]>([
   expect(outcome.error).not.toBe(null)
 })
 
-test('an answer is read to 64 KiB and cut there, and counts all the same', async () => {
+test('a response is read to 64 KiB and cut there, and counts all the same', async () => {
   let written = 0
   const closed: Promise<void>[] = []
   const { url } = await webhookReceiver((_received, res) => {
@@ -222,11 +222,11 @@ test('an answer is read to 64 KiB and cut there, and counts all the same', async
   })
   expect(await send(url)).toEqual({ outcome: 'delivered', status: 200, error: null })
   await Promise.all(closed)
-  // What the buffers of two sockets hold may be on its way; an answer without end is not.
+  // What the buffers of two sockets hold may be on its way; a response without end is not.
   expect(written).toBeLessThan(32 * 1024 * 1024)
 })
 
-test.for([65_535, 65_536, 65_537])('an answer of %i bytes that never ends', async (bytes) => {
+test.for([65_535, 65_536, 65_537])('a response of %i bytes that never ends', async (bytes) => {
   const { url } = await webhookReceiver((_received, res) => {
     res.writeHead(200).write(Buffer.alloc(bytes, 'x'))
     return undefined

@@ -31,8 +31,8 @@ export function sender(targets: Targets): Send {
     try {
       const target = await unlessAborted(targets.judge(message.url), either)
       if ('refused' in target) return { outcome: 'refused', status: null, error: target.refused }
-      const answer = await exchange(target, message, either)
-      return judged(answer, deadline.signal.aborted ? timeout : undefined)
+      const response = await exchange(target, message, either)
+      return judged(response, deadline.signal.aborted ? timeout : undefined)
     } catch (error) {
       return judged({ status: null, error: inWords(error) }, deadline.signal.aborted ? timeout : undefined)
     } finally {
@@ -42,14 +42,14 @@ export function sender(targets: Targets): Send {
 }
 
 /** What came back. The error is null when the response is whole, or as much of it as is read. */
-interface Answer {
+interface ApiResponse {
   readonly status: number | null
   readonly error: string | null
 }
 
-function judged({ status, error }: Answer, timedOut: number | undefined): AttemptResult {
+function judged({ status, error }: ApiResponse, timedOut: number | undefined): AttemptResult {
   if (error !== null && timedOut !== undefined) {
-    const what = status === null ? 'no answer' : 'no end of the answer'
+    const what = status === null ? 'no answer' : 'no end of the response'
     return { outcome: 'timeout', status, error: `${what} within ${formatDuration(timedOut)}` }
   }
   if (error !== null || status === null) return { outcome: 'failed', status, error: error ?? 'no answer' }
@@ -63,7 +63,7 @@ function exchange(
   target: WebhookTarget,
   { headers, body }: WebhookRequest,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<ApiResponse> {
   return new Promise((resolve) => {
     let status: number | null = null
     // The first of these calls counts: a connection that breaks is told of more than once.
@@ -81,27 +81,27 @@ function exchange(
       signal,
     }
     const request = url.protocol === 'https:' ? httpsRequest(options) : httpRequest(options)
-    request.on('response', (answer) => {
-      status = answer.statusCode ?? null
-      read(answer, end, () => request.destroy())
+    request.on('response', (response) => {
+      status = response.statusCode ?? null
+      read(response, end, () => request.destroy())
     })
     request.on('error', (error) => end(inWords(error)))
-    request.on('close', () => end('the connection was closed without an answer'))
+    request.on('close', () => end('the connection was closed without a response'))
     request.end(body)
   })
 }
 
-function read(answer: IncomingMessage, end: (error: string | null) => void, cut: () => void): void {
+function read(response: IncomingMessage, end: (error: string | null) => void, cut: () => void): void {
   let bytes = 0
-  answer.on('data', (chunk: Buffer) => {
+  response.on('data', (chunk: Buffer) => {
     bytes += chunk.length
     if (bytes <= MAX_READ) return
     end(null)
     cut()
   })
-  answer.on('end', () => end(null))
-  answer.on('error', (error) => end(inWords(error)))
-  answer.on('close', () => end('the answer broke off'))
+  response.on('end', () => end(null))
+  response.on('error', (error) => end(inWords(error)))
+  response.on('close', () => end('the answer broke off'))
 }
 
 // The resolver is not asked again: what was judged is what is connected to. Not called for addresses, which are themselves.
@@ -140,6 +140,6 @@ function inWords(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   // Some errors of the platform have numbers there.
   const code = String((error as NodeJS.ErrnoException).code ?? '')
-  if (code.startsWith('HPE_')) return `the answer is not HTTP (${code})`
+  if (code.startsWith('HPE_')) return `the response is not HTTP (${code})`
   return WORDS.get(code) ?? (error.message || code || error.name).slice(0, 300)
 }

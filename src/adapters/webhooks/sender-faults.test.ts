@@ -103,7 +103,7 @@ test('a late one goes when its time has come, and time waits for it', async () =
   ])
 })
 
-test('one that goes after the next leaves when that one has its answer, not before', async () => {
+test('one that goes after the next leaves when that one has its response, not before', async () => {
   const emulator = await outboxEmulator()
   arm(emulator, { order: 'after-next' }, { times: 1 })
   const { send, held } = heldSend()
@@ -113,10 +113,10 @@ test('one that goes after the next leaves when that one has its answer, not befo
   const [next] = emulator.tell()
   await ticks()
   expect(held.map(({ message }) => message.headers['X-Emulator-Delivery'])).toEqual(idsOf([next as Delivery]))
-  held[0]?.answer(500)
+  held[0]?.response(500)
   await ticks()
   expect(held[1]?.message.headers['X-Emulator-Delivery']).toBe(late?.id)
-  held[1]?.answer(200)
+  held[1]?.response(200)
   await sender.whenIdle()
   expect(emulator.sandbox.scheduler.horizon()).toEqual([])
   expect(emulator.deliveries().map(({ status }) => status)).toEqual(['delivered', 'failed'])

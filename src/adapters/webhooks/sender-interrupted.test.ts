@@ -30,7 +30,7 @@ test('an attempt of an earlier process is given up and made again, visibly', asy
   sender.stop()
   expect(first.held[0]?.signal.aborted).toBe(true)
   expect([emulator.delivery(id).status, sender.isIdle]).toEqual(['sending', true])
-  first.held[0]?.answer(200)
+  first.held[0]?.response(200)
   await ticks()
   expect(emulator.delivery(id).status).toBe('sending')
 
@@ -58,14 +58,14 @@ test("a sandbox that is replaced takes its deliveries along; what comes back for
   await ticks()
   emulator.reset()
   expect(held.map(({ signal }) => signal.aborted)).toEqual([true, true])
-  for (const request of held) request.answer(200)
+  for (const request of held) request.response(200)
   await sender.whenIdle()
   expect([emulator.deliveries(), emulator.happened]).toEqual([[], []])
 
   emulator.sandbox.replaceWith(saved)
   await ticks()
   expect(held).toHaveLength(3)
-  held[2]?.answer(200)
+  held[2]?.response(200)
   await sender.whenIdle()
   expect(emulator.deliveries().map(attemptsOf)).toEqual([
     [
@@ -88,7 +88,7 @@ test('an outcome is dropped when its record was changed by hand meanwhile', asyn
     tx.put('webhook_deliveries', { ...kept, status: 'failed', attempts } as Delivery)
     tx.delete('webhook_deliveries', deleted?.id ?? '')
   })
-  for (const request of held) request.answer(200)
+  for (const request of held) request.response(200)
   await sender.whenIdle()
   expect(statuses(emulator)).toEqual(['failed'])
   expect(emulator.happened).toEqual([])
@@ -139,7 +139,7 @@ test('an outcome that cannot be written is written later, and only once', async 
     },
     durable: () => undefined,
   }
-  held[0]?.answer(200)
+  held[0]?.response(200)
   await ticks()
   expect(statuses(emulator)).toEqual(['sending'])
   isFull = false

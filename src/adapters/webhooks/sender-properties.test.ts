@@ -50,14 +50,14 @@ test('whatever happens, every attempt has one outcome, and a delivery ends as it
         const request = held.at(-1) as HeldRequest
         open.add(request)
         most = Math.max(most, open.size)
-        bounds.signal.addEventListener('abort', () => request.answer(500))
+        bounds.signal.addEventListener('abort', () => request.response(500))
         return outcome.finally(() => open.delete(request))
       }
       let sender = emulator.sender({ send: counted, slots })
       for (const each of steps) {
         const known = emulator.deliveries()
         if (each.do === 'tell') emulator.tell({ n: known.length })
-        if (each.do === 'answer') [...open][each.which % Math.max(1, open.size)]?.answer(each.status)
+        if (each.do === 'answer') [...open][each.which % Math.max(1, open.size)]?.response(each.status)
         if (each.do === 'redeliver') redeliverOne(emulator, each.which)
         if (each.do === 'advance') emulator.sandbox.clock.moveTo(emulator.sandbox.clock.now + each.ms)
         if (each.do === 'advance') runDueEvents(emulator.sandbox)
@@ -68,7 +68,7 @@ test('whatever happens, every attempt has one outcome, and a delivery ends as it
         await ticks()
       }
       while (!sender.isIdle) {
-        for (const request of open) request.answer(200)
+        for (const request of open) request.response(200)
         await ticks()
       }
       expect(most).toBeLessThanOrEqual(3)
@@ -107,9 +107,9 @@ test('the order of answers changes nothing in the sandbox', async () => {
     const sender = emulator.sender({ send })
     for (let n = 0; n < 8; n++) emulator.tell({ n })
     await ticks()
-    const answers: AttemptResult[] = held.map((_, n) => outcomeOf(n % 3 === 0 ? 500 : 200))
+    const responses: AttemptResult[] = held.map((_, n) => outcomeOf(n % 3 === 0 ? 500 : 200))
     for (const n of order) {
-      held[n]?.end(answers[n] as AttemptResult)
+      held[n]?.end(responses[n] as AttemptResult)
       await ticks()
     }
     await sender.whenIdle()

@@ -98,7 +98,7 @@ test('at most 20 requests are under way at once, across sandboxes', async () => 
   await ticks()
   expect(held).toHaveLength(20)
   for (let answered = 0; answered < 60; answered++) {
-    held[answered]?.answer(200)
+    held[answered]?.response(200)
     await ticks()
     expect(held.length - answered - 1).toBe(Math.min(20, 60 - answered - 1))
   }
@@ -106,18 +106,18 @@ test('at most 20 requests are under way at once, across sandboxes', async () => 
   expect([...new Set([...statuses(first), ...statuses(second)])]).toEqual(['delivered'])
 })
 
-test('outcomes are noted in the order in which the attempts began, whatever the order of the answers', async () => {
+test('outcomes are noted in the order in which the attempts began, whatever the order of the responses', async () => {
   const emulator = await outboxEmulator()
   const { send, held } = heldSend()
   const sender = emulator.sender({ send })
   const ids = ['a', 'b', 'c'].flatMap((n) => emulator.tell({ n }).map(({ id }) => id))
   await ticks()
   expect(held.map(idOf)).toEqual(ids)
-  held[2]?.answer(200)
-  held[1]?.answer(500)
+  held[2]?.response(200)
+  held[1]?.response(500)
   await ticks()
   expect(statuses(emulator)).toEqual(['sending', 'sending', 'sending'])
-  held[0]?.answer(200)
+  held[0]?.response(200)
   await sender.whenIdle()
   expect(statuses(emulator)).toEqual(['delivered', 'failed', 'delivered'])
   expect(emulator.happened.map(({ ref }) => ref)).toEqual(ids.map((id) => `webhook_deliveries/${id}`))
@@ -130,7 +130,7 @@ test('one silent receiver holds up the outcomes of 20 attempts and no more reque
   emulator.sender({ send, slots })
   for (let n = 0; n < 40; n++) emulator.tell({ n })
   await ticks()
-  for (const request of held.slice(1)) request.answer(200)
+  for (const request of held.slice(1)) request.response(200)
   await ticks()
   expect(held).toHaveLength(20)
   const prompt = promptSend(200)
@@ -138,7 +138,7 @@ test('one silent receiver holds up the outcomes of 20 attempts and no more reque
   for (let n = 0; n < 19; n++) other.tell({ n })
   await sender.whenIdle()
   expect(prompt.sent).toHaveLength(19)
-  held[0]?.answer(200)
+  held[0]?.response(200)
   await ticks()
   expect(held).toHaveLength(40)
 })
@@ -211,7 +211,7 @@ test('while the clock runs, attempts and outcomes have the instants at which the
   host += 1_000
   await ticks()
   host += 500
-  held[0]?.answer(500)
+  held[0]?.response(500)
   await sender.whenIdle()
   expect(emulator.deliveries()).toMatchObject([
     { retry_at: '2026-03-01T12:00:13.000Z', attempts: [{ at: '2026-03-01T12:00:02.000Z' }] },

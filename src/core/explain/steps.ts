@@ -102,7 +102,7 @@ const descriptions: Readonly<Record<Step, (told: StepContext) => string>> = {
   handle: ({ entry }) =>
     entry.decided === 'faultsAfter'
       ? `The response of the handler was replaced; ${inShort(effectsOf(entry))}.`
-      : `${answererOf(entry)} answered ${entry.status}; ${inShort(effectsOf(entry))}.`,
+      : `${responderOf(entry)} answered ${entry.status}; ${inShort(effectsOf(entry))}.`,
   commit: ({ entry: { commit, idempotency } }) =>
     commit === undefined
       ? 'There was nothing to write.'
@@ -121,13 +121,13 @@ export function isCutOff({ status }: LogEntry): boolean {
   return status === 0
 }
 
-function answererOf({ stubbed }: LogEntry): string {
+function responderOf({ stubbed }: LogEntry): string {
   return stubbed === undefined ? 'It' : `The stub ${stubbed.stub} stood for the service and`
 }
 
 function concluded({ status, faults }: LogEntry): string {
   const isWhole = faults?.sent === undefined || faults.sent.end === 'whole'
-  return `The answer ${isWhole ? 'was' : 'would have been'} ${status}, with${faults?.isProxy === true ? 'out' : ''} the rate-limit headers.`
+  return `The response ${isWhole ? 'was' : 'would have been'} ${status}, with${faults?.isProxy === true ? 'out' : ''} the rate-limit headers.`
 }
 
 const BODIES: Readonly<Record<LogEntry['body']['kind'], string>> = {

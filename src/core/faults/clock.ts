@@ -75,7 +75,7 @@ function shown({ exchange, given }: Fault<ClockFault>, content: Content): Conten
   const { reply, refusal, call, settings } = exchange
   if (shift === 0 || refusal !== undefined || content.text === undefined || reply?.body === undefined)
     return content
-  const body = skewedBody(call.operation.answer?.(settings), reply.body, shift)
+  const body = skewedBody(call.operation.output?.(settings), reply.body, shift)
   return { ...content, text: JSON.stringify(body) }
 }
 

@@ -36,7 +36,8 @@ function schema() {
     /** JSON Merge Patch over what is delivered. */
     body: json().optional(),
   }).refine((value) => value.when === undefined || membersOf(value).length === 1, {
-    error: 'stands alone: a rule that holds an answer is about a request, and the others are about a webhook',
+    error:
+      'stands alone: a rule that holds a response is about a request, and the others are about a webhook',
     path: ['when'],
   })
 }
@@ -50,7 +51,7 @@ export const deliver: StatePrimitive<'deliver'> = {
   holds: () => true,
   clash: ({ when }, about) => {
     if (about === 'webhook') {
-      const message = 'holds the answer of a request: match the request, not a webhook'
+      const message = 'holds the response of a request: match the request, not a webhook'
       return when === undefined ? undefined : { path: ['when'], message }
     }
     const message = 'is done to a webhook: match it by {"webhook": type}, or with "*" all of them'

@@ -117,7 +117,7 @@ export function claimed(fault: QuotaFault, found: Admission, now: number): Admis
   return { ...claim, retryAfter: wait }
 }
 
-/** The rate-limit headers of an answer, in the form that a rule asks for. `window`: milliseconds of the operation's own. */
+/** The rate-limit headers of a response, in the form that a rule asks for. `window`: milliseconds of the operation's own. */
 export function quotaFields(
   fault: QuotaFault,
   admission: Admission,

@@ -162,7 +162,7 @@ const DETAILS: Readonly<Partial<Record<ErrorCode, string>>> = {
   payload_too_large: 'The body is too large.',
   rate_limit_exceeded: 'More requests were made than the limit admits.',
   internal_error: 'The service failed to handle the request.',
-  bad_gateway: 'The service gave no usable answer.',
+  bad_gateway: 'The service gave no usable response.',
   service_unavailable: 'The service is not available at the moment.',
   gateway_timeout: 'The service did not answer in time.',
 }

@@ -97,7 +97,7 @@ test.for<[what: string, raw: object]>([
   ['a preset for everything', { preset: 'early-cut', match: 'everything', when: { nth: 2 } }],
   ['a preset with a sequence', { preset: 'in-steps' }],
   ['a webhook', { match: { webhook: 'thing.*', url: '*/hook' }, do: [{ deliver: { copies: 2 } }] }],
-  ['an answer that waits for webhooks', doing({ deliver: { when: 'before-response' } })],
+  ['a response that waits for webhooks', doing({ deliver: { when: 'before-response' } })],
   ['a path by regular expression', matching({ path: { regex: '^/v1/(things|thongs)$' } })],
   [
     'a connection before its first byte',

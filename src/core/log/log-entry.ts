@@ -48,6 +48,7 @@ export function logEntry(
     poll: exchange.polled,
     commit: exchange.commit,
     faults: exchange.hooks?.report,
+    timing: call.timing,
   }
 }
 
@@ -65,7 +66,7 @@ export function keptOf({
   }
 }
 
-// What succeeded was decided where its answer was made.
+// What succeeded was decided where its response was made.
 function decidedBy({ refusal, injected, step, idempotency }: Exchange): Step {
   if (refusal !== undefined || injected) return step
   return idempotency === 'replay' ? 'replay' : 'handle'

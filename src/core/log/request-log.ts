@@ -42,6 +42,16 @@ export interface KeptPoll {
   readonly events: number
 }
 
+/** How long a request took, in real milliseconds. The adapter that it came through fills it in. */
+export interface RequestTiming {
+  /** As `elapsedTime` counts. */
+  readonly began: number
+  /** From its head to the last byte of its response that was handed to the connection; undefined until then. */
+  took: number | undefined
+  /** Called then. */
+  onOver: (() => void) | undefined
+}
+
 /**
  * What happened to one API request: the raw material of every explanation. It holds references to records; sentences and
  * differences are made on demand. Secrets are already left out here, so that no reader has to.
@@ -94,6 +104,8 @@ export interface LogEntry {
   readonly commit: Commit | undefined
   /** What the fault rules decided; undefined when there were none. */
   readonly faults: FaultReport | undefined
+  /** Undefined for a request that came without HTTP. */
+  readonly timing: RequestTiming | undefined
 }
 
 /** How far an exchange came that a fault was done to. */

@@ -86,7 +86,7 @@ test.for<[match: RequestMatch, what: string, actual: unknown]>([
   expect(matches(match, request)).toBe(false)
 })
 
-test('what was cut off before there was an answer has the status 0', () => {
+test('what was cut off before there was a response has the status 0', () => {
   const cut = { ...request, status: 0 }
   expect(matches({ status: 0 }, cut) && matches({ status: '0' }, cut)).toBe(true)
   expect(problems({ status: 0 })).toEqual([])

@@ -2,7 +2,7 @@ import type { Reliance, Setting, Settings } from '../assumptions.ts'
 import type { KeyScope } from '../core-assumptions.ts'
 import type { Refusal } from '../errors.ts'
 import type { Json } from '../json.ts'
-import type { ChosenBy, FaultReport, KeptPoll, KeptWindow } from '../log/request-log.ts'
+import type { ChosenBy, FaultReport, KeptPoll, KeptWindow, RequestTiming } from '../log/request-log.ts'
 import type { AnyOperation, Reply, Request, Scope } from '../operation.ts'
 import { Chance, type Label } from '../random.ts'
 import { controlUrlOf } from '../sandboxes/name.ts'
@@ -53,6 +53,8 @@ export interface Call {
   readonly armed?: readonly string[]
   /** Absent: `perform` asks the sandbox for them. */
   readonly hooks?: RequestHooks
+  /** Absent where it came without HTTP. */
+  readonly timing?: RequestTiming
 }
 
 /** What a response says, without the headers that every response carries. */

@@ -7,8 +7,8 @@ import {
   fingerprintBytes,
   IDEMPOTENCY,
   idempotencyId,
-  recallAnswer,
-  rememberAnswer,
+  recallResponse,
+  rememberResponse,
 } from './idempotency.ts'
 
 const T0 = Date.parse('2026-03-01T12:00:00.000Z')
@@ -16,24 +16,24 @@ const DAY = 86_400_000
 
 function remember(store: Store, id: string, at: number, body: Json = { id }): void {
   const record = { id, fingerprint: `print of ${id}`, status: 200, body }
-  store.transaction(new Date(at).toISOString(), (tx) => rememberAnswer(tx, record, at))
+  store.transaction(new Date(at).toISOString(), (tx) => rememberResponse(tx, record, at))
 }
 
 function conflictOf(store: Store, mismatch?: number): Refusal {
   try {
-    recallAnswer(store.begin(), 'k', 'another print', T0, mismatch)
+    recallResponse(store.begin(), 'k', 'another print', T0, mismatch)
   } catch (error) {
     return error as Refusal
   }
   throw new Error('it was not refused')
 }
 
-test('an answer is recalled until, and not at, the instant 24 hours after it was given', {
+test('a response is recalled until, and not at, the instant 24 hours after it was given', {
   tags: ['R276', 'R278'],
 }, () => {
   const store = new Store()
   remember(store, 'k', T0, { name: 'first' })
-  const at = (now: number) => recallAnswer(store.begin(), 'k', 'print of k', now)
+  const at = (now: number) => recallResponse(store.begin(), 'k', 'print of k', now)
   expect(at(T0)).toEqual({
     id: 'k',
     fingerprint: 'print of k',
@@ -44,7 +44,7 @@ test('an answer is recalled until, and not at, the instant 24 hours after it was
   })
   expect(at(T0 + DAY - 1)?.body).toEqual({ name: 'first' })
   expect(at(T0 + DAY)).toBeUndefined()
-  expect(recallAnswer(store.begin(), 'unknown', 'print of k', T0)).toBeUndefined()
+  expect(recallResponse(store.begin(), 'unknown', 'print of k', T0)).toBeUndefined()
 })
 
 test('another body under a key is refused, and the refusal says when the key was first used', {
@@ -63,7 +63,7 @@ test('another body under a key is refused, and the refusal says when the key was
 test('a key whose record has expired is free for any body', { tags: ['R278'] }, () => {
   const store = new Store()
   remember(store, 'k', T0)
-  expect(recallAnswer(store.begin(), 'k', 'another print', T0 + DAY)).toBeUndefined()
+  expect(recallResponse(store.begin(), 'k', 'another print', T0 + DAY)).toBeUndefined()
 })
 
 test('records that have expired go when another one is made, to the millisecond, and no others', {

@@ -11,12 +11,12 @@ export const IDEMPOTENCY = '$idempotency'
 /** How long a record replays: exactly 24 hours from acceptance, then the key is free. Specification: Limits / Batch predictions. */
 const IDEMPOTENCY_LIFETIME = DAY
 
-/** The answer that a key stands for. */
+/** The response that a key stands for. */
 export interface IdempotencyRecord extends Row {
   readonly fingerprint: string
   readonly status: number
   readonly body: Json
-  /** The open assumptions that the answer relied on. */
+  /** The open assumptions that the response relied on. */
   readonly assumed?: readonly string[]
   readonly created_at: string
   readonly expires_at: string
@@ -32,7 +32,7 @@ export function idempotencyId(place: string, operation: string, key: string): st
  * with another body is refused with `idempotency_key_reused`.
  * @param mismatch the status of that refusal; the catalog's when absent
  */
-export function recallAnswer(
+export function recallResponse(
   tx: Transaction,
   id: string,
   fingerprint: string,
@@ -49,7 +49,7 @@ export function recallAnswer(
 }
 
 /** Remembers an accepted answer, and drops the oldest records that have expired so that the table stays small. */
-export function rememberAnswer(
+export function rememberResponse(
   tx: Transaction,
   record: Omit<IdempotencyRecord, 'created_at' | 'expires_at'>,
   now: number,

@@ -61,8 +61,8 @@ test('a disk that takes nothing is a 507 that says so, and nothing has happened'
     durable: () => undefined,
   }
   sandbox.store.journal = full
-  const answer = perform(sandbox, call())
-  expect([answer.status, JSON.parse(answer.text ?? '')]).toMatchObject([
+  const response = perform(sandbox, call())
+  expect([response.status, JSON.parse(response.text ?? '')]).toMatchObject([
     507,
     { error: 'storage_unavailable', retryable: true },
   ])
@@ -94,9 +94,9 @@ test('a defect of a handler is a plain 500, told to anyone who runs the emulator
 }, async () => {
   const defects: unknown[] = []
   const sandbox = await makeSandbox(0, () => START, defects)
-  const answer = perform(sandbox, call({ operation: broken }))
-  expect(answer.status).toBe(500)
-  expect(answer.text).not.toMatch(/JSON|Unexpected| at /)
+  const response = perform(sandbox, call({ operation: broken }))
+  expect(response.status).toBe(500)
+  expect(response.text).not.toMatch(/JSON|Unexpected| at /)
   expect(defects).toHaveLength(1)
 })
 
@@ -148,7 +148,7 @@ function arm(sandbox: Sandbox, id: string, actions: readonly Action[]): void {
   change(sandbox, ({ tx }) => tx.put(faultRules.name, rule))
 }
 
-test('an answer names the rules that fired on it where that is asked for, in characters that a header can have', async () => {
+test('a response names the rules that fired on it where that is asked for, in characters that a header can have', async () => {
   const sandbox = await makeSandbox(0, undefined, [], { revealFaults: true })
   arm(sandbox, 'lost-create', [{ clock: { offset: '1s' } }])
   arm(sandbox, 'magic:a\nb, ü', [])

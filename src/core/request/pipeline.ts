@@ -7,7 +7,7 @@ import type { Call, Exchange } from './exchange.ts'
 import { rateLimit } from './rate-limit.ts'
 import { noWindow } from './rate-limiter.ts'
 import { commit, replay } from './replay.ts'
-import { type Answer, finish } from './response.ts'
+import { type ApiResponse, finish } from './response.ts'
 import type { Step } from './steps.ts'
 import { validateInput } from './validate.ts'
 
@@ -37,7 +37,7 @@ const PIPELINE: readonly (readonly [step: Step, work: Work])[] = [
 const ARRIVAL = PIPELINE.slice(0, PIPELINE.findIndex(([step]) => step === 'rateLimit') + 1)
 
 /** The whole way of a request. Every step either lets it pass or refuses it; the response is made and logged in any case. */
-export function perform(sandbox: Sandbox, call: Call): Answer {
+export function perform(sandbox: Sandbox, call: Call): ApiResponse {
   const exchange = sandbox.exchange(call)
   try {
     run(sandbox, exchange)
@@ -91,7 +91,9 @@ export function cutOff(sandbox: Sandbox, call: Call, hasArrived: boolean): void 
 /** A request that never became a call, as far as its adapter knows it. */
 export interface Unrouted
   extends Pick<Call, 'method' | 'path' | 'chosenBy'>,
-    Partial<Pick<Call, 'pathPrefix' | 'origin' | 'query' | 'headers' | 'connection' | 'armed' | 'hooks'>> {
+    Partial<
+      Pick<Call, 'pathPrefix' | 'origin' | 'query' | 'headers' | 'connection' | 'armed' | 'hooks' | 'timing'>
+    > {
   readonly errorFormat: ErrorFormat
   /** `METHOD /template` of the operations that come nearest. */
   readonly nearest?: readonly string[]
@@ -101,7 +103,7 @@ export interface Unrouted
  * The response to a request that never became a call: an unknown route, a wrong method, a body that a parser refused. Hooks
  * are asked where only the route is missing, so that a fault can answer what the service does not know.
  */
-export function turnAway(sandbox: Sandbox, request: Unrouted, refusal: Refusal): Answer {
+export function turnAway(sandbox: Sandbox, request: Unrouted, refusal: Refusal): ApiResponse {
   const { errorFormat, nearest = [], ...known } = request
   const exchange = sandbox.exchange({ ...EMPTY_CALL, ...known, operation: { ...NOWHERE, errorFormat } })
   const ofRouting = OF_ROUTING.has(refusal.code)

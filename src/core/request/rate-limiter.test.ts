@@ -36,10 +36,10 @@ test('Retry-After is there exactly when nothing remains, on the last admitted re
   tags: ['R262'],
 }, () => {
   const limiter = new RateLimiter()
-  const answers = Array.from({ length: 201 }, () => limiter.admit('w', DEFAULT_LIMIT, T0))
-  expect(answers.slice(0, 199).every(({ retryAfter }) => retryAfter === undefined)).toBe(true)
-  expect(answers[199]).toMatchObject({ admitted: true, retryAfter: 60 })
-  expect(answers[200]).toMatchObject({ admitted: false, retryAfter: 60 })
+  const responses = Array.from({ length: 201 }, () => limiter.admit('w', DEFAULT_LIMIT, T0))
+  expect(responses.slice(0, 199).every(({ retryAfter }) => retryAfter === undefined)).toBe(true)
+  expect(responses[199]).toMatchObject({ admitted: true, retryAfter: 60 })
+  expect(responses[200]).toMatchObject({ admitted: false, retryAfter: 60 })
 })
 
 test('reset is the whole second at which the oldest request leaves the window', { tags: ['R261'] }, () => {

@@ -124,7 +124,7 @@ export class RateLimiter {
   }
 }
 
-/** What an answer says that belongs to no window: a request without a known key or route. It takes no place (T06). */
+/** What a response says that belongs to no window: a request without a known key or route. It takes no place (T06). */
 export function noWindow({ limit, window }: Limit, now: number): Admission {
   return admission(true, limit, [], window, now)
 }

@@ -47,7 +47,7 @@ function send(
 const notesIn = (sandbox: Sandbox) => sandbox.store.rows('notes').size
 const recordsIn = (sandbox: Sandbox) => sandbox.store.rows(IDEMPOTENCY).size
 
-test('the same key and body give the first answer, status and all, and nothing is done again', {
+test('the same key and body give the first response, status and all, and nothing is done again', {
   tags: ['R276'],
 }, async () => {
   const sandbox = await makeSandbox()

@@ -4,7 +4,13 @@ import type { Json } from '../json.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { statusOf } from './content.ts'
 import type { Exchange } from './exchange.ts'
-import { fingerprint, fingerprintBytes, idempotencyId, recallAnswer, rememberAnswer } from './idempotency.ts'
+import {
+  fingerprint,
+  fingerprintBytes,
+  idempotencyId,
+  recallResponse,
+  rememberResponse,
+} from './idempotency.ts'
 
 /** The Idempotency-Key that a request is to honour; undefined for none. Refuses a key of the wrong length. */
 export function idempotencyKeyOf(exchange: Exchange): string | undefined {
@@ -48,7 +54,7 @@ export function replay(exchange: Exchange): boolean {
   const { tx, now, mismatchStatus } = exchange
   exchange.idempotency = 'conflict'
   const id = idempotencyRowOf(exchange, key)
-  const record = recallAnswer(tx, id, fingerprintOf(exchange), now, mismatchStatus)
+  const record = recallResponse(tx, id, fingerprintOf(exchange), now, mismatchStatus)
   exchange.idempotency = record === undefined ? 'fresh' : 'replay'
   if (record === undefined) return false
   // What a key is unique in decides every replay; the response relies on what it relied on when it was first made.
@@ -63,12 +69,12 @@ export function commit(sandbox: Sandbox, exchange: Exchange): void {
   const { idempotency, reply, call } = exchange
   if (idempotency === 'fresh') {
     const id = idempotencyRowOf(exchange, call.headers['idempotency-key'] ?? '')
-    const answer = {
+    const response = {
       status: statusOf(exchange),
       body: (reply?.body ?? null) as Json,
       assumed: [...exchange.assumed],
     }
-    rememberAnswer(exchange.tx, { id, fingerprint: fingerprintOf(exchange), ...answer }, exchange.now)
+    rememberResponse(exchange.tx, { id, fingerprint: fingerprintOf(exchange), ...response }, exchange.now)
   }
   exchange.commit = sandbox.commit(exchange)
 }

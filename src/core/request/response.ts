@@ -6,7 +6,7 @@ import type { HeaderList } from './headers.ts'
 import { type Admission, noWindow } from './rate-limiter.ts'
 
 /** A response in its final form: an adapter only has to write it. */
-export interface Answer {
+export interface ApiResponse {
   readonly status: number
   readonly headers: HeaderList
   /** The serialised body; undefined when there is none or when it is streamed. */
@@ -22,7 +22,7 @@ export interface Answer {
 }
 
 /** Makes the response of a request that has passed the pipeline or was refused, and logs it. */
-export function finish(sandbox: Sandbox, exchange: Exchange): Answer {
+export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
   const { hooks } = exchange
   const content = hooks?.content(exchange) ?? contentOf(exchange)
   const limit = sandbox.limitOf(exchange.call.operation.name)

@@ -42,7 +42,7 @@ export interface SandboxOptions {
   readonly anyKey: boolean
   /** Whether rate limits refuse; the headers are sent in either case. */
   readonly enforceLimits: boolean
-  /** No invented body: defaults that would invent one give way, endpoints without a contract answer 501. */
+  /** No invented body: defaults that would invent one give way, endpoints without a contract respond with 501. */
   readonly strict: boolean
   /** Whether responses name the fault rules that fired on them. */
   readonly revealFaults: boolean

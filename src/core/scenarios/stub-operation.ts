@@ -21,28 +21,28 @@ export function stubOperation(stub: Stub, errorFormat: ErrorFormat): AnyOperatio
     errorFormat,
     contract: false,
     success: stub.status,
-    ...answering(stub),
+    ...responding(stub),
   }
 }
 
-/** An operation without a contract whose answer is that of a stub. */
+/** An operation without a contract whose response is that of a stub. */
 export function stubbed(
-  { find: _, poll: __, input: ___, handle: ____, answer: _____, ...operation }: AnyOperation,
+  { find: _, poll: __, input: ___, handle: ____, output: _____, ...operation }: AnyOperation,
   stub: Stub,
 ): AnyOperation {
-  return { ...operation, success: stub.status, ...answering(stub) }
+  return { ...operation, success: stub.status, ...responding(stub) }
 }
 
-function answering(stub: Stub): Pick<AnyOperation, 'stub' | 'input' | 'handle'> {
+function responding(stub: Stub): Pick<AnyOperation, 'stub' | 'input' | 'handle'> {
   return {
     stub: stub.id,
     // A body is read and kept, and whatever it holds is right.
     ...(stub.method === 'GET' ? {} : { input: () => ({ body: z.unknown() }) }),
-    handle: (request) => answer(stub, request),
+    handle: (request) => response(stub, request),
   }
 }
 
-function answer({ headers, body }: Stub, { note, call, params, rawBody }: Request<object, unknown>): Reply {
+function response({ headers, body }: Stub, { note, call, params, rawBody }: Request<object, unknown>): Reply {
   note('U043')
   const { method, path, query } = call
   const request = {

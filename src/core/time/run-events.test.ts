@@ -104,6 +104,21 @@ test('a host clock that is set is told of once, and the record begins anew', asy
   expect(sandbox.clock.now).toBe(START + 5_000 + 7_200_000)
 })
 
+test('a request runs what is due for as long as a turn takes, and fifty events however long they take', async () => {
+  // Each look at this machine's clock takes a second.
+  let host = START
+  const slow = (): number => {
+    host += 1_000
+    return host
+  }
+  const sandbox = await clockwork({ rate: 1_000, host: slow })
+  change(sandbox, ({ schedule }) => {
+    for (let n = 0; n < 80; n++) schedule(event('tick', `r/${n}`, START + 1 + n))
+  })
+  expect(runDueEvents(sandbox)).toMatchObject({ ran: 50, reached: false })
+  expect(runDueEvents(sandbox)).toMatchObject({ ran: 30, reached: true })
+})
+
 test('advancing a running clock moves it on, and it runs on from there', async () => {
   let host = START
   const sandbox = await clockwork({ rate: 1, host: () => host })

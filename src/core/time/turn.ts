@@ -25,7 +25,7 @@ function pass(): void {
 /** The turns of every sandbox of a process. Five hundred events take about fifteen milliseconds. */
 export const TURN: TurnLimit = {
   events: 500,
-  ms: 5,
+  ms: 3,
   next: () =>
     new Promise((resolve) => {
       waiting.push(resolve)

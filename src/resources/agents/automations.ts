@@ -6,10 +6,10 @@ import { type EventHandler, idOf, operation, refOf, type Scope } from '../../cor
 import { shown } from '../../core/state/state.ts'
 import { eventId, SCHEDULE, type ScheduledEvent } from '../../core/time/scheduler.ts'
 import {
-  opaqueAnswer,
   opaqueList,
-  opaqueListAnswer,
+  opaqueListResponse,
   opaqueNew,
+  opaqueResponse,
   opaqueUpdate,
   uncontracted,
 } from '../uncontracted.ts'
@@ -78,7 +78,7 @@ export const listAutomations = uncontracted({
   path: collectionPath,
   summary: 'List the automations of an agent',
   success: successRead,
-  answer: opaqueListAnswer,
+  output: opaqueListResponse,
   find: requireAgent,
   handle: (request) => {
     const { tx, target: agent } = request
@@ -95,7 +95,7 @@ export const createAutomation = uncontracted({
   path: collectionPath,
   summary: 'Create an automation',
   success: successCreate,
-  answer: opaqueAnswer,
+  output: opaqueResponse,
   input: () => ({ body: anyObject() }),
   find: requireAgent,
   handle: ({ tx, body, target: agent, newId }) => {
@@ -110,7 +110,7 @@ export const retrieveAutomation = uncontracted({
   path: recordPath,
   summary: 'Retrieve an automation',
   success: successRead,
-  answer: opaqueAnswer,
+  output: opaqueResponse,
   find: requireAutomation,
   handle: ({ target }) => ({ body: shown(target) }),
 })
@@ -121,7 +121,7 @@ export const updateAutomation = uncontracted({
   path: recordPath,
   summary: 'Update an automation',
   success: successUpdate,
-  answer: opaqueAnswer,
+  output: opaqueResponse,
   input: () => ({ body: anyObject() }),
   find: requireAutomation,
   handle: ({ tx, body, target: automation }) => {
@@ -139,7 +139,7 @@ export const deleteAutomation = operation({
   errorFormat: 'standard',
   contract: true,
   success: successDelete,
-  answer: () => z.strictObject({}),
+  output: () => z.strictObject({}),
   find: requireAutomation,
   handle: (request) => {
     const { tx, target: automation, at, settings } = request

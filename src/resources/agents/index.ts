@@ -2,7 +2,7 @@ import type { Assumptions } from '../../core/assumptions.ts'
 import { successRead } from '../../core/core-assumptions.ts'
 import type { Resource } from '../../core/service.ts'
 import { isOwn } from '../records.ts'
-import { opaqueList, opaqueListAnswer, uncontracted } from '../uncontracted.ts'
+import { opaqueList, opaqueListResponse, uncontracted } from '../uncontracted.ts'
 import {
   armAutomation,
   createAutomation,
@@ -101,7 +101,7 @@ const listAgents = uncontracted({
   path: '/agents',
   summary: 'List agents',
   success: successRead,
-  answer: opaqueListAnswer,
+  output: opaqueListResponse,
   handle: (request) => {
     const own = request.tx.in(agents).filter((agent) => isOwn(request.caller, agent))
     return { body: opaqueList(own, request) }

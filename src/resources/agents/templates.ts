@@ -77,7 +77,7 @@ export const claimTemplate = operation({
   secrets: ['claim_token'],
   refusals: ['not_found'],
   success: successCreate,
-  answer: shownTemplate,
+  output: shownTemplate,
   input: ({ object }) => ({ body: object({ claim_token: nonEmptyText() }) }),
   handle: ({ tx, body, caller, at, note }) => {
     const token = presentedSecret(body.claim_token)
@@ -103,7 +103,7 @@ export const generateTemplate = uncontracted({
   path: '/agents/generate',
   summary: 'Generate an agent template',
   success: successCreate,
-  answer: () => z.strictObject({ claim_token: z.string() }),
+  output: () => z.strictObject({ claim_token: z.string() }),
   input: () => ({ body: anyObject().optional() }),
   handle: ({ tx, body, caller, newId, newUuid, chance }) => {
     const claim_token = unusedSecret(newUuid, tx.in(agentTemplates), (each) => each.claim_token)

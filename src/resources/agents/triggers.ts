@@ -11,7 +11,7 @@ import {
 import { refuseInvalid } from '../../core/errors.ts'
 import { operation, type Request } from '../../core/operation.ts'
 import { shown } from '../../core/state/state.ts'
-import { opaqueList, opaqueListAnswer, uncontracted } from '../uncontracted.ts'
+import { opaqueList, opaqueListResponse, uncontracted } from '../uncontracted.ts'
 import { givenSource, triggerSources } from './providers.ts'
 import {
   type EventTrigger,
@@ -45,7 +45,7 @@ export const updateTrigger = operation({
   errorFormat: 'standard',
   contract: true,
   success: successUpdate,
-  answer: shownTrigger,
+  output: shownTrigger,
   input: ({ object }, settings) => ({
     // Of any type: a value of another type is another value, which the setting refuses or ignores.
     body: object({ ...changes(settings), trigger_source: z.unknown().optional() }),
@@ -91,7 +91,7 @@ export const listTriggers = uncontracted({
   path: collectionPath,
   summary: 'List the event triggers of an agent',
   success: successRead,
-  answer: (settings) => opaqueListAnswer().extend({ data: z.array(shownTrigger(settings)) }),
+  output: (settings) => opaqueListResponse().extend({ data: z.array(shownTrigger(settings)) }),
   find: requireAgent,
   handle: (request) => {
     const { tx, target: agent } = request
@@ -108,7 +108,7 @@ export const createTrigger = uncontracted({
   path: collectionPath,
   summary: 'Create an event trigger',
   success: successCreate,
-  answer: shownTrigger,
+  output: shownTrigger,
   input: ({ object }, settings) => ({
     body: object({
       ...changes(settings),
@@ -147,7 +147,7 @@ export const deleteTrigger = uncontracted({
   path: recordPath,
   summary: 'Delete an event trigger',
   success: successDelete,
-  answer: () => z.strictObject({}),
+  output: () => z.strictObject({}),
   find: requireTrigger,
   handle: ({ tx, target: trigger }) => {
     tx.in(eventTriggers).delete(trigger.id)

@@ -51,7 +51,7 @@ export const createBatch = operation({
   bodyLimit: BODY_LIMIT,
   idempotent: true,
   success: successCreate,
-  answer: batchResponse,
+  output: batchResponse,
   input: (fields, settings) => ({ body: createBody(fields, settings) }),
   find: requireNames,
   handle: (request) => {

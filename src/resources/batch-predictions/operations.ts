@@ -31,7 +31,7 @@ export const retrieveBatch = operation({
   errorFormat: 'problem',
   contract: true,
   success: successRead,
-  answer: batchResponse,
+  output: batchResponse,
   find: visibleBatch,
   poll: {
     ref: ({ batch_prediction_id }) => `${batches.name}/${batch_prediction_id}`,
@@ -58,7 +58,7 @@ export const retrieveResults = operation({
   refusals: ['results_not_ready', 'results_gone'],
   success: successRead,
   media: 'application/x-ndjson',
-  answer: lineResponse,
+  output: lineResponse,
   find: visibleBatch,
   handle: (request) => {
     const { target: batch, now, assume } = request
@@ -100,7 +100,7 @@ export const cancelBatch = operation({
   contract: true,
   refusals: ['conflict'],
   success: successCreate,
-  answer: batchResponse,
+  output: batchResponse,
   find: visibleBatch,
   handle: (request) => {
     const { target, assume } = request

@@ -97,7 +97,7 @@ const listConsumption = operation({
   errorFormat: 'standard',
   contract: true,
   success: successRead,
-  answer: () =>
+  output: () =>
     listResponse(shownRow()).extend({
       first_id: z.string().nullable(),
       last_id: z.string().nullable(),

@@ -131,7 +131,7 @@ export const completeFlow = operation({
   permissionShown: true,
   principal: { kind: 'user', code: 'mcp_oauth_requires_user_principal' },
   success: successCreate,
-  answer: () =>
+  output: () =>
     z.strictObject({
       object: z.literal('mcp_oauth_callback'),
       oauth_configured: z.literal(true),

@@ -116,7 +116,7 @@ export const listServers = operation({
   contract: true,
   beta: true,
   success: successRead,
-  answer: (settings) =>
+  output: (settings) =>
     z.strictObject({
       object: z.literal('list'),
       data: z.array(shownServer(settings)),

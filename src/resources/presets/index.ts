@@ -28,7 +28,7 @@ const batches: readonly Preset[] = [
   {
     name: 'batch-404-after-create',
     family: 'batch',
-    description: 'The first two polls of a batch answer 404: the reader lags behind the writer.',
+    description: 'The first two polls of a batch respond with 404: the reader lags behind the writer.',
     match: RETRIEVE,
     when: { first: 2, by: 'resource_id' },
     times: 2,
@@ -37,7 +37,7 @@ const batches: readonly Preset[] = [
   {
     name: 'batch-poll-transient-error',
     family: 'batch',
-    description: 'The second poll of a batch answers 503.',
+    description: 'The second poll of a batch responds with 503.',
     match: RETRIEVE,
     when: { nth: 2, by: 'resource_id' },
     times: 1,
@@ -56,7 +56,7 @@ const batches: readonly Preset[] = [
     name: 'batch-results-410',
     family: 'batch',
     description:
-      'Results are cleaned up as soon as a batch is terminal: results_url is null and reading them answers 410.',
+      'Results are cleaned up as soon as a batch is terminal: results_url is null and reading them responds with 410.',
     match: { method: 'GET', path: '/v1/batch-predictions/*' },
     do: [{ state: { cleanup: true } }],
   },
@@ -64,7 +64,7 @@ const batches: readonly Preset[] = [
     name: 'batch-results-410-race',
     family: 'batch',
     description:
-      'Results are cleaned up between the poll that shows their URL and the read, which answers 410.',
+      'Results are cleaned up between the poll that shows their URL and the read, which responds with 410.',
     match: RESULTS,
     when: EACH_BATCH,
     times: 1,
@@ -117,7 +117,7 @@ const webhooks: readonly Preset[] = [
   {
     name: 'webhook-before-create-response',
     family: 'webhook',
-    description: 'The webhook of a batch arrives before the answer that says its id.',
+    description: 'The webhook of a batch arrives before the response that says its id.',
     match: CREATE,
     times: 1,
     do: [{ state: { at: 'after-handler', batch: 'instant' } }, { deliver: { when: 'before-response' } }],
@@ -145,7 +145,7 @@ const keys: readonly Preset[] = [
   {
     name: 'token-expired-mid-session',
     family: 'auth',
-    description: 'Each key works for two calls, then answers 401: it has expired.',
+    description: 'Each key works for two calls, then responds with 401: it has expired.',
     match: 'everything',
     when: { by: 'api_key' },
     do: [{ auth: { expire_after_calls: 2 } }],
@@ -153,7 +153,7 @@ const keys: readonly Preset[] = [
   {
     name: 'token-revoked',
     family: 'auth',
-    description: 'Each key is revoked by its next request: that one and all later ones answer 401.',
+    description: 'Each key is revoked by its next request: that one and all later ones respond with 401.',
     match: 'everything',
     do: [{ auth: { revoke: true } }],
   },

@@ -70,7 +70,7 @@ export const rateLimits: readonly Preset[] = [
   {
     name: 'rate-headers-lowercase',
     family: 'rate limit',
-    description: 'Every header name of the answer is in lower case.',
+    description: 'Every header name of the response is in lower case.',
     match: 'everything',
     do: [{ head: { case: 'lower' } }],
   },
@@ -109,7 +109,7 @@ export const retries: readonly Preset[] = [
   {
     name: 'ambiguous-gateway-5xx',
     family: 'retry',
-    description: 'The request takes effect, but a gateway in front answers 504 with a page of HTML.',
+    description: 'The request takes effect, but a gateway in front responds with 504 with a page of HTML.',
     match: 'everything',
     do: [
       { respond: { status: 504, effects: 'apply', proxy: true, body: '' } },
@@ -118,7 +118,7 @@ export const retries: readonly Preset[] = [
   },
   withKey(
     'lost-response-after-commit',
-    'The batch is created, then the connection is reset before a byte of the answer; the same key replays. Chromium repeats the request by itself.',
+    'The batch is created, then the connection is reset before a byte of the response; the same key replays. Chromium repeats the request by itself.',
     [{ cut: { at: 'after-handler', how: 'rst' } }],
   ),
   withKey('concurrent-same-key', 'A 409: another request with the same key is still under way.', [
@@ -129,7 +129,7 @@ export const retries: readonly Preset[] = [
   ]),
   withKey(
     'timeout-then-late-success',
-    'The batch is created, but no answer comes until the client gives up; the same key replays.',
+    'The batch is created, but no response comes until the client gives up; the same key replays.',
     [{ cut: { at: 'after-handler', how: 'pause' } }],
   ),
 ]
@@ -148,20 +148,20 @@ const TWO_LENGTHS = Buffer.from(
 export const connectionFaults: readonly Preset[] = [
   connected(
     'fin-before-headers',
-    `The connection is closed in order before a byte of the answer. ${REPEATED}`,
+    `The connection is closed in order before a byte of the response. ${REPEATED}`,
     [{ cut: { at: 'before-head', how: 'fin' } }],
   ),
-  connected('rst-before-headers', `The connection is reset before a byte of the answer. ${REPEATED}`, [
+  connected('rst-before-headers', `The connection is reset before a byte of the response. ${REPEATED}`, [
     { cut: { at: 'before-head', how: 'rst' } },
   ]),
   connected(
     'browser-network-error',
-    "The answer is not valid HTTP, so that a page's fetch rejects with a TypeError and Chromium does not repeat it; the request takes no effect.",
+    "The response is not valid HTTP, so that a page's fetch rejects with a TypeError and Chromium does not repeat it; the request takes no effect.",
     [{ respond: { status: 502, proxy: true, body: '' } }, { raw: { base64: TWO_LENGTHS } }],
   ),
   connected(
     'cut-after-headers',
-    `The head of the answer arrives, then the connection is reset. ${HALF_READ}`,
+    `The head of the response arrives, then the connection is reset. ${HALF_READ}`,
     [{ cut: { at: 'after-head', how: 'rst' } }],
   ),
   connected('cut-mid-body', `Half of the body arrives, then the connection is reset. ${HALF_READ}`, [
@@ -188,7 +188,7 @@ export const connectionFaults: readonly Preset[] = [
   ]),
   connected(
     'stall-after-headers',
-    'The head of the answer arrives, then nothing more. In a page, fetch resolves and reading the body does not end.',
+    'The head of the response arrives, then nothing more. In a page, fetch resolves and reading the body does not end.',
     [{ pace: { stall_at: 'after-head' } }],
   ),
   disturbed('slow-drip', 'The body comes in pieces of 16 bytes, 50 ms apart, for ten seconds at most.', [

@@ -40,7 +40,7 @@ export const nameRequired = requiredFlag('teamspaces.create', 'name', true)
 const cloudNames = (settings: Settings) =>
   oneOfNames([settings.get(cloudA), settings.get(cloudB)], cloudA, cloudB)
 
-const teamspaceAnswer = (settings: Settings) =>
+const teamspaceResponse = (settings: Settings) =>
   z
     .strictObject({
       id: nonEmptyText(),
@@ -53,7 +53,7 @@ const teamspaceAnswer = (settings: Settings) =>
 
 type Assume = Request<object, unknown>['assume']
 
-function answerOf({ id, cloud_provider, name, access, created_at }: Teamspace, assume: Assume): object {
+function responseOf({ id, cloud_provider, name, access, created_at }: Teamspace, assume: Assume): object {
   return { id, cloud_provider: assume(nameOfCloud(cloud_provider)), name, access, created_at }
 }
 
@@ -66,7 +66,7 @@ export const createTeamspace = operation({
   errorFormat: 'standard',
   contract: true,
   success: successCreate,
-  answer: teamspaceAnswer,
+  output: teamspaceResponse,
   input: ({ object }, settings) => ({
     body: object({
       name: requiredIf(settings.get(nameRequired), text(NAME_MAX)),
@@ -100,7 +100,7 @@ export const createTeamspace = operation({
         self_joined: false,
       })
     }
-    return { body: answerOf(teamspace, assume) }
+    return { body: responseOf(teamspace, assume) }
   },
 })
 
@@ -113,7 +113,7 @@ export const updateTeamspace = operation({
   errorFormat: 'standard',
   contract: true,
   success: successUpdate,
-  answer: teamspaceAnswer,
+  output: teamspaceResponse,
   input: ({ object }) => ({
     body: object({
       name: text(NAME_MAX).optional(),
@@ -126,14 +126,14 @@ export const updateTeamspace = operation({
     const empty = body.name === undefined && body.access === undefined
     if (body.cloud_provider !== undefined) checkCloud(body.cloud_provider, target, assume)
     else if (empty) checkEmpty(assume)
-    if (empty) return { body: answerOf(target, assume) }
+    if (empty) return { body: responseOf(target, assume) }
     const teamspace = tx.in(teamspaces).put({
       ...target,
       name: body.name ?? target.name,
       access: body.access ?? target.access,
       _emulator: { ...target._emulator, joined_while_open: staying(target, body.access, tx) },
     })
-    return { body: answerOf(teamspace, assume) }
+    return { body: responseOf(teamspace, assume) }
   },
 })
 

@@ -44,7 +44,7 @@ export const listUsers = operation({
   errorFormat: 'standard',
   contract: true,
   success: successRead,
-  answer: () => listResponse(userItem()),
+  output: () => listResponse(userItem()),
   input: ({ object }) => ({ query: object({ search: queryText().optional(), ...pageQuery() }) }),
   find: requireManaged,
   handle: (request) => {

@@ -24,7 +24,7 @@ export function linesOf(text: string): ResultLine[] {
 }
 
 /**
- * Reads again what broke off in its middle. Clients whose retries end with the head of an answer leave that to their callers; for
+ * Reads again what broke off in its middle. Clients whose retries end with the head of a response leave that to their callers; for
  * a GET it is always safe.
  */
 export async function readAgain<T>(read: () => Promise<T>, times = 3): Promise<T> {

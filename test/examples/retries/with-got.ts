@@ -1,7 +1,7 @@
 import got from 'got'
 import { type Batch, linesOf, type RunBatch, untilTerminal } from './exchange.ts'
 
-/** Got buffers an answer before it hands it on, so that its retries also mend one that breaks off in the middle. */
+/** Got buffers a response before it hands it on, so that its retries also mend one that breaks off in the middle. */
 export const runWithGot: RunBatch = async ({ baseUrl, apiKey }, batch, key) => {
   const client = got.extend({
     prefixUrl: baseUrl,

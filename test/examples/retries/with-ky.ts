@@ -1,7 +1,7 @@
 import ky from 'ky'
 import { type Batch, linesOf, type RunBatch, readAgain, untilTerminal } from './exchange.ts'
 
-/** Ky repeats a request until it has the head of an answer. What breaks behind the head is its caller's to read again. */
+/** Ky repeats a request until it has the head of a response. What breaks behind the head is its caller's to read again. */
 export const runWithKy: RunBatch = async ({ baseUrl, apiKey }, batch, key) => {
   const client = ky.create({
     prefixUrl: baseUrl,

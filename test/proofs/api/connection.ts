@@ -1,20 +1,20 @@
 import { connect, type Socket } from 'node:net'
 import { later } from '../../../src/adapters/realtime.ts'
 
-/** An answer as it stood on the wire. */
-export interface RawAnswer {
+/** A response as it stood on the wire. */
+export interface RawResponse {
   readonly status: number
   /** Names in lower case; a repeated one has its values joined by a comma. */
   readonly headers: ReadonlyMap<string, string>
   readonly text: string
 }
 
-/** How an exchange went without an answer. */
-export type NoAnswer = 'closed' | 'silent' | 'malformed'
+/** How an exchange went without a response. */
+export type NoResponse = 'closed' | 'silent' | 'malformed'
 
 interface Waiting {
   readonly isHead: boolean
-  readonly done: (answer: RawAnswer | NoAnswer) => void
+  readonly done: (response: RawResponse | NoResponse) => void
 }
 
 /**
@@ -30,20 +30,20 @@ export class Connection {
   /** Connections made so far. */
   made = 0
 
-  /** @param patience real milliseconds without an answer after which an exchange is given up */
+  /** @param patience real milliseconds without a response after which an exchange is given up */
   constructor(port: number, patience = 120_000) {
     this.#port = port
     this.#patience = patience
   }
 
-  /** Sends one request and reads its final answer. Never rejects. */
-  exchange(bytes: Buffer, isHead = false): Promise<RawAnswer | NoAnswer> {
+  /** Sends one request and reads its final response. Never rejects. */
+  exchange(bytes: Buffer, isHead = false): Promise<RawResponse | NoResponse> {
     return new Promise((resolve) => {
       const socket = this.#open()
       const cancel = later(this.#patience, () => this.#give('silent'))
-      const done = (answer: RawAnswer | NoAnswer): void => {
+      const done = (response: RawResponse | NoResponse): void => {
         cancel()
-        resolve(answer)
+        resolve(response)
       }
       this.#waiting = { isHead, done }
       socket.write(bytes)
@@ -80,7 +80,7 @@ export class Connection {
   #take(piece: Buffer): void {
     this.#received = this.#received.length === 0 ? piece : Buffer.concat([this.#received, piece])
     while (this.#waiting !== undefined) {
-      const read = readAnswer(this.#received, this.#waiting.isHead)
+      const read = readResponse(this.#received, this.#waiting.isHead)
       if (read === 'incomplete') return
       if (read === 'malformed') {
         this.close()
@@ -88,24 +88,24 @@ export class Connection {
         return
       }
       this.#received = this.#received.subarray(read.length)
-      if (read.answer.status < 200) continue
-      if (read.answer.headers.get('connection') === 'close') this.close()
-      this.#give(read.answer)
+      if (read.response.status < 200) continue
+      if (read.response.headers.get('connection') === 'close') this.close()
+      this.#give(read.response)
     }
   }
 
-  #give(answer: RawAnswer | NoAnswer): void {
+  #give(response: RawResponse | NoResponse): void {
     const waiting = this.#waiting
     this.#waiting = undefined
-    if (answer === 'silent') this.close()
-    waiting?.done(answer)
+    if (response === 'silent') this.close()
+    waiting?.done(response)
   }
 }
 
-type Read = { readonly answer: RawAnswer; readonly length: number } | 'incomplete' | 'malformed'
+type Read = { readonly response: RawResponse; readonly length: number } | 'incomplete' | 'malformed'
 
-/** Reads one answer from the start of what has been received. */
-function readAnswer(received: Buffer, isHead: boolean): Read {
+/** Reads one response from the start of what has been received. */
+function readResponse(received: Buffer, isHead: boolean): Read {
   const end = received.indexOf('\r\n\r\n')
   if (end === -1) return 'incomplete'
   const [first = '', ...lines] = received.toString('latin1', 0, end).split('\r\n')
@@ -122,10 +122,10 @@ function readAnswer(received: Buffer, isHead: boolean): Read {
   }
   const status = Number(code)
   const at = end + 4
-  if (isHead || status === 204 || status < 200) return { answer: { status, headers, text: '' }, length: at }
+  if (isHead || status === 204 || status < 200) return { response: { status, headers, text: '' }, length: at }
   const body = headers.has('transfer-encoding') ? readChunks(received, at) : readLength(received, at, headers)
   if (typeof body === 'string') return body
-  return { answer: { status, headers, text: body.bytes.toString() }, length: body.end }
+  return { response: { status, headers, text: body.bytes.toString() }, length: body.end }
 }
 
 type Body = { readonly bytes: Buffer; readonly end: number } | 'incomplete' | 'malformed'

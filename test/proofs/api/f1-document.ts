@@ -76,9 +76,9 @@ function describe(
 ): Described {
   const parameters = list(item.parameters)
   const query = parameters.filter((each) => each.in === 'query')
-  const [status = '', answer] = Object.entries(must(item.responses)).find(([code]) => code < '300') ?? []
+  const [status = '', response] = Object.entries(must(item.responses)).find(([code]) => code < '300') ?? []
   const [media, content] =
-    Object.entries(isObject(answer) && isObject(answer.content) ? answer.content : {})[0] ?? []
+    Object.entries(isObject(response) && isObject(response.content) ? response.content : {})[0] ?? []
   const body = isObject(item.requestBody) ? item.requestBody : undefined
   const schema = body && must(must(must(body.content)['application/json']).schema)
   const refuses = schema === undefined ? () => undefined : judgeOf(schema)

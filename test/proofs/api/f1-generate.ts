@@ -38,7 +38,7 @@ export function generate(document: ApiDocument, source: Source, port: number): G
   }
 }
 
-/** Remembers the cursors of an answer for later requests. */
+/** Remembers the cursors of a response for later requests. */
 export function learn({ memory }: Source, operation: string, status: number, text: string): void {
   if (operation !== 'consumption.list' || status !== 200 || text === '') return
   const body: unknown = JSON.parse(text)

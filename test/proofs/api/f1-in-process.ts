@@ -4,7 +4,7 @@ import { Api } from '../../../src/adapters/http/api.ts'
 import { allowHosts } from '../../../src/adapters/http/guard.ts'
 import type { RunningEmulator } from '../../../src/emulator.ts'
 import { workspaceService } from '../../../src/service.ts'
-import type { RawAnswer } from './connection.ts'
+import type { RawResponse } from './connection.ts'
 import type { Sent } from './f1-wire.ts'
 
 /** Headers that count once; Node drops the others of the same name. */
@@ -47,11 +47,11 @@ class Response {
   readonly destroyed = false
   readonly #isHead: boolean
   readonly #headers = new Map<string, string>()
-  readonly #done: (answer: RawAnswer | 'closed') => void
+  readonly #done: (response: RawResponse | 'closed') => void
   #status = 0
   #text = ''
 
-  constructor(isHead: boolean, done: (answer: RawAnswer | 'closed') => void) {
+  constructor(isHead: boolean, done: (response: RawResponse | 'closed') => void) {
     this.#isHead = isHead
     this.#done = done
   }
@@ -99,25 +99,25 @@ class Response {
 export interface Arriving {
   /** The next piece of its body arrives; null: there is no more. */
   readonly feed: (piece: Buffer | null) => void
-  readonly answer: Promise<RawAnswer | 'closed'>
+  readonly response: Promise<RawResponse | 'closed'>
 }
 
 /** Hands the head of a request to the API; the body comes when it is fed. */
 export function beginInProcess(api: Api, sent: Sent): Arriving {
   const request = new Request(sent)
-  const answer = new Promise<RawAnswer | 'closed'>((resolve) => {
+  const reply = new Promise<RawResponse | 'closed'>((resolve) => {
     const response = new Response(sent.method === 'HEAD', resolve)
     void api.handle(request as unknown as IncomingMessage, response as unknown as ServerResponse)
   })
-  return { feed: (piece) => void request.push(piece), answer }
+  return { feed: (piece) => void request.push(piece), response: reply }
 }
 
 /** Has a request answered without a socket: everything but Node's parser and the bytes on the wire. */
-export function answerInProcess(api: Api, sent: Sent): Promise<RawAnswer | 'closed'> {
-  const { feed, answer } = beginInProcess(api, sent)
+export function respondInProcess(api: Api, sent: Sent): Promise<RawResponse | 'closed'> {
+  const { feed, response } = beginInProcess(api, sent)
   if (sent.body !== undefined && sent.body.length > 0) feed(sent.body)
   feed(null)
-  return answer
+  return response
 }
 
 /** The API of a running emulator, over the same sandboxes, without its server. */

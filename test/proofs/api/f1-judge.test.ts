@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { workspaceDocument } from '../../../src/adapters/control/openapi/workspace.ts'
 import { Settings } from '../../../src/core/assumptions.ts'
 import { workspaceService } from '../../../src/service.ts'
-import type { RawAnswer } from './connection.ts'
+import type { RawResponse } from './connection.ts'
 import { readDocument } from './f1-document.ts'
 import { judge } from './f1-judge.ts'
 import type { Sent } from './f1-wire.ts'
@@ -44,30 +44,34 @@ function sentOf(method: string, path: string, body?: object): Sent {
   return { method, target: `/v1${path}`, headers: [], body: bytes }
 }
 
-function answerOf(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): RawAnswer {
+function responseOf(
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): RawResponse {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   return { status, headers: new Map(Object.entries({ ...HEADERS, ...headers })), text }
 }
 
-function brokenBy(sent: Sent, answer: RawAnswer, isValid = false): string[] {
-  return judge(document, sent, answer, isValid).map(({ broken }) => broken)
+function brokenBy(sent: Sent, response: RawResponse, isValid = false): string[] {
+  return judge(document, sent, response, isValid).map(({ broken }) => broken)
 }
 
 const create = sentOf('POST', '/pages', { name: 'Plan' })
 
-test('an answer that is as described breaks nothing', () => {
-  expect(brokenBy(create, answerOf(200, PAGE), true)).toEqual([])
-  expect(brokenBy(sentOf('GET', '/nothing'), answerOf(404, ERROR))).toEqual([])
+test('a response that is as described breaks nothing', () => {
+  expect(brokenBy(create, responseOf(200, PAGE), true)).toEqual([])
+  expect(brokenBy(sentOf('GET', '/nothing'), responseOf(404, ERROR))).toEqual([])
 })
 
 test.each([
-  ['a member too many', answerOf(200, { ...PAGE, extra: 1 })],
-  ['a member of another type', answerOf(200, { ...PAGE, name: null })],
-  ['another status', answerOf(201, PAGE)],
-  ['another type', answerOf(200, PAGE, { 'content-type': 'text/html' })],
-  ['no JSON', answerOf(200, '{')],
-])('a success with %s breaks the answer schema', (_, answer) => {
-  expect(brokenBy(create, answer)).toEqual(['answer schema'])
+  ['a member too many', responseOf(200, { ...PAGE, extra: 1 })],
+  ['a member of another type', responseOf(200, { ...PAGE, name: null })],
+  ['another status', responseOf(201, PAGE)],
+  ['another type', responseOf(200, PAGE, { 'content-type': 'text/html' })],
+  ['no JSON', responseOf(200, '{')],
+])('a success with %s breaks the response schema', (_, response) => {
+  expect(brokenBy(create, response)).toEqual(['answer schema'])
 })
 
 test.each([
@@ -76,7 +80,7 @@ test.each([
   ['a stack', { ...ERROR, message: 'x at /src/a.ts:1' }],
   ['no JSON', 'Not Found'],
 ])('an error with %s breaks the error form', (_, body) => {
-  expect(brokenBy(create, answerOf(404, body))).toEqual(['error form'])
+  expect(brokenBy(create, responseOf(404, body))).toEqual(['error form'])
 })
 
 test('errors of batches are problems whose instance is the path, those of others are not', () => {
@@ -89,45 +93,45 @@ test('errors of batches are problems whose instance is the path, those of others
     instance: sent.target,
   }
   const type = { 'content-type': 'application/problem+json' }
-  expect(brokenBy(sent, answerOf(404, problem, type))).toEqual([])
-  expect(brokenBy(sent, answerOf(404, { ...problem, instance: '/v1/other' }, type))).toEqual(['error form'])
-  expect(brokenBy(sent, answerOf(404, ERROR))).toEqual(['error form'])
-  expect(brokenBy(create, answerOf(404, problem, type))).toEqual(['error form'])
+  expect(brokenBy(sent, responseOf(404, problem, type))).toEqual([])
+  expect(brokenBy(sent, responseOf(404, { ...problem, instance: '/v1/other' }, type))).toEqual(['error form'])
+  expect(brokenBy(sent, responseOf(404, ERROR))).toEqual(['error form'])
+  expect(brokenBy(create, responseOf(404, problem, type))).toEqual(['error form'])
 })
 
-test('only an endpoint without a contract may answer 501, and nothing another 5xx', () => {
+test('only an endpoint without a contract may respond with 501, and nothing another 5xx', () => {
   const unknown = { ...ERROR, status_code: 501, statusCode: 501 }
-  expect(brokenBy(sentOf('POST', '/converse', {}), answerOf(501, unknown))).toEqual([])
-  expect(brokenBy(create, answerOf(501, unknown))).toEqual(['unsolicited 5xx'])
+  expect(brokenBy(sentOf('POST', '/converse', {}), responseOf(501, unknown))).toEqual([])
+  expect(brokenBy(create, responseOf(501, unknown))).toEqual(['unsolicited 5xx'])
 })
 
 test('a valid request must not be called malformed', () => {
   const refused = { ...ERROR, status_code: 400, statusCode: 400, error: 'validation_failed' }
-  expect(brokenBy(create, answerOf(400, refused))).toEqual([])
-  expect(brokenBy(create, answerOf(400, refused), true)).toEqual(['error form'])
+  expect(brokenBy(create, responseOf(400, refused))).toEqual([])
+  expect(brokenBy(create, responseOf(400, refused), true)).toEqual(['error form'])
 })
 
 test('what the document forbids must not be accepted', () => {
-  expect(brokenBy(sentOf('POST', '/pages', { name: 5 }), answerOf(200, PAGE))).toEqual(['accepted'])
+  expect(brokenBy(sentOf('POST', '/pages', { name: 5 }), responseOf(200, PAGE))).toEqual(['accepted'])
   const list = { object: 'list', data: [] }
-  expect(brokenBy(sentOf('GET', '/data-views?limit=100'), answerOf(200, list))).toEqual([])
-  expect(brokenBy(sentOf('GET', '/data-views?limit=101'), answerOf(200, list))).toEqual(['accepted'])
-  expect(brokenBy(sentOf('GET', '/nothing'), answerOf(200, {}))).toEqual(['accepted'])
+  expect(brokenBy(sentOf('GET', '/data-views?limit=100'), responseOf(200, list))).toEqual([])
+  expect(brokenBy(sentOf('GET', '/data-views?limit=101'), responseOf(200, list))).toEqual(['accepted'])
+  expect(brokenBy(sentOf('GET', '/nothing'), responseOf(200, {}))).toEqual(['accepted'])
 })
 
 test.each(['x-ratelimit-limit', 'x-ratelimit-reset', 'x-emulator-request-id', 'date', 'vary'])(
-  'an answer without %s breaks the headers',
+  'a response without %s breaks the headers',
   (name) => {
-    const answer = answerOf(200, PAGE)
-    const headers = new Map([...answer.headers].filter(([each]) => each !== name))
-    expect(brokenBy(create, { ...answer, headers })).toEqual(['headers'])
+    const response = responseOf(200, PAGE)
+    const headers = new Map([...response.headers].filter(([each]) => each !== name))
+    expect(brokenBy(create, { ...response, headers })).toEqual(['headers'])
   },
 )
 
 test('Retry-After is there exactly when nothing remains', () => {
-  expect(brokenBy(create, answerOf(200, PAGE, { 'retry-after': '5' }))).toEqual(['headers'])
-  expect(brokenBy(create, answerOf(200, PAGE, { 'x-ratelimit-remaining': '0' }))).toEqual(['headers'])
-  expect(brokenBy(create, answerOf(200, PAGE, { 'x-ratelimit-remaining': '0', 'retry-after': '5' }))).toEqual(
-    [],
-  )
+  expect(brokenBy(create, responseOf(200, PAGE, { 'retry-after': '5' }))).toEqual(['headers'])
+  expect(brokenBy(create, responseOf(200, PAGE, { 'x-ratelimit-remaining': '0' }))).toEqual(['headers'])
+  expect(
+    brokenBy(create, responseOf(200, PAGE, { 'x-ratelimit-remaining': '0', 'retry-after': '5' })),
+  ).toEqual([])
 })

@@ -1,9 +1,9 @@
 import { isObject } from '../../../src/core/json.ts'
-import type { RawAnswer } from './connection.ts'
+import type { RawResponse } from './connection.ts'
 import type { ApiDocument, Described } from './f1-document.ts'
 import type { Sent } from './f1-wire.ts'
 
-/** The promise that an answer breaks. */
+/** The promise that a response breaks. */
 export type Broken = 'unsolicited 5xx' | 'answer schema' | 'error form' | 'headers' | 'accepted'
 
 /** A broken promise, and how. */
@@ -24,11 +24,11 @@ const MALFORMED = [
   'payload_too_large',
 ]
 
-/** Holds one answer against the document and against what every answer has. */
+/** Holds one response against the document and against what every response has. */
 export function judge(
   document: ApiDocument,
   sent: Sent,
-  answer: RawAnswer,
+  response: RawResponse,
   isValid: boolean,
 ): readonly Violation[] {
   const violations: Violation[] = []
@@ -37,24 +37,24 @@ export function judge(
   }
   const isPreflight =
     sent.method === 'OPTIONS' && has(sent, 'Origin') && has(sent, 'Access-Control-Request-Method')
-  for (const problem of headerProblems(answer, isPreflight)) say('headers', problem)
+  for (const problem of headerProblems(response, isPreflight)) say('headers', problem)
   if (isPreflight) {
-    if (answer.status !== 204 && answer.status < 400)
-      say('headers', `a preflight is answered ${answer.status}`)
+    if (response.status !== 204 && response.status < 400)
+      say('headers', `a preflight is answered ${response.status}`)
     return violations
   }
   const path = /^(?:\/@[^/?]*)?\/v1([^?]*)/.exec(sent.target)?.[1]
   const operation = path === undefined ? undefined : document.match(sent.method, path)
-  if (answer.status >= 500) {
-    const isKnown = answer.status === 501 && operation?.contract === false
-    if (!isKnown) say('unsolicited 5xx', `${answer.status} ${answer.text}`)
+  if (response.status >= 500) {
+    const isKnown = response.status === 501 && operation?.contract === false
+    if (!isKnown) say('unsolicited 5xx', `${response.status} ${response.text}`)
   }
-  if (answer.status >= 400) {
-    say('error form', errorProblem(document, sent, answer, operation))
-    if (isValid) say('error form', refusedThoughValid(answer))
-  } else if (operation === undefined) say('accepted', `${answer.status} without an operation`)
+  if (response.status >= 400) {
+    say('error form', errorProblem(document, sent, response, operation))
+    if (isValid) say('error form', refusedThoughValid(response))
+  } else if (operation === undefined) say('accepted', `${response.status} without an operation`)
   else {
-    say('answer schema', successProblem(sent, answer, operation))
+    say('answer schema', successProblem(sent, response, operation))
     say('accepted', acceptedThoughInvalid(sent, operation))
   }
   return violations
@@ -64,7 +64,7 @@ function has({ headers }: Pick<Sent, 'headers'>, wanted: string): boolean {
   return headers.some(([name]) => name === wanted)
 }
 
-function headerProblems({ status, headers }: RawAnswer, isPreflight: boolean): string[] {
+function headerProblems({ status, headers }: RawResponse, isPreflight: boolean): string[] {
   const problems: string[] = []
   for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'])
     if (!/^\d+$/.test(headers.get(name) ?? '')) problems.push(`${name} is ${headers.get(name)}`)
@@ -85,24 +85,25 @@ function headerProblems({ status, headers }: RawAnswer, isPreflight: boolean): s
 function errorProblem(
   document: ApiDocument,
   sent: Sent,
-  answer: RawAnswer,
+  response: RawResponse,
   operation: Described | undefined,
 ): string | undefined {
-  const type = answer.headers.get('content-type') ?? ''
+  const type = response.headers.get('content-type') ?? ''
   const isProblem = type.startsWith('application/problem+json')
   if (!isProblem && !type.startsWith('application/json')) return `the Content-Type of an error is "${type}"`
   if (operation !== undefined && operation.isProblem !== isProblem) return `${operation.name} errs as ${type}`
   if (sent.method === 'HEAD') return undefined
-  const body = parsed(answer.text)
-  if (!isObject(body)) return `the error is ${answer.text}`
+  const body = parsed(response.text)
+  if (!isObject(body)) return `the error is ${response.text}`
   const issue = (isProblem ? document.problem : document.standardError)(body)
-  if (issue !== undefined) return `${issue}: ${answer.text}`
-  if ((isProblem ? body.status : body.status_code) !== answer.status)
-    return `another status in ${answer.text}`
-  if (!isProblem && body.statusCode !== answer.status) return `another statusCode in ${answer.text}`
+  if (issue !== undefined) return `${issue}: ${response.text}`
+  if ((isProblem ? body.status : body.status_code) !== response.status)
+    return `another status in ${response.text}`
+  if (!isProblem && body.statusCode !== response.status) return `another statusCode in ${response.text}`
   if (isProblem && body.instance !== asReference(sent.target.split('?')[0] ?? ''))
-    return `another instance in ${answer.text}`
-  if (/node_modules| at .*\.[jt]s:\d|<html/i.test(answer.text)) return `it shows the inside: ${answer.text}`
+    return `another instance in ${response.text}`
+  if (/node_modules| at .*\.[jt]s:\d|<html/i.test(response.text))
+    return `it shows the inside: ${response.text}`
   return undefined
 }
 
@@ -116,20 +117,21 @@ function asReference(path: string): string {
     .join('')
 }
 
-function refusedThoughValid({ text }: RawAnswer): string | undefined {
+function refusedThoughValid({ text }: RawResponse): string | undefined {
   const body = parsed(text)
   const code = isObject(body) ? String(body.error ?? String(body.type).split('/').at(-1)) : ''
   return MALFORMED.includes(code) ? `a valid request is refused: ${text}` : undefined
 }
 
-function successProblem({ method }: Sent, answer: RawAnswer, operation: Described): string | undefined {
+function successProblem({ method }: Sent, response: RawResponse, operation: Described): string | undefined {
   const { success, media, name } = operation
-  if (answer.status !== success) return `${name} is answered ${answer.status} and not ${success}`
-  const type = answer.headers.get('content-type')
-  if (media === undefined) return type === undefined && answer.text === '' ? undefined : `${name} has a body`
+  if (response.status !== success) return `${name} is answered ${response.status} and not ${success}`
+  const type = response.headers.get('content-type')
+  if (media === undefined)
+    return type === undefined && response.text === '' ? undefined : `${name} has a body`
   if (type?.startsWith(media) !== true) return `${name} is answered as ${type}`
-  if (method === 'HEAD') return answer.text === '' ? undefined : 'the answer to HEAD has a body'
-  const bodies = media === 'application/x-ndjson' ? answer.text.split('\n').slice(0, -1) : [answer.text]
+  if (method === 'HEAD') return response.text === '' ? undefined : 'the answer to HEAD has a body'
+  const bodies = media === 'application/x-ndjson' ? response.text.split('\n').slice(0, -1) : [response.text]
   for (const text of bodies) {
     const body = parsed(text)
     const issue = body === undefined ? 'is no JSON' : operation.judge(body)

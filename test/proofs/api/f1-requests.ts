@@ -6,11 +6,11 @@ import { advanceTo } from '../../../src/core/time/run-events.ts'
 import type { RunningEmulator } from '../../../src/emulator.ts'
 import { workspaceService } from '../../../src/service.ts'
 import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
-import { Connection, type NoAnswer, type RawAnswer } from './connection.ts'
+import { Connection, type NoResponse, type RawResponse } from './connection.ts'
 import { watchCrashes } from './crashes.ts'
 import { type ApiDocument, readDocument } from './f1-document.ts'
 import { type Generated, generate, learn } from './f1-generate.ts'
-import { answerInProcess, apiInProcess } from './f1-in-process.ts'
+import { apiInProcess, respondInProcess } from './f1-in-process.ts'
 import { type Broken, judge } from './f1-judge.ts'
 import { Memory, type Source } from './f1-valid.ts'
 import { inWords, toBytes } from './f1-wire.ts'
@@ -60,7 +60,7 @@ class Counts {
 export const f1: Proof = {
   id: 'F1',
   promise:
-    'No generated request, valid or mutated, ends the emulator, gets an unsolicited 5xx or an answer that its description forbids, or changes anything when it is refused.',
+    'No generated request, valid or mutated, ends the emulator, gets an unsolicited 5xx or a response that its description forbids, or changes anything when it is refused.',
   run: (scale, say) => runRequests(SIZES[scale], say),
 }
 
@@ -157,9 +157,9 @@ async function one(
   const { emulator, api, document, connection, counts } = run
   const before = digest ? digestOf(emulator) : undefined
   const revision = revisionOf(emulator)
-  const answer: RawAnswer | NoAnswer = viaHttp
+  const response: RawResponse | NoResponse = viaHttp
     ? await connection.exchange(toBytes(sent), sent.method === 'HEAD')
-    : await answerInProcess(api, sent)
+    : await respondInProcess(api, sent)
   counts[viaHttp ? 'http' : 'inProcess'] += 1
   counts[isValid ? 'valid' : 'mutated'] += 1
   counts.operations.set(operation, (counts.operations.get(operation) ?? 0) + 1)
@@ -168,26 +168,26 @@ async function one(
     if (counts.complaints > MAX_COMPLAINTS) return
     run.say(`F1: ${what}\n  ${where}${viaHttp ? ', HTTP' : ''}\n  ${inWords(sent)}`)
   }
-  if (typeof answer === 'string') {
+  if (typeof response === 'string') {
     counts.unanswered += 1
-    complain(`no answer: ${answer}`)
+    complain(`no response: ${response}`)
     return
   }
-  counts.statuses.set(answer.status, (counts.statuses.get(answer.status) ?? 0) + 1)
-  if (answer.status < 300 && isValid) counts.succeeded += 1
-  if (answer.status === 429) counts.limited += 1
-  for (const { broken, detail } of judge(document, sent, answer, isValid)) {
+  counts.statuses.set(response.status, (counts.statuses.get(response.status) ?? 0) + 1)
+  if (response.status < 300 && isValid) counts.succeeded += 1
+  if (response.status === 429) counts.limited += 1
+  for (const { broken, detail } of judge(document, sent, response, isValid)) {
     counts.broken.set(broken, (counts.broken.get(broken) ?? 0) + 1)
     complain(`${broken}: ${detail}`)
   }
-  if (answer.status >= 400) {
+  if (response.status >= 400) {
     if (before !== undefined) counts.digests += 1
     if (revisionOf(emulator) !== revision || (before !== undefined && before !== digestOf(emulator))) {
       counts.changed += 1
-      complain(`a ${answer.status} changed the sandbox`)
+      complain(`a ${response.status} changed the sandbox`)
     }
   }
-  learn(source, operation, answer.status, answer.text)
+  learn(source, operation, response.status, response.text)
 }
 
 /** Grows with every commit of any sandbox, and when one is made. */
@@ -234,7 +234,7 @@ function figures(counts: Counts, { seed, seconds, exceptions, rejections, defect
     none('exits (errors that nobody caught)', exceptions),
     none('unhandled rejections', rejections),
     none('defects that the emulator noticed itself', defects),
-    none('requests without an answer', counts.unanswered),
+    none('requests without a response', counts.unanswered),
     none('unsolicited 5xx', counts.broken.get('unsolicited 5xx') ?? 0),
     none('answers that their schema forbids', counts.broken.get('answer schema') ?? 0),
     none('errors of another form, or of valid requests', counts.broken.get('error form') ?? 0),

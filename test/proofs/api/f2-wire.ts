@@ -78,10 +78,10 @@ class Run {
   async block(description: string, all: readonly Buffer[]): Promise<void> {
     for (let from = 0; from < all.length; from += AT_ONCE) {
       const some = all.slice(from, from + AT_ONCE)
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         some.map((bytes, n) => sendRaw(this.#emulator.port, bytes, (from + n) % 8 === 7)),
       )
-      for (const [n, text] of answers.entries()) this.#look(description, text, some[n] ?? Buffer.alloc(0))
+      for (const [n, text] of responses.entries()) this.#look(description, text, some[n] ?? Buffer.alloc(0))
     }
     await this.#normal(description)
   }
@@ -111,12 +111,12 @@ class Run {
     const connection = new Connection(port)
     const head = `GET /v1/data-views?limit=1 HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${KEYS.KU}\r\n\r\n`
     const started = performance.now()
-    const answer = await connection.exchange(Buffer.from(head))
+    const response = await connection.exchange(Buffer.from(head))
     this.#times.push(performance.now() - started)
     connection.close()
-    if (typeof answer !== 'string' && answer.status === 200) return
+    if (typeof response !== 'string' && response.status === 200) return
     this.#refused += 1
-    this.#say(`F2: behind "${description}" a normal request got ${JSON.stringify(answer)}`)
+    this.#say(`F2: behind "${description}" a normal request got ${JSON.stringify(response)}`)
   }
 
   #complain(what: string, description: string, text: string, sent: Buffer): void {

@@ -157,7 +157,7 @@ function create(model: Model, real: Real, items: number, key: string | undefined
   const live = liveKey(model, key)
   const isConflict = live !== undefined && live.items !== items
   assert.equal(status, fate.status ?? (isConflict ? 409 : 200), `the status of ${text}`)
-  assert.equal(wire !== undefined, fate.isLost || fate.status !== undefined, 'whether the answer is lost')
+  assert.equal(wire !== undefined, fate.isLost || fate.status !== undefined, 'whether the response is lost')
   if (isConflict) return
   const isSeen = !fate.isLost && fate.status === undefined
   if (live !== undefined) {

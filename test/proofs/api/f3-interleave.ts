@@ -1,31 +1,31 @@
 import type { Api } from '../../../src/adapters/http/api.ts'
 import { Chance } from '../../../src/core/random.ts'
-import type { RawAnswer } from './connection.ts'
+import type { RawResponse } from './connection.ts'
 import { beginInProcess } from './f1-in-process.ts'
 import type { Sent } from './f1-wire.ts'
 
 /** One thing after the other that one participant of a race does. */
 export type Strand = readonly (() => void)[]
 
-/** A request as a strand: its head, the pieces of its body, its end. The answer comes when all of it has arrived. */
+/** A request as a strand: its head, the pieces of its body, its end. The response comes when all of it has arrived. */
 export function requestStrand(
   api: Api,
   sent: Sent,
   pieces: number,
-): { readonly strand: Strand; readonly answer: Promise<RawAnswer | 'closed'> } {
+): { readonly strand: Strand; readonly response: Promise<RawResponse | 'closed'> } {
   let feed: (piece: Buffer | null) => void = () => {}
-  let give: (answer: Promise<RawAnswer | 'closed'>) => void = () => {}
-  const answer = new Promise<RawAnswer | 'closed'>((resolve) => {
+  let give: (response: Promise<RawResponse | 'closed'>) => void = () => {}
+  const response = new Promise<RawResponse | 'closed'>((resolve) => {
     give = resolve
   })
   const begin = (): void => {
     const arriving = beginInProcess(api, sent)
     feed = arriving.feed
-    give(arriving.answer)
+    give(arriving.response)
   }
   const { body } = sent
   const parts = body === undefined ? [] : cut(body, pieces)
-  return { strand: [begin, ...parts.map((part) => () => feed(part)), () => feed(null)], answer }
+  return { strand: [begin, ...parts.map((part) => () => feed(part)), () => feed(null)], response }
 }
 
 function cut(body: Buffer, pieces: number): Buffer[] {

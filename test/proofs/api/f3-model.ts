@@ -7,7 +7,7 @@ export interface ModelKey {
   readonly id: string
   readonly items: number
   readonly until: number
-  /** The answer that the key stands for; undefined while the only one so far was lost. */
+  /** The response that the key stands for; undefined while the only one so far was lost. */
   text: string | undefined
 }
 
@@ -15,7 +15,7 @@ export interface ModelKey {
 export type ModelFault =
   /** The next request is answered so, and nothing happens. */
   | { readonly kind: 'refuse'; readonly preset: string; readonly status: number }
-  /** The next request takes effect, and its answer is lost on the way. */
+  /** The next request takes effect, and its response is lost on the way. */
   | { readonly kind: 'lose'; readonly preset: string }
   /** The first creation under each key takes effect and is answered so. */
   | { readonly kind: 'mask'; readonly preset: string; readonly status: number; readonly met: Set<string> }

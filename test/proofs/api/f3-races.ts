@@ -9,7 +9,7 @@ import { callBatches } from '../../support/batch-calls.ts'
 import { interveneBy } from '../../support/intervene.ts'
 import { batchBody } from '../../support/sample-calls.ts'
 import { atLeast, type Figure, none } from '../proof.ts'
-import type { RawAnswer } from './connection.ts'
+import type { RawResponse } from './connection.ts'
 import { apiInProcess } from './f1-in-process.ts'
 import type { Sent } from './f1-wire.ts'
 import { interleave, requestStrand, type Strand } from './f3-interleave.ts'
@@ -106,17 +106,17 @@ async function race(
   seed: number,
   requests: readonly Sent[],
   others: readonly Strand[] = [],
-): Promise<{ readonly mixture: string; readonly answers: readonly RawAnswer[] }> {
+): Promise<{ readonly mixture: string; readonly responses: readonly RawResponse[] }> {
   const running = requests.map((sent) => requestStrand(api, sent, 3))
   const mixture = await interleave([...running.map(({ strand }) => strand), ...others], seed)
-  const answers = await Promise.all(running.map(({ answer }) => answer))
-  return { mixture, answers: answers.filter((answer) => answer !== 'closed') }
+  const responses = await Promise.all(running.map(({ response: answer }) => answer))
+  return { mixture, responses: responses.filter((response) => response !== 'closed') }
 }
 
 /** Three callers present one claim token: it is redeemed exactly once. */
 async function claims(stage: Stage, seed: number) {
   const sent = sentOf(stage.port, 'POST', '/agents/claim', { claim_token: 'claim-10' })
-  const { mixture, answers } = await race(stage, seed, [sent, sent, sent])
+  const { mixture, responses: answers } = await race(stage, seed, [sent, sent, sent])
   const statuses = answers.map(({ status }) => status)
   const winner = statuses.indexOf(200)
   assert.equal(statuses.filter((status) => status === 200).length, 1, statuses.join(' '))
@@ -129,7 +129,7 @@ async function sameKeys(stage: Stage, seed: number) {
   const key = [['Idempotency-Key', 'race']] as const
   const same = sentOf(stage.port, 'POST', '/batch-predictions', batchBody(2), key)
   const other = sentOf(stage.port, 'POST', '/batch-predictions', batchBody(3), key)
-  const { mixture, answers } = await race(stage, seed, [same, other, same, same])
+  const { mixture, responses: answers } = await race(stage, seed, [same, other, same, same])
   const accepted = answers.filter(({ status }) => status === 200)
   const isOther = answers[1]?.status === 200
   assert.equal(stage.sandbox.store.rows('batch_predictions').size, 1, 'one batch')
@@ -140,7 +140,7 @@ async function sameKeys(stage: Stage, seed: number) {
   return [mixture, isOther ? 'other' : 'same'] as const
 }
 
-/** Two cancels while the completion window ends: the batch is cancelled or expired, and every answer agrees with that. */
+/** Two cancels while the completion window ends: the batch is cancelled or expired, and every response agrees with that. */
 async function cancels(stage: Stage, seed: number) {
   const { sandbox, port } = stage
   const chance = new Chance(seed, 'cancel')
@@ -152,7 +152,7 @@ async function cancels(stage: Stage, seed: number) {
   const time: Strand = ticks.map((instant) => () => void advanceTo(sandbox, instant))
   const cancel = sentOf(port, 'POST', `/batch-predictions/${id}/cancel`)
   const retrieve = sentOf(port, 'GET', `/batch-predictions/${id}`)
-  const { mixture, answers } = await race(stage, seed, [cancel, cancel, retrieve], [time])
+  const { mixture, responses: answers } = await race(stage, seed, [cancel, cancel, retrieve], [time])
   advanceTo(sandbox, end + DAY)
   const last = callBatches(sandbox, 'retrieve', { id }).body
   const taken = answers.slice(0, 2).filter(({ status }) => status === 200)
@@ -166,7 +166,7 @@ async function cancels(stage: Stage, seed: number) {
   return [mixture, String(last.status)] as const
 }
 
-/** Three changes of one teamspace: each answer is the record after it, and none takes back what another has set. */
+/** Three changes of one teamspace: each response is the record after it, and none takes back what another has set. */
 async function patches(stage: Stage, seed: number) {
   const changes: readonly JsonObject[] = [
     { name: 'first' },
@@ -175,19 +175,19 @@ async function patches(stage: Stage, seed: number) {
   ]
   const path = '/organization/teamspaces/ts-a'
   const sent = changes.map((change) => sentOf(stage.port, 'PATCH', path, change))
-  const { mixture, answers } = await race(stage, seed, sent)
+  const { mixture, responses: answers } = await race(stage, seed, sent)
   const order = answers
-    .map((answer, n) => ({
-      answer,
+    .map((response, n) => ({
+      answer: response,
       change: changes[n],
-      id: answer.headers.get('x-emulator-request-id') ?? '',
+      id: response.headers.get('x-emulator-request-id') ?? '',
       n,
     }))
     .sort((a, b) => (a.id < b.id ? -1 : 1))
   let expected: JsonObject | undefined
-  for (const { answer, change } of order) {
-    assert.equal(answer.status, 200)
-    const shown = JSON.parse(answer.text) as JsonObject
+  for (const { answer: response, change } of order) {
+    assert.equal(response.status, 200)
+    const shown = JSON.parse(response.text) as JsonObject
     // The first one changes what was there before; its own members are checked all the same.
     expected = { ...(expected ?? shown), ...change }
     assert.deepEqual(shown, expected)

@@ -21,7 +21,7 @@ const RULES: readonly [Rule, ...Rule[]] = [
 
 const ARRIVALS = 40
 
-/** Lets requests arrive over HTTP while the clock is moved, and holds the headers of every answer against the reference. */
+/** Lets requests arrive over HTTP while the clock is moved, and holds the headers of every response against the reference. */
 export async function overHttp(patterns: number, seed: number, say: (line: string) => void) {
   const overrides = RULES.map(({ operation, limit, window }) => ({
     operation,
@@ -43,13 +43,13 @@ export async function overHttp(patterns: number, seed: number, say: (line: strin
       for (let arrival = 0; arrival < ARRIVALS; arrival++) {
         const { now } = sandbox.clock
         const head = `GET /v1${rule.path} HTTP/1.1\r\nHost: localhost:${port}\r\nAuthorization: Bearer ${KEYS.KU}\r\n\r\n`
-        const answer = await connection.exchange(Buffer.from(head))
+        const response = await connection.exchange(Buffer.from(head))
         const { admitted, remaining, reset, retryAfter } = reference.ask(now)
         const wanted = [admitted ? 200 : 429, rule.limit, remaining, reset, retryAfter].join(' ')
         const told =
-          typeof answer === 'string'
-            ? answer
-            : [answer.status, ...HEADERS.map((name) => answer.headers.get(name))].join(' ')
+          typeof response === 'string'
+            ? response
+            : [response.status, ...HEADERS.map((name) => response.headers.get(name))].join(' ')
         tally.requests += 1
         if (!admitted) tally.refused += 1
         if (told !== wanted) {

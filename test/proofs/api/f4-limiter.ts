@@ -23,7 +23,7 @@ export const f4: Proof = {
   run: (scale, say) => runArrivals(SIZES[scale], say),
 }
 
-/** Runs so many patterns through the limiter itself, and so many through the headers of answers. */
+/** Runs so many patterns through the limiter itself, and so many through the headers of responses. */
 export async function runArrivals(
   size: { readonly patterns: number; readonly overHttp: number },
   say: (line: string) => void,
@@ -71,22 +71,22 @@ function pattern(chance: Chance, tally: Tally): void {
   for (let n = 0; n < arrivals; n++) {
     const at = chance.int(0, KEYS.length - 1)
     const key = KEYS[at] ?? ''
-    const answer = limiter.admit(key, rule, now)
+    const response = limiter.admit(key, rule, now)
     const wanted = references[at]?.ask(now)
     tally.arrivals += 1
-    if (!answer.admitted) tally.refused += 1
-    if (wanted === undefined || !agrees(answer, wanted, limit)) tally.differences += 1
-    if (answer.retryAfter !== undefined && !isEnough(limiter, key, rule, now + answer.retryAfter * 1000))
+    if (!response.admitted) tally.refused += 1
+    if (wanted === undefined || !agrees(response, wanted, limit)) tally.differences += 1
+    if (response.retryAfter !== undefined && !isEnough(limiter, key, rule, now + response.retryAfter * 1000))
       tally.insufficient += 1
-    now += gap(chance, rule, answer.retryAfter)
+    now += gap(chance, rule, response.retryAfter)
   }
   if (references.some(({ admitted }) => mostInAnySpan(admitted, window) > limit)) tally.crowded += 1
 }
 
-function agrees(answer: Admitted, wanted: Verdict, limit: number): boolean {
-  const { admitted, remaining, reset, retryAfter } = answer
+function agrees(response: Admitted, wanted: Verdict, limit: number): boolean {
+  const { admitted, remaining, reset, retryAfter } = response
   return (
-    answer.limit === limit &&
+    response.limit === limit &&
     admitted === wanted.admitted &&
     remaining === wanted.remaining &&
     reset === wanted.reset &&

@@ -37,7 +37,7 @@ export async function runVariants(
     say(`F5: ${variant.name}`)
     figures.push(...(await compare(script, variant, say)))
   }
-  figures.push(none('time zones with other answers', await otherZones(script, seed, say)))
+  figures.push(none('time zones with other responses', await otherZones(script, seed, say)))
   if (!withSuite) return figures
   for (const [n, zone] of ['UTC', ...ZONES].entries()) figures.push(...(await runSuite(zone, seed + n, say)))
   return figures
@@ -48,15 +48,15 @@ async function compare(
   { name, setting, leavesOut = () => false, normal = whole, start = Date.parse(START) }: Variant,
   say: (line: string) => void,
 ): Promise<readonly Figure[]> {
-  const answers = await replay(script, setting)
+  const responses = await replay(script, setting)
   let different = 0
   let shown = 0
   for (const [n, exchange] of script.entries()) {
-    const answer = answers[n]
-    if (answer === undefined) continue
-    if (whole(exchange.answer) !== whole(answer)) shown += 1
+    const response = responses[n]
+    if (response === undefined) continue
+    if (whole(exchange.response) !== whole(response)) shown += 1
     if (leavesOut(exchange)) continue
-    const [first, second] = [normal(exchange.answer, Date.parse(START)), normal(answer, start)]
+    const [first, second] = [normal(exchange.response, Date.parse(START)), normal(response, start)]
     if (first === second) continue
     different += 1
     if (different <= MAX_TOLD)
@@ -84,7 +84,7 @@ async function otherZones(
     if (!isObject(told)) throw new Error(`the script said ${out}`)
     offsets.add(told.offset)
     if (told.digest !== here) different += 1
-    say(`F5: TZ=${zone} ${told.digest === here ? 'gives the same answers' : 'gives other answers'}`)
+    say(`F5: TZ=${zone} ${told.digest === here ? 'gives the same responses' : 'gives other responses'}`)
   }
   // A zone that the machine does not know would be UTC, and show nothing.
   if (offsets.size !== ZONES.length) throw new Error('the machine lacks the time zones that this proof needs')

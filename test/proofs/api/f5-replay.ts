@@ -3,10 +3,10 @@ import type { JsonObject } from '../../../src/core/json.ts'
 import { Chance } from '../../../src/core/random.ts'
 import { advanceTo } from '../../../src/core/time/run-events.ts'
 import type { InternalOptions } from '../../../src/emulator.ts'
-import type { RawAnswer } from './connection.ts'
+import type { RawResponse } from './connection.ts'
 import { readDocument } from './f1-document.ts'
 import { type Generated, generate, learn } from './f1-generate.ts'
-import { answerInProcess, apiInProcess } from './f1-in-process.ts'
+import { apiInProcess, respondInProcess } from './f1-in-process.ts'
 import { Memory, type Source } from './f1-valid.ts'
 import type { Sent } from './f1-wire.ts'
 import { busyCollections, proofEmulator } from './sandbox.ts'
@@ -16,7 +16,7 @@ const PORT = 4010
 
 /** A request of a script and what came of it. */
 export interface Exchange extends Generated {
-  readonly answer: RawAnswer
+  readonly response: RawResponse
 }
 
 export type Collections = Readonly<Record<string, readonly object[]>>
@@ -29,7 +29,7 @@ export interface Setting {
   readonly change?: (sent: Sent) => Sent
 }
 
-/** Generates a script against a new sandbox, and keeps every answer. */
+/** Generates a script against a new sandbox, and keeps every response. */
 export async function record(
   requests: number,
   seed: number,
@@ -48,10 +48,10 @@ export async function record(
       // What is not the API's goes through the server, whose port differs.
       if (!api.owns(next.sent.target)) continue
       advanceTo(sandbox, sandbox.clock.now + next.ms)
-      const answer = await answerOf(api, next.sent)
-      if (answer === 'closed') throw new Error('a request was not answered')
-      learn(source, next.operation, answer.status, answer.text)
-      script.push({ ...next, answer })
+      const reply = await responseOf(api, next.sent)
+      if (reply === 'closed') throw new Error('a request was not answered')
+      learn(source, next.operation, reply.status, reply.text)
+      script.push({ ...next, response: reply })
     }
     return script
   } finally {
@@ -59,40 +59,43 @@ export async function record(
   }
 }
 
-/** Every answer to a script in one word. */
+/** Every response to a script in one word. */
 export function digestOf(script: readonly Exchange[]): string {
   const hash = createHash('sha256')
-  for (const { answer } of script) hash.update(whole(answer))
+  for (const { response } of script) hash.update(whole(response))
   return hash.digest('hex')
 }
 
-// Where a request names no host, URLs in its answer lead to the port of the emulator, and each has one of its own.
-async function answerOf(...asked: Parameters<typeof answerInProcess>) {
-  const answer = await answerInProcess(...asked)
-  if (answer === 'closed') return answer
-  return { ...answer, text: answer.text.replaceAll(/(?<=127\.0\.0\.1:)\d+/g, 'port') }
+// Where a request names no host, URLs in its response lead to the port of the emulator, and each has one of its own.
+async function responseOf(...asked: Parameters<typeof respondInProcess>) {
+  const response = await respondInProcess(...asked)
+  if (response === 'closed') return response
+  return { ...response, text: response.text.replaceAll(/(?<=127\.0\.0\.1:)\d+/g, 'port') }
 }
 
-/** An answer as it is. */
-export function whole({ status, headers, text }: RawAnswer): string {
+/** A response as it is. */
+export function whole({ status, headers, text }: RawResponse): string {
   return JSON.stringify([status, [...headers], text])
 }
 
-/** Plays a script to another sandbox. @returns the answers, in order */
-export async function replay(script: readonly Generated[], setting: Setting): Promise<readonly RawAnswer[]> {
+/** Plays a script to another sandbox. @returns the responses, in order */
+export async function replay(
+  script: readonly Generated[],
+  setting: Setting,
+): Promise<readonly RawResponse[]> {
   const { emulator } = await sandboxOf(setting)
   const { change = (sent: Sent) => sent } = setting
   try {
     const { sandbox } = emulator
     const api = apiInProcess({ port: PORT, sandboxes: emulator.sandboxes })
-    const answers: RawAnswer[] = []
+    const responses: RawResponse[] = []
     for (const { ms, sent } of script) {
       advanceTo(sandbox, sandbox.clock.now + ms)
-      const answer = await answerOf(api, change(sent))
-      if (answer === 'closed') throw new Error('a request was not answered')
-      answers.push(answer)
+      const response = await responseOf(api, change(sent))
+      if (response === 'closed') throw new Error('a request was not answered')
+      responses.push(response)
     }
-    return answers
+    return responses
   } finally {
     await emulator.close()
   }

@@ -1,19 +1,19 @@
 import { isObject, type Json } from '../../../src/core/json.ts'
 import { Chance } from '../../../src/core/random.ts'
 import { START } from '../../support/base-state.ts'
-import type { RawAnswer } from './connection.ts'
+import type { RawResponse } from './connection.ts'
 import type { Sent } from './f1-wire.ts'
 import { type Collections, type Exchange, type Setting, whole } from './f5-replay.ts'
 import { busyCollections } from './sandbox.ts'
 
-/** A sandbox that differs in something that nothing may depend on, and what of an answer may differ there. */
+/** A sandbox that differs in something that nothing may depend on, and what of a response may differ there. */
 export interface Variant {
   readonly name: string
   readonly setting: Setting
   /** Requests whose answers rest on what differs. */
   readonly leavesOut?: (exchange: Exchange) => boolean
-  /** An answer of the first sandbox, and one of this, without what may differ. */
-  readonly normal?: (answer: RawAnswer, start: number) => string
+  /** A response of the first sandbox, and one of this, without what may differ. */
+  readonly normal?: (response: RawResponse, start: number) => string
   /** The instant at which this sandbox starts, where it is another. */
   readonly start?: number
 }
@@ -75,13 +75,13 @@ function isPage({ sent }: Exchange): boolean {
   return /\?|\/users$|\/data-views|consumption/.test(sent.target)
 }
 
-function withoutOrder(answer: RawAnswer): string {
-  const { status, headers, text } = answer
+function withoutOrder(response: RawResponse): string {
+  const { status, headers, text } = response
   const type = headers.get('content-type') ?? ''
   if (type === 'application/x-ndjson')
     return whole({ status, headers, text: text.split('\n').sort().join('\n') })
   const body = parsed(text)
-  if (!isObject(body) || !Array.isArray(body.data)) return whole(answer)
+  if (!isObject(body) || !Array.isArray(body.data)) return whole(response)
   const data = body.data.map((each) => JSON.stringify(each)).sort()
   // What a list rests on is another item of the assumptions when its order does.
   return JSON.stringify([status, { ...body, data }])
@@ -111,7 +111,7 @@ function reversed(value: Json): Json {
 }
 
 // Opaque records come back in the order in which they came, and the first of several faults may be another.
-function withoutMemberOrder({ status, headers, text }: RawAnswer): string {
+function withoutMemberOrder({ status, headers, text }: RawResponse): string {
   if (status >= 400) return JSON.stringify([status, [...headers.keys()]])
   return JSON.stringify([status, [...headers], sorted(parsed(text) ?? text)])
 }
@@ -147,7 +147,7 @@ function moved(by: number): Collections {
 }
 
 // Every instant as its distance from the start.
-function withoutTime({ status, headers, text }: RawAnswer, start: number): string {
+function withoutTime({ status, headers, text }: RawResponse, start: number): string {
   const relative = new Map(headers)
   relative.set('date', String(Date.parse(headers.get('date') ?? '') - start))
   relative.set('x-ratelimit-reset', String(Number(headers.get('x-ratelimit-reset')) - start / 1000))

@@ -127,6 +127,6 @@ class Child {
 
 /** Whether a start that was not possible has been told, beside what was logged, in one line that says what to do. */
 function isClear({ log }: Started): boolean {
-  const lines = log.filter(({ level }) => level === 'raw').map(({ message }) => message)
-  return lines.length === 1 && /as planned.*Run "workspace-emulator doctor"/.test(lines[0] ?? '')
+  const [end, ...others] = log.filter(({ level }) => level === 'raw' || level === 'end')
+  return others.length === 0 && /as planned.*Run "workspace-emulator doctor"/.test(end?.message ?? '')
 }

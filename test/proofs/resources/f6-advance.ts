@@ -3,7 +3,7 @@ import { atLeast, below, type Figure, none, type Proof, type Scale, tried } from
 import { comesTrue, Stage, within } from '../stage.ts'
 import { timing } from '../timing.ts'
 import { idleLoop } from './idle-loop.ts'
-import { type Probed, startProbed } from './probe.ts'
+import { type Look, type Probed, startProbed } from './probe.ts'
 
 /** How much is tried. */
 interface Plan {
@@ -37,7 +37,7 @@ function ask({ port }: Probed, method: string, path: string, body?: object) {
   const text = body === undefined ? undefined : JSON.stringify(body)
   const headers = text === undefined ? {} : { 'content-type': 'application/json' }
   const client = request({ host: '127.0.0.1', port, method, path: `/__emulator${path}`, headers })
-  const answer = new Promise<Answered>((resolve, reject) => {
+  const response = new Promise<Answered>((resolve, reject) => {
     client.on('error', reject)
     client.on('response', (res) => {
       let received = ''
@@ -49,7 +49,7 @@ function ask({ port }: Probed, method: string, path: string, body?: object) {
     })
   })
   client.end(text)
-  return { answer, leave: () => client.destroy() }
+  return { answer: response, leave: () => client.destroy() }
 }
 
 async function runClock(plan: Plan, scale: Scale, say: (line: string) => void): Promise<readonly Figure[]> {
@@ -106,7 +106,7 @@ async function during(probed: Probed, { events }: Plan, scale: Scale): Promise<F
     none('second advances that did not wait for the first', after.body.from === body.to ? 0 : 1),
     tried('answers of /health meanwhile', seen.health),
     tried('slowest of them', `${Math.round(seen.slowest)} ms`),
-    timing(scale, below('longest stall during the advance', round1(loop.longest), 20, 'ms')),
+    ...stalls(scale, 'during the advance', loop),
   ]
 }
 
@@ -154,7 +154,7 @@ async function running(probed: Probed, scale: Scale): Promise<Figure[]> {
     tried('instants at which 50 requests were served behind time', instants.size),
     none('lag of a clock that was stopped', frozen.body.lag_ms),
     none('clocks that run on when they are stopped', one.body.now === other.body.now ? 0 : 1),
-    timing(scale, below('longest stall behind time', round1(loop.longest), 20, 'ms')),
+    ...stalls(scale, 'behind time', loop),
     none(
       'times that this is said beyond the first',
       probed.started.log.filter(({ message }) => message.includes('cannot keep up')).length - 1,
@@ -179,6 +179,13 @@ async function stopped(probed: Probed, scale: Scale): Promise<Figure[]> {
       (await within('its end', answered)) === 409 ? 0 : 1,
     ),
     timing(scale, below('from SIGTERM to the end', Math.round(at - signalled), 2_000, 'ms')),
+  ]
+}
+
+function stalls(scale: Scale, when: string, { busy, longest }: Look['loop']): Figure[] {
+  return [
+    timing(scale, below(`longest stall ${when}`, round1(busy), 20, 'ms')),
+    tried(`the same with the time spent waiting for a processor, ${when}`, `${round1(longest)} ms`),
   ]
 }
 

@@ -66,7 +66,7 @@ export class Round {
     for (let n = 0; n < 5; n++) await this.#create({ ...CREATE, expect: [200] })
   }
 
-  /** Sends so many requests per second for so many milliseconds; fewer when the answers do not keep up. */
+  /** Sends so many requests per second for so many milliseconds; fewer when the responses do not keep up. */
   async load(rate: number, ms: number): Promise<void> {
     const begun = performance.now()
     const end = begun + ms

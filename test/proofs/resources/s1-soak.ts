@@ -114,7 +114,7 @@ export async function soak(
     tried('requests', heard.requests),
     tried('requests per second', Math.round(heard.requests / seconds)),
     none(
-      `unexpected answers${heard.unexpected.length === 0 ? '' : `: ${heard.unexpected[0]}`}`,
+      `unexpected responses${heard.unexpected.length === 0 ? '' : `: ${heard.unexpected[0]}`}`,
       heard.unexpected.length,
     ),
     atLeast('reloads of the scenarios seen', reloads, plan.rounds),

@@ -34,7 +34,7 @@ const LATE = 2_000
 const REASON = /nests more than \d+ levels|has more than \d+ tokens/
 
 /** How a body was answered. Times in milliseconds. */
-interface Answer {
+interface ApiResponse {
   readonly status: number
   readonly text: string
   /** From the connection on. */
@@ -45,7 +45,7 @@ interface Answer {
 
 /** An upload under way. `end` sends what was held back. */
 interface Upload {
-  readonly answer: Promise<Answer>
+  readonly response: Promise<ApiResponse>
   end(): void
 }
 
@@ -61,7 +61,7 @@ function upload({ port }: Probed, body: Buffer, heldBack = 0, path = '/v1/batch-
   req.on('finish', () => {
     sent = performance.now()
   })
-  const answer = new Promise<Answer>((resolve, reject) => {
+  const response = new Promise<ApiResponse>((resolve, reject) => {
     req.on('error', reject)
     req.on('response', (res) => {
       let text = ''
@@ -70,7 +70,7 @@ function upload({ port }: Probed, body: Buffer, heldBack = 0, path = '/v1/batch-
       })
       res.on('end', () => {
         const now = performance.now()
-        // An answer may come before the last byte is out.
+        // A response may come before the last byte is out.
         const afterwards = sent === begun ? 0 : now - sent
         resolve({ status: res.statusCode ?? 0, text, total: now - begun, afterwards })
       })
@@ -79,15 +79,15 @@ function upload({ port }: Probed, body: Buffer, heldBack = 0, path = '/v1/batch-
   req.write(body.subarray(0, body.length - heldBack))
   const end = () => void req.end(heldBack === 0 ? undefined : body.subarray(body.length - heldBack))
   if (heldBack === 0) end()
-  return { answer, end }
+  return { response, end }
 }
 
-const send = (probed: Probed, body: Buffer) => upload(probed, body).answer
+const send = (probed: Probed, body: Buffer) => upload(probed, body).response
 
 /** A large body for the control interface, which refuses it for what it says. */
 const sendControl = (probed: Probed, bytes: number) =>
   upload(probed, Buffer.from(JSON.stringify({ unknown: 'x'.repeat(bytes) })), 0, '/__emulator/fixtures')
-    .answer
+    .response
 const ms = (value: number) => Math.round(value)
 
 async function legitimate(probed: Probed, scale: Scale, { large }: Plan): Promise<readonly Figure[]> {
@@ -129,15 +129,15 @@ async function oneByOne(probed: Probed, scale: Scale): Promise<readonly Figure[]
   await pause(200)
   let answered = false
   const second = upload(probed, creationOf(HELD))
-  const done = second.answer.then((answer) => {
+  const done = second.response.then((response) => {
     answered = true
-    return answer
+    return response
   })
   const small = await send(probed, creationOf(1_000))
   await pause(300)
   const early = answered ? 1 : 0
   first.end()
-  const [one, two] = await Promise.all([first.answer, done])
+  const [one, two] = await Promise.all([first.response, done])
   return [
     none('large bodies read beside another', early),
     // On a busy machine, what is held back may come too late.
@@ -158,7 +158,7 @@ async function stalled(probed: Probed, scale: Scale): Promise<readonly Figure[]>
   ] as const) {
     const first = upload(probed, whole, whole.length - sent)
     // It may be cut when the proof is over.
-    first.answer.catch(() => {})
+    first.response.catch(() => {})
     await pause(200)
     const others = await Promise.all([send(probed, whole), sendControl(probed, HELD)])
     figures.push(
@@ -172,7 +172,7 @@ async function stalled(probed: Probed, scale: Scale): Promise<readonly Figure[]>
       ),
     )
     first.end()
-    const { status } = await first.answer
+    const { status } = await first.response
     figures.push(none(`${what}: neither accepted in the end nor told`, [200, 408].includes(status) ? 0 : 1))
   }
   return figures
@@ -180,10 +180,10 @@ async function stalled(probed: Probed, scale: Scale): Promise<readonly Figure[]>
 
 async function atOnce(probed: Probed, scale: Scale, plan: Plan): Promise<readonly Figure[]> {
   const body = creationOf(plan.atOnce)
-  const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => send(probed, body)))
+  const responses = await Promise.all(Array.from({ length: AT_ONCE }, () => send(probed, body)))
   return [
     tried('bodies at once', `${AT_ONCE} of ${plan.atOnce / MIB} MiB`),
-    none('of them not accepted', answers.filter(({ status }) => status !== 200).length),
+    none('of them not accepted', responses.filter(({ status }) => status !== 200).length),
     timing(scale, below('most resident memory', ms(probed.resident().most), 1_024, 'MiB')),
   ]
 }

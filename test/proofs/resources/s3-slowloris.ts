@@ -71,7 +71,7 @@ class Dripping {
   }
 }
 
-/** Asks as ordinary clients do. @returns how long each answer took, and how many did not come */
+/** Asks as ordinary clients do. @returns how long each response took, and how many did not come */
 async function ordinary(port: number, ms: number): Promise<{ took: number[]; lost: number }> {
   const agent = new Agent({ keepAlive: true })
   const end = performance.now() + ms
@@ -79,11 +79,11 @@ async function ordinary(port: number, ms: number): Promise<{ took: number[]; los
   let lost = 0
   while (performance.now() < end) {
     const begun = performance.now()
-    const answer = await shoot(agent, { port, method: 'GET', path: '/v1/data-views', key: KEY }).catch(
+    const response = await shoot(agent, { port, method: 'GET', path: '/v1/data-views', key: KEY }).catch(
       () => undefined,
     )
     took.push(performance.now() - begun)
-    if (answer?.status !== 200) lost += 1
+    if (response?.status !== 200) lost += 1
     await pause(20)
   }
   agent.destroy()
@@ -127,6 +127,6 @@ function cut(dripping: readonly Dripping[]): readonly Figure[] {
 
 export const s3: Proof = {
   id: 'S3',
-  promise: 'Requests that never end keep nobody else from being served, and are cut with an answer.',
+  promise: 'Requests that never end keep nobody else from being served, and are cut with a response.',
   run,
 }

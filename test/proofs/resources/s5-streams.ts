@@ -89,7 +89,8 @@ async function stream(probed: Probed, plan: Plan, scale: Scale): Promise<readonl
   const what = `${plan.items} x ${Math.round(bytes / plan.items)} bytes`
   return [
     none(`${what}: lines missing`, plan.items - lines),
-    timing(scale, below(`${what}: longest stall of the event loop`, round1(loop.longest), STALL, 'ms')),
+    timing(scale, below(`${what}: longest stall of the event loop`, round1(loop.busy), STALL, 'ms')),
+    tried(`${what}: the same with the time spent waiting for a processor`, `${round1(loop.longest)} ms`),
     tried(`${what}: other requests meanwhile`, others),
     tried(`${what}: slowest of them, as its client sees it`, `${round1(slowest)} ms`),
     tried(`${what}: longest stall of an idle process meanwhile`, `${round1(idle.longest)} ms`),

@@ -59,10 +59,10 @@ export async function withFolder<T>(part: (folder: string) => Promise<T>): Promi
 /** Whether a request of the API is still answered. */
 export async function isAlive({ controlUrl, baseUrl }: RunningEmulator, key: string): Promise<boolean> {
   const headers = { authorization: `Bearer ${key}` }
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     fetch(`${controlUrl}/health`),
     fetch(`${baseUrl}/data-views`, { headers }),
   ])
-  const texts = await Promise.all(answers.map((answer) => answer.text()))
-  return answers.every(({ status }) => status === 200) && texts.every((text) => text.startsWith('{'))
+  const texts = await Promise.all(responses.map((response) => response.text()))
+  return responses.every(({ status }) => status === 200) && texts.every((text) => text.startsWith('{'))
 }

@@ -160,8 +160,8 @@ async function routesOf(
   token: string | undefined,
 ): Promise<readonly Route[]> {
   const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  const answer = await fetch(`${controlUrl}/`, { headers })
-  const { routes } = (await answer.json()) as { routes: { method: string; path: string }[] }
+  const response = await fetch(`${controlUrl}/`, { headers })
+  const { routes } = (await response.json()) as { routes: { method: string; path: string }[] }
   const listed = routes.map(({ method, path }) => ({
     method,
     path: path.replaceAll(/\{\w+\}/g, 'x'),
@@ -217,7 +217,7 @@ async function tryAll({ emulator }: Proving, token: string | undefined, scale: S
 /** What a page of another site can do with an image or a link, which send no Origin: look at nothing, change nothing. */
 async function byImages({ emulator }: Proving, tally: Tally): Promise<void> {
   const routes = (await routesOf(emulator, undefined)).filter(({ method }) => method === 'GET')
-  // Its answer has no end.
+  // Its response has no end.
   const ending = routes.filter(({ path }) => !path.endsWith('/events'))
   for (const site of ['cross-site', 'same-site']) {
     const lines = [`Host: 127.0.0.1:${emulator.port}`, `Sec-Fetch-Site: ${site}`]

@@ -57,7 +57,7 @@ interface Case {
 
 const OVERSIZED = '"'.padEnd(1_100_000, 'x')
 
-/** One answer of every kind that the API gives, errors of the wire's own making aside: those know no origin. */
+/** One response of every kind that the API gives, errors of the wire's own making aside: those know no origin. */
 const CASES: readonly Case[] = [
   { method: 'GET', path: '/v1/data-views', status: 200 },
   { method: 'HEAD', path: '/v1/data-views', status: 200 },
@@ -85,13 +85,13 @@ const CASES: readonly Case[] = [
   { method: 'GET', path: '/v1/search', status: 501 },
 ]
 
-/** The headers of an answer that a page could want to read. */
+/** The headers of a response that a page could want to read. */
 const TOLD = /^(x-ratelimit-|ratelimit|retry-after$|x-emulator-)/
 const GRANTS = /^access-control-/
 
 const grantsOf = ({ headers }: Sent) => Object.keys(headers).filter((name) => GRANTS.test(name))
 
-/** Why an answer is not what a page of an allowed origin needs. */
+/** Why a response is not what a page of an allowed origin needs. */
 function lacking({ headers }: Sent, origin: string): string[] {
   const exposed = String(headers['access-control-expose-headers'] ?? '')
     .toLowerCase()
@@ -105,7 +105,7 @@ function lacking({ headers }: Sent, origin: string): string[] {
   ]
 }
 
-// Otherwise a cache could hand the answer for one origin to another.
+// Otherwise a cache could hand the response for one origin to another.
 function variesBy(headers: Sent['headers']): string[] {
   return /\borigin\b/i.test(String(headers.vary ?? '')) ? [] : ['it does not vary by origin']
 }
@@ -117,23 +117,23 @@ async function judge(
   found: string[],
   scale: Scale,
 ): Promise<number> {
-  let answers = 0
+  let responses = 0
   for (const [n, { method, path, said = {}, status }] of CASES.entries()) {
     for (const origin of [...origins.allowed, ...some(origins.foreign, n, scale)]) {
       const isAllowed = origins.allowed.includes(origin)
       const headers = { ...said.headers, origin }
-      const answer = await send({ emulator }, method, path, { ...said, headers })
+      const response = await send({ emulator }, method, path, { ...said, headers })
       const wrong = isAllowed
-        ? lacking(answer, origin)
-        : [...grantsOf(answer).map((name) => `has ${name}`), ...variesBy(answer.headers)]
+        ? lacking(response, origin)
+        : [...grantsOf(response).map((name) => `has ${name}`), ...variesBy(response.headers)]
       // A page that may not read answers may not make sandboxes either.
       const expected = !isAllowed && path.startsWith('/@absent') && status === 200 ? [200, 403] : [status]
-      if (!expected.includes(answer.status)) wrong.push(`is answered ${answer.status}`)
+      if (!expected.includes(response.status)) wrong.push(`is answered ${response.status}`)
       found.push(...wrong.map((each) => `${method} ${path} from ${origin}: ${each}`))
-      answers += 1
+      responses += 1
     }
   }
-  return answers
+  return responses
 }
 
 /** Preflights of every operation: granted to allowed origins, nothing to the rest, and nothing is used up by any. */
@@ -153,13 +153,13 @@ async function preflights(emulator: RunningEmulator, found: string[], scale: Sca
         'access-control-request-method': method,
         'access-control-request-headers': 'authorization,content-type,idempotency-key,x-any-of-ours',
       }
-      const answer = await send({ emulator }, 'OPTIONS', path.replaceAll(/\{\w+\}/g, 'x'), {
+      const response = await send({ emulator }, 'OPTIONS', path.replaceAll(/\{\w+\}/g, 'x'), {
         headers,
         authorization: undefined,
       })
       const isAllowed = (LOOPBACK_ORIGINS as readonly string[]).includes(origin)
-      const wrong = isAllowed ? ungranted(answer, method, headers) : grantsOf(answer)
-      if (answer.status !== 204 || answer.text !== '') wrong.push(`answered ${answer.status}`)
+      const wrong = isAllowed ? ungranted(response, method, headers) : grantsOf(response)
+      if (response.status !== 204 || response.text !== '') wrong.push(`answered ${response.status}`)
       found.push(...wrong.map((each) => `preflight of ${method} ${path} from ${origin}: ${each}`))
       count += 1
     }
@@ -185,7 +185,7 @@ function ungranted({ headers }: Sent, method: string, asked: Readonly<Record<str
   ]
 }
 
-/** No answer of the control interface may be read by a page of another origin, that of an API client included. */
+/** No response of the control interface may be read by a page of another origin, that of an API client included. */
 async function control(emulator: RunningEmulator, found: string[]): Promise<number> {
   const { body } = await send({ emulator }, 'GET', '/__emulator/', { authorization: undefined })
   const routes = body.routes as { method: string; path: string }[]
@@ -197,13 +197,13 @@ async function control(emulator: RunningEmulator, found: string[]): Promise<numb
   ]
   let count = 0
   for (const { method, path } of [...routes, { method: 'GET', path: '/__emulator/nowhere' }]) {
-    // Whatever else a route may do, it is to do it to nobody: only reading routes get as far as their answers.
+    // Whatever else a route may do, it is to do it to nobody: only reading routes get as far as their responses.
     for (const verb of method === 'GET' ? ['GET', 'OPTIONS'] : ['OPTIONS']) {
       for (const origin of origins) {
         const headers = { origin, 'access-control-request-method': method }
         const target = path.replaceAll(/\{\w+\}/g, 'x')
-        const answer = await send({ emulator }, verb, target, { headers, authorization: undefined })
-        found.push(...grantsOf(answer).map((name) => `${verb} ${target} from ${origin} has ${name}`))
+        const response = await send({ emulator }, verb, target, { headers, authorization: undefined })
+        found.push(...grantsOf(response).map((name) => `${verb} ${target} from ${origin} has ${name}`))
         count += 1
       }
     }
@@ -222,11 +222,11 @@ async function exhaust({ emulator }: { readonly emulator: RunningEmulator }): Pr
 
 async function run(scale: Scale): Promise<readonly Figure[]> {
   const found: string[] = []
-  let [answers, asked, controlled] = [0, 0, 0]
+  let [responses, asked, controlled] = [0, 0, 0]
   await against({}, async ({ emulator }) => {
     await exhaust({ emulator })
     const origins = { allowed: LOOPBACK_ORIGINS, foreign: FOREIGN_ORIGINS }
-    answers += await judge(emulator, origins, found, scale)
+    responses += await judge(emulator, origins, found, scale)
     asked = await preflights(emulator, found, scale)
     controlled = await control(emulator, found)
   })
@@ -242,12 +242,12 @@ async function run(scale: Scale): Promise<readonly Figure[]> {
   ] as const) {
     await against({ corsOrigins: [given] }, async ({ emulator }) => {
       await exhaust({ emulator })
-      answers += await judge(emulator, { allowed, foreign }, found, scale)
+      responses += await judge(emulator, { allowed, foreign }, found, scale)
     })
   }
   return [
     tried('origins', LOOPBACK_ORIGINS.length + FOREIGN_ORIGINS.length),
-    tried('answers looked at', answers),
+    tried('answers looked at', responses),
     tried('preflights', asked),
     tried('control answers', controlled),
     none(`wrong${found.length === 0 ? '' : `, first ${found[0]}`}`, found.length),
@@ -257,6 +257,6 @@ async function run(scale: Scale): Promise<readonly Figure[]> {
 export const x2: Proof = {
   id: 'X2',
   promise:
-    'Pages of this machine can read every answer of the API with its quota headers, those of other origins none, and nobody the control interface.',
+    'Pages of this machine can read every response of the API with its quota headers, those of other origins none, and nobody the control interface.',
   run,
 }

@@ -63,7 +63,7 @@ async function rebinding(found: string[]): Promise<number> {
   return 2 * others.length
 }
 
-/** A receiver on this machine that answers with a status and a Location. */
+/** A receiver on this machine that responds with a status and a Location. */
 async function receiver(status: number, location?: () => string) {
   let hits = 0
   const server = createServer((req, res) => {

@@ -64,15 +64,16 @@ export async function judge(
   trial: Trial,
   what: string,
   request: () => Promise<Sent>,
-  isKept: (answer: Sent) => Promise<boolean> | boolean,
+  isKept: (response: Sent) => Promise<boolean> | boolean,
 ): Promise<void> {
   const { store } = trial.emulator.sandbox
   const before = store.revision
-  const answer = await request()
-  if (answer.status >= 500 && answer.status !== 501) trial.found.push(`${what} is answered ${answer.status}`)
-  else if (answer.status >= 400) {
+  const response = await request()
+  if (response.status >= 500 && response.status !== 501)
+    trial.found.push(`${what} is answered ${response.status}`)
+  else if (response.status >= 400) {
     trial.refused += 1
     if (store.revision !== before) trial.found.push(`${what} is refused and changes the state`)
-  } else if (await isKept(answer)) trial.kept += 1
+  } else if (await isKept(response)) trial.kept += 1
   else trial.found.push(`${what} is accepted and does not come back`)
 }

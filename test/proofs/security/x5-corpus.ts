@@ -39,7 +39,7 @@ export const OBEYED = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u20
 export interface Shown {
   readonly emulator: RunningEmulator
   readonly found: string[]
-  answers: number
+  responses: number
   /** Commands whose output was looked at. */
   commands: number
 }

@@ -28,13 +28,13 @@ function isIn(value: unknown, text: string): boolean {
   return Object.entries(value).some(([name, each]) => name === text || isIn(each, text))
 }
 
-/** Whether an answer is of a type that no browser takes for a page, and what that type says. */
+/** Whether a response is of a type that no browser takes for a page, and what that type says. */
 function judge(
   shown: Shown,
   what: string,
   { status, headers, text }: Pick<Sent, 'status' | 'headers' | 'text'>,
 ) {
-  shown.answers += 1
+  shown.responses += 1
   const type = String(headers['content-type'] ?? '')
   if (text !== '' && !HARMLESS.test(type)) shown.found.push(`${what} is of the type "${type}"`)
   if (status >= 500 && status !== 501) shown.found.push(`${what} is answered ${status}`)
@@ -99,7 +99,7 @@ function expand(path: string, values: Readonly<Record<string, readonly string[]>
   )
 }
 
-/** What never becomes a request is answered by other code: its answers are no pages either. */
+/** What never becomes a request is answered by other code: its responses are no pages either. */
 async function wire(shown: Shown): Promise<void> {
   const { port } = shown.emulator
   for (const text of MARKUP.filter((each) => /^[\x20-\x7e]*$/.test(each))) {
@@ -160,7 +160,7 @@ async function run(scale: Scale): Promise<readonly Figure[]> {
       ...SANDBOX,
     }
     return against(options, async ({ emulator }) => {
-      const shown: Shown = { emulator, found, answers: 0, commands: 0 }
+      const shown: Shown = { emulator, found, responses: 0, commands: 0 }
       const feed = await follow(emulator)
       await plant(shown)
       await control(shown, 'POST', '/snapshots', { name: 'kept' })
@@ -172,7 +172,7 @@ async function run(scale: Scale): Promise<readonly Figure[]> {
       const there = await readBack(shown, feed.text())
       feed.close()
       return [
-        tried('answers opened as a browser would', shown.answers),
+        tried('answers opened as a browser would', shown.responses),
         tried('commands', shown.commands),
         atLeast('texts that came back as data', there, CORPUS.length),
       ]

@@ -3,7 +3,7 @@ import { broken } from '../proof.ts'
 import { x6 } from './x6-canaries.ts'
 import { leaks } from './x6-secrets.ts'
 
-test('X6 no secret shows in an answer, in what the control interface tells, in logs, or on the disk', async () => {
+test('X6 no secret shows in a response, in what the control interface tells, in logs, or on the disk', async () => {
   expect(broken(await x6.run('short', () => {}))).toEqual([])
 })
 

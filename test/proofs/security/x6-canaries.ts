@@ -14,23 +14,23 @@ import { CANARY, controlled, guarded, leaks, REQUESTS, SIGNING, send, WRITES } f
 /** Notes what a text gives away. */
 type Look = (where: string, text: string, allowed?: ReadonlySet<string>) => void
 
-/** Everything that can be read through the control interface, of two sandboxes. @returns how many answers were looked at */
+/** Everything that can be read through the control interface, of two sandboxes. @returns how many responses were looked at */
 async function readAll({ port, sandboxes }: RunningEmulator, look: Look): Promise<number> {
   const ids = sandboxes.list().flatMap(({ sandbox }) => sandbox.log.entries().map(({ id }) => id))
   const collections = [...workspaceService.collections.keys()]
   const names = { request_id: ids, collection: collections, name: ['base', 'default'] }
-  let answers = 0
+  let responses = 0
   for (const { method, path } of controlRoutes(workspaceService)) {
     if (method !== 'GET' || path === '/events') continue
     for (const prefix of ['', '/@w1']) {
       for (const target of expand(String(path), names)) {
         const text = await send(port, 'GET', `${prefix}/__emulator${target}`, controlled)
         look(`${prefix}${target}`, text)
-        answers += 1
+        responses += 1
       }
     }
   }
-  return answers
+  return responses
 }
 
 async function command(argv: readonly string[]): Promise<string> {
@@ -143,11 +143,11 @@ async function inside(emulator: RunningEmulator, look: Look) {
     look(`answer ${n} under a rule`, await send(port, method, path, sending))
   const logSize = sandbox.log.size
   await send(port, 'POST', '/__emulator/snapshots', { ...controlled, json: { name: 'base' } })
-  const answers = await readAll(emulator, look)
+  const responses = await readAll(emulator, look)
   const printed = await commands(emulator, look)
   const figures = [
     tried('requests with secrets', 2 * REQUESTS.length + WRITES.length),
-    tried('control answers read', answers),
+    tried('control answers read', responses),
     tried('commands', printed),
     atLeast('requests in the log', logSize, 20),
   ]
@@ -163,6 +163,6 @@ function expand(path: string, values: Readonly<Record<string, readonly string[]>
 export const x6: Proof = {
   id: 'X6',
   promise:
-    'No secret shows in an answer, in what the control interface tells, in logs, in what commands print, or on the disk; those that sign webhooks in the files of the state alone, and where ?secrets=true asks for them.',
+    'No secret shows in a response, in what the control interface tells, in logs, in what commands print, or on the disk; those that sign webhooks in the files of the state alone, and where ?secrets=true asks for them.',
   run,
 }

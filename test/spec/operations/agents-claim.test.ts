@@ -25,7 +25,7 @@ function claim(emulator: TestEmulator, claim_token: unknown, options?: RequestOp
   return emulator.post('/agents/claim', { claim_token }, options)
 }
 
-test('a claim answers with the template, member for member', {
+test('a claim responds with the template, member for member', {
   tags: ['R062', 'R063', 'R064', 'R065', 'R066', 'R136'],
 }, async () => {
   const { status, body, assumed } = await claim(await claimEmulator(), 'token-t1')
@@ -75,8 +75,8 @@ test('a token works once', { tags: ['R119', 'R135'] }, async () => {
 
 test('of 50 concurrent claims of one token exactly one succeeds', { tags: ['R119'] }, async () => {
   const emulator = await claimEmulator()
-  const answers = await Promise.all(Array.from({ length: 50 }, () => claim(emulator, 'token-t1')))
-  expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(49).fill(404)])
+  const responses = await Promise.all(Array.from({ length: 50 }, () => claim(emulator, 'token-t1')))
+  expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(49).fill(404)])
 })
 
 test('a claimed token stays consumed after a restart', { tags: ['R119'] }, async () => {
@@ -143,7 +143,7 @@ test('neither a 401 nor a 429 consumes a token', { tags: ['R137'] }, async () =>
   expect((await claim(emulator, 'token-t1')).status).toBe(200)
 })
 
-test('generate answers with nothing but a claim token, which redeems a template', {
+test('generate responds with nothing but a claim token, which redeems a template', {
   tags: ['R134', 'R223'],
 }, async () => {
   const emulator = await testEmulator()

@@ -10,7 +10,7 @@ import {
   intervene,
   refusedProblem,
 } from '../../support/batches.ts'
-import type { TestAnswer, TestEmulator } from '../../support/emulator.ts'
+import type { TestEmulator, TestResponse } from '../../support/emulator.ts'
 
 const CREATE = '/batch-predictions'
 
@@ -28,7 +28,7 @@ const HEADERS = [
 ]
 
 /** The headers that describe the rule, the reset in seconds from now. */
-function quota(emulator: TestEmulator, { headers }: TestAnswer): (string | number | null)[] {
+function quota(emulator: TestEmulator, { headers }: TestResponse): (string | number | null)[] {
   return HEADERS.map((name) => {
     const value = headers.get(name)
     return name === 'x-ratelimit-reset' ? Number(value) - emulator.now() / 1000 : value
@@ -80,10 +80,10 @@ test.for(policies)(
   async ([, settings, policy, state, limit, remaining, wait]) => {
     const emulator = await batchEmulator({ ...settings, 'batch.pace': { in_progress: 'hold' } })
     const { id } = await createBatch(emulator, { items: 8 })
-    const answer = await refusedProblem(emulator, () => post(emulator), 429, 'rate_limit_exceeded')
-    expect(answer.body.title).toBe('Rate Limit Exceeded')
-    expect(quota(emulator, answer)).toEqual([policy, state, `${limit}`, `${remaining}`, wait, `${wait}`])
-    expect(answer.assumed).toContain('U064')
+    const response = await refusedProblem(emulator, () => post(emulator), 429, 'rate_limit_exceeded')
+    expect(response.body.title).toBe('Rate Limit Exceeded')
+    expect(quota(emulator, response)).toEqual([policy, state, `${limit}`, `${remaining}`, wait, `${wait}`])
+    expect(response.assumed).toContain('U064')
     expect(emulator.state('batch_predictions')).toHaveLength(1)
 
     await cancel(emulator, id)
@@ -123,8 +123,8 @@ test('a batch that is larger than the bound is told that waiting does not help',
   tags: ['R266'],
 }, async () => {
   const emulator = await batchEmulator({ 'limits.admission.enqueued_items': 10 })
-  const answer = await refusedProblem(emulator, () => post(emulator, 11), 429)
-  expect(answer.body.detail).toContain('Waiting does not help')
+  const response = await refusedProblem(emulator, () => post(emulator, 11), 429)
+  expect(response.body.detail).toContain('Waiting does not help')
 })
 
 test('three policies count an organization, the fourth counts everybody', { tags: ['R266'] }, async () => {
@@ -142,8 +142,8 @@ test('three policies count an organization, the fourth counts everybody', { tags
 test('a temporary shortage of capacity ends at its instant', { tags: ['R266'] }, async () => {
   const until = '2026-03-01T12:10:00.000Z'
   const emulator = await batchEmulator({ 'limits.admission.global_capacity': { limit: 0, until } })
-  const answer = await refusedProblem(emulator, () => post(emulator), 429)
-  expect(answer.headers.get('retry-after')).toBe('600')
+  const response = await refusedProblem(emulator, () => post(emulator), 429)
+  expect(response.headers.get('retry-after')).toBe('600')
   emulator.advance('599s')
   expectProblem(await post(emulator), 429)
   emulator.advance('1s')

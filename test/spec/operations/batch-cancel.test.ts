@@ -20,15 +20,15 @@ test.for(['validating', 'in_progress'])(
     await bring(emulator, id, from)
     if (from === 'in_progress') emulator.advance('350ms')
     const finished = from === 'in_progress' ? 3 : 0
-    const answer = await cancel(emulator, id)
-    expect([answer.status, answer.body.status]).toEqual([200, 'cancelling'])
-    expect(Date.parse(answer.body.cancelling_at)).toBe(emulator.now())
-    expect(answer.body.request_counts).toMatchObject({ succeeded: finished, processing: 10 - finished })
+    const response = await cancel(emulator, id)
+    expect([response.status, response.body.status]).toEqual([200, 'cancelling'])
+    expect(Date.parse(response.body.cancelling_at)).toBe(emulator.now())
+    expect(response.body.request_counts).toMatchObject({ succeeded: finished, processing: 10 - finished })
     emulator.advance('999ms')
-    expect(await retrieve(emulator, id)).toEqual(answer.body)
+    expect(await retrieve(emulator, id)).toEqual(response.body)
     emulator.advance('1ms')
     const batch = await retrieve(emulator, id)
-    expect([batch.status, batch.in_progress_at]).toEqual(['cancelled', answer.body.in_progress_at])
+    expect([batch.status, batch.in_progress_at]).toEqual(['cancelled', response.body.in_progress_at])
     expect(batch.request_counts).toMatchObject({
       succeeded: finished,
       canceled: 10 - finished,
@@ -51,7 +51,7 @@ test('three of ten are finished at the cancel: three succeeded and seven cancele
   expect(words).toEqual([...Array(3).fill('succeeded'), ...Array(7).fill('canceled')])
 })
 
-test('a repeated cancel answers with the batch as it is, and changes nothing', {
+test('a repeated cancel responds with the batch as it is, and changes nothing', {
   tags: ['R105', 'R219'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -76,24 +76,24 @@ test.for(['finalizing', 'completed', 'failed', 'expired'])(
     const emulator = await batchEmulator()
     const { id } = await createBatch(emulator)
     const batch = await bring(emulator, id, status)
-    const answer = await refusedProblem(emulator, () => cancel(emulator, id), 409, 'conflict')
-    expect(answer.body.detail).toContain(status)
-    expect(answer.assumed).toContain('U041')
+    const response = await refusedProblem(emulator, () => cancel(emulator, id), 409, 'conflict')
+    expect(response.body.detail).toContain(status)
+    expect(response.assumed).toContain('U041')
     expect(await retrieve(emulator, id)).toEqual(batch)
   },
 )
 
 test.for(['finalizing', 'completed', 'failed', 'expired'])(
-  'by a setting a cancel of a batch that is %s answers with it, unchanged',
+  'by a setting a cancel of a batch that is %s responds with it, unchanged',
   { tags: ['R220', 'U041'] },
   async (status) => {
     const emulator = await batchEmulator({ 'batch.cancel_terminal': 'unchanged' })
     const { id } = await createBatch(emulator)
     const batch = await bring(emulator, id, status)
     const before = emulator.digest()
-    const answer = await cancel(emulator, id)
-    expect([answer.status, answer.body]).toEqual([200, batch])
-    expect(answer.assumed).not.toContain('U041')
+    const response = await cancel(emulator, id)
+    expect([response.status, response.body]).toEqual([200, batch])
+    expect(response.assumed).not.toContain('U041')
     expect(emulator.digest()).toBe(before)
   },
 )

@@ -70,12 +70,18 @@ test('two equal creations without an Idempotency-Key make two batches', { tags: 
   expect(emulator.state('batch_predictions')).toHaveLength(2)
 })
 
-test('what is missing is said to be required, and the answer is marked', { tags: ['U015'] }, async () => {
+test('what is missing is said to be required, and the response is marked', { tags: ['U015'] }, async () => {
   const emulator = await batchEmulator({ 'required.batch-predictions.create.completion_window': true })
-  const answer = await refusedProblem(emulator, () => emulator.post(CREATE, {}), 400)
-  expect(pointersOf(answer)).toEqual(['/prompt', '/output_schema', '/model', '/completion_window', '/items'])
-  for (const { detail } of answer.body.errors) expect(detail).toBe('is required')
-  expect(answer.assumed).toContain('U015')
+  const response = await refusedProblem(emulator, () => emulator.post(CREATE, {}), 400)
+  expect(pointersOf(response)).toEqual([
+    '/prompt',
+    '/output_schema',
+    '/model',
+    '/completion_window',
+    '/items',
+  ])
+  for (const { detail } of response.body.errors) expect(detail).toBe('is required')
+  expect(response.assumed).toContain('U015')
 })
 
 test('the window may be left out or said, and is 24h in either case', {
@@ -88,8 +94,8 @@ test('the window may be left out or said, and is 24h in either case', {
 
 test('a setting makes the window a required member', { tags: ['R202'] }, async () => {
   const emulator = await batchEmulator({ 'required.batch-predictions.create.completion_window': true })
-  const answer = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch()), 400)
-  expect(pointersOf(answer)).toEqual(['/completion_window'])
+  const response = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch()), 400)
+  expect(pointersOf(response)).toEqual(['/completion_window'])
   await createBatch(emulator, { completion_window: '24h' })
 })
 
@@ -116,10 +122,13 @@ test('the two names are settings, and --strict does not make them up', {
 
   const strict = await batchEmulator({}, { strict: true })
   const before = strict.digest()
-  const answer = await strict.post(CREATE, 'not even an object')
-  expect([answer.status, answer.body.type.split('/').at(-1)]).toEqual([501, 'emulator_contract_unspecified'])
-  expect(answer.body.detail).toContain('"batch.names.items" and "batch.names.file_ref"')
-  expect(answer.assumed).toContain('U035')
+  const response = await strict.post(CREATE, 'not even an object')
+  expect([response.status, response.body.type.split('/').at(-1)]).toEqual([
+    501,
+    'emulator_contract_unspecified',
+  ])
+  expect(response.body.detail).toContain('"batch.names.items" and "batch.names.file_ref"')
+  expect(response.assumed).toContain('U035')
   expect(strict.digest()).toBe(before)
 })
 

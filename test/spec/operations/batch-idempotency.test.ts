@@ -9,7 +9,7 @@ function post(emulator: TestEmulator, key: string, body: object = aBatch()) {
   return emulator.post(CREATE, body, { headers: { 'idempotency-key': key } })
 }
 
-test('the same key and body replay the first answer, even after the batch has moved on', {
+test('the same key and body replay the first response, even after the batch has moved on', {
   tags: ['R276', 'R198'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -68,12 +68,12 @@ test('a key is free again exactly 24 hours after its first use, also across a re
   expect(fresh.body.id).not.toBe(first.body.id)
 })
 
-test('fifty simultaneous first uses of a key make one batch and fifty equal answers', {
+test('fifty simultaneous first uses of a key make one batch and fifty equal responses', {
   tags: ['R279'],
 }, async () => {
   const emulator = await batchEmulator()
-  const answers = await Promise.all(Array.from({ length: 50 }, () => post(emulator, 'key-1')))
-  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+  const responses = await Promise.all(Array.from({ length: 50 }, () => post(emulator, 'key-1')))
+  expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
   expect(emulator.state('batch_predictions')).toHaveLength(1)
 })
 
@@ -110,7 +110,7 @@ test('keys of two teamspaces are two keys', { tags: ['R276'] }, async () => {
   expect((await retrieve(emulator, first.body.id)).id).toBe(first.body.id)
 })
 
-test('the first answer is replayed even when the settings would refuse the request by now', {
+test('the first response is replayed even when the settings would refuse the request by now', {
   tags: ['R276'],
 }, async () => {
   const emulator = await batchEmulator()

@@ -43,12 +43,12 @@ test.for<[string, object, string]>([
   { tags: ['R199', 'R200', 'R201', 'R202', 'R275', 'R203', 'R273', 'R204', 'R269', 'R271'] },
   async ([, changes, pointer]) => {
     const emulator = await batchEmulator()
-    const answer = await refusedProblem(
+    const response = await refusedProblem(
       emulator,
       () => emulator.post(CREATE, { ...aBatch(), ...changes }),
       400,
     )
-    expect(pointersOf(answer)).toEqual([pointer])
+    expect(pointersOf(response)).toEqual([pointer])
   },
 )
 
@@ -58,8 +58,8 @@ test.for([0, -1, 1.5, '1', null, true, 1e300])(
   async (page) => {
     const emulator = await batchEmulator()
     const items = [...someItems(1), { custom_id: 'bad', file_id: 'file-pdf', page }]
-    const answer = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch({ items })), 400)
-    expect(answer.body.errors).toEqual([
+    const response = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch({ items })), 400)
+    expect(response.body.errors).toEqual([
       { pointer: '/items/1/page', detail: expect.stringContaining('integer from 1'), custom_id: 'bad' },
     ])
   },
@@ -74,8 +74,8 @@ test('every fault of a request is named at once, with the item that it lies in',
   const emulator = await batchEmulator()
   const items = [{ custom_id: 'x' }, { custom_id: 'x', file_id: 'file-pdf', page: 0 }]
   const body = { items, metadata: { a: 1 }, output_schema: { type: 'object', allOf: [] }, model: 3 }
-  const answer = await refusedProblem(emulator, () => emulator.post(CREATE, body), 400, 'validation_failed')
-  expect(answer.body.errors).toEqual([
+  const response = await refusedProblem(emulator, () => emulator.post(CREATE, body), 400, 'validation_failed')
+  expect(response.body.errors).toEqual([
     { pointer: '/prompt', detail: 'is required' },
     { pointer: '/output_schema/allOf', detail: expect.any(String) },
     { pointer: '/model', detail: expect.any(String) },
@@ -90,8 +90,8 @@ test('one item and 5,000 items are accepted, 5,001 are not', { tags: ['R269', 'R
   const emulator = await batchEmulator()
   expect((await createBatch(emulator, { items: 1 })).request_counts.total).toBe(1)
   expect((await createBatch(emulator, { items: 5_000 })).request_counts.total).toBe(5_000)
-  const answer = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch({ items: 5_001 })), 400)
-  expect(pointersOf(answer)).toEqual(['/items'])
+  const response = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch({ items: 5_001 })), 400)
+  expect(pointersOf(response)).toEqual(['/items'])
 })
 
 test.for([
@@ -106,8 +106,8 @@ test.for([
     const id = unit.repeat(128 / [...unit].length)
     await createBatch(emulator, { items: [{ custom_id: id, file_id: 'file-pdf' }] })
     const items = [{ custom_id: `${id}x`, file_id: 'file-pdf' }]
-    const answer = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch({ items })), 400)
-    expect(pointersOf(answer)).toEqual(['/items/0/custom_id'])
+    const response = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch({ items })), 400)
+    expect(pointersOf(response)).toEqual(['/items/0/custom_id'])
   },
 )
 
@@ -120,12 +120,12 @@ test('a repeated custom_id is refused, one that differs in case or normalisation
     items: named('a', 'A', '\u00e9', COMBINING, '__proto__', 'constructor', ' a'),
   })
   await createBatch(emulator, { items: named('a') })
-  const answer = await refusedProblem(
+  const response = await refusedProblem(
     emulator,
     () => emulator.post(CREATE, aBatch({ items: named('b', 'a', 'c', 'a', 'a') })),
     400,
   )
-  expect(pointersOf(answer)).toEqual(['/items/3/custom_id', '/items/4/custom_id'])
+  expect(pointersOf(response)).toEqual(['/items/3/custom_id', '/items/4/custom_id'])
 })
 
 test('a setting accepts an empty custom_id', { tags: ['U050'] }, async () => {
@@ -146,10 +146,10 @@ test('unknown members are ignored, or refused where a setting says so', async ()
     { custom_id: 'a', file_id: 'file-pdf' },
   ])
   const emulator = await batchEmulator({ unknown_fields: 'reject' })
-  const answer = await refusedProblem(
+  const response = await refusedProblem(
     emulator,
     () => emulator.post(CREATE, aBatch({ items, priority: 'high' })),
     400,
   )
-  expect(pointersOf(answer).sort()).toEqual(['/items/0/note', '/priority'])
+  expect(pointersOf(response).sort()).toEqual(['/items/0/note', '/priority'])
 })

@@ -66,7 +66,7 @@ test.for([
   },
 )
 
-test('an errored line is a prediction that failed, with a status of 422 that no answer has', {
+test('an errored line is a prediction that failed, with a status of 422 that no response has', {
   tags: ['R251', 'T19'],
 }, async () => {
   const emulator = await batchEmulator({
@@ -74,8 +74,8 @@ test('an errored line is a prediction that failed, with a status of 422 that no 
   })
   const { id } = await createBatch(emulator)
   await bring(emulator, id, 'completed')
-  const answer = await emulator.get(`/batch-predictions/${id}/results`)
-  expect(answer.status).toBe(200)
+  const response = await emulator.get(`/batch-predictions/${id}/results`)
+  expect(response.status).toBe(200)
   const [line] = await linesOf(emulator, id)
   expect(line.error).toEqual({
     type: expect.stringMatching(/\/prediction_failed$/),

@@ -11,12 +11,12 @@ test('sixteen metadata entries are accepted, seventeen are not', { tags: ['R273'
   const entries = (n: number) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`k${i}`, '']))
   expect((await createBatch(emulator, { metadata: entries(16) })).metadata).toEqual(entries(16))
   expect((await createBatch(emulator, { metadata: {} })).metadata).toEqual({})
-  const answer = await refusedProblem(
+  const response = await refusedProblem(
     emulator,
     () => emulator.post(CREATE, aBatch({ metadata: entries(17) })),
     400,
   )
-  expect(pointersOf(answer)).toEqual(['/metadata'])
+  expect(pointersOf(response)).toEqual(['/metadata'])
 })
 
 test.for([['x'], [ASTRAL], [COMBINING]])(
@@ -28,12 +28,12 @@ test.for([['x'], [ASTRAL], [COMBINING]])(
     const metadata = { [long(64)]: long(512) }
     expect((await createBatch(emulator, { metadata })).metadata).toEqual(metadata)
     for (const bad of [{ [`${long(64)}x`]: 'v' }, { k: `${long(512)}x` }]) {
-      const answer = await refusedProblem(
+      const response = await refusedProblem(
         emulator,
         () => emulator.post(CREATE, aBatch({ metadata: bad })),
         400,
       )
-      expect(pointersOf(answer)).toHaveLength(1)
+      expect(pointersOf(response)).toHaveLength(1)
     }
   },
 )
@@ -48,8 +48,8 @@ test('metadata comes back as it was sent, also under names that objects have by 
   const created = await emulator.request('POST', CREATE, { raw })
   expect(created.status).toBe(200)
   for (const place of [emulator, await emulator.restart()]) {
-    const { text: answer } = await place.get(`${CREATE}/${created.body.id}`)
-    expect(JSON.stringify(JSON.parse(answer).metadata)).toBe(JSON.stringify(JSON.parse(text)))
+    const { text: response } = await place.get(`${CREATE}/${created.body.id}`)
+    expect(JSON.stringify(JSON.parse(response).metadata)).toBe(JSON.stringify(JSON.parse(text)))
   }
   expect(({} as Record<string, unknown>).p).toBeUndefined()
 })

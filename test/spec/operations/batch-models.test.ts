@@ -22,43 +22,43 @@ test.for<[string, 'KU' | 'K2', string, boolean]>([
   const emulator = await batchEmulator({ models })
   const create = () => emulator.post('/batch-predictions', aBatch({ model }), { key })
   if (!accepted) {
-    const answer = await refusedProblem(emulator, create, 400, 'validation_failed')
-    expect(pointersOf(answer)).toEqual(['/model'])
+    const response = await refusedProblem(emulator, create, 400, 'validation_failed')
+    expect(pointersOf(response)).toEqual(['/model'])
     return
   }
-  const answer = await create()
-  expect([answer.status, answer.body.model]).toEqual([200, model])
+  const response = await create()
+  expect([response.status, response.body.model]).toEqual([200, model])
 })
 
 test('an unknown id is told the nearest known one', { tags: ['R201'] }, async () => {
   const emulator = await batchEmulator({ models })
-  const answer = await emulator.post('/batch-predictions', aBatch({ model: 'other-onyl' }))
-  expect(answer.body.errors[0].detail).toContain('Did you mean "other-only"?')
+  const response = await emulator.post('/batch-predictions', aBatch({ model: 'other-onyl' }))
+  expect(response.body.errors[0].detail).toContain('Did you mean "other-only"?')
 })
 
 test('a deprecated id is accepted and runs as another, and the batch shows what was asked for', {
   tags: ['R206', 'R289', 'R078', 'U037'],
 }, async () => {
   const emulator = await batchEmulator({ models })
-  const answer = await emulator.post('/batch-predictions', aBatch({ model: 'fast-old' }))
-  expect([answer.status, answer.body.model]).toEqual([200, 'fast-old'])
+  const response = await emulator.post('/batch-predictions', aBatch({ model: 'fast-old' }))
+  expect([response.status, response.body.model]).toEqual([200, 'fast-old'])
   expect(emulator.state('batch_predictions')[0]._emulator.request.effective_model).toBe('other-only')
-  expect(answer.assumed).toContain('U037')
+  expect(response.assumed).toContain('U037')
 })
 
 test('a setting makes the batch show the model that runs', { tags: ['U037'] }, async () => {
   const emulator = await batchEmulator({ models, 'batch.model.echo': 'effective' })
-  const answer = await emulator.post('/batch-predictions', aBatch({ model: 'fast-old' }))
-  expect(answer.body.model).toBe('other-only')
+  const response = await emulator.post('/batch-predictions', aBatch({ model: 'fast-old' }))
+  expect(response.body.model).toBe('other-only')
 })
 
-test('without a list any model id is accepted and echoed, and the answer is marked', {
+test('without a list any model id is accepted and echoed, and the response is marked', {
   tags: ['R078', 'U036'],
 }, async () => {
   const emulator = await batchEmulator()
-  const answer = await emulator.post('/batch-predictions', aBatch({ model: 'made up / 7' }))
-  expect([answer.status, answer.body.model]).toEqual([200, 'made up / 7'])
-  expect(answer.assumed).toContain('U036')
+  const response = await emulator.post('/batch-predictions', aBatch({ model: 'made up / 7' }))
+  expect([response.status, response.body.model]).toEqual([200, 'made up / 7'])
+  expect(response.assumed).toContain('U036')
 })
 
 test.for<[string, object[], string]>([

@@ -29,12 +29,12 @@ test.for(KEYWORDS)(
     for (const [, around, place] of POSITIONS) {
       const value = ['allOf', 'anyOf', 'oneOf'].includes(keyword) ? [{}] : keyword === '$ref' ? '#' : {}
       const output_schema = around({ [keyword]: value })
-      const answer = await refusedProblem(
+      const response = await refusedProblem(
         emulator,
         () => emulator.post(CREATE, aBatch({ output_schema })),
         400,
       )
-      expect(pointersOf(answer)).toContain(`/output_schema${place}/${keyword}`)
+      expect(pointersOf(response)).toContain(`/output_schema${place}/${keyword}`)
     }
   },
 )
@@ -51,11 +51,11 @@ test.for([[['object']], [true], ['array'], ['objekt'], [undefined], [null]])(
   { tags: ['R274'] },
   async ([type]) => {
     const emulator = await batchEmulator()
-    const answer = await refusedProblem(
+    const response = await refusedProblem(
       emulator,
       () => emulator.post(CREATE, aBatch({ output_schema: { type } })),
       400,
     )
-    expect(pointersOf(answer)).toEqual(['/output_schema/type'])
+    expect(pointersOf(response)).toEqual(['/output_schema/type'])
   },
 )

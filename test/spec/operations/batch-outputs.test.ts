@@ -28,13 +28,13 @@ test('a batch whose schema nothing satisfies completes, and its items are errore
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { output_schema: IMPOSSIBLE })
   await emulator.control('POST', '/clock/advance', { until: { batch: id } })
-  const answer = await emulator.get(`/batch-predictions/${id}`)
-  expect(answer.body).toMatchObject({
+  const response = await emulator.get(`/batch-predictions/${id}`)
+  expect(response.body).toMatchObject({
     status: 'completed',
     error: null,
     request_counts: { total: 3, succeeded: 0, errored: 3 },
   })
-  expect(answer.assumed).toContain('U079')
+  expect(response.assumed).toContain('U079')
   for (const line of await linesOf(emulator, id)) {
     expect(line).toMatchObject({
       status: 'errored',
@@ -54,9 +54,9 @@ test('before an item is finished, nothing is said of what becomes of it', { tags
 
 test('a setting refuses a schema that nothing satisfies', { tags: ['U079'] }, async () => {
   const emulator = await batchEmulator({ 'batch.unsatisfiable': 'refuse' })
-  const answer = await emulator.post('/batch-predictions', aBatch({ output_schema: IMPOSSIBLE }))
-  expect([answer.status, pointersOf(answer)]).toEqual([400, ['/output_schema']])
-  expect(answer.text).toContain('/properties/total/minLength')
+  const response = await emulator.post('/batch-predictions', aBatch({ output_schema: IMPOSSIBLE }))
+  expect([response.status, pointersOf(response)]).toEqual([400, ['/output_schema']])
+  expect(response.text).toContain('/properties/total/minLength')
   await createBatch(emulator)
 })
 
@@ -94,11 +94,11 @@ test('an outcome rule for a batch whose output violates its schema is refused wi
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   const outcomes = [{ output: { total: 1 } }, { output: { total: 'one' } }, { output: {} }]
-  const answer = await emulator.control('PATCH', `/batches/${id}`, { outcomes })
-  expect(answer.status).toBe(400)
-  expect(answer.text).toContain('/outcomes/1/output/total')
-  expect(answer.text).toContain('/outcomes/2/output')
-  expect(answer.text).not.toContain('/outcomes/0')
+  const response = await emulator.control('PATCH', `/batches/${id}`, { outcomes })
+  expect(response.status).toBe(400)
+  expect(response.text).toContain('/outcomes/1/output/total')
+  expect(response.text).toContain('/outcomes/2/output')
+  expect(response.text).not.toContain('/outcomes/0')
   const { body } = await emulator.control('GET', `/batches/${id}`)
   expect(body.plan.stages).toEqual([{ from: 0, outcomes: [] }])
 })

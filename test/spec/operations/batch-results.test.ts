@@ -21,7 +21,7 @@ const TERMINAL = ['completed', 'failed', 'expired', 'cancelled'] as const
 
 const BIG = 'x'.repeat(8_192)
 
-/** Counts the lines that are made for the answers of a sandbox, and the streams that were ended. */
+/** Counts the lines that are made for the responses of a sandbox, and the streams that were ended. */
 function watchLines(emulator: TestEmulator): { made: number; ended: number } {
   const seen = { made: 0, ended: 0 }
   const operation = emulator.sandbox.service.operations.get('batch-predictions.results')
@@ -45,7 +45,7 @@ function watchLines(emulator: TestEmulator): { made: number; ended: number } {
   return seen
 }
 
-/** Sends a request and stops reading after the first bytes of the answer. */
+/** Sends a request and stops reading after the first bytes of the response. */
 function slowReader(port: number, request: string): Promise<ReturnType<typeof connect>> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(request))
@@ -73,14 +73,14 @@ test.for(batchStatuses.filter((status) => !(TERMINAL as readonly string[]).inclu
     const emulator = await batchEmulator()
     const { id } = await createBatch(emulator)
     await bring(emulator, id, status)
-    const answer = await refusedProblem(
+    const response = await refusedProblem(
       emulator,
       () => emulator.get(`/batch-predictions/${id}/results`),
       409,
       'results_not_ready',
     )
-    expect(answer.body.detail).toContain(status)
-    expect(answer.assumed).toEqual(expect.arrayContaining(['U040', 'U042']))
+    expect(response.body.detail).toContain(status)
+    expect(response.assumed).toEqual(expect.arrayContaining(['U040', 'U042']))
   },
 )
 
@@ -96,13 +96,13 @@ test('results are there up to cleanup and 410 after it', { tags: ['R215', 'R250'
   emulator.advance(`${29 * 86_400_000 - 1}ms`)
   expect((await emulator.get(`/batch-predictions/${id}/results`)).status).toBe(200)
   emulator.advance('1ms')
-  const answer = await refusedProblem(
+  const response = await refusedProblem(
     emulator,
     () => emulator.get(`/batch-predictions/${id}/results`),
     410,
     'results_gone',
   )
-  expect(answer.body.status).toBe(410)
+  expect(response.body.status).toBe(410)
 })
 
 test.for(['submission', 'shuffled'])(
@@ -141,8 +141,8 @@ test('results_url leads to the results from the address of any request', {
     const { results_url } = await bring(emulator, id, status)
     expect(results_url).toBe(`/v1/batch-predictions/${id}/results`)
     const url = new URL(results_url, `${emulator.baseUrl}/batch-predictions/${id}`)
-    const answer = await fetch(url, { headers: { authorization: `Bearer ${KEYS.KU}` } })
-    expect([answer.status, (await answer.text()).split('\n')]).toEqual([200, expect.any(Array)])
+    const response = await fetch(url, { headers: { authorization: `Bearer ${KEYS.KU}` } })
+    expect([response.status, (await response.text()).split('\n')]).toEqual([200, expect.any(Array)])
   }
 })
 

@@ -64,8 +64,8 @@ test.for([
   ['connection_provider_id', ['x']],
 ] as const)('%s as %j is refused', { tags: ['R176'] }, async ([member, value]) => {
   const emulator = await testEmulator()
-  const answer = await refused(emulator, () => emulator.post('/connections', { ...BOTH, [member]: value }))
-  expect(pointersOf(answer)).toEqual([`/${member}`])
+  const response = await refused(emulator, () => emulator.post('/connections', { ...BOTH, [member]: value }))
+  expect(pointersOf(response)).toEqual([`/${member}`])
 })
 
 test('both members are optional by default, and required by their flags', {
@@ -78,8 +78,8 @@ test('both members are optional by default, and required by their flags', {
     'required.connections.create.connection_provider_id': true,
   }
   const strict = await testEmulator({ settings })
-  const answer = await refused(strict, () => strict.post('/connections', {}))
-  expect(pointersOf(answer)).toEqual(['/connector_id', '/connection_provider_id'])
+  const response = await refused(strict, () => strict.post('/connections', {}))
+  expect(pointersOf(response)).toEqual(['/connector_id', '/connection_provider_id'])
 })
 
 test.for([undefined, [], 'x', null])('the body %j is refused', { tags: ['R176'] }, async (body) => {

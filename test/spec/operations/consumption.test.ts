@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { change } from '../../../src/core/sandboxes/change.ts'
-import { type TestAnswer, type TestEmulator, testEmulator } from '../../support/emulator.ts'
+import { type TestEmulator, type TestResponse, testEmulator } from '../../support/emulator.ts'
 import { pointersOf, refused } from '../../support/refusal.ts'
 
 const PATH = '/organization/reports/consumption-breakdown'
@@ -25,7 +25,7 @@ const withRows = (consumption_rows: object[], settings = {}) =>
   testEmulator({ collections: { consumption_rows }, settings })
 
 // The resource of each row is its id, which answers do not show.
-const resourcesOf = ({ body }: TestAnswer): string[] =>
+const resourcesOf = ({ body }: TestResponse): string[] =>
   body.data.map(({ resource }: { resource: string }) => resource)
 
 const list = (emulator: TestEmulator, query: Record<string, string> = {}) =>
@@ -98,8 +98,8 @@ test('cursors are opaque: neither an id nor a timestamp of a row is one', { tags
 
 test('a made-up cursor is refused, or an empty page by the setting', { tags: ['R058', 'U022'] }, async () => {
   const emulator = await withRows(rows(3))
-  const answer = await refused(emulator, () => list(emulator, { before: 'row-1' }), 400)
-  expect([pointersOf(answer), answer.assumed.includes('U022')]).toEqual([['/query/before'], true])
+  const response = await refused(emulator, () => list(emulator, { before: 'row-1' }), 400)
+  expect([pointersOf(response), response.assumed.includes('U022')]).toEqual([['/query/before'], true])
   const lenient = await withRows(rows(3), { 'lists.bad_cursor': 'empty' })
   expect((await list(lenient, { before: 'row-1' })).body).toMatchObject({ data: [], first_id: null })
 })
@@ -183,12 +183,12 @@ const badDates = [
 test.for(badDates)('the date %s, as it stands in the URL, is refused', { tags: ['R166'] }, async (date) => {
   const emulator = await withRows(rows(1))
   for (const member of ['start_date', 'end_date']) {
-    const answer = await refused(
+    const response = await refused(
       emulator,
       () => emulator.get(`${PATH}?${member}=${date}&end_date=2024-03-05`),
       400,
     )
-    expect(answer.body.details.errors.length).toBeGreaterThan(0)
+    expect(response.body.details.errors.length).toBeGreaterThan(0)
   }
 })
 
@@ -205,7 +205,7 @@ test('after last_id walks through all rows once, before first_id goes a page bac
   tags: ['R168'],
 }, async () => {
   const emulator = await withRows(rows(23))
-  const pages: TestAnswer[] = [await list(emulator, { limit: '5' })]
+  const pages: TestResponse[] = [await list(emulator, { limit: '5' })]
   for (let page = pages.at(-1); page?.body.has_more; page = pages.at(-1))
     pages.push(await list(emulator, { limit: '5', after: page.body.last_id }))
   expect(pages.map(({ body }) => body.data.length)).toEqual([5, 5, 5, 5, 3])
@@ -243,8 +243,8 @@ test.for([
   async ([, start_date, last, over]) => {
     const emulator = await withRows([])
     expect((await list(emulator, { start_date, end_date: last })).status).toBe(200)
-    const answer = await refused(emulator, () => list(emulator, { start_date, end_date: over }), 400)
-    expect(answer.assumed).toEqual(expect.arrayContaining(['T22', 'U027']))
+    const response = await refused(emulator, () => list(emulator, { start_date, end_date: over }), 400)
+    expect(response.assumed).toEqual(expect.arrayContaining(['T22', 'U027']))
   },
 )
 
@@ -257,8 +257,8 @@ test.for([
   async ([choice, expected]) => {
     const consumption_rows = [row('old', '2025-10-01T00:00:00Z'), row('new', '2026-02-01T00:00:00Z')]
     const emulator = await withRows(consumption_rows, { 'consumption.over_90': choice })
-    const answer = await list(emulator, { start_date: '2025-09-01', end_date: '2026-02-28' })
-    expect([resourcesOf(answer), answer.assumed.includes('U027')]).toEqual([expected, false])
+    const response = await list(emulator, { start_date: '2025-09-01', end_date: '2026-02-28' })
+    expect([resourcesOf(response), response.assumed.includes('U027')]).toEqual([expected, false])
   },
 )
 
@@ -284,8 +284,8 @@ test('without dates the report covers the last 90 dates up to now, and says that
     row('now', '2026-03-01T12:00:00.000Z'),
     row('future', '2026-03-01T12:00:00.001Z'),
   ])
-  const answer = await emulator.get(PATH)
-  expect([resourcesOf(answer), answer.assumed.includes('U028')]).toEqual([['now', 'oldest'], true])
+  const response = await emulator.get(PATH)
+  expect([resourcesOf(response), response.assumed.includes('U028')]).toEqual([['now', 'oldest'], true])
   const dated = await list(emulator, { start_date: '2025-12-01', end_date: '2025-12-01' })
   expect([resourcesOf(dated), dated.assumed.includes('U028')]).toEqual([['too-old'], false])
 })
@@ -293,8 +293,8 @@ test('without dates the report covers the last 90 dates up to now, and says that
 test('a start after the end is empty and marked, or refused by the setting', { tags: ['U028'] }, async () => {
   const dates = { start_date: '2026-02-02', end_date: '2026-02-01' }
   const emulator = await withRows(edges)
-  const answer = await list(emulator, dates)
-  expect([answer.body.data, answer.assumed.includes('U028')]).toEqual([[], true])
+  const response = await list(emulator, dates)
+  expect([response.body.data, response.assumed.includes('U028')]).toEqual([[], true])
   const strict = await withRows(edges, { 'consumption.start_after_end': 'reject' })
   await refused(strict, () => list(strict, dates), 400)
 })

@@ -55,13 +55,13 @@ test.for(callers)(
       collections,
       settings: { 'status.forbidden': 451, 'status.not_found': 410 },
     })
-    const answer = await refused(emulator, () => like(emulator, token), 404, 'not_found')
+    const response = await refused(emulator, () => like(emulator, token), 404, 'not_found')
     const missing = await refused(emulator, () => like(emulator, token, undefined, 'c-2'), 404, 'not_found')
-    expect(answer.body).toEqual({
+    expect(response.body).toEqual({
       ...missing.body,
       message: missing.body.message.replace('"c-2"', '"c-1"'),
     })
-    expect(answer.assumed).toEqual([...assumed, 'U067'])
+    expect(response.assumed).toEqual([...assumed, 'U067'])
   },
 )
 
@@ -70,9 +70,9 @@ test.for(callers)(
   { tags: ['R225', 'R230', 'R248'] },
   async ([, token]) => {
     const emulator = await testEmulator({ collections })
-    const answer = await refused(emulator, () => remove(emulator, token), 404, 'not_found')
+    const response = await refused(emulator, () => remove(emulator, token), 404, 'not_found')
     const missing = await refused(emulator, () => remove(emulator, token, 'c-2'), 404, 'not_found')
-    expect(answer.body).toEqual({ ...missing.body, message: missing.body.message.replace('c-2', 'c-1') })
+    expect(response.body).toEqual({ ...missing.body, message: missing.body.message.replace('c-2', 'c-1') })
   },
 )
 
@@ -102,9 +102,9 @@ test('where the specification says nothing of a missing permission, it stays a 4
 
 test('the request log says why the response is a 404, the response does not', async () => {
   const emulator = await testEmulator({ collections })
-  const answer = await like(emulator, 'live_denied')
-  expect(answer.text).not.toContain('denied')
-  const id = answer.headers.get('x-emulator-request-id')
+  const response = await like(emulator, 'live_denied')
+  expect(response.text).not.toContain('denied')
+  const id = response.headers.get('x-emulator-request-id')
   const { body } = await emulator.control('GET', `/explain/${id}`)
   expect(body.summary).toContain('404 not_found by the step authorize')
   expect(body.error.detail).toContain('The key is denied messages.feedback')

@@ -104,8 +104,8 @@ test.for([
   async ([, where, id, key]) => {
     const emulator = await testEmulator({ collections, settings: { 'status.not_found': 410 } })
     const request = () => emulator.post(path(id, where), { like: 1 }, { key })
-    const answer = await refused(emulator, request, 404, 'not_found')
-    expect(answer.body.message).toBe(`There is no message "${id}" in a conversation "${where}".`)
+    const response = await refused(emulator, request, 404, 'not_found')
+    expect(response.body.message).toBe(`There is no message "${id}" in a conversation "${where}".`)
   },
 )
 
@@ -152,8 +152,8 @@ test.for([
 
 test.for(['1', '-1', '1.0', '-1e0', '10e-1'])('like as %s passes', { tags: ['R126'] }, async (number) => {
   const emulator = await testEmulator({ collections })
-  const answer = await emulator.request('POST', path(AGENT), { raw: `{"like":${number}}` })
-  expect(answer.status).toBe(204)
+  const response = await emulator.request('POST', path(AGENT), { raw: `{"like":${number}}` })
+  expect(response.status).toBe(204)
   expect(feedbackOf(emulator, AGENT)[0].like).toBe(Number(number))
 })
 
@@ -163,8 +163,8 @@ test.for(['0', '2', '-2', '"1"', 'true', 'null', '1.5', '[1]', '-0', '1e400'])(
   async (number) => {
     const emulator = await testEmulator({ collections })
     const raw = `{"like":${number}}`
-    const answer = await refused(emulator, () => emulator.request('POST', path(AGENT), { raw }))
-    expect(pointersOf(answer)).toEqual(['/like'])
+    const response = await refused(emulator, () => emulator.request('POST', path(AGENT), { raw }))
+    expect(pointersOf(response)).toEqual(['/like'])
   },
 )
 
@@ -173,8 +173,8 @@ test('a missing like is refused, together with every other fault of the body', {
 }, async () => {
   const emulator = await testEmulator({ collections })
   const body = { feedback: 5, ui_surface: 'fridge' }
-  const answer = await refused(emulator, () => emulator.post(path(AGENT), body))
-  expect(pointersOf(answer)).toEqual(['/like', '/feedback', '/ui_surface'])
+  const response = await refused(emulator, () => emulator.post(path(AGENT), body))
+  expect(pointersOf(response)).toEqual(['/like', '/feedback', '/ui_surface'])
 })
 
 test.for([
@@ -203,8 +203,8 @@ test.for(['service_web', 'construction_platform_embed', 'field_app_mobile'])(
   { tags: ['R128', 'U009'] },
   async (ui_surface) => {
     const emulator = await testEmulator({ collections })
-    const answer = await emulator.post(path(AGENT), { like: 1, ui_surface })
-    expect([answer.status, answer.assumed]).toEqual([204, ['U009']])
+    const response = await emulator.post(path(AGENT), { like: 1, ui_surface })
+    expect([response.status, response.assumed]).toEqual([204, ['U009']])
     expect(feedbackOf(emulator, AGENT)[0].ui_surface).toBe(ui_surface)
   },
 )
@@ -212,8 +212,8 @@ test.for(['service_web', 'construction_platform_embed', 'field_app_mobile'])(
 test('a surface of null or none passes unmarked', { tags: ['R128'] }, async () => {
   const emulator = await testEmulator({ collections })
   for (const body of [{ like: 1 }, { like: 1, ui_surface: null }]) {
-    const answer = await emulator.post(path(AGENT), body)
-    expect([answer.status, answer.assumed]).toEqual([204, []])
+    const response = await emulator.post(path(AGENT), body)
+    expect([response.status, response.assumed]).toEqual([204, []])
   }
 })
 
@@ -222,8 +222,8 @@ test.for([['fridge'], ['SERVICE_WEB'], [''], [1]])(
   { tags: ['R128'] },
   async ([ui_surface]) => {
     const emulator = await testEmulator({ collections })
-    const answer = await refused(emulator, () => emulator.post(path(AGENT), { like: 1, ui_surface }))
-    if (typeof ui_surface === 'string') expect(answer.body.message).toContain('names.ui_surfaces')
+    const response = await refused(emulator, () => emulator.post(path(AGENT), { like: 1, ui_surface }))
+    if (typeof ui_surface === 'string') expect(response.body.message).toContain('names.ui_surfaces')
   },
 )
 
@@ -233,15 +233,15 @@ test('configured surfaces replace the placeholders', { tags: ['R128', 'U009'] },
   await refused(emulator, () => emulator.post(path(AGENT), { like: 1, ui_surface: 'service_web' }))
 })
 
-test('feedback is kept with who, when and whether the trace was donated, which no answer tells', {
+test('feedback is kept with who, when and whether the trace was donated, which no response tells', {
   tags: ['R130', 'U034'],
 }, async () => {
   const emulator = await testEmulator({ collections })
   await emulator.post(path(AGENT), { like: 1, feedback: 'good' })
   emulator.advance('10s')
   await emulator.post(path(AGENT), { like: -1 }, { key: 'KM' })
-  const answer = await emulator.post(path(ELSEWHERE, 'c-2'), { like: 1 })
-  expect([answer.text, answer.assumed]).toEqual(['', []])
+  const response = await emulator.post(path(ELSEWHERE, 'c-2'), { like: 1 })
+  expect([response.text, response.assumed]).toEqual(['', []])
   const again = await emulator.restart()
   expect(feedbackOf(again, AGENT)).toEqual([
     {
@@ -338,13 +338,13 @@ test.for(['direct message', 'standard channel', 'chats'])(
   },
 )
 
-test('another conversation is deleted with its messages, and the answer is marked', {
+test('another conversation is deleted with its messages, and the response is marked', {
   tags: ['R225', 'U044'],
 }, async () => {
   const emulator = await testEmulator({ collections })
-  const answer = await emulator.delete('/conversations/c-1')
-  expect([answer.status, answer.text]).toEqual([204, ''])
-  expect(answer.assumed).toEqual(expect.arrayContaining(['U025', 'U044']))
+  const response = await emulator.delete('/conversations/c-1')
+  expect([response.status, response.text]).toEqual([204, ''])
+  expect(response.assumed).toEqual(expect.arrayContaining(['U025', 'U044']))
   expect(emulator.state('conversations').map(({ id }) => id)).not.toContain('c-1')
   expect(emulator.state('messages').map(({ id }) => id)).toEqual([ELSEWHERE, uuid('6')])
   await refused(emulator, () => emulator.delete('/conversations/c-1'), 404, 'not_found')
@@ -361,15 +361,18 @@ test.for([
   await refused(emulator, () => emulator.delete(`/conversations/${id}`, { key }), 404, 'not_found')
 })
 
-test('under --strict list and delete answer 501, name a way out and change nothing', {
+test('under --strict list and delete respond with 501, name a way out and change nothing', {
   tags: ['R223', 'U043'],
 }, async () => {
   const emulator = await testEmulator({ collections, strict: true })
   const before = emulator.digest()
-  for (const answer of [await emulator.get('/conversations'), await emulator.delete('/conversations/c-1')]) {
-    expect([answer.status, answer.body.error]).toEqual([501, 'emulator_contract_unspecified'])
-    expect(answer.body.mitigation).toEqual(expect.stringMatching(/./))
-    expect(answer.assumed).toContain('U043')
+  for (const response of [
+    await emulator.get('/conversations'),
+    await emulator.delete('/conversations/c-1'),
+  ]) {
+    expect([response.status, response.body.error]).toEqual([501, 'emulator_contract_unspecified'])
+    expect(response.body.mitigation).toEqual(expect.stringMatching(/./))
+    expect(response.assumed).toContain('U043')
   }
   expect(emulator.digest()).toBe(before)
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { setSettings } from '../../../src/core/sandboxes/change.ts'
-import { type TestAnswer, testEmulator } from '../../support/emulator.ts'
+import { type TestResponse, testEmulator } from '../../support/emulator.ts'
 import { refused } from '../../support/refusal.ts'
 
 const view = (n: number, change: object = {}) => ({
@@ -15,15 +15,15 @@ const view = (n: number, change: object = {}) => ({
 })
 
 const views = (count: number) => Array.from({ length: count }, (_, n) => view(n))
-const idsOf = ({ body }: TestAnswer): string[] => body.data.map(({ id }: { id: string }) => id)
+const idsOf = ({ body }: TestResponse): string[] => body.data.map(({ id }: { id: string }) => id)
 const newest = (...numbers: number[]) => numbers.map((n) => `view-${n}`)
 
 test('the envelope has object and data only, items the members of the table', {
   tags: ['R059', 'R060', 'R181'],
 }, async () => {
   const emulator = await testEmulator({ collections: { data_views: views(1) } })
-  const answer = await emulator.get('/data-views')
-  expect(answer.body).toEqual({
+  const response = await emulator.get('/data-views')
+  expect(response.body).toEqual({
     object: 'list',
     data: [
       {
@@ -36,10 +36,10 @@ test('the envelope has object and data only, items the members of the table', {
       },
     ],
   })
-  expect(answer.assumed).toEqual(['U006'])
+  expect(response.assumed).toEqual(['U006'])
 })
 
-test('the configured word names the member, in answers and in fixtures', {
+test('the configured word names the member, in responses and in fixtures', {
   tags: ['R059', 'U006'],
 }, async () => {
   const { dataset_name: _, ...rest } = view(1)
@@ -105,8 +105,8 @@ test('offset k and limit n are the slice from k to k + n', { tags: ['R180', 'R18
   const all = idsOf(await emulator.get('/data-views?limit=100'))
   await fc.assert(
     fc.asyncProperty(fc.nat(35), fc.integer({ min: 1, max: 100 }), async (offset, limit) => {
-      const answer = await emulator.get(`/data-views?offset=${offset}&limit=${limit}`)
-      expect(idsOf(answer)).toEqual(all.slice(offset, offset + limit))
+      const response = await emulator.get(`/data-views?offset=${offset}&limit=${limit}`)
+      expect(idsOf(response)).toEqual(all.slice(offset, offset + limit))
     }),
     { numRuns: 40 },
   )
@@ -120,8 +120,8 @@ test('an offset applies to what the filters leave', { tags: ['R180'] }, async ()
 
 test.for(['0', '100000'])('offset=%s is accepted', { tags: ['R180'] }, async (offset) => {
   const emulator = await testEmulator({ collections: { data_views: views(2) } })
-  const answer = await emulator.get(`/data-views?offset=${offset}`)
-  expect([answer.status, answer.body.data.length]).toEqual([200, offset === '0' ? 2 : 0])
+  const response = await emulator.get(`/data-views?offset=${offset}`)
+  expect([response.status, response.body.data.length]).toEqual([200, offset === '0' ? 2 : 0])
 })
 
 test.for(['-1', '100001', '1.5', 'abc', '', '1e2', '0x1', '%201', '00', '1&offset=2'])(

@@ -40,14 +40,14 @@ const t1 = `${at}/t1`
 
 async function refused(emulator: TestEmulator, body: unknown, pointer: string) {
   const before = emulator.digest()
-  const answer = await emulator.patch(t1, body)
-  expect([answer.status, answer.body.error]).toEqual([400, 'validation_failed'])
-  expect(answer.body.details.errors.map((issue: { pointer: string }) => issue.pointer)).toEqual([pointer])
+  const response = await emulator.patch(t1, body)
+  expect([response.status, response.body.error]).toEqual([400, 'validation_failed'])
+  expect(response.body.details.errors.map((issue: { pointer: string }) => issue.pointer)).toEqual([pointer])
   expect(emulator.digest()).toBe(before)
-  return answer
+  return response
 }
 
-test('an update answers with the whole trigger, and nothing of its facts', {
+test('an update responds with the whole trigger, and nothing of its facts', {
   tags: ['R067', 'R071', 'R074', 'R196'],
 }, async () => {
   const emulator = await triggerEmulator()
@@ -114,9 +114,9 @@ test.for([{}, { unknown: 1 }, { id: 'x', object: 'y', warnings: [{}], created_at
   async (body) => {
     const emulator = await triggerEmulator()
     const before = emulator.digest()
-    const answer = await emulator.patch(t1, body)
-    expect([answer.status, answer.body.updated_at]).toEqual([200, CREATED])
-    expect(answer.assumed).toContain('U016')
+    const response = await emulator.patch(t1, body)
+    expect([response.status, response.body.updated_at]).toEqual([200, CREATED])
+    expect(response.assumed).toContain('U016')
     expect(emulator.digest()).toBe(before)
   },
 )
@@ -353,8 +353,8 @@ test.for<[title: string, body: object, pointer: string]>([
 ])('%s is refused at creation', { tags: ['R069', 'R070', 'R190', 'R284'] }, async ([, body, pointer]) => {
   const emulator = await triggerEmulator()
   const before = emulator.digest()
-  const answer = await emulator.post(at, body)
-  expect([answer.status, answer.body.details.errors[0].pointer]).toEqual([400, pointer])
+  const response = await emulator.post(at, body)
+  expect([response.status, response.body.details.errors[0].pointer]).toEqual([400, pointer])
   expect(emulator.digest()).toBe(before)
 })
 
@@ -374,8 +374,8 @@ test.for<[title: string, method: string, path: string]>([
 ])('%s is a 501 under --strict', { tags: ['R223'] }, async ([, method, path]) => {
   const emulator = await triggerEmulator({}, { strict: true })
   const before = emulator.digest()
-  const answer = await emulator.request(method, path, method === 'POST' ? { json: {} } : {})
-  expect([answer.status, answer.body.error]).toEqual([501, 'emulator_contract_unspecified'])
+  const response = await emulator.request(method, path, method === 'POST' ? { json: {} } : {})
+  expect([response.status, response.body.error]).toEqual([501, 'emulator_contract_unspecified'])
   expect(emulator.digest()).toBe(before)
   expect((await emulator.patch(t1, { name: 'x' })).status).toBe(200)
 })

@@ -4,7 +4,7 @@ import { applyEdit } from '../../../src/adapters/storage/merge-edit.ts'
 import type { Row } from '../../../src/core/state/commit.ts'
 import { checkDocument } from '../../../src/core/state/document.ts'
 import type { Document } from '../../../src/core/state/state.ts'
-import { type TestAnswer, type TestEmulator, testEmulator } from '../../support/emulator.ts'
+import { type TestEmulator, type TestResponse, testEmulator } from '../../support/emulator.ts'
 import { arm } from '../../support/state-faults.ts'
 
 const USERS = '/organization/teamspaces/ts-b/users'
@@ -47,16 +47,16 @@ function rowsAt(instants: readonly number[]) {
 
 const many = (count: number) => rowsAt(Array.from({ length: count }, (_, n) => n))
 
-const read = (emulator: TestEmulator, path: string, query: string): Promise<TestAnswer> =>
+const read = (emulator: TestEmulator, path: string, query: string): Promise<TestResponse> =>
   emulator.get(`${path}?${query}`, { key: 'K2' })
 
-const namesOf = ({ body }: TestAnswer): string[] =>
+const namesOf = ({ body }: TestResponse): string[] =>
   body.data.map((each: { id?: string; resource?: string }) => each.id ?? each.resource)
 
 /** The cursor of the first or the last row of a page. */
-function cursorOf(answer: TestAnswer, end: 'first' | 'last'): string {
-  const own = answer.body[`${end}_id`]
-  return own ?? namesOf(answer).at(end === 'first' ? 0 : -1)
+function cursorOf(response: TestResponse, end: 'first' | 'last'): string {
+  const own = response.body[`${end}_id`]
+  return own ?? namesOf(response).at(end === 'first' ? 0 : -1)
 }
 
 /** Walks a list to its end in one direction; `between` runs after each page that has more behind it. */
@@ -70,13 +70,13 @@ async function walk(
   let cursor = back === undefined ? '' : `&before=${back}`
   for (let pages = 0; ; pages++) {
     expect(pages).toBeLessThan(200)
-    const answer = await read(emulator, path, `limit=${limit}${cursor}`)
-    expect(answer.status, answer.text).toBe(200)
-    const page = namesOf(answer)
+    const response = await read(emulator, path, `limit=${limit}${cursor}`)
+    expect(response.status, response.text).toBe(200)
+    const page = namesOf(response)
     if (back === undefined) seen.push(...page)
     else seen.unshift(...page)
-    if (!answer.body.has_more) return seen
-    const edge = cursorOf(answer, back === undefined ? 'last' : 'first')
+    if (!response.body.has_more) return seen
+    const edge = cursorOf(response, back === undefined ? 'last' : 'first')
     cursor = `&${back === undefined ? 'after' : 'before'}=${edge}`
     await between()
   }
@@ -218,9 +218,9 @@ test('a setting refuses the cursor of a user who is gone', { tags: ['T28'] }, as
   await ways['the API']?.(emulator, 'u-1')
   await ways['DELETE /state of membership and user']?.(emulator, 'u-2')
   for (const id of ['u-1', 'u-2']) {
-    const answer = await read(emulator, USERS, `after=${id}`)
-    expect([answer.status, answer.body.error]).toEqual([400, 'validation_failed'])
-    expect(answer.assumed).toEqual(expect.arrayContaining(['U022']))
+    const response = await read(emulator, USERS, `after=${id}`)
+    expect([response.status, response.body.error]).toEqual([400, 'validation_failed'])
+    expect(response.assumed).toEqual(expect.arrayContaining(['U022']))
   }
   expect(namesOf(await read(emulator, USERS, 'after=u-0'))).toEqual(['user-second'])
 })
@@ -250,6 +250,6 @@ test('a user who comes back is listed, and the cursor is again that of the user'
   }
   expect((await emulator.control('PUT', '/state/memberships/m-again', again)).status).toBe(201)
   expect(namesOf(await read(emulator, USERS, ''))).toEqual(['u-2', 'u-1', 'u-0', 'user-second'])
-  const answer = await read(emulator, USERS, 'limit=1&after=u-1')
-  expect([namesOf(answer), answer.assumed]).toEqual([['u-0'], expect.not.arrayContaining(['T28'])])
+  const response = await read(emulator, USERS, 'limit=1&after=u-1')
+  expect([namesOf(response), response.assumed]).toEqual([['u-0'], expect.not.arrayContaining(['T28'])])
 })

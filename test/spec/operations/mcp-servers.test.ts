@@ -64,12 +64,12 @@ function startFlow({ sandbox }: TestEmulator, server_id: string, redirect_uri: s
 
 async function refused(emulator: TestEmulator, body: object, pointer: string, server?: string) {
   const before = emulator.digest()
-  const answer = await callback(emulator, body, {}, server)
-  expect(answer.status).toBe(400)
-  expect(answer.body.error).toBe('validation_failed')
-  expect(answer.body.details.errors.map((issue: { pointer: string }) => issue.pointer)).toContain(pointer)
+  const response = await callback(emulator, body, {}, server)
+  expect(response.status).toBe(400)
+  expect(response.body.error).toBe('validation_failed')
+  expect(response.body.details.errors.map((issue: { pointer: string }) => issue.pointer)).toContain(pointer)
   expect(emulator.digest()).toBe(before)
-  return answer
+  return response
 }
 
 test('a list shows every member of a server as the sandbox has it', {

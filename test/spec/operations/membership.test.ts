@@ -53,8 +53,8 @@ test.for([
   async ([, method, path, json]) => {
     const emulator = await testEmulator({ collections: withVisitor })
     const request = () => emulator.request(method, path, { token: 'live_visitor', json })
-    const answer = await refused(emulator, request, 403, 'forbidden')
-    expect(answer.assumed).toEqual(expect.arrayContaining(['U003', 'U071']))
+    const response = await refused(emulator, request, 403, 'forbidden')
+    expect(response.assumed).toEqual(expect.arrayContaining(['U003', 'U071']))
   },
 )
 
@@ -62,8 +62,8 @@ test('conversing is open to a user who joined unaided: it gets as far as the mis
   tags: ['R025'],
 }, async () => {
   const emulator = await testEmulator({ collections: withVisitor })
-  const answer = await emulator.post('/converse', {}, { token: 'live_visitor' })
-  expect(answer.status).toBe(501)
+  const response = await emulator.post('/converse', {}, { token: 'live_visitor' })
+  expect(response.status).toBe(501)
 })
 
 test('an approved membership beside the self-joined one opens everything', { tags: ['R025'] }, async () => {
@@ -139,8 +139,8 @@ test('closing a teamspace by hand beside self-joined members is refused with the
 test('a key whose user is no member of its teamspace is refused', { tags: ['R160', 'U071'] }, async () => {
   const emulator = await testEmulator({ collections: { ...withVisitor, memberships: [] } })
   const request = () => emulator.post('/pages', { name: 'x' }, { token: 'live_visitor' })
-  const answer = await refused(emulator, request, 403, 'forbidden')
-  expect(answer.assumed).toContain('U071')
+  const response = await refused(emulator, request, 403, 'forbidden')
+  expect(response.assumed).toContain('U071')
 })
 
 test('a user key without a user is refused, a service key needs none', { tags: ['U071'] }, async () => {

@@ -73,8 +73,8 @@ test.for([[5], [null], [['x']], [{}], [true]])(
   { tags: ['R013', 'R138'] },
   async ([name]) => {
     const emulator = await testEmulator()
-    const answer = await refused(emulator, () => emulator.post('/pages', { name }))
-    expect(pointersOf(answer)).toEqual(['/name'])
+    const response = await refused(emulator, () => emulator.post('/pages', { name }))
+    expect(pointersOf(response)).toEqual(['/name'])
   },
 )
 
@@ -131,8 +131,8 @@ test.for([
   ['a name of every object', { type: 'page', page_id: '__proto__' }, '/parent/page_id'],
 ] as const)('%s is no parent', { tags: ['R016'] }, async ([, parent, pointer]) => {
   const emulator = await testEmulator({ collections })
-  const answer = await refused(emulator, () => emulator.post('/pages', { name: 'x', parent }), 400)
-  expect(pointersOf(answer)).toEqual([pointer])
+  const response = await refused(emulator, () => emulator.post('/pages', { name: 'x', parent }), 400)
+  expect(pointersOf(response)).toEqual([pointer])
 })
 
 test('hidden and missing parents are spoken of alike', { tags: ['R016'] }, async () => {
@@ -148,8 +148,8 @@ test('hidden and missing parents are spoken of alike', { tags: ['R016'] }, async
 test('page.parent.other at passthrough keeps any object as it came', { tags: ['R016', 'U001'] }, async () => {
   const emulator = await testEmulator({ collections, settings: { 'page.parent.other': 'passthrough' } })
   const raw = '{"name":"x","parent":{"type":"folder","__proto__":{"a":1}}}'
-  const answer = await emulator.request('POST', '/pages', { raw })
-  expect(answer.text).toContain('"parent":{"type":"folder","__proto__":{"a":1}}')
+  const response = await emulator.request('POST', '/pages', { raw })
+  expect(response.text).toContain('"parent":{"type":"folder","__proto__":{"a":1}}')
   await refused(emulator, () => emulator.post('/pages', { name: 'x', parent: 'folder' }))
 })
 
@@ -170,8 +170,8 @@ test('name is required and parent is not, unless the flags say otherwise', {
   expect((await emulator.post('/pages', { name: 'x', parent })).status).toBe(200)
   expect((await emulator.post('/pages', { name: 'x' })).status).toBe(200)
   for (const body of [{}, { parent }]) {
-    const answer = await refused(emulator, () => emulator.post('/pages', body))
-    expect(pointersOf(answer)).toEqual(['/name'])
+    const response = await refused(emulator, () => emulator.post('/pages', body))
+    expect(pointersOf(response)).toEqual(['/name'])
   }
   const settings = { 'required.pages.create.name': false, 'required.pages.create.parent': true }
   const other = await testEmulator({ collections, settings })

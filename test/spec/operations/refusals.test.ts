@@ -123,14 +123,14 @@ test('no request, however odd, causes a 5xx, a stack or a change by a refusal', 
       const verb = method ?? operation.method
       const state = emulator.digest()
       const options = verb === 'GET' ? { key } : { key, json: body ?? null }
-      const answer = await emulator.request(verb, path + query, options)
-      if (answer.status >= 500)
-        expect([answer.status, answer.body.error]).toEqual([501, 'emulator_contract_unspecified'])
-      if (answer.status < 400) return
+      const response = await emulator.request(verb, path + query, options)
+      if (response.status >= 500)
+        expect([response.status, response.body.error]).toEqual([501, 'emulator_contract_unspecified'])
+      if (response.status < 400) return
       expect(emulator.digest()).toBe(state)
-      expect(answer.text).not.toMatch(/ at \/|node_modules|<!DOCTYPE/)
-      expect(answer.body.status_code ?? answer.body.status).toBe(answer.status)
-      expect(answer.headers.get('x-ratelimit-limit')).toMatch(/^\d+$/)
+      expect(response.text).not.toMatch(/ at \/|node_modules|<!DOCTYPE/)
+      expect(response.body.status_code ?? response.body.status).toBe(response.status)
+      expect(response.headers.get('x-ratelimit-limit')).toMatch(/^\d+$/)
     }),
     { numRuns: 600 },
   )
@@ -146,8 +146,8 @@ test('a body nested 5,000 deep, or of millions of tokens, is refused and harms n
     ['/batch-predictions', wide],
   ] as const) {
     const before = emulator.digest()
-    const answer = await emulator.request('POST', path, { raw })
-    expect(answer.status).toBe(400)
+    const response = await emulator.request('POST', path, { raw })
+    expect(response.status).toBe(400)
     expect(emulator.digest()).toBe(before)
   }
   expect((await emulator.post('/pages', { name: 'still here' })).status).toBe(200)

@@ -82,10 +82,10 @@ test.for(combinations)(
       await refused(emulator, request, 404, 'not_found')
       return
     }
-    const answer = await refused(emulator, request, 403, 'forbidden')
-    expect(answer.assumed).toContain('U029')
-    expect(answer.body.message.includes('account admin')).toBe(!admin)
-    expect(answer.body.message.includes('ep:skills:write')).toBe(!permission)
+    const response = await refused(emulator, request, 403, 'forbidden')
+    expect(response.assumed).toContain('U029')
+    expect(response.body.message.includes('account admin')).toBe(!admin)
+    expect(response.body.message.includes('ep:skills:write')).toBe(!permission)
   },
 )
 
@@ -104,8 +104,8 @@ test.for([
   { tags: ['R175', 'U029'] },
   async ([, change]) => {
     const emulator = await withSkill(change)
-    const answer = await refused(emulator, () => emulator.post(PROMOTE), 400, 'validation_failed')
-    expect(answer.assumed).toContain('U029')
+    const response = await refused(emulator, () => emulator.post(PROMOTE), 400, 'validation_failed')
+    expect(response.assumed).toContain('U029')
     await refused(emulator, () => emulator.post(PROMOTE, undefined, { key: 'KM' }), 403)
   },
 )

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { change } from '../../../src/core/sandboxes/change.ts'
-import { type TestAnswer, type TestEmulator, testEmulator } from '../../support/emulator.ts'
+import { type TestEmulator, type TestResponse, testEmulator } from '../../support/emulator.ts'
 import { refused } from '../../support/refusal.ts'
 
 const USERS = '/organization/teamspaces/ts-b/users'
@@ -36,10 +36,10 @@ function crowd(
   }
 }
 
-const list = (emulator: TestEmulator, query = ''): Promise<TestAnswer> =>
+const list = (emulator: TestEmulator, query = ''): Promise<TestResponse> =>
   emulator.get(`${USERS}${query}`, { key: 'K2' })
 
-const idsOf = ({ body }: TestAnswer): string[] => body.data.map(({ id }: { id: string }) => id)
+const idsOf = ({ body }: TestResponse): string[] => body.data.map(({ id }: { id: string }) => id)
 
 async function walk(emulator: TestEmulator, query: string): Promise<string[]> {
   const ids: string[] = []
@@ -130,9 +130,9 @@ test('without a limit the page has 20 users and says that the number is assumed'
   tags: ['R010', 'U019'],
 }, async () => {
   const emulator = await testEmulator({ collections: crowd(30) })
-  const answer = await list(emulator)
-  expect(answer.body.data).toHaveLength(20)
-  expect(answer.assumed).toContain('U019')
+  const response = await list(emulator)
+  expect(response.body.data).toHaveLength(20)
+  expect(response.assumed).toContain('U019')
   expect((await list(emulator, '?limit=20')).assumed).not.toContain('U019')
 })
 
@@ -159,8 +159,8 @@ test.for(badLimits)(
     const emulator = await testEmulator({ collections: crowd(3) })
     const lists = [USERS, '/organization/reports/consumption-breakdown', '/data-views']
     for (const path of lists) {
-      const answer = await refused(emulator, () => emulator.get(`${path}?limit=${limit}`, { key: 'K2' }))
-      expect(answer.body.details.errors[0].pointer).toBe('/query/limit')
+      const response = await refused(emulator, () => emulator.get(`${path}?limit=${limit}`, { key: 'K2' }))
+      expect(response.body.details.errors[0].pointer).toBe('/query/limit')
     }
   },
 )
@@ -197,9 +197,9 @@ test.for([
   ['an empty search finds all', '', ['u-3', 'u-2', 'u-1', 'u-0', 'user-second']],
 ] as const)('%s', { tags: ['R155', 'U021'] }, async ([, search, expected]) => {
   const emulator = await testEmulator({ collections: named() })
-  const answer = await list(emulator, `?search=${encodeURIComponent(search)}`)
-  expect(idsOf(answer)).toEqual(expected)
-  expect(answer.assumed.includes('U021')).toBe(search !== '')
+  const response = await list(emulator, `?search=${encodeURIComponent(search)}`)
+  expect(idsOf(response)).toEqual(expected)
+  expect(response.assumed.includes('U021')).toBe(search !== '')
 })
 
 test.for([
@@ -222,8 +222,8 @@ test('a search of 10,000 characters is no pattern, and finds nobody', { tags: ['
   const emulator = await testEmulator({ collections: crowd(500) })
   await list(emulator)
   // A pattern would take minutes.
-  const answer = await list(emulator, `?search=${'a.*'.repeat(3333)}`)
-  expect([answer.status, answer.body.data]).toEqual([200, []])
+  const response = await list(emulator, `?search=${'a.*'.repeat(3333)}`)
+  expect([response.status, response.body.data]).toEqual([200, []])
 })
 
 test('a filtered walk visits each match once', { tags: ['R157'] }, async () => {
@@ -239,8 +239,8 @@ test.for(['nobody', 'user-owner', '__proto__', '', 'u-0%00'])(
   { tags: ['R157', 'U022'] },
   async (cursor) => {
     const emulator = await testEmulator({ collections: crowd(2) })
-    const answer = await refused(emulator, () => list(emulator, `?after=${cursor}`), 400)
-    expect(answer.assumed).toContain('U022')
+    const response = await refused(emulator, () => list(emulator, `?after=${cursor}`), 400)
+    expect(response.assumed).toContain('U022')
     const lenient = await testEmulator({ collections: crowd(2), settings: { 'lists.bad_cursor': 'empty' } })
     const empty = { object: 'list', data: [], has_more: false }
     expect((await list(lenient, `?before=${cursor}`)).body).toEqual(empty)
@@ -259,8 +259,8 @@ test('has_more of a page read with before is false once there is no row before i
 }, async () => {
   const emulator = await testEmulator({ collections: crowd(5) })
   const read = async (before: string, where: TestEmulator = emulator) => {
-    const answer = await list(where, `?limit=2&before=${before}`)
-    return [idsOf(answer), answer.body.has_more, answer.assumed.includes('T26')]
+    const response = await list(where, `?limit=2&before=${before}`)
+    return [idsOf(response), response.body.has_more, response.assumed.includes('T26')]
   }
   expect(await read('u-1')).toEqual([['u-3', 'u-2'], true, true])
   expect(await read('u-2')).toEqual([['u-4', 'u-3'], false, true])
@@ -302,20 +302,20 @@ test('a deleted user is gone from the list and refused by key, and stays in othe
   ]
   const emulator = await testEmulator({ collections: { memberships } })
   expect(idsOf(await list(emulator))).toEqual(['user-second', 'user-member'])
-  const answer = await emulator.delete('/organization/teamspaces/ts-a/users/user-member')
-  expect([answer.status, answer.text]).toEqual([204, ''])
+  const response = await emulator.delete('/organization/teamspaces/ts-a/users/user-member')
+  expect([response.status, response.text]).toEqual([204, ''])
   expect(idsOf(await emulator.get('/organization/teamspaces/ts-a/users'))).not.toContain('user-member')
   await refused(emulator, () => emulator.post('/pages', { name: 'x' }, { key: 'KM' }), 403, 'forbidden')
   expect(idsOf(await list(emulator))).toEqual(['user-second', 'user-member'])
 })
 
-test('a second deletion is not found; the last owner may go; a setting makes the answer a 200', {
+test('a second deletion is not found; the last owner may go; a setting makes the response a 200', {
   tags: ['R160', 'U025'],
 }, async () => {
   const emulator = await testEmulator({ settings: { 'success.delete': 200 } })
   const path = '/organization/teamspaces/ts-a/users'
-  const answer = await emulator.delete(`${path}/user-member`)
-  expect([answer.status, answer.body]).toEqual([200, {}])
+  const response = await emulator.delete(`${path}/user-member`)
+  expect([response.status, response.body]).toEqual([200, {}])
   await refused(emulator, () => emulator.delete(`${path}/user-member`), 404, 'not_found')
   expect((await emulator.delete(`${path}/user-owner`)).status).toBe(200)
 })

@@ -16,7 +16,7 @@ test('every created teamspace has a string id of its own', { tags: ['R018'] }, a
   expect(new Set(ids).size).toBe(2)
 })
 
-test('the minimal request is a name, and the answer is a teamspace and nothing else', {
+test('the minimal request is a name, and the response is a teamspace and nothing else', {
   tags: ['R152', 'R154'],
 }, async () => {
   const emulator = await testEmulator()
@@ -35,8 +35,8 @@ test('a missing name is refused by default and marked, and allowed by the requir
   tags: ['R152'],
 }, async () => {
   const strict = await testEmulator()
-  const answer = await refused(strict, () => strict.post(CREATE, {}), 400, 'validation_failed')
-  expect(answer.assumed).toContain('U015')
+  const response = await refused(strict, () => strict.post(CREATE, {}), 400, 'validation_failed')
+  expect(response.assumed).toContain('U015')
   const lenient = await testEmulator({ settings: { 'required.teamspaces.create.name': false } })
   expect((await lenient.post(CREATE, {})).body.name).toBe('')
 })
@@ -56,13 +56,15 @@ test.for([['cloud_c'], ['CLOUD_A'], [''], [null], [7], [['cloud_a']]])(
   { tags: ['R019'] },
   async ([cloud]) => {
     const emulator = await testEmulator()
-    const answer = await refused(emulator, () => emulator.post(CREATE, { name: 'x', cloud_provider: cloud }))
-    expect(pointersOf(answer)).toEqual(['/cloud_provider'])
-    if (typeof cloud === 'string') expect(answer.body.message).toContain('names.cloud_a')
+    const response = await refused(emulator, () =>
+      emulator.post(CREATE, { name: 'x', cloud_provider: cloud }),
+    )
+    expect(pointersOf(response)).toEqual(['/cloud_provider'])
+    if (typeof cloud === 'string') expect(response.body.message).toContain('names.cloud_a')
   },
 )
 
-test('without a cloud the answer has the second one', { tags: ['R020'] }, async () => {
+test('without a cloud the response has the second one', { tags: ['R020'] }, async () => {
   const emulator = await testEmulator({ settings: { 'names.cloud_b': 'second' } })
   const { body } = await emulator.post(CREATE, { name: 'x' })
   expect(body.cloud_provider).toBe('second')
@@ -102,8 +104,8 @@ test.for([
   ['null as the cloud is refused', { cloud_provider: null }],
 ] as const)('%s', { tags: ['R021'] }, async ([, body]) => {
   const emulator = await testEmulator()
-  const answer = await refused(emulator, () => emulator.patch(A, body), 400)
-  expect(answer.assumed).toContain('U017')
+  const response = await refused(emulator, () => emulator.patch(A, body), 400)
+  expect(response.assumed).toContain('U017')
   expect((await emulator.patch(A, {})).body).toMatchObject({
     cloud_provider: 'cloud_b',
     name: 'Teamspace ts-a',
@@ -226,9 +228,9 @@ test('a PATCH without a known member changes nothing and is marked, or is refuse
 }, async () => {
   const emulator = await testEmulator()
   const before = emulator.digest()
-  const answer = await emulator.patch(A, { unknown: 1 })
-  expect(answer.status).toBe(200)
-  expect(answer.assumed).toContain('U016')
+  const response = await emulator.patch(A, { unknown: 1 })
+  expect(response.status).toBe(200)
+  expect(response.assumed).toContain('U016')
   expect(emulator.digest()).toBe(before)
   const strict = await testEmulator({ settings: { 'patch.empty': 'reject' } })
   await refused(strict, () => strict.patch(A, {}))
@@ -258,8 +260,8 @@ test.for([
 ] as const)('%s is not found, in the same words', { tags: ['R229'] }, async ([, key, id]) => {
   const emulator = await testEmulator()
   const request = () => emulator.patch(`${CREATE}/${id}`, { name: 'x' }, { key })
-  const answer = await refused(emulator, request, 404, 'not_found')
-  expect(answer.body.message).toBe(`There is no teamspace with the id "${id}".`)
+  const response = await refused(emulator, request, 404, 'not_found')
+  expect(response.body.message).toBe(`There is no teamspace with the id "${id}".`)
 })
 
 test('the creator is the owner and manages the new teamspace with the same key', {

@@ -7,7 +7,7 @@ import { createApp } from '../../../src/adapters/http/app.ts'
 import { allowHosts } from '../../../src/adapters/http/guard.ts'
 import { workspaceService } from '../../../src/service.ts'
 import { KEYS } from '../../support/base-state.ts'
-import { type TestAnswer, type TestEmulator, testEmulator } from '../../support/emulator.ts'
+import { type TestEmulator, type TestResponse, testEmulator } from '../../support/emulator.ts'
 import { CONTRACT, type SampleCall, sampleCalls, sampleRecords } from '../../support/sample-calls.ts'
 import { overSocket } from '../../support/wire-client.ts'
 
@@ -19,39 +19,46 @@ async function contractCalls(emulator: TestEmulator): Promise<SampleCall[]> {
   return CONTRACT.map((name) => calls.find((call) => call.name === name) as SampleCall)
 }
 
-function send(emulator: TestEmulator, { method, path, options }: SampleCall, more = {}): Promise<TestAnswer> {
+function send(
+  emulator: TestEmulator,
+  { method, path, options }: SampleCall,
+  more = {},
+): Promise<TestResponse> {
   return emulator.request(method, path, { ...options, ...more })
 }
 
-function expectErrorForm(answer: TestAnswer, problem: boolean): void {
+function expectErrorForm(response: TestResponse, problem: boolean): void {
   if (problem) {
-    expect(answer.headers.get('content-type')).toBe('application/problem+json')
-    expect(answer.body).toMatchObject({
-      status: answer.status,
+    expect(response.headers.get('content-type')).toBe('application/problem+json')
+    expect(response.body).toMatchObject({
+      status: response.status,
       title: expect.any(String),
       detail: expect.any(String),
       instance: expect.stringMatching(/^\/v1\//),
     })
-    expect(answer.body.type).toMatch(/^http:\/\/(127\.0\.0\.1|localhost):\d+\/__emulator\/problems\/[a-z_]+$/)
-    expect(answer.body).not.toHaveProperty('status_code')
+    expect(response.body.type).toMatch(
+      /^http:\/\/(127\.0\.0\.1|localhost):\d+\/__emulator\/problems\/[a-z_]+$/,
+    )
+    expect(response.body).not.toHaveProperty('status_code')
     return
   }
-  expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
-  expect(answer.body).toMatchObject({
-    status_code: answer.status,
-    statusCode: answer.status,
+  expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+  expect(response.body).toMatchObject({
+    status_code: response.status,
+    statusCode: response.status,
     error: expect.stringMatching(/^[a-z0-9_]+$/),
     message: expect.any(String),
     retryable: expect.any(Boolean),
     details: expect.any(Object),
   })
-  expect(['string', 'undefined']).toContain(typeof answer.body.mitigation)
-  for (const member of ['type', 'title', 'detail', 'instance']) expect(answer.body).not.toHaveProperty(member)
+  expect(['string', 'undefined']).toContain(typeof response.body.mitigation)
+  for (const member of ['type', 'title', 'detail', 'instance'])
+    expect(response.body).not.toHaveProperty(member)
 }
 
-function expectQuota(answer: TestAnswer): void {
+function expectQuota(response: TestResponse): void {
   for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) {
-    expect(answer.headers.get(name), name).toMatch(/^\d+$/)
+    expect(response.headers.get(name), name).toMatch(/^\d+$/)
   }
 }
 
@@ -70,9 +77,9 @@ test.for([
     const [status = '', ...lines] = top.split('\r\n')
     expect(status).toBe('HTTP/1.1 400 Bad Request')
     const headers = new Headers(lines.map((line) => line.split(': ') as [string, string]))
-    const answer = { status: 400, headers, body: JSON.parse(body) } as TestAnswer
-    expectErrorForm(answer, problem)
-    expectQuota(answer)
+    const response = { status: 400, headers, body: JSON.parse(body) } as TestResponse
+    expectErrorForm(response, problem)
+    expectQuota(response)
     expect(body).toContain('`chunked`')
   },
 )
@@ -82,10 +89,10 @@ test('paths are below /v1 and nowhere else', { tags: ['R001', 'R285'] }, async (
   expect((await emulator.get('/data-views')).status).toBe(200)
   const root = emulator.baseUrl.slice(0, -'/v1'.length)
   for (const prefix of ['', '/v2', '/V1', '/v1/v1']) {
-    const answer = await fetch(`${root}${prefix}/data-views`, {
+    const response = await fetch(`${root}${prefix}/data-views`, {
       headers: { authorization: `Bearer ${KEYS.KU}` },
     })
-    expect(answer.status, prefix).toBe(404)
+    expect(response.status, prefix).toBe(404)
   }
 })
 
@@ -94,11 +101,11 @@ test('the nineteen operations exist at their method and path, and succeed with 2
 }, async () => {
   const emulator = await withSamples()
   for (const call of await contractCalls(emulator)) {
-    const answer = await send(emulator, call)
-    expect([call.name, answer.status, answer.text]).toEqual([
+    const response = await send(emulator, call)
+    expect([call.name, response.status, response.text]).toEqual([
       call.name,
       expect.toSatisfy((s) => s >= 200 && s < 300),
-      answer.text,
+      response.text,
     ])
   }
 })
@@ -116,9 +123,9 @@ test('every other method on their paths is refused with Allow and changes nothin
       .filter((operation) => operation.path === template)
       .map(({ method }) => method as string)
     for (const method of METHODS.filter((each) => !taken.includes(each))) {
-      const answer = await emulator.request(method, path)
-      expect([name, method, answer.status]).toEqual([name, method, 405])
-      expect(answer.headers.get('allow')?.split(', ')).toEqual(expect.arrayContaining(taken))
+      const response = await emulator.request(method, path)
+      expect([name, method, response.status]).toEqual([name, method, 405])
+      expect(response.headers.get('allow')?.split(', ')).toEqual(expect.arrayContaining(taken))
     }
   }
   expect(emulator.digest()).toBe(before)
@@ -129,26 +136,27 @@ test('bodies are JSON of the announced type, NDJSON for results, nothing for 204
 }, async () => {
   const emulator = await withSamples()
   for (const call of await contractCalls(emulator)) {
-    const answer = await send(emulator, call)
-    const type = answer.headers.get('content-type')
-    if (answer.status === 204) expect([answer.text, type]).toEqual(['', null])
+    const response = await send(emulator, call)
+    const type = response.headers.get('content-type')
+    if (response.status === 204) expect([response.text, type]).toEqual(['', null])
     else if (call.name === 'batch-predictions.results') expect(type).toBe('application/x-ndjson')
-    else expect([type, typeof JSON.parse(answer.text)]).toEqual(['application/json; charset=utf-8', 'object'])
+    else
+      expect([type, typeof JSON.parse(response.text)]).toEqual(['application/json; charset=utf-8', 'object'])
   }
 })
 
-test('without a key every operation answers 401 in its own form of errors, and nothing changes', {
+test('without a key every operation responds with 401 in its own form of errors, and nothing changes', {
   tags: ['R121', 'R245', 'R246'],
 }, async () => {
   const emulator = await withSamples()
   const calls = await contractCalls(emulator)
   const before = emulator.digest()
   for (const call of calls) {
-    const answer = await send(emulator, call, { key: 'none' })
-    expect([call.name, answer.status]).toEqual([call.name, 401])
-    expect(answer.headers.get('www-authenticate')).toBe('Bearer')
-    expectErrorForm(answer, call.name.startsWith('batch-predictions'))
-    expect(answer.assumed).toContain('U068')
+    const response = await send(emulator, call, { key: 'none' })
+    expect([call.name, response.status]).toEqual([call.name, 401])
+    expect(response.headers.get('www-authenticate')).toBe('Bearer')
+    expectErrorForm(response, call.name.startsWith('batch-predictions'))
+    expect(response.assumed).toContain('U068')
   }
   expect(emulator.digest()).toBe(before)
 })
@@ -197,17 +205,17 @@ test('request 201 in a window is refused on each of the nineteen, in the right f
   }
   const before = emulator.digest()
   for (const call of calls) {
-    const answer = await send(emulator, call)
-    expect([call.name, answer.status]).toEqual([call.name, 429])
-    expect(answer.headers.get('retry-after')).toBe('60')
+    const response = await send(emulator, call)
+    expect([call.name, response.status]).toEqual([call.name, 429])
+    expect(response.headers.get('retry-after')).toBe('60')
     if (call.name.startsWith('batch-predictions')) {
-      expectErrorForm(answer, true)
-      expect(answer.body).toMatchObject({ title: 'Rate Limit Exceeded' })
-      expect(answer.body.type).toMatch(/\/rate_limit_exceeded$/)
+      expectErrorForm(response, true)
+      expect(response.body).toMatchObject({ title: 'Rate Limit Exceeded' })
+      expect(response.body.type).toMatch(/\/rate_limit_exceeded$/)
     } else {
-      expectErrorForm(answer, false)
-      expect(answer.body).toMatchObject({ error: 'rate_limit_exceeded', retryable: true })
-      expect(answer.body.details.reason).toEqual(expect.any(String))
+      expectErrorForm(response, false)
+      expect(response.body).toMatchObject({ error: 'rate_limit_exceeded', retryable: true })
+      expect(response.body.details.reason).toEqual(expect.any(String))
     }
   }
   expect(emulator.digest()).toBe(before)
@@ -219,11 +227,11 @@ test('a limit of 5 admits five, counts down and then refuses until the oldest le
   const settings = { 'limits.overrides': [{ operation: 'pages.create', limit: 5, window_s: 60 }] }
   const emulator = await testEmulator({ settings })
   for (let k = 1; k <= 5; k++) {
-    const answer = await emulator.post('/pages', { name: 'x' })
-    expect(answer.status).toBe(200)
-    expect(answer.headers.get('x-ratelimit-limit')).toBe('5')
-    expect(answer.headers.get('x-ratelimit-remaining')).toBe(String(5 - k))
-    expect(answer.headers.get('retry-after')).toBe(k === 5 ? '60' : null)
+    const response = await emulator.post('/pages', { name: 'x' })
+    expect(response.status).toBe(200)
+    expect(response.headers.get('x-ratelimit-limit')).toBe('5')
+    expect(response.headers.get('x-ratelimit-remaining')).toBe(String(5 - k))
+    expect(response.headers.get('retry-after')).toBe(k === 5 ? '60' : null)
   }
   const before = emulator.digest()
   const refused = await emulator.post('/pages', { name: 'x' })
@@ -239,7 +247,8 @@ test('each teamspace, path and method has its own window; two keys of a teamspac
 }, async () => {
   const emulator = await withSamples()
   await emulator.get('/data-views')
-  const remaining = async (answer: Promise<TestAnswer>) => (await answer).headers.get('x-ratelimit-remaining')
+  const remaining = async (response: Promise<TestResponse>) =>
+    (await response).headers.get('x-ratelimit-remaining')
   expect(await remaining(emulator.get('/data-views', { key: 'KM' }))).toBe('198')
   expect(await remaining(emulator.get('/data-views', { key: 'K2' }))).toBe('199')
   expect(await remaining(emulator.get('/organization/mcp-servers'))).toBe('199')
@@ -247,12 +256,12 @@ test('each teamspace, path and method has its own window; two keys of a teamspac
   expect(await remaining(emulator.post('/agents/agent-1/event-triggers', {}))).toBe('199')
 })
 
-test('every kind of answer carries the three headers, with a reset within the window', {
+test('every kind of response carries the three headers, with a reset within the window', {
   tags: ['R259', 'R261'],
 }, async () => {
   const emulator = await withSamples()
   const [first] = await contractCalls(emulator)
-  const answers = [
+  const responses = [
     await send(emulator, first as SampleCall),
     await emulator.get('/data-views'),
     await emulator.request('HEAD', '/data-views'),
@@ -271,14 +280,14 @@ test('every kind of answer carries the three headers, with a reset within the wi
       headers: { origin: 'http://localhost:3000', 'access-control-request-method': 'POST' },
     }),
   ]
-  expect(answers.map(({ status }) => status)).toEqual([
+  expect(responses.map(({ status }) => status)).toEqual([
     204, 200, 200, 400, 401, 404, 404, 405, 501, 400, 415, 413, 400, 204,
   ])
   const now = emulator.now() / 1000
-  for (const answer of answers) {
-    expectQuota(answer)
-    if (answer !== answers.at(-1)) expect(answer.headers.get('x-emulator-request-id')).toBeTruthy()
-    const reset = Number(answer.headers.get('x-ratelimit-reset'))
+  for (const response of responses) {
+    expectQuota(response)
+    if (response !== responses.at(-1)) expect(response.headers.get('x-emulator-request-id')).toBeTruthy()
+    const reset = Number(response.headers.get('x-ratelimit-reset'))
     expect(reset).toBeGreaterThanOrEqual(now)
     expect(reset).toBeLessThanOrEqual(now + 60)
   }
@@ -288,7 +297,7 @@ test('standard errors have exactly the members of the table, in every condition'
   tags: ['R239', 'R240', 'R241', 'R242', 'R243'],
 }, async () => {
   const emulator = await withSamples()
-  const answers = [
+  const responses = [
     await emulator.post('/pages', { name: 5 }),
     await emulator.post('/pages'),
     await emulator.get('/nothing-here'),
@@ -301,36 +310,36 @@ test('standard errors have exactly the members of the table, in every condition'
     await emulator.get('/data-views', { key: 'none' }),
   ]
   const known = ['status_code', 'statusCode', 'error', 'message', 'mitigation', 'retryable', 'details']
-  for (const answer of answers) {
-    expectErrorForm(answer, false)
-    expect(Object.keys(answer.body).filter((key) => !known.includes(key))).toEqual([])
-    expect(answer.body.retryable).toBe(false)
+  for (const response of responses) {
+    expectErrorForm(response, false)
+    expect(Object.keys(response.body).filter((key) => !known.includes(key))).toEqual([])
+    expect(response.body.retryable).toBe(false)
   }
 })
 
 test('a setting removes the deprecated twin of status_code', { tags: ['R240', 'R288'] }, async () => {
   const emulator = await testEmulator({ settings: { 'errors.deprecated_status_code': false } })
-  const answer = await emulator.get('/nothing-here')
-  expect(answer.body).toMatchObject({ status_code: 404 })
-  expect(answer.body).not.toHaveProperty('statusCode')
+  const response = await emulator.get('/nothing-here')
+  expect(response.body).toMatchObject({ status_code: 404 })
+  expect(response.body).not.toHaveProperty('statusCode')
 })
 
 test('every field that is wrong is named at once, by JSON Pointer', async () => {
   const emulator = await withSamples()
-  const answer = await emulator.patch('/agents/agent-1/event-triggers/trigger-1', {
+  const response = await emulator.patch('/agents/agent-1/event-triggers/trigger-1', {
     enabled: 'yes',
     trigger_event: 'x'.repeat(256),
     description: 'd'.repeat(1001),
   })
-  const pointers = answer.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
+  const pointers = response.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
   expect([...new Set(pointers)].sort()).toEqual(['/description', '/enabled', '/trigger_event'])
 })
 
 test('an unknown route names the nearest operations', async () => {
   const emulator = await testEmulator()
-  const answer = await emulator.post('/batch-prediction', {})
-  expect(answer.status).toBe(404)
-  expect(JSON.stringify(answer.body)).toContain('POST /batch-predictions')
+  const response = await emulator.post('/batch-prediction', {})
+  expect(response.status).toBe(404)
+  expect(JSON.stringify(response.body)).toContain('POST /batch-predictions')
 })
 
 test('paths are exact: case and trailing slashes count, and HEAD is GET without a body', {
@@ -369,14 +378,14 @@ test('what is no HTTP is answered in the form of the API, with its headers', {
 
 test('no error shows a stack, a path of the machine or HTML', { tags: ['R253'] }, async () => {
   const emulator = await testEmulator()
-  const answers = [
+  const responses = [
     await emulator.get('/nothing'),
     await emulator.get('/batch-predictions/%E0%A4%A'),
     await emulator.request('POST', '/pages', { raw: '{"a":' }),
     await emulator.request('POST', '/pages', { raw: '{}', type: 'application/json; charset=latin1' }),
     await emulator.request('POST', '/pages', { raw: '{}', headers: { 'content-encoding': 'zip' } }),
   ]
-  for (const { text, status } of answers) {
+  for (const { text, status } of responses) {
     expect(status).toBeGreaterThanOrEqual(400)
     expect(text).not.toMatch(/ at \/|node_modules|<!DOCTYPE|<html|\.ts:/i)
   }
@@ -392,14 +401,14 @@ test('a request to a foreign host is refused before anything else', async () => 
   expect(text).toContain('--allow-host')
 })
 
-test('tokens are nowhere in the state, in answers or in the request log', { tags: ['R231'] }, async () => {
+test('tokens are nowhere in the state, in responses or in the request log', { tags: ['R231'] }, async () => {
   const emulator = await withSamples()
-  const answers: TestAnswer[] = []
-  for (const call of await sampleCalls(emulator)) answers.push(await send(emulator, call))
+  const responses: TestResponse[] = []
+  for (const call of await sampleCalls(emulator)) responses.push(await send(emulator, call))
   const seen = JSON.stringify([
     emulator.sandbox.document(),
     emulator.sandbox.log.entries(),
-    answers.map(({ text }) => text),
+    responses.map(({ text }) => text),
   ])
   for (const token of [...Object.values(KEYS), 'state-of-flow', 'claim-1']) {
     expect(seen.includes(`"${token}"`), token).toBe(false)

@@ -30,7 +30,7 @@ test.for([
   },
 )
 
-test('no parameter of converse or search is read: whatever they hold, the answer is the same', {
+test('no parameter of converse or search is read: whatever they hold, the response is the same', {
   tags: ['R223'],
 }, async () => {
   const emulator = await testEmulator({ settings: { unknown_fields: 'reject' } })
@@ -40,7 +40,7 @@ test('no parameter of converse or search is read: whatever they hold, the answer
     emulator.request('POST', '/converse', { raw: 'not JSON', type: 'text/plain' }),
     emulator.post('/converse'),
   ])
-  for (const answer of others) expect([answer.status, answer.body]).toEqual([501, first.body])
+  for (const response of others) expect([response.status, response.body]).toEqual([501, first.body])
   const searches = await Promise.all(
     ['', '?a=1&a=2', '?knowledge_ids=%00'].map((query) => emulator.get(`/search${query}`)),
   )

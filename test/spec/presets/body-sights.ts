@@ -2,7 +2,7 @@ import { type Sight, USERS } from './sight.ts'
 import type { Stage } from './stage.ts'
 import { parse } from './views.ts'
 
-/** Reads a list twice, and again without the rule; `see` makes of the first answer what is worth a look. */
+/** Reads a list twice, and again without the rule; `see` makes of the first response what is worth a look. */
 function body(
   preset: string,
   see: (text: string, headers: Readonly<Record<string, string>>) => unknown,

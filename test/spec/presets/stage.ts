@@ -30,7 +30,7 @@ export interface Stage {
   raw(method: string, path: string, more?: StageCall): Promise<WireView>
   /** Several requests as bytes, one behind the other on one connection. */
   pipelined(requests: readonly RawRequest[]): Promise<WireView>
-  // biome-ignore lint/suspicious/noExplicitAny: control answers of every shape; the assertions are the types.
+  // biome-ignore lint/suspicious/noExplicitAny: control responses of every shape; the assertions are the types.
   control(method: string, path: string, json?: unknown): Promise<{ status: number; body: any }>
   /** Creates a batch in process, which no rule about the wire can touch, and returns its id. */
   batch(changes?: Parameters<typeof aBatch>[0]): Promise<string>
@@ -41,7 +41,7 @@ export interface Stage {
 export interface StageCall {
   readonly json?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** Whether the client gives up when the emulator holds the answer back. */
+  /** Whether the client gives up when the emulator holds the response back. */
   readonly untilHeld?: boolean
 }
 

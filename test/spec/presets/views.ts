@@ -1,6 +1,6 @@
 import type { ClientView } from '../../support/wire-client.ts'
 
-/** The part of an answer that tests of limits look at. */
+/** The part of a response that tests of limits look at. */
 export function limitView({ status, headers, body }: ClientView) {
   const { error, title } = JSON.parse(body ?? '{}')
   return {
@@ -18,7 +18,7 @@ export function outcome({ status, body, error }: ClientView) {
   return { status: status ?? null, bytes: Buffer.byteLength(body ?? '') > 0 ? 'some' : 'none' }
 }
 
-/** Status and machine-readable code of an answer, standard or problem. */
+/** Status and machine-readable code of a response, standard or problem. */
 export function answered({ status, body, error }: ClientView) {
   if (error !== undefined)
     return { status: status ?? null, broke: error === 'timeout' ? 'timeout' : 'broken' }
@@ -36,7 +36,7 @@ export function parse(text: string | undefined): any {
   }
 }
 
-/** The head and the body of a raw answer, the body as it stands on the wire. */
+/** The head and the body of a raw response, the body as it stands on the wire. */
 export function split(text: string): { readonly head: string; readonly body: string } {
   const at = text.indexOf('\r\n\r\n')
   return at === -1 ? { head: text, body: '' } : { head: text.slice(0, at), body: text.slice(at + 4) }

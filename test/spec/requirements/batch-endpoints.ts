@@ -54,7 +54,7 @@ export const batchEndpoints = [
   {
     id: 'R207',
     section: 'Endpoints / Create batch prediction',
-    description: 'Batch creation answers with a complete batch, and with problem details on 409 and 429.',
+    description: 'Batch creation responds with a complete batch, and with problem details on 409 and 429.',
   },
   {
     id: 'R208',
@@ -99,7 +99,7 @@ export const batchEndpoints = [
   {
     id: 'R215',
     section: 'Endpoints / Retrieve batch prediction results',
-    description: 'Results are readable up to cleanup and answer 410 with problem details after it.',
+    description: 'Results are readable up to cleanup and respond with 410 with problem details after it.',
   },
   {
     id: 'R216',

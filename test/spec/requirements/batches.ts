@@ -61,7 +61,7 @@ export const batches = [
   {
     id: 'R086',
     section: 'Resources and their fields / Batch prediction',
-    description: 'The five partial counts of a batch add up to `total` in every answer and delivery.',
+    description: 'The five partial counts of a batch add up to `total` in every response and delivery.',
   },
   {
     id: 'R087',

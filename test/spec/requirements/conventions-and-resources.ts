@@ -18,13 +18,13 @@ export const conventionsAndResources = [
     id: 'R003',
     section: 'Interface Specification',
     description:
-      "Every timestamp in an answer is an ISO 8601 string with an explicit zone, and the host's time zone has no influence on it.",
+      "Every timestamp in a response is an ISO 8601 string with an explicit zone, and the host's time zone has no influence on it.",
   },
   {
     id: 'R004',
     section: 'Interface Specification',
     description:
-      'An answer contains only members that the specification lists or that a fixture supplied; each open point is a named assumption, a pass-through or a 501.',
+      'A response contains only members that the specification lists or that a fixture supplied; each open point is a named assumption, a pass-through or a 501.',
   },
   {
     id: 'R005',
@@ -281,12 +281,12 @@ export const conventionsAndResources = [
   {
     id: 'R050',
     section: 'Resources and their fields / OAuth callback result',
-    description: 'A successful OAuth callback answers with `object: "mcp_oauth_callback"`.',
+    description: 'A successful OAuth callback responds with `object: "mcp_oauth_callback"`.',
   },
   {
     id: 'R051',
     section: 'Resources and their fields / OAuth callback result',
-    description: 'No successful OAuth callback answers with `oauth_configured` other than true.',
+    description: 'No successful OAuth callback responds with `oauth_configured` other than true.',
   },
   {
     id: 'R052',

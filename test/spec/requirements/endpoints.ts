@@ -89,7 +89,7 @@ export const endpoints = [
     id: 'R136',
     section: 'Endpoints / Claim a generated agent template',
     description:
-      'A claim answers with the agent template of its token, equal to the stored one member for member.',
+      'A claim responds with the agent template of its token, equal to the stored one member for member.',
   },
   {
     id: 'R137',
@@ -106,7 +106,7 @@ export const endpoints = [
   {
     id: 'R139',
     section: 'Endpoints / Create page',
-    description: 'Page creation answers with a complete page.',
+    description: 'Page creation responds with a complete page.',
   },
   {
     id: 'R140',
@@ -144,7 +144,7 @@ export const endpoints = [
   {
     id: 'R146',
     section: 'Endpoints / Complete MCP OAuth flow',
-    description: 'A successful OAuth callback answers with a complete callback result.',
+    description: 'A successful OAuth callback responds with a complete callback result.',
   },
   {
     id: 'R147',
@@ -167,7 +167,7 @@ export const endpoints = [
     id: 'R150',
     section: 'Endpoints / Update teamspace',
     description:
-      'A teamspace update answers with the teamspace as it is afterwards, its id, creation instant and cloud as before.',
+      'A teamspace update responds with the teamspace as it is afterwards, its id, creation instant and cloud as before.',
   },
   {
     id: 'R151',
@@ -189,7 +189,7 @@ export const endpoints = [
     id: 'R154',
     section: 'Endpoints / Create teamspace',
     description:
-      'Teamspace creation answers with a complete teamspace, and with a 429 beyond the rate limit.',
+      'Teamspace creation responds with a complete teamspace, and with a 429 beyond the rate limit.',
   },
   {
     id: 'R155',
@@ -285,7 +285,7 @@ export const endpoints = [
     id: 'R171',
     section: 'Endpoints / List consumption breakdown',
     description:
-      'The consumption report answers with a list of complete rows, and with a 429 beyond the rate limit.',
+      'The consumption report responds with a list of complete rows, and with a 429 beyond the rate limit.',
   },
   {
     id: 'R172',
@@ -297,7 +297,7 @@ export const endpoints = [
     id: 'R173',
     section: 'Endpoints / Promote skill to company',
     description:
-      'Promotion answers with the skill in account scope, with its account and with `promoted_at` at the virtual now.',
+      'Promotion responds with the skill in account scope, with its account and with `promoted_at` at the virtual now.',
   },
   {
     id: 'R174',
@@ -320,7 +320,7 @@ export const endpoints = [
     id: 'R177',
     section: 'Endpoints / Create connection',
     description:
-      'Connection creation answers with a redirect URL resource, and with a 429 beyond the rate limit.',
+      'Connection creation responds with a redirect URL resource, and with a 429 beyond the rate limit.',
   },
   {
     id: 'R178',
@@ -337,12 +337,13 @@ export const endpoints = [
     id: 'R180',
     section: 'Endpoints / List data views',
     description:
-      '`offset` is an integer from 0 to 100000 and gives the position of the first data view of the answer.',
+      '`offset` is an integer from 0 to 100000 and gives the position of the first data view of the response.',
   },
   {
     id: 'R181',
     section: 'Endpoints / List data views',
-    description: 'The data view list answers with complete data views, and with a 429 beyond the rate limit.',
+    description:
+      'The data view list responds with complete data views, and with a 429 beyond the rate limit.',
   },
   {
     id: 'R182',
@@ -353,7 +354,7 @@ export const endpoints = [
     id: 'R183',
     section: 'Endpoints / List MCP servers',
     description:
-      'The MCP server list answers with complete servers in a list envelope, and with a 429 beyond the rate limit.',
+      'The MCP server list responds with complete servers in a list envelope, and with a 429 beyond the rate limit.',
   },
   {
     id: 'R184',
@@ -424,7 +425,7 @@ export const endpoints = [
     id: 'R196',
     section: 'Endpoints / Update event trigger',
     description:
-      'A trigger update answers with the complete trigger including `warnings`, and with a 429 beyond the rate limit.',
+      'A trigger update responds with the complete trigger including `warnings`, and with a 429 beyond the rate limit.',
   },
   {
     id: 'R197',

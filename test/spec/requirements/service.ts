@@ -27,12 +27,13 @@ export const service = [
   {
     id: 'R230',
     section: 'Authentication',
-    description: 'A conversation or message that the caller may not see answers 404 rather than a refusal.',
+    description:
+      'A conversation or message that the caller may not see responds with 404 rather than a refusal.',
   },
   {
     id: 'R231',
     section: 'Authentication',
-    description: 'A bearer token never shows up in an answer, log, error, dashboard or exported state.',
+    description: 'A bearer token never shows up in a response, log, error, dashboard or exported state.',
   },
   {
     id: 'R232',
@@ -385,6 +386,6 @@ export const service = [
     id: 'R296',
     section: 'Across all sections',
     description:
-      'Same seed, same clock and same requests give the same answers and the same state, byte for byte.',
+      'Same seed, same clock and same requests give the same responses and the same state, byte for byte.',
   },
 ] as const satisfies readonly Requirement[]

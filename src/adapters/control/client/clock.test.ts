@@ -17,7 +17,7 @@ function result(from: string, to: string, rest: Partial<AdvanceResult> = {}): Ad
 }
 
 /** Answers each call with the next result, and keeps what was asked. */
-function answering(...results: readonly AdvanceResult[]) {
+function responding(...results: readonly AdvanceResult[]) {
   const asked: Target[] = []
   const call = async (target: Target) => {
     asked.push(target)
@@ -33,7 +33,7 @@ test.for<[Target, Target]>([
   [{ to: TWO }, { to: TWO }],
   [{ until: { batch: 'b1' } }, { until: { batch: 'b1' } }],
 ])('%j goes on as %j until it is reached', async ([target, next]) => {
-  const { asked, call } = answering(
+  const { asked, call } = responding(
     result(NOON, NOON, { stopped }),
     result(NOON, ONE, { stopped }),
     result(ONE, TWO),
@@ -43,21 +43,21 @@ test.for<[Target, Target]>([
 })
 
 test('more steps than one call makes are several calls', async () => {
-  const { asked, call } = answering(result(NOON, ONE), result(ONE, TWO), result(TWO, TWO))
+  const { asked, call } = responding(result(NOON, ONE), result(ONE, TWO), result(TWO, TWO))
   expect(await advanceToTarget(call, { steps: 250_000 })).toEqual(result(NOON, TWO))
   expect(asked).toEqual([{ steps: 100_000 }, { steps: 100_000 }, { steps: 50_000 }])
 })
 
 test('a limit that the caller has set is one call, with what it answers', async () => {
   const first = result(NOON, ONE, { stopped })
-  const { asked, call } = answering(first)
+  const { asked, call } = responding(first)
   expect(await advanceToTarget(call, { by: '2h', max_events: 5 })).toBe(first)
   expect(asked).toEqual([{ by: '2h', max_events: 5 }])
 })
 
 test('the results of all calls are one: the first thousand of each list, and the others by kind', async () => {
   const list = (kind: string, count: number) => Array.from({ length: count }, (_, n) => event(kind, n))
-  const { call } = answering(
+  const { call } = responding(
     result(NOON, ONE, { stopped, events: list('a', 800), failed: [{ ...event('x', 0), error: 'no' }] }),
     result(ONE, TWO, { stopped, events: list('b', 300), omitted: { a: 7 } }),
     result(TWO, TWO, { events: list('a', 2), omitted: { b: 1, c: 5 } }),

@@ -36,7 +36,7 @@ export class EmulatorError extends Error {
   }
 }
 
-/** The refusal in an answer in the standard error body; undefined for anything else. */
+/** The refusal in a response in the standard error body; undefined for anything else. */
 export function refusalIn(status: number, body: unknown, asked: string): EmulatorError | undefined {
   if (!isObject(body) || typeof body.message !== 'string' || typeof body.error !== 'string') return undefined
   return new EmulatorError({

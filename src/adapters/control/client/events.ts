@@ -6,7 +6,7 @@ import {
   isLocked,
   lockedOut,
   networkReason,
-  noAnswer,
+  noResponse,
 } from './over-http.ts'
 import { controlPath, prefixOf } from './transport.ts'
 
@@ -41,7 +41,7 @@ export async function* followEvents(
     }
   } catch (error) {
     if (isOver()) return
-    throw error instanceof TypeError ? noAnswer(address.url, networkReason(error), error) : error
+    throw error instanceof TypeError ? noResponse(address.url, networkReason(error), error) : error
   } finally {
     signal?.removeEventListener('abort', leave)
     leaving.abort()
@@ -62,9 +62,9 @@ async function open(
   })
   if (isFeed(response)) return chunksOf(response)
   if (isLocked(response)) throw lockedOut(address)
-  const answer: unknown = response.ok ? undefined : await response.json().catch(() => undefined)
+  const reply: unknown = response.ok ? undefined : await response.json().catch(() => undefined)
   const asked = prefixOf(sandbox) === '' ? 'GET /events' : `GET /events of the sandbox ${sandbox}`
-  throw refusalIn(response.status, answer, asked) ?? notAnEmulator(response.status, asked)
+  throw refusalIn(response.status, reply, asked) ?? notAnEmulator(response.status, asked)
 }
 
 // Not every browser can iterate over a body.
@@ -77,7 +77,7 @@ async function* chunksOf({ body }: Response): AsyncGenerator<Uint8Array> {
   }
 }
 
-// Anybody answers 200. A page of something else would look like a feed in which nothing happens.
+// Anybody responds with 200. A page of something else would look like a feed in which nothing happens.
 function isFeed({ ok, headers, body }: Response): boolean {
   return ok && body !== null && headers.get('content-type')?.startsWith('text/event-stream') === true
 }

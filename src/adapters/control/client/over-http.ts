@@ -34,7 +34,7 @@ async function send(request: HttpRequest, { url }: EmulatorAddress) {
     return await sendJson(request)
   } catch (error) {
     request.signal?.throwIfAborted()
-    throw error instanceof NoAnswer ? noAnswer(url, error.message, error) : error
+    throw error instanceof NoResponse ? noResponse(url, error.message, error) : error
   }
 }
 
@@ -60,9 +60,9 @@ function requestOf({ url, controlToken }: EmulatorAddress, call: ControlCall): H
 }
 
 /** That no emulator answers at an address, and what to do. @param reason in the words of the operating system */
-export function noAnswer(url: string, reason: string, cause?: unknown): EmulatorError {
+export function noResponse(url: string, reason: string, cause?: unknown): EmulatorError {
   const detail =
-    reason === 'ECONNREFUSED' ? `Nothing listens at ${url}.` : `There is no answer from ${url} (${reason}).`
+    reason === 'ECONNREFUSED' ? `Nothing listens at ${url}.` : `There is no response from ${url} (${reason}).`
   const mitigation =
     'Start an emulator there with "workspace-emulator start", or give connect() the address of one that runs.'
   return new EmulatorError({ status: 0, code: 'no_answer', detail, mitigation }, { cause })
@@ -100,12 +100,12 @@ interface HttpResponse {
   readonly locked: boolean
 }
 
-/** Why there is no answer, in the words of the operating system: `ECONNREFUSED`, `TimeoutError`. */
-export class NoAnswer extends Error {
+/** Why there is no response, in the words of the operating system: `ECONNREFUSED`, `TimeoutError`. */
+export class NoResponse extends Error {
   override readonly name = 'NoAnswer'
 }
 
-/** Sends one request and reads the response. Throws {@link NoAnswer}, and an `EmulatorError` for a body that is no JSON. */
+/** Sends one request and reads the response. Throws {@link NoResponse}, and an `EmulatorError` for a body that is no JSON. */
 async function sendJson(request: HttpRequest): Promise<HttpResponse> {
   const { method, url, controlToken, signal, fetch = globalThis.fetch } = request
   const body = jsonText(request.body)
@@ -118,7 +118,7 @@ async function sendJson(request: HttpRequest): Promise<HttpResponse> {
     })
     return { status: response.status, body: parsed(await response.text()), locked: isLocked(response) }
   } catch (error) {
-    throw new NoAnswer(networkReason(error), { cause: error })
+    throw new NoResponse(networkReason(error), { cause: error })
   }
 }
 
@@ -133,7 +133,7 @@ export function controlHeaders({
   }
 }
 
-/** Whether an answer says that a control token is missing or wrong. */
+/** Whether a response says that a control token is missing or wrong. */
 export function isLocked({ headers }: { readonly headers: Pick<Headers, 'get'> }): boolean {
   return headers.get('www-authenticate')?.includes('realm="control"') === true
 }

@@ -47,6 +47,8 @@ export function limitsOver(ask: Ask) {
     /** Gives an operation a limit of its own. @returns all that differ from the default */
     set: (operation: string, limit: LimitDraft): Promise<readonly LimitOverride[]> =>
       entriesOf(ask('PUT /limits/{operation}', { params: { operation }, body: limit })),
+    /** Empties the windows of an operation, or all. Limits that were set stay. @returns the keys of those that held requests */
+    clear: (operation?: string): Promise<Removed> => ask('DELETE /limits', { query: { operation } }),
     /** Uses up the windows of an operation. @returns those that were filled */
     fill: (operation: string, fill: LimitFill): Promise<readonly LimitWindow[]> =>
       entriesOf(ask('POST /limits/{operation}/fill', { params: { operation }, body: fill })),

@@ -1,4 +1,5 @@
 import type { RequestTrace } from '../../../core/explain/trace.ts'
+import type { HarDocument } from '../har.ts'
 import type { RequestEntry } from '../request-entry.ts'
 import type { RequestCheck, RequestCount, RequestSearch } from '../routes/request-checks.ts'
 import type { LogCounts, LoggedRequests } from '../routes/requests.ts'
@@ -40,6 +41,9 @@ export function requestsOver(ask: Ask) {
       const { matched, capacity, dropped } = await logged({ ...filter, limit: 1 })
       return { matched, capacity, dropped }
     },
+    /** The same as HAR 1.2, which browsers and other tools read, without keys and secrets. */
+    har: ({ status, limit, ...filter }: Omit<RequestFilter, 'full'> = {}): Promise<HarDocument> =>
+      ask('GET /requests/har', { query: { ...filter, status: asText(status), limit: asText(limit) } }),
     /** Tells whether requests have come as expected, at least one unless `count` says otherwise. It never rejects because they have not. */
     verify: (match: RequestSearch, count?: RequestCount): Promise<RequestCheck> =>
       ask('POST /requests/verify', { body: { match, count } }),
@@ -56,7 +60,7 @@ export function requestsOver(ask: Ask) {
   }
 }
 
-/** Real milliseconds. HTTP clients give up on an answer that takes minutes, so that a long wait is made of shorter ones. */
+/** Real milliseconds. HTTP clients give up on a response that takes minutes, so that a long wait is made of shorter ones. */
 const MAX_PIECE_LENGTH = 120_000
 
 /** The longest that the emulator accepts. */

@@ -83,7 +83,7 @@ function itemOf(route: AnyControlRoute, settings: Settings, isLocked: boolean): 
 }
 
 function done(
-  { success = [200], answers: description, media = 'application/json', output }: AnyControlRoute,
+  { success = [200], returns: description, media = 'application/json', output }: AnyControlRoute,
   settings: Settings,
 ): JsonObject {
   const content = (schema: JsonObject) => ({ description, content: { [media]: { schema } } })

@@ -48,7 +48,7 @@ export class NamedSchemas {
     return this.#add(name, `${code}.${status}`, { allOf: [base, { type: 'object', properties: own }] })
   }
 
-  // Two operations may answer with different views of one resource.
+  // Two operations may respond with different views of one resource.
   #add(name: string, other: string, schema: JsonObject): JsonObject {
     const known = this.#schemas.get(name)
     const free = known === undefined || isDeepStrictEqual(known, schema) ? name : pascal(other)

@@ -69,14 +69,14 @@ function itemOf(operation: AnyOperation, settings: Settings, schemas: NamedSchem
 }
 
 function success(
-  { name, success, answer, media, contract }: AnyOperation,
+  { name, success, output, media, contract }: AnyOperation,
   settings: Settings,
   schemas: NamedSchemas,
 ): JsonObject {
   const status = typeof success === 'number' ? success : settings.get(success)
   const headers = quota(false)
   if (status === 204) return { 204: { description: 'Done. There is no body.', headers } }
-  const schema = answer === undefined ? {} : schemas.ofResponse(name, jsonSchema(answer(settings), 'output'))
+  const schema = output === undefined ? {} : schemas.ofResponse(name, jsonSchema(output(settings), 'output'))
   const description = contract ? 'Success.' : 'Success; the specification does not show the body.'
   return { [status]: { description, headers, content: { [media ?? 'application/json']: { schema } } } }
 }
@@ -98,7 +98,7 @@ function errors(
     byStatus.set(status, [...(byStatus.get(status) ?? []), described])
   }
   const media = errorFormat === 'problem' ? 'application/problem+json' : 'application/json'
-  const answers = [...byStatus].map(([status, codes]) => {
+  const responses = [...byStatus].map(([status, codes]) => {
     const headers = quota(status === 429)
     const [first] = codes
     const schema = codes.length === 1 ? first?.schema : { anyOf: codes.map((each) => each.schema) }
@@ -106,7 +106,7 @@ function errors(
     return [String(status), { description, headers, content: { [media]: { schema } } }] as const
   })
   return {
-    ...Object.fromEntries(answers),
+    ...Object.fromEntries(responses),
     default: {
       description: 'Any other error, in the same form.',
       headers: quota(false),
@@ -139,7 +139,7 @@ const IDEMPOTENCY_KEY: JsonObject = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'The same key with the same body gives the first answer again, for 24 hours.',
+  description: 'The same key with the same body gives the first response again, for 24 hours.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 }
 

@@ -49,7 +49,7 @@ export const aboutRoutes = [
     method: 'GET',
     path: '/',
     summary: 'List every route of the control interface',
-    answers: 'Method, path and purpose of each route.',
+    returns: 'Method, path and purpose of each route.',
     withoutSandbox: true,
     output: routeIndex,
     handle: ({ host, routes }) => ({
@@ -66,7 +66,7 @@ export const aboutRoutes = [
     method: 'GET',
     path: '/health',
     summary: 'Tell whether the process is alive',
-    answers:
+    returns:
       'Its versions; whether it can still write: an emulator that has lost its data folder is `read_only`; the sandboxes that cannot be opened, and what could not be used of the files of the others.',
     probe: true,
     withoutSandbox: true,
@@ -90,7 +90,7 @@ export const aboutRoutes = [
     method: 'GET',
     path: '/ready',
     summary: 'Tell whether requests are answered',
-    answers: 'That they are: the default sandbox is loaded, and any other when it is first asked for.',
+    returns: 'That they are: the default sandbox is loaded, and any other when it is first asked for.',
     probe: true,
     withoutSandbox: true,
     output: () => z.strictObject({ status: z.literal('ready') }),

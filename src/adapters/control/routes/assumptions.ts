@@ -40,8 +40,8 @@ export const assumptionRoutes = [
     method: 'GET',
     path: '/assumptions',
     summary:
-      'List what the specification leaves open, what is done about it, and how often an answer rested on it',
-    answers: 'The assumptions, with the settings of each item; used counts the entries of the request log.',
+      'List what the specification leaves open, what is done about it, and how often a response rested on it',
+    returns: 'The assumptions, with the settings of each item; used counts the entries of the request log.',
     output: () => listOf(assumptionView()),
     handle: ({ sandbox }) => ({ body: list(assumptionsOf(sandbox)) }),
   }),
@@ -50,7 +50,7 @@ export const assumptionRoutes = [
     method: 'GET',
     path: '/settings',
     summary: 'Show the settings in force',
-    answers: 'Every setting with its value, and those that differ from the defaults.',
+    returns: 'Every setting with its value, and those that differ from the defaults.',
     output: settingsView,
     handle: ({ sandbox }) => ({ body: settingsOf(sandbox) }),
   }),
@@ -59,7 +59,7 @@ export const assumptionRoutes = [
     method: 'PATCH',
     path: '/settings',
     summary: 'Change settings by key: null goes back to the default',
-    answers: 'The settings afterwards.',
+    returns: 'The settings afterwards.',
     input: () => ({ body: anyObject() }),
     output: settingsView,
     handle: ({ sandbox, body }) => {

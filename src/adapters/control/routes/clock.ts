@@ -93,7 +93,7 @@ export const clockRoutes = ({ milestones }: Service) =>
       method: 'GET',
       path: '/clock',
       summary: 'Show the virtual clock and the next event',
-      answers:
+      returns:
         'The instant, the rate, by how many virtual milliseconds the clock is behind because more is due than has run, and what happens next.',
       output: clockView,
       handle: ({ sandbox }) => ({ body: clockOf(sandbox) }),
@@ -103,7 +103,7 @@ export const clockRoutes = ({ milestones }: Service) =>
       method: 'PATCH',
       path: '/clock',
       summary: 'Change how time passes, or move the clock forward',
-      answers: 'The clock afterwards.',
+      returns: 'The clock afterwards.',
       settles: true,
       input: () => ({ body: clockChange() }),
       output: clockView,
@@ -119,7 +119,7 @@ export const clockRoutes = ({ milestones }: Service) =>
       method: 'POST',
       path: '/clock/advance',
       summary: 'Let time pass, every event that falls due happen and its webhooks be delivered',
-      answers:
+      returns:
         'A result: what happened, in order, the first 1,000 events one by one and the others by kind in omitted. With stopped: "limit", max_events have run and time has come no further than to.',
       settles: true,
       input: () => ({ body: givenTarget(milestones) }),
@@ -134,7 +134,7 @@ export const clockRoutes = ({ milestones }: Service) =>
       method: 'GET',
       path: '/clock/horizon',
       summary: 'List every future event',
-      answers: 'The events in the order in which they will happen.',
+      returns: 'The events in the order in which they will happen.',
       output: () => listOf(futureEvent()),
       handle: ({ sandbox }) => ({
         body: list(sandbox.scheduler.horizon().map(eventOf)),

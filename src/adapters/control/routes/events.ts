@@ -141,7 +141,7 @@ export const eventRoutes = [
     method: 'GET',
     path: '/events',
     summary: `Follow what happens in the sandbox as server-sent events: ${TYPES.join(', ')}, or those named by types`,
-    answers:
+    returns:
       'A stream without an end: hello first, then each event with an id that counts up within this connection (an earlier Last-Event-ID means nothing), dropped with a count when the reader was too slow, and end with a reason when the sandbox or the emulator goes.',
     input: () => ({ query: filter() }),
     output: sandboxEvent,

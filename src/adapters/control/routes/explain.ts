@@ -10,7 +10,7 @@ export const explainRoutes = [
     method: 'GET',
     path: '/explain/{request_id}',
     summary: 'Explain one API request by the id in its X-Emulator-Request-Id, in any sandbox',
-    answers: 'Every step of the request: what it saw, what it changed, and what the answer rests on.',
+    returns: 'Every step of the request: what it saw, what it changed, and what the response rests on.',
     output: requestTrace,
     handle: async ({ host, params }) => {
       const { name, number } = partsOf(params.request_id)
@@ -29,7 +29,7 @@ function partsOf(id: string): { readonly name: string; readonly number: number }
   return refuse('not_found', {
     detail: `"${id}" is no id of a request; one is made of the name of a sandbox and a number, such as default-000042.`,
     mitigation:
-      'Take it from the header X-Emulator-Request-Id of an answer, or from GET /__emulator/requests.',
+      'Take it from the header X-Emulator-Request-Id of a response, or from GET /__emulator/requests.',
   })
 }
 

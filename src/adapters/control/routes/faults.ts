@@ -78,7 +78,7 @@ export const faultRoutes = (service: Service) =>
       method: 'GET',
       path: '/faults',
       summary: 'List the fault rules in the order in which they are asked, and what they have counted',
-      answers:
+      returns:
         'Every rule with its matches, its fires and its counters; never_fired has the ids of the rest.',
       output: (settings) => faultList(service, settings),
       handle: ({ sandbox }) => {
@@ -92,7 +92,7 @@ export const faultRoutes = (service: Service) =>
       path: '/faults',
       summary:
         'Arm a fault rule, or a list of them, all or none: a composition, or a preset and what differs; with dry_run=true only check it',
-      answers: 'The rule, or a list of them, as they are armed; life says how long each lasts.',
+      returns: 'The rule, or a list of them, as they are armed; life says how long each lasts.',
       success: [200, 201],
       input: (settings) => {
         const { draft } = ruleSchemas(service, settings)
@@ -125,7 +125,7 @@ export const faultRoutes = (service: Service) =>
       method: 'DELETE',
       path: '/faults',
       summary: 'Remove every fault rule, and let go of the connections that they hold',
-      answers: 'The ids of the rules, and which of them never fired.',
+      returns: 'The ids of the rules, and which of them never fired.',
       output: removedFaults,
       handle: ({ sandbox }) => {
         const data = sandbox.faults.rules.map((rule) => viewOf(sandbox, rule))
@@ -141,7 +141,7 @@ export const faultRoutes = (service: Service) =>
       method: 'GET',
       path: '/faults/presets',
       summary: 'List the presets, what each is made of, and the magic values of requests',
-      answers: 'Every preset with the body that arms it, and magic_values, which need no rule.',
+      returns: 'Every preset with the body that arms it, and magic_values, which need no rule.',
       output: presetList,
       handle: ({ sandbox: { options } }) => ({
         body: {
@@ -155,7 +155,7 @@ export const faultRoutes = (service: Service) =>
       method: 'GET',
       path: '/faults/presets/{name}',
       summary: 'Show one preset',
-      answers: 'What it is made of, and the body that arms it.',
+      returns: 'What it is made of, and the body that arms it.',
       output: presetView,
       handle: ({ params: { name } }) => ({
         body: presetOf(service.presets.get(name) ?? refuseUnknownPreset(service, name)),
@@ -166,7 +166,7 @@ export const faultRoutes = (service: Service) =>
       method: 'GET',
       path: '/faults/{id}',
       summary: 'Show one fault rule and what it has counted',
-      answers: 'The rule.',
+      returns: 'The rule.',
       output: (settings) => faultView(service, settings),
       handle: ({ sandbox, params }) => ({
         body: viewOf(sandbox, ruleNamed({ tx: sandbox.store.begin() }, params.id)),
@@ -177,7 +177,7 @@ export const faultRoutes = (service: Service) =>
       method: 'PATCH',
       path: '/faults/{id}',
       summary: 'Change members of a fault rule by a merge patch (RFC 7396); its counters go on',
-      answers: 'The rule.',
+      returns: 'The rule.',
       input: () => ({ body: anyObject() }),
       output: (settings) => faultView(service, settings),
       handle: ({ sandbox, params, body }) => {
@@ -192,7 +192,7 @@ export const faultRoutes = (service: Service) =>
       method: 'POST',
       path: '/faults/{id}/reset',
       summary: 'Begin a fault rule again: its counters at 0, its time to live from now on',
-      answers: 'The rule.',
+      returns: 'The rule.',
       output: (settings) => faultView(service, settings),
       handle: ({ sandbox, params }) => {
         const rule = ruleNamed({ tx: sandbox.store.begin() }, params.id)
@@ -205,7 +205,7 @@ export const faultRoutes = (service: Service) =>
       method: 'DELETE',
       path: '/faults/{id}',
       summary: 'Remove one fault rule, and let go of the connections that it holds',
-      answers: 'The rule as it stood.',
+      returns: 'The rule as it stood.',
       output: (settings) => faultView(service, settings),
       handle: ({ sandbox, params }) => {
         const view = viewOf(sandbox, ruleNamed({ tx: sandbox.store.begin() }, params.id))

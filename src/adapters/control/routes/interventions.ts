@@ -20,7 +20,7 @@ function interventionRoute(
     method,
     path,
     summary,
-    answers: 'What the intervention did or shows.',
+    returns: 'What the intervention did or shows.',
     ...(input && { input }),
     output,
     handle: ({ sandbox, params, body }) => {

@@ -8,6 +8,7 @@ import {
   list,
   listOf,
   nonEmptyText,
+  queryText,
   type ShapeOf,
   timestamp,
 } from '../../../core/fields.ts'
@@ -19,7 +20,7 @@ import { setSettings } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
 import { operationOf } from '../rate-windows.ts'
-import { route } from '../route.ts'
+import { removedIds, route } from '../route.ts'
 
 /** A limit: so many requests in so many seconds. */
 const limitDraft = () =>
@@ -81,7 +82,7 @@ export const limitRoutes = [
     method: 'GET',
     path: '/limits',
     summary: 'List the rate windows that hold requests, and the limits that differ from the default',
-    answers: 'Every window: key, operation, limit, use, oldest request, and when a place becomes free.',
+    returns: 'Every window: key, operation, limit, use, oldest request, and when a place becomes free.',
     output: limitList,
     handle: ({ sandbox }) => ({
       body: {
@@ -93,11 +94,28 @@ export const limitRoutes = [
     }),
   }),
   route({
+    name: 'limits.clear',
+    method: 'DELETE',
+    path: '/limits',
+    summary: 'Empty the rate windows, or with operation those of one operation; limits that were set stay',
+    returns: 'The keys of the windows that held requests.',
+    input: () => ({ query: z.strictObject({ operation: queryText().optional() }).prefault({}) }),
+    output: removedIds,
+    handle: ({ sandbox, query: { operation } }) => {
+      const name = operation === undefined ? undefined : operationNamed(sandbox, operation).name
+      const all = [...sandbox.service.operations.values()]
+      const isMeant = (id: string) => name === undefined || operationOf(id, all)?.name === name
+      const windows = sandbox.limiter.save()
+      sandbox.limiter.load(windows.filter(({ id }) => !isMeant(id)))
+      return { body: { removed: windows.flatMap(({ id }) => (isMeant(id) ? [id] : [])) } }
+    },
+  }),
+  route({
     name: 'limits.set',
     method: 'PUT',
     path: '/limits/{operation}',
     summary: 'Give an operation a limit of its own (setting limits.overrides)',
-    answers: 'The limits that differ from the default.',
+    returns: 'The limits that differ from the default.',
     input: () => ({ body: limitDraft() }),
     output: () => listOf(limitOverride),
     handle: ({ sandbox, params, body }) => {
@@ -116,7 +134,7 @@ export const limitRoutes = [
     method: 'POST',
     path: '/limits/{operation}/fill',
     summary: 'Use up a rate window until only so many requests remain, in one teamspace or in all',
-    answers: 'The windows that were filled.',
+    returns: 'The windows that were filled.',
     input: () => ({ body: limitFill() }),
     output: () => listOf(limitWindow()),
     handle: ({ sandbox, params, body: { remaining, teamspace_id } }) => {

@@ -25,7 +25,7 @@ export const recordRoutes = [
     method: 'GET',
     path: '/collections',
     summary: 'List the collections, and how many records each has',
-    answers: 'Every collection by its name, and the number of the last commit.',
+    returns: 'Every collection by its name, and the number of the last commit.',
     output: collectionList,
     handle: ({ sandbox }) => {
       const names = [...sandbox.service.collections.keys()]
@@ -38,7 +38,7 @@ export const recordRoutes = [
     method: 'GET',
     path: '/state/{collection}',
     summary: 'List the records of a collection',
-    answers:
+    returns:
       'All records, as they are stored; secrets that sign webhooks are masked unless ?secrets=true is given.',
     input: withSecretsOrNot,
     output: () => listOf(anyRow()),
@@ -55,7 +55,7 @@ export const recordRoutes = [
     method: 'GET',
     path: '/state/{collection}/{id}',
     summary: 'Show one record',
-    answers:
+    returns:
       'The record, as it is stored; a secret that signs webhooks is masked unless ?secrets=true is given.',
     input: withSecretsOrNot,
     output: anyRow,
@@ -70,7 +70,7 @@ export const recordRoutes = [
     method: 'PUT',
     path: '/state/{collection}/{id}',
     summary: 'Write one record whole',
-    answers: 'The record, as it is stored, a secret that signs webhooks masked: 201 when it is new.',
+    returns: 'The record, as it is stored, a secret that signs webhooks masked: 201 when it is new.',
     success: [200, 201],
     bounds: SANDBOX_BODY,
     input: () => ({ body: anyObject() }),
@@ -91,7 +91,7 @@ export const recordRoutes = [
     method: 'PATCH',
     path: '/state/{collection}/{id}',
     summary: 'Change members of one record by a merge patch (RFC 7396): null removes a member',
-    answers: 'The record, as it is stored, a secret that signs webhooks masked.',
+    returns: 'The record, as it is stored, a secret that signs webhooks masked.',
     bounds: SANDBOX_BODY,
     input: () => ({ body: anyObject() }),
     output: anyRow,
@@ -113,7 +113,7 @@ export const recordRoutes = [
     method: 'DELETE',
     path: '/state/{collection}/{id}',
     summary: 'Delete one record, and the future events about it',
-    answers: 'Nothing.',
+    returns: 'Nothing.',
     success: [204],
     output: noBody,
     handle: ({ sandbox, params }) => {

@@ -80,7 +80,7 @@ export const referenceRoutes = [
     method: 'GET',
     path: '/operations',
     summary: 'List the operations of the emulated API',
-    answers: 'Each operation as data, with its limits in force.',
+    returns: 'Each operation as data, with its limits in force.',
     output: () => listOf(operationView()),
     handle: ({ sandbox }) => ({ body: list(operationsOf(sandbox)) }),
   }),
@@ -89,7 +89,7 @@ export const referenceRoutes = [
     method: 'GET',
     path: '/openapi.json',
     summary: 'Describe this interface, or with api=workspace the emulated API, in OpenAPI 3.1',
-    answers: 'An OpenAPI document.',
+    returns: 'An OpenAPI document.',
     input: () => ({ query: which() }),
     output: openApiDocument,
     handle: ({ host, sandbox, routes, query, controlUrl }) => ({
@@ -104,7 +104,7 @@ export const referenceRoutes = [
     method: 'GET',
     path: '/problems',
     summary: 'List every error code of the emulated API',
-    answers: 'Code, title, status and meaning of each.',
+    returns: 'Code, title, status and meaning of each.',
     output: () => listOf(problemView()),
     handle: ({ sandbox, controlUrl }) => ({ body: list(problemsOf(sandbox, controlUrl)) }),
   }),
@@ -113,7 +113,7 @@ export const referenceRoutes = [
     method: 'GET',
     path: '/problems/{code}',
     summary: 'Explain one error code; the type of a problem leads here',
-    answers: 'Code, title, status and meaning.',
+    returns: 'Code, title, status and meaning.',
     output: problemView,
     handle: ({ sandbox, params, controlUrl }) => {
       const problems = problemsOf(sandbox, controlUrl)

@@ -82,7 +82,7 @@ export const requestCheckRoutes = (service: Service) => {
       method: 'POST',
       path: '/requests/verify',
       summary: 'Tell whether requests that match have come, at least one unless count says otherwise',
-      answers: 'passed, and the ids that matched; 409 with the nearest requests when it is not so.',
+      returns: 'passed, and the ids that matched; 409 with the nearest requests when it is not so.',
       success: [200, 409],
       input: () => ({ body: z.strictObject({ match: match(), count: requestCount().optional() }) }),
       output: requestCheck,
@@ -93,7 +93,7 @@ export const requestCheckRoutes = (service: Service) => {
       method: 'POST',
       path: '/requests/wait',
       summary: 'Wait until so many requests that match have come, those already in the log included',
-      answers: 'passed, and the ids that matched; 409 with the nearest requests when the time is over.',
+      returns: 'passed, and the ids that matched; 409 with the nearest requests when the time is over.',
       waits: true,
       success: [200, 409],
       input: () => ({

@@ -7,28 +7,34 @@ import { matches, STATUS_PATTERN } from '../../../core/log/request-match.ts'
 import type { Call, CallBody } from '../../../core/request/exchange.ts'
 import { perform } from '../../../core/request/pipeline.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
+import { harDocument, harOf } from '../har.ts'
+import type { ControlHost } from '../host.ts'
 import { entriesSince, entryOf, requestEntry } from '../request-entry.ts'
 import { noBody, route } from '../route.ts'
 
 /** How many entries a list holds when nobody asks for another number. */
 const USUAL = 100
 
+const filters = () =>
+  z.strictObject({
+    operation: queryText().optional(),
+    method: queryText().optional(),
+    /** A glob: `*` is any run of characters. */
+    path: queryText().optional(),
+    status: queryText()
+      .refine((value) => STATUS_PATTERN.test(value), {
+        error: 'must be a status such as 429, or a class such as 4xx',
+      })
+      .optional(),
+    idempotency_key: queryText().optional(),
+    sandbox: queryText().optional(),
+    since: queryText().optional(),
+    limit: queryInt(1, 100_000).optional(),
+  })
+
 const loggedRequests = () =>
-  z
-    .strictObject({
-      operation: queryText().optional(),
-      method: queryText().optional(),
-      /** A glob: `*` is any run of characters. */
-      path: queryText().optional(),
-      status: queryText()
-        .refine((value) => STATUS_PATTERN.test(value), {
-          error: 'must be a status such as 429, or a class such as 4xx',
-        })
-        .optional(),
-      idempotency_key: queryText().optional(),
-      sandbox: queryText().optional(),
-      since: queryText().optional(),
-      limit: queryInt(1, 100_000).optional(),
+  filters()
+    .extend({
       /** `true`: with heads and bodies of requests and responses, as far as they are kept. */
       full: z.enum(['true', 'false']).optional(),
     })
@@ -58,21 +64,14 @@ export const requestRoutes = [
     method: 'GET',
     path: '/requests',
     summary: `List the newest API requests (${USUAL} unless limit says otherwise), in order of arrival`,
-    answers: 'The entries, how many the log can hold, and how many it has dropped.',
+    returns: 'The entries, how many the log can hold, and how many it has dropped.',
     input: () => ({ query: loggedRequests() }),
     output: requestList,
-    handle: async ({
-      host,
-      sandbox: chosen,
-      query: { sandbox: name, since, limit = USUAL, full, ...match },
-    }) => {
-      // Looking must not make a sandbox that nobody has used.
-      const sandbox = name === undefined ? chosen : (await host.sandboxes.find(name)).sandbox
-      refuseUnknownOperation(sandbox, match.operation)
-      const found = entriesSince(sandbox, since, '/query/since').filter((entry) => matches(match, entry))
+    handle: async ({ host, sandbox: chosen, query: { full, ...query } }) => {
+      const { sandbox, found, newest } = await search(host, chosen, query)
       return {
         body: {
-          ...list(found.slice(-limit).map((entry) => entryOf(sandbox, entry, full === 'true'))),
+          ...list(newest.map((entry) => entryOf(sandbox, entry, full === 'true'))),
           matched: found.length,
           capacity: sandbox.log.capacity,
           dropped: sandbox.log.dropped,
@@ -81,11 +80,24 @@ export const requestRoutes = [
     },
   }),
   route({
+    name: 'requests.har',
+    method: 'GET',
+    path: '/requests/har',
+    summary: 'Show the newest API requests as HAR 1.2, with heads and bodies as far as they are kept',
+    returns: 'A HAR document: instants are virtual, durations real, and keys and secrets are left out.',
+    input: () => ({ query: filters().prefault({}) }),
+    output: harDocument,
+    handle: async ({ host, sandbox: chosen, query, controlUrl }) => {
+      const { sandbox, newest } = await search(host, chosen, query)
+      return { body: harOf(sandbox, newest, { origin: new URL(controlUrl).origin, version: host.version }) }
+    },
+  }),
+  route({
     name: 'requests.clear',
     method: 'DELETE',
     path: '/requests',
     summary: 'Empty the log of API requests',
-    answers: 'Nothing.',
+    returns: 'Nothing.',
     success: [204],
     output: noBody,
     handle: ({ sandbox }) => {
@@ -98,7 +110,7 @@ export const requestRoutes = [
     method: 'POST',
     path: '/requests/{request_id}/resend',
     summary: 'Send a logged request of the sandbox again, as the caller that it was logged with',
-    answers:
+    returns:
       'The entry of the new request. It runs inside of the emulator, so that faults of the connection do not act on it.',
     output: requestEntry,
     handle: async ({ sandbox, params: { request_id } }) => {
@@ -107,6 +119,21 @@ export const requestRoutes = [
     },
   }),
 ] as const
+
+type Filters = z.output<ReturnType<typeof filters>>
+
+/** The entries that fit, and the newest of them. */
+async function search(
+  host: ControlHost,
+  chosen: Sandbox,
+  { sandbox: name, since, limit = USUAL, ...match }: Filters,
+) {
+  // Looking must not make a sandbox that nobody has used.
+  const sandbox = name === undefined ? chosen : (await host.sandboxes.find(name)).sandbox
+  refuseUnknownOperation(sandbox, match.operation)
+  const found = entriesSince(sandbox, since, '/query/since').filter((entry) => matches(match, entry))
+  return { sandbox, found, newest: found.slice(-limit) }
+}
 
 /** A request of the log as a call. Refuses where the log has not kept all of it. */
 function callAgain(sandbox: Sandbox, id: string): Call {

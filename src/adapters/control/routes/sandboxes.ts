@@ -72,7 +72,7 @@ export const sandboxRoutes = [
     method: 'GET',
     path: '/sandboxes',
     summary: 'List every sandbox',
-    answers:
+    returns:
       'Each with its clock, its size and its paths; of one that the disk holds and nobody has used yet, the paths alone, and why it cannot be opened where that is known.',
     withoutSandbox: true,
     output: () => listOf(z.union([sandboxView(), savedSandboxView()])),
@@ -86,7 +86,7 @@ export const sandboxRoutes = [
     path: '/sandboxes',
     summary:
       'Make a sandbox, from fixtures or from a snapshot of the sandbox that the request chooses, and start a scenario on it; with persist it outlives the process',
-    answers: 'The sandbox.',
+    returns: 'The sandbox.',
     success: [201],
     withoutSandbox: true,
     opens: true,
@@ -112,7 +112,7 @@ export const sandboxRoutes = [
     method: 'GET',
     path: '/sandboxes/{name}',
     summary: 'Show one sandbox',
-    answers: 'The sandbox.',
+    returns: 'The sandbox.',
     withoutSandbox: true,
     output: sandboxView,
     handle: async ({ host, params }) => ({ body: viewOf(await host.sandboxes.find(params.name)) }),
@@ -122,7 +122,7 @@ export const sandboxRoutes = [
     method: 'DELETE',
     path: '/sandboxes/{name}',
     summary: 'Remove a sandbox and all that belongs to it, snapshots and files too',
-    answers: 'Nothing.',
+    returns: 'Nothing.',
     success: [204],
     withoutSandbox: true,
     output: noBody,

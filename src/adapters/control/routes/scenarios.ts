@@ -28,7 +28,7 @@ export const scenarioRoutes = [
     method: 'GET',
     path: '/scenarios',
     summary: 'List the scenarios, and show the one that is active on the sandbox',
-    answers:
+    returns:
       'Every script: whether it is valid, or what is wrong by file and line; the generation in force; and active, with the last error of its functions.',
     output: scenarioList,
     handle: async ({ host, sandbox }) => ({ body: await show(host, sandbox) }),
@@ -38,7 +38,7 @@ export const scenarioRoutes = [
     method: 'POST',
     path: '/scenarios',
     summary: 'Load at once what has changed of the scripts, without waiting until the watch sees it',
-    answers: 'What GET answers, afterwards.',
+    returns: 'What GET answers, afterwards.',
     output: scenarioList,
     handle: async ({ host, sandbox }) => {
       await host.scenarios.refresh()
@@ -51,7 +51,7 @@ export const scenarioRoutes = [
     path: '/scenarios/{name}/start',
     summary:
       'Start a scenario on the sandbox, in the place of the active one, or refuse it whole; with reset on its starting state',
-    answers: 'The scenario as it is active.',
+    returns: 'The scenario as it is active.',
     input: () => ({ body: scenarioStart() }),
     output: activeScenario,
     handle: async ({ host, sandbox, params, body: { reset } }) => {
@@ -65,7 +65,7 @@ export const scenarioRoutes = [
     path: '/scenarios/stop',
     summary:
       'Stop the active scenario: its faults, stubs, hooks and steps to come go, and its settings go back; what it has done to the sandbox stays done',
-    answers: 'The name of the scenario that was active.',
+    returns: 'The name of the scenario that was active.',
     output: () => z.strictObject({ stopped: z.string() }),
     handle: async ({ host, sandbox }) => ({ body: { stopped: await host.scenarios.stop(sandbox) } }),
   }),

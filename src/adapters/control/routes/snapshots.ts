@@ -21,7 +21,7 @@ export const snapshotRoutes = [
     method: 'GET',
     path: '/snapshots',
     summary: 'List the snapshots of the sandbox',
-    answers:
+    returns:
       'Each with the instant and the revision of its sandbox and its number of records, or with the problem that makes it unusable.',
     output: () => listOf(snapshotView()),
     handle: async ({ host, sandbox }) => ({
@@ -33,19 +33,19 @@ export const snapshotRoutes = [
     method: 'POST',
     path: '/snapshots',
     summary: 'Save the whole state, clock included, under a name; it replaces a snapshot of that name',
-    answers: 'The snapshot: 201 when the name is new.',
+    returns: 'The snapshot: 201 when the name is new.',
     success: [200, 201],
     input: () => ({ body: named() }),
     output: savedSnapshot,
     handle: async ({ host, sandbox, body: { name } }) =>
-      answer(await host.sandboxes.snapshots(sandbox).save(name)),
+      response(await host.sandboxes.snapshots(sandbox).save(name)),
   }),
   route({
     name: 'snapshots.export',
     method: 'GET',
     path: '/snapshots/{name}',
     summary: 'Show the state document that a snapshot holds',
-    answers: 'What GET /state answered when it was saved, masks included unless ?secrets=true is given.',
+    returns: 'What GET /state answered when it was saved, masks included unless ?secrets=true is given.',
     input: withSecretsOrNot,
     output: stateDocument,
     handle: async ({ host, sandbox, params, query }) => {
@@ -58,20 +58,20 @@ export const snapshotRoutes = [
     method: 'PUT',
     path: '/snapshots/{name}',
     summary: 'Keep a state document as a snapshot, or refuse it whole',
-    answers: 'The snapshot: 201 when the name is new.',
+    returns: 'The snapshot: 201 when the name is new.',
     success: [200, 201],
     bounds: SANDBOX_BODY,
     input: () => ({ body: anyObject() }),
     output: savedSnapshot,
     handle: async ({ host, sandbox, params, body }) =>
-      answer(await host.sandboxes.snapshots(sandbox).import(params.name, body)),
+      response(await host.sandboxes.snapshots(sandbox).import(params.name, body)),
   }),
   route({
     name: 'snapshots.restore',
     method: 'POST',
     path: '/snapshots/{name}/restore',
     summary: 'Take everything back to a snapshot: records, clock, schedule, settings, limits and request log',
-    answers: 'A summary of the sandbox.',
+    returns: 'A summary of the sandbox.',
     output: () => sandboxSummary().extend({ restored: z.string() }),
     handle: async ({ host, sandbox, params }) => {
       await host.sandboxes.snapshots(sandbox).restore(params.name)
@@ -83,7 +83,7 @@ export const snapshotRoutes = [
     method: 'DELETE',
     path: '/snapshots/{name}',
     summary: 'Delete a snapshot',
-    answers: 'Nothing.',
+    returns: 'Nothing.',
     success: [204],
     output: noBody,
     handle: async ({ host, sandbox, params }) => {
@@ -93,6 +93,6 @@ export const snapshotRoutes = [
   }),
 ] as const
 
-function answer({ entry, replaced }: Kept) {
+function response({ entry, replaced }: Kept) {
   return { status: replaced ? 200 : 201, body: { ...entry, replaced } }
 }

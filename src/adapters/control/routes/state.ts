@@ -21,7 +21,7 @@ export const stateRoutes = [
     method: 'POST',
     path: '/reset',
     summary: 'Start the sandbox again: records, clock, settings and request log',
-    answers: 'A summary of the new sandbox.',
+    returns: 'A summary of the new sandbox.',
     bounds: SANDBOX_BODY,
     input: () => ({ body: start() }),
     output: sandboxSummary,
@@ -39,7 +39,7 @@ export const stateRoutes = [
     path: '/state',
     summary:
       'Show the whole state: secrets as digests, and those that sign webhooks masked unless ?secrets=true is given',
-    answers: 'The state document, as the JSON file holds it but for masked secrets.',
+    returns: 'The state document, as the JSON file holds it but for masked secrets.',
     input: withSecretsOrNot,
     output: stateDocument,
     handle: ({ sandbox, query }) => ({
@@ -52,7 +52,7 @@ export const stateRoutes = [
     path: '/state',
     summary:
       'Replace the whole state by a document, or refuse it whole; a masked secret stays as it is stored',
-    answers: 'A summary of the new sandbox.',
+    returns: 'A summary of the new sandbox.',
     bounds: SANDBOX_BODY,
     input: () => ({ body: anyObject() }),
     output: sandboxSummary,
@@ -67,7 +67,7 @@ export const stateRoutes = [
     path: '/fixtures',
     summary:
       'Add the records of a fixtures document to the sandbox; one with a known id replaces that record',
-    answers: 'How many records were written, by collection.',
+    returns: 'How many records were written, by collection.',
     bounds: SANDBOX_BODY,
     input: () => ({ body: anyObject() }),
     output: () => z.strictObject({ written: z.record(z.string(), z.int()) }),

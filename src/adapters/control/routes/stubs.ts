@@ -32,7 +32,7 @@ export const stubRoutes = (service: Service) =>
       method: 'GET',
       path: '/stubs',
       summary: 'List the stubs: those of the fixtures, of the active scenario, and those written here',
-      answers: 'Every stub; answers is false under --strict, where none of them does.',
+      returns: 'Every stub; answers is false under --strict, where none of them does.',
       output: stubList,
       handle: ({ sandbox }) => ({
         body: { ...list(stubsOf(sandbox)), answers: !sandbox.options.strict },
@@ -44,7 +44,7 @@ export const stubRoutes = (service: Service) =>
       path: '/stubs',
       summary:
         'Answer an endpoint without a contract, or a list of them, all or none; of two stubs that fit equally well the later one answers',
-      answers: 'The stub, or a list of them.',
+      returns: 'The stub, or a list of them.',
       success: [201],
       input: () => {
         const draft = stubDraft(service)
@@ -71,7 +71,7 @@ export const stubRoutes = (service: Service) =>
       method: 'DELETE',
       path: '/stubs',
       summary: 'Remove every stub',
-      answers: 'The ids of the stubs.',
+      returns: 'The ids of the stubs.',
       output: removedIds,
       handle: ({ sandbox }) => {
         const removed = stubsOf(sandbox).map(({ id }) => id)
@@ -86,7 +86,7 @@ export const stubRoutes = (service: Service) =>
       method: 'GET',
       path: '/stubs/{id}',
       summary: 'Show one stub',
-      answers: 'The stub.',
+      returns: 'The stub.',
       output: () => stub,
       handle: ({ sandbox, params }) => ({ body: stubNamed(sandbox, params.id) }),
     }),
@@ -95,7 +95,7 @@ export const stubRoutes = (service: Service) =>
       method: 'DELETE',
       path: '/stubs/{id}',
       summary: 'Remove one stub',
-      answers: 'The stub as it stood.',
+      returns: 'The stub as it stood.',
       output: () => stub,
       handle: ({ sandbox, params }) => {
         const removed = stubNamed(sandbox, params.id)

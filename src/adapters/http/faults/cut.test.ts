@@ -160,7 +160,7 @@ test('a stall ends with the longest time of the fault', async () => {
   expect(sent).toMatchObject([{ stage: 'bytes:4', end: 'held' }])
 })
 
-test('an answer waits until it is no longer held back', async () => {
+test('a response waits until it is no longer held back', async () => {
   const held = new EventEmitter()
   let asked = 0
   const hold = async () => {
@@ -174,7 +174,7 @@ test('an answer waits until it is no longer held back', async () => {
   expect((await view).text).toMatch(/^HTTP\/1\.1 201/)
 })
 
-test('an answer that is held back is let go when released', async () => {
+test('a response that is held back is let go when released', async () => {
   const { port, released, sent } = await faultedServer({ hold: () => new Promise(() => {}) })
   const view = overSocket(port, requestBytes({ path: '/' }))
   setImmediate(() => released.abort())
@@ -182,7 +182,7 @@ test('an answer that is held back is let go when released', async () => {
   expect(sent).toEqual([{ stage: 'after-handler', bytes: 0, end: 'cut' }])
 })
 
-test('a pipelined request is cut behind the answer to the one before it', async () => {
+test('a pipelined request is cut behind the response to the one before it', async () => {
   const { port } = await faultedServer({
     actions: [{ pace: { before_head_ms: 40 } }, { cut: { at: 'end', how: 'fin' } }],
     always: true,
@@ -192,7 +192,7 @@ test('a pipelined request is cut behind the answer to the one before it', async 
   expect(end).toBe('fin')
 })
 
-test('a client that is gone before its answer is no error', async () => {
+test('a client that is gone before its response is no error', async () => {
   const { port, sent } = await faultedServer({ actions: [{ pace: { before_head_ms: 50 } }] })
   const socket = connect(port, '127.0.0.1')
   socket.write(KEPT, () => setImmediate(() => socket.resetAndDestroy()))

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import type { Answer } from '../../../core/request/response.ts'
+import type { ApiResponse } from '../../../core/request/response.ts'
 import type { HeaderPair } from '../guard.ts'
 import { inPieces } from '../render.ts'
 
@@ -15,7 +15,7 @@ export interface Draft {
 
 /** The draft of a response. The lines of a stream are all made here: faults are about places in the whole of it. */
 export async function draftOf(
-  { status, headers, text, lines }: Answer,
+  { status, headers, text, lines }: ApiResponse,
   extra: readonly HeaderPair[],
 ): Promise<Draft> {
   const all = [...headers, ...extra]

@@ -5,7 +5,7 @@ import type { HeadFault } from './head.ts'
 
 const head = (head: HeadFault) => ({ actions: [{ head }] })
 
-test('without a fault the bytes are those of an answer that goes out as it is', async () => {
+test('without a fault the bytes are those of a response that goes out as it is', async () => {
   const { text, end, sent } = await seen({})
   expect(text).toBe(
     'HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\nVary: Origin\r\nContent-Length: 11\r\n' +

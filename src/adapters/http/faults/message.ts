@@ -1,7 +1,7 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import type { Action } from '../../../core/faults/primitive.ts'
-import type { Answer } from '../../../core/request/response.ts'
+import type { ApiResponse } from '../../../core/request/response.ts'
 import { KEEP_ALIVE_TIMEOUT } from '../connections.ts'
 import type { HeaderPair } from '../guard.ts'
 import { type Draft, draftOf, type Head, plainHead } from './draft.ts'
@@ -35,14 +35,14 @@ export interface MessageFacts {
  * of, and then heads change, so that a fault may contradict the framing.
  */
 export async function messageOf(
-  answer: Answer,
+  response: ApiResponse,
   actions: readonly Action[],
   extra: readonly HeaderPair[],
   facts: MessageFacts,
 ): Promise<ResponseMessage> {
   const bytes = wireEffects(actions, 'bytes').at(-1)
   if (bytes !== undefined) return { head: undefined, body: bytes(), framing: UNFRAMED, raw: true }
-  let draft = await draftOf(answer, extra)
+  let draft = await draftOf(response, extra)
   const isStream = draft.ndjson
   for (const change of wireEffects(actions, 'body')) draft = await change(draft)
   const changed = (headers: readonly HeaderPair[]): Head =>

@@ -60,7 +60,7 @@ test('what is left of a large body at max_ms is one piece', async () => {
   expect(sent).toMatchObject([{ stage: 'end', end: 'whole' }])
 })
 
-test('the head waits for before_head_ms, and informational answers do not', async () => {
+test('the head waits for before_head_ms, and informational responses do not', async () => {
   const actions = [{ head: { interim: [{ status: 102 }] } }, { pace: { before_head_ms: 60_000 } }]
   const { text } = await seen({ actions }, { isEnough: (_, text) => text !== '' })
   expect(text).toBe('HTTP/1.1 102 Processing\r\n\r\n')
@@ -72,7 +72,7 @@ test('what was waited before the handler is part of max_ms', async () => {
   expect(body).toBe('{"ok":true}')
 })
 
-test('a client that leaves ends a slow answer', async () => {
+test('a client that leaves ends a slow response', async () => {
   const { port, sent } = await faultedServer(pace({ bytes: 1, gap_ms: 1_000 }))
   const { text } = await overSocket(port, requestBytes({ path: '/' }), (text) => text.includes('{'))
   expect(text).toMatch(/\{/)

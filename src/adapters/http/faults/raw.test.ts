@@ -20,7 +20,7 @@ test('raw bytes are all that is sent, and the connection ends behind them', asyn
   })
 })
 
-test('no bytes at all are an end without an answer', async () => {
+test('no bytes at all are an end without a response', async () => {
   expect(await sees('')).toMatchObject({ text: '', end: 'fin' })
 })
 
@@ -31,7 +31,7 @@ test('raw bytes have places and pace as a body has', async () => {
   expect(split.pieces.map(String)).toEqual(['4\r', '\nab\r\n'])
 })
 
-test('nothing else that is done to the answer shows', async () => {
+test('nothing else that is done to the response shows', async () => {
   const { text } = await sees(
     'x',
     { head: { status: 500 } },

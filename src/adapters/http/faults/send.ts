@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Wire } from '../../../core/faults/hooks.ts'
 import type { Sent } from '../../../core/log/request-log.ts'
-import type { Answer } from '../../../core/request/response.ts'
+import type { ApiResponse } from '../../../core/request/response.ts'
 import { isIdle } from '../connections.ts'
 import type { HeaderPair } from '../guard.ts'
 import { interimBytes } from './draft.ts'
@@ -22,7 +22,7 @@ import { ResponseWriter, SocketWriter, type Writer } from './writers.ts'
 export async function sendFaulted(
   req: IncomingMessage,
   res: ServerResponse,
-  answer: Answer,
+  response: ApiResponse,
   wire: Wire,
   extra: readonly HeaderPair[],
   withBody: boolean,
@@ -39,23 +39,23 @@ export async function sendFaulted(
     wire.report(each)
   }
   try {
-    const goesOn = (await timeout.until(answer.durable)) && (await timeout.until(wire.hold?.()))
+    const goesOn = (await timeout.until(response.durable)) && (await timeout.until(wire.hold?.()))
     if (!goesOn) return report({ stage: 'after-handler', bytes: 0, end: lost(timeout) })
     const http10 = req.httpVersion === '1.0'
-    const whole = await messageOf(answer, wire.actions, extra, {
+    const whole = await messageOf(response, wire.actions, extra, {
       withBody,
       http10,
       keepAlive: res.shouldKeepAlive,
     })
     const { head, body } = whole
-    answer.kept?.replace(head?.status ?? answer.status, head?.headers ?? [], body)
+    response.kept?.replace(head?.status ?? response.status, head?.headers ?? [], body)
     const stop = firstStop(stopsOf(wire.actions), body, whole.framing.mode === 'chunked')
     // After a response that is done, Node would go on with the next request, or end the connection.
     const message = stop?.stage === 'end' ? { ...whole, raw: true } : whole
     await new ResponseSender(res, { message, pace, stop, timeout, closing, report }).run()
   } finally {
     timeout.end()
-    // Where something has failed that the answer had to wait for, only the log says so.
+    // Where something has failed that the response had to wait for, only the log says so.
     if (sent === undefined) report({ stage: 'after-handler', bytes: 0, end: 'cut' })
   }
 }

@@ -59,12 +59,12 @@ const place = {
   plus_bytes: intBetween(-MAX_BYTES, MAX_BYTES).optional(),
 }
 
-/** A place in the body of an answer. */
+/** A place in the body of a response. */
 export function bodyPlace(): z.ZodType<BodyPlace> {
   return someOf(place).refine(hasOnePlace, { error: `must have exactly one of ${PLACES.join(', ')}` })
 }
 
-/** A named stage, a place in the body of the request, or one in that of the answer. */
+/** A named stage, a place in the body of the request, or one in that of the response. */
 export function stage(): z.ZodType<Stage> {
   const shape = { request_bytes: intBetween(0, MAX_BYTES).optional(), ...place }
   const somewhere = someOf(shape).refine(

@@ -13,8 +13,8 @@ test('fails on a refusal', async ({ sandbox }) => {
 })
 
 test('passes as its options say', async ({ sandbox, emulator }) => {
-  const answer = await sandbox.fetch('/pages', { json: { name: 'Roof plan' } })
-  expect(answer.status).toBe(201)
+  const response = await sandbox.fetch('/pages', { json: { name: 'Roof plan' } })
+  expect(response.status).toBe(201)
   expect((await emulator.sandboxes.show(sandbox.name)).seed).toBe(3)
   const sandboxes = await emulator.sandboxes.list()
   expect(sandboxes.map(({ name }) => name).sort()).toEqual(['default', sandbox.name].sort())

@@ -1,0 +1,151 @@
+import type { RequestTrace } from '../../core/explain/trace.ts'
+import { CommandFailed, command, SANDBOX_OPTIONS, type SandboxInvocation } from './command.ts'
+import { controlOf } from './control-client.ts'
+import { shortened, show } from './print.ts'
+
+type Caller = NonNullable<RequestTrace['caller']>
+
+export const explainCommands = [
+  command({
+    name: 'explain',
+    description: 'Explain the response to an API request; without an id, to the latest one',
+    args: [
+      { name: '[request-id]', description: 'as the header X-Emulator-Request-Id of the response names it' },
+    ],
+    options: SANDBOX_OPTIONS,
+    run: async (invocation) => {
+      const [id = await latest(invocation)] = invocation.args
+      const body = await controlOf(invocation.options)('GET /explain/{request_id}', {
+        params: { request_id: id },
+      })
+      return show(invocation, body, explainLines(body))
+    },
+  }),
+]
+
+async function latest({ options }: SandboxInvocation): Promise<string> {
+  const { data } = await controlOf(options)('GET /requests', { query: { limit: '1' } })
+  const id = data.at(-1)?.id
+  if (id !== undefined) return id
+  throw new CommandFailed(
+    `No API request is in the log of the sandbox ${options.sandbox ?? 'default'}. Make one, or name another sandbox with --sandbox.`,
+  )
+}
+
+/** The trace of a request in lines, the summary first. Absent fields are left out. */
+function explainLines(trace: RequestTrace): string[] {
+  const { request, sandbox, route, limiter, idempotency, caller, specification, error } = trace
+  return [
+    ...text(trace.summary),
+    '',
+    ...fact('Request', `${request.id} at ${request.at}`),
+    ...fact('Sandbox', `${sandbox.name}. ${sandbox.description}`),
+    ...fact('Operation', operationOf(route)),
+    ...fact('Specified', specification),
+    ...fact('Caller', caller === null ? null : callerOf(caller)),
+    ...fact('Rate limit', limiter.description),
+    ...fact('Idempotency', idempotency.description),
+    ...section('Steps', stepLines(trace.steps, error !== null)),
+    ...section('Error', error === null ? [] : errorLines(error)),
+    ...section('Response', trace.response === null ? [] : bodyLines(trace.response)),
+    ...section('Faults', trace.faults.map(faultLine)),
+    ...section('Changes', trace.changes.flatMap(changeLines)),
+    ...section('Scheduled', trace.scheduled.map(eventLine)),
+    ...section('Not scheduled any more', trace.unscheduled.map(eventLine)),
+    ...section('Webhooks', trace.deliveries.map(deliveryLine)),
+    ...section('Assumptions', trace.assumptions.flatMap(assumptionLines)),
+  ]
+}
+
+function fact(name: string, value: string | null): string[] {
+  return text(value).map((line) => `${name.padEnd(13)}${line}`)
+}
+
+function section(name: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : ['', name, ...lines.map((line) => `  ${line}`)]
+}
+
+function text(value: string | null): string[] {
+  return value === null || value === '' ? [] : [value]
+}
+
+function operationOf({ operation, method, path, near_misses: near }: RequestTrace['route']): string {
+  if (operation !== null) return `${operation}: ${method} ${path}`
+  return near.length === 0 ? 'none' : `none; the nearest: ${near.join('; ')}`
+}
+
+function callerOf({ kind, key_id, teamspace_id, user_id }: Caller): string {
+  const user = user_id === null ? '' : ` for ${user_id}`
+  return `${kind} key ${key_id} in teamspace ${teamspace_id}${user}`
+}
+
+function stepLines(steps: RequestTrace['steps'], isRefused: boolean): string[] {
+  const decided = isRefused ? '✗' : '●'
+  const reached = steps.filter(({ outcome }) => outcome !== 'not reached')
+  const others = steps.filter((step) => !reached.includes(step)).map(({ step }) => step)
+  return [
+    ...reached.map(
+      ({ step, outcome, description }) =>
+        `${outcome === 'decided' ? decided : '✓'} ${step.padEnd(16)}${description}`,
+    ),
+    ...(others.length === 0 ? [] : [`· not reached: ${others.join(', ')}`]),
+  ]
+}
+
+type Refused = NonNullable<RequestTrace['error']>
+
+function errorLines({ code, status, mitigation, issues, issues_total }: Refused): string[] {
+  const more = issues_total - issues.length
+  return [
+    `${status} ${code}`,
+    ...issues.map(({ pointer, detail }) => `${pointer || '/'}: ${detail}`),
+    ...(more > 0 ? [`and ${more} more`] : []),
+    ...text(mitigation),
+  ]
+}
+
+/** Characters of a body in the explanation; `--json` has all that is kept. */
+const MAX_BODY = 1_000
+
+/** The body of a response that the log has kept, and what it is. */
+export function bodyLines({ headers, body, body_bytes }: NonNullable<RequestTrace['response']>): string[] {
+  const type = headers.find(({ name }) => name.toLowerCase() === 'content-type')?.value
+  const about = [`${body_bytes} bytes`, ...text(type ?? null)].join(' of ')
+  if (body === null) return body_bytes === 0 ? [] : [`${about}, not kept any more`]
+  const shown = body.length > MAX_BODY ? `${body.slice(0, MAX_BODY)}…` : body
+  return [about, ...shown.trimEnd().split('\n')]
+}
+
+function faultLine({ rule, fired, description, actions, sent }: RequestTrace['faults'][number]): string {
+  const did = actions.length > 0 ? ` Did: ${actions.join(', ')}.` : ''
+  const came = sent === null ? '' : ` The response was sent up to ${sent.stage}, ${sent.bytes} bytes.`
+  return `${fired ? '✗' : '·'} ${rule}: ${description}${did}${came}`
+}
+
+type Change = RequestTrace['changes'][number]
+
+function changeLines({ ref, action, step, patch }: Change): string[] {
+  const by = step === 'handle' ? '' : `, by the step ${step}`
+  return [`${ref} ${action}${by}`, ...patch.map((operation) => `  ${patchLine(operation)}`)]
+}
+
+function patchLine(change: Change['patch'][number]): string {
+  const { op, path } = change
+  const place = path === '' ? '(all)' : path
+  return 'value' in change ? `${op} ${place} ${shortened(JSON.stringify(change.value))}` : `${op} ${place}`
+}
+
+function eventLine({ at, ref, description, instead_of }: RequestTrace['scheduled'][number]): string {
+  const moved = instead_of === undefined ? '' : ` (moved from ${instead_of})`
+  return `${at}  ${description} [${ref}]${moved}`
+}
+
+function deliveryLine({ type, url, about, faults }: RequestTrace['deliveries'][number]): string {
+  const rules = faults === undefined ? '' : `, faulted by ${faults.join(', ')}`
+  return `${type} about ${about}, to ${url}${rules}`
+}
+
+function assumptionLines({ id, open, decision, settings }: RequestTrace['assumptions'][number]): string[] {
+  const choices = settings.map(({ key, value }) => `${key} = ${shortened(JSON.stringify(value ?? null))}`)
+  return [`${id}  ${open}`, `      ${decision}`, ...choices.map((choice) => `      ${choice}`)]
+}

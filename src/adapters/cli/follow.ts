@@ -1,0 +1,43 @@
+import { DEFAULT_SANDBOX } from '../../core/sandboxes/name.ts'
+import { type EventOptions, followEvents } from '../control/client/events.ts'
+import { OK, type SandboxInvocation } from './command.ts'
+import { emulatorOrigin, failure, namedIn } from './control-client.ts'
+import { UsageError } from './options.ts'
+
+/** One event of the stream. */
+export type FollowedEvent =
+  ReturnType<typeof followEvents> extends AsyncGenerator<infer Event> ? Event : never
+
+const TYPES = ['request', 'event', 'delivery', 'transition', 'clock', 'scenario', 'sandbox'] as const
+
+/** The types that a flag names. The emulator refuses unknown ones. */
+export function typesOf(names: readonly string[]): EventOptions['types'] {
+  if (names.length === 0) return undefined
+  const unknown = names.find((name) => !TYPES.some((type) => type === name))
+  if (unknown === undefined) return names as EventOptions['types']
+  throw new UsageError([`--type: "${unknown}" is no type of event. Give one of ${TYPES.join(', ')}.`])
+}
+
+/**
+ * Calls back for what happens in a sandbox, one event after the other, `hello` first, until the emulator ends the stream.
+ * Rejects with {@link CommandFailed} when the emulator is not there, or goes without a word.
+ */
+export async function follow(
+  { options, terminal }: SandboxInvocation,
+  { types, signal }: EventOptions,
+  onEvent: (event: FollowedEvent) => unknown,
+): Promise<number> {
+  const { controlToken, sandbox = namedIn(options) ?? DEFAULT_SANDBOX } = options
+  try {
+    const address = { url: emulatorOrigin(options), controlToken }
+    for await (const event of followEvents(address, sandbox, { types, signal })) {
+      await onEvent(event)
+      if (event.type === 'dropped')
+        terminal.err(`${event.data.count} events were dropped: they came faster than they were read.`)
+      if (event.type === 'end') terminal.err(`The emulator has ended the stream: ${event.data.reason}`)
+    }
+    return OK
+  } catch (error) {
+    throw failure(options, 'GET /events', error)
+  }
+}

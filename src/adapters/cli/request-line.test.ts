@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { type LinedRequest, requestLine } from './request-line.ts'
+
+const request: LinedRequest = {
+  id: 'default-000001',
+  at: '2026-03-01T12:00:00.000Z',
+  method: 'GET',
+  path: '/v1/pages',
+  status: 200,
+  sandbox: 'default',
+  ms: 1.24,
+  faults: [],
+}
+
+test.for<[what: string, Partial<LinedRequest>, string]>([
+  ['a request', {}, '200  GET /v1/pages  1.2 ms  default-000001'],
+  ['a long one', { ms: 301.6 }, '200  GET /v1/pages  302 ms  default-000001'],
+  ['one without HTTP', { ms: null }, '200  GET /v1/pages  default-000001'],
+  ['another sandbox', { sandbox: 'w1', id: 'w1-000001' }, '200  GET /v1/pages  @w1  1.2 ms  w1-000001'],
+  ['faults', { status: 429, faults: ['a', 'b'] }, '429  GET /v1/pages  1.2 ms  fault a, b  default-000001'],
+  ['a cut', { status: 0 }, 'cut  GET /v1/pages  1.2 ms  default-000001'],
+  ['control characters', { path: '/v1/\u001b[2J' }, '200  GET /v1/\\u001b[2J  1.2 ms  default-000001'],
+])('the line of %s', ([, change, line]) => {
+  expect(requestLine({ ...request, ...change }, false)).toBe(`2026-03-01T12:00:00.000Z  ${line}`)
+})
+
+test.for([
+  [200, 32],
+  [304, 36],
+  [404, 33],
+  [500, 31],
+  [0, 31],
+] as const)('the status %i has the colour %i', ([status, colour]) => {
+  expect(requestLine({ ...request, status }, true)).toContain(`\u001b[${colour}m`)
+})

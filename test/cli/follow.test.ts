@@ -1,0 +1,105 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { run as runCommand } from '../../src/adapters/cli/command-line.ts'
+import { running } from './running.ts'
+
+/** A command that goes on, and the lines that it prints, one by one. */
+function following(argv: readonly string[]) {
+  const lines: string[] = []
+  const errors: string[] = []
+  let wake: () => void = () => {}
+  const terminal = {
+    out: (text: string) => {
+      lines.push(...text.split('\n'))
+      wake()
+    },
+    err: (text: string) => void errors.push(text),
+    colours: false,
+  }
+  const ended = runCommand(argv, {}, terminal)
+  // A command that fails prints nothing, and must not be waited for.
+  ended.finally(() => wake())
+  const next = async (): Promise<string> => {
+    while (lines.length === 0) {
+      const printed = new Promise<void>((resolve) => (wake = resolve))
+      await printed
+    }
+    return lines.shift() ?? ''
+  }
+  return { next, ended, errors }
+}
+
+test('requests --follow prints what the log has, then each request that matches', async () => {
+  const { emulator, url } = await running()
+  const get = (path: string) => fetch(`${emulator.baseUrl}${path}`)
+  await get('/nowhere')
+  const { next } = following(['requests', '--follow', '--status', '404', '--url', url])
+  expect(await next()).toMatch(/ {2}404 {2}GET \/v1\/nowhere {2}.* {2}default-000001$/)
+  await get('/data-views')
+  await get('/elsewhere')
+  expect(await next()).toMatch(/ {2}404 {2}GET \/v1\/elsewhere {2}.*default-000003$/)
+  emulator.sandbox.log.clear()
+  await get('/third')
+  expect(await next()).toMatch(/GET \/v1\/third/)
+})
+
+test('requests --follow --json prints one object on each line, and an end of the emulator ends it', async () => {
+  const { emulator, url } = await running()
+  const { next, ended, errors } = following(['requests', '--follow', '--full', '--json', '--url', url])
+  await fetch(`${emulator.baseUrl}/nowhere`)
+  expect(JSON.parse(await next())).toMatchObject({
+    id: 'default-000001',
+    status: 404,
+    response: { status: 404 },
+  })
+  await emulator.close()
+  expect(await ended).toBe(0)
+  expect(errors).toEqual([expect.stringContaining('The emulator has ended the stream')])
+})
+
+test('events --follow prints what happens, of the types that are asked for', async () => {
+  const { emulator, run, url } = await running()
+  const { next } = following([
+    'events',
+    '--follow',
+    '--type',
+    'clock',
+    '--type',
+    'request',
+    '--json',
+    '--url',
+    url,
+  ])
+  expect(JSON.parse(await next())).toMatchObject({ type: 'hello', data: { sandbox: 'default' } })
+  await run('clock', 'rate', '60')
+  expect(JSON.parse(await next())).toMatchObject({ type: 'clock', data: { rate: 60 } })
+  await fetch(`${emulator.baseUrl}/nowhere`)
+  expect(JSON.parse(await next())).toMatchObject({ type: 'request', data: { status: 404 } })
+})
+
+test('without --json an event is a line', async () => {
+  const { emulator, run, url } = await running({ fixtures: 'demo' })
+  const { next } = following(['events', '--follow', '--url', url])
+  // The feed has begun when the first of these is printed; until then they are made again.
+  const stop = new AbortController()
+  onTestFinished(() => stop.abort())
+  const first = next()
+  let isDone = false
+  void first.then(() => (isDone = true))
+  while (!isDone) await fetch(`${emulator.baseUrl}/nowhere`)
+  expect(await first).toMatch(/404 {2}GET \/v1\/nowhere {2}default-/)
+  await run('clock', 'rate', '60')
+  let line = await next()
+  while (line.includes('/v1/nowhere')) line = await next()
+  expect(line).toMatch(/clock rate 60$/)
+  await run('clock', 'advance', '24h')
+  expect(await next()).toMatch(/Z {2}\S/)
+})
+
+test('a type that does not exist is misuse', async () => {
+  const { run } = await running()
+  const { code, err } = await run('events', '--follow', '--type', 'requests')
+  expect([code, err]).toEqual([
+    2,
+    expect.stringMatching(/^--type: "requests" is no type of event\. Give one of request, /),
+  ])
+})

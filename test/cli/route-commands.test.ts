@@ -1,0 +1,242 @@
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { fakeControl } from './fake-control.ts'
+import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
+import { running, START } from './running.ts'
+
+const headers = { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json' }
+
+/** An emulator with the demo data and a batch of two items. */
+async function withBatch() {
+  const started = await running({ fixtures: 'demo' })
+  const items = ['a', 'b'].map((custom_id) => ({ file_id: 'file-invoice-1', custom_id }))
+  const body = JSON.stringify({
+    prompt: 'Read.',
+    output_schema: { type: 'object' },
+    model: 'any-model',
+    items,
+  })
+  const response = await fetch(`${started.emulator.baseUrl}/batch-predictions`, {
+    method: 'POST',
+    headers,
+    body,
+  })
+  const { id } = (await response.json()) as { id: string }
+  return { ...started, id }
+}
+
+test('the clock is frozen, runs, and runs faster', async () => {
+  const { run } = await running()
+  expect((await run('clock', 'rate', '60')).out).toBe(`${START}, rate 60\nnext: nothing is due`)
+  expect((await run('clock', 'freeze')).out).toMatch(/, frozen\n/)
+  expect((await run('clock', 'run')).out).toMatch(/, rate 1\n/)
+})
+
+test('a batch is held, released, and ended in every way', async () => {
+  const { run, id } = await withBatch()
+  expect((await run('batch', 'hold', id)).out).toContain(`${id}: validating, held, 0 of 2 items finished`)
+  expect((await run('batch', 'release', id)).out).toContain(`${id}: validating, 0 of 2 items finished`)
+  expect((await run('batch', 'list')).out).toContain(`${id}  validating`)
+  expect((await run('batch', 'results', id)).out.split('\n').map((line) => line.split(/ +/)[0])).toEqual([
+    'CUSTOM',
+    'a',
+    'b',
+  ])
+  expect((await run('batch', 'change', id, '{"pace": {"validating": "1h"}}')).out).toContain(
+    'validating "1h"',
+  )
+  expect((await run('batch', 'fail', id, 'The model is overloaded.')).out).toContain(`${id}: failed`)
+  expect((await run('batch', 'cleanup', id)).code).toBe(0)
+  expect((await run('batch', 'expire', id)).err).toContain('failed')
+})
+
+test('records are listed, shown, written, changed and deleted', async () => {
+  const { run, data } = await running({ fixtures: 'demo' })
+  expect((await run('state')).out).toMatch(/^NAME +RECORDS\n/)
+  expect((await run('state', 'list', 'teamspaces')).out).toMatch(/^ID .*\nteamspace-harbor /)
+  const page = await data('state', 'get', 'pages', 'page-handbook')
+  const file = temporaryFile('page.json', JSON.stringify({ ...page, id: 'copy', name: 'Copy' }))
+  expect((await run('state', 'put', 'pages', 'copy', file)).out).toContain('"name": "Copy"')
+  await run('state', 'patch', 'pages', 'copy', '{"name": "Third"}')
+  expect((await data('state', 'get', 'pages', 'copy')).name).toBe('Third')
+  expect((await run('state', 'delete', 'pages', 'copy')).out).toBe('pages/copy deleted.')
+  expect((await run('state', 'get', 'pages', 'copy')).code).toBe(1)
+})
+
+test('a refused record names the line of its file, and a wrong one in quotes the character', async () => {
+  const { run } = await running({ fixtures: 'demo' })
+  const file = temporaryFile('page.json', '{\n  "id": "x",\n  "name": 7\n}')
+  expect((await run('state', 'put', 'pages', 'x', file)).err).toContain('page.json:3: /name: ')
+  expect(await run('state', 'patch', 'pages', 'page-handbook', '{"name"')).toEqual({
+    code: 2,
+    out: '',
+    err: expect.stringMatching(/^<patch>: is not JSON: .* at character 8\. Put it in single quotes/),
+  })
+})
+
+test('the whole state goes into a file and comes back, and fixtures are merged', async () => {
+  const { run, data } = await running({ fixtures: 'demo' })
+  const file = join(temporaryDirectory(), 'state.json')
+  expect((await run('state', 'export', file)).out).toBe(`State written to ${file}.`)
+  await run('state', 'delete', 'pages', 'page-handbook')
+  expect((await run('state', 'import', file)).code).toBe(0)
+  expect((await data('state', 'get', 'pages', 'page-handbook')).id).toBe('page-handbook')
+  const fixtures = '{"collections": {"organizations": [{"id": "o2", "name": "Other"}]}}'
+  expect((await data('state', 'merge', fixtures)).written).toEqual({ organizations: 1 })
+})
+
+test('windows are filled, limits set, and windows emptied', async () => {
+  const { run, data, emulator } = await running({ fixtures: 'demo' })
+  const status = async () => (await fetch(`${emulator.baseUrl}/data-views`, { headers })).status
+  await run('limits', 'fill', 'data-views.list')
+  expect(await status()).toBe(429)
+  await run('limits', 'set', 'data-views.list', '5', '--window', '10s')
+  expect((await run('limits')).out).toContain('data-views.list: 5 requests in 10 s')
+  expect((await run('limits', 'clear', 'data-views.list')).out).toBe(
+    'Emptied: teamspace-harbor data-views.list, teamspace-depot data-views.list.',
+  )
+  expect(await status()).toBe(200)
+  expect((await data('limits', 'clear')).removed).toEqual(['teamspace-harbor data-views.list'])
+  expect((await run('limits', 'clear')).out).toBe('No window held a request.')
+  expect((await run('limits', 'clear', 'data-views')).err).toContain(
+    'Did you mean "data-views.list"? "workspace-emulator api operations"',
+  )
+})
+
+test('settings are shown, changed and taken back', async () => {
+  const { run } = await running()
+  expect((await run('settings', 'set', 'batch.unknown_files', 'accept')).out).toBe(
+    'batch.unknown_files = "accept"',
+  )
+  expect((await run('settings')).out).toMatch(/^batch\.unknown_files +"accept" +changed$/m)
+  expect((await run('settings', 'set', 'status.conflict', '410')).out).toBe('status.conflict = 410')
+  expect((await run('settings', 'set', 'batch.unknown_files', 'null')).out).toBe(
+    'batch.unknown_files = "fail"',
+  )
+  expect(await run('settings', 'get', 'status.conflct')).toEqual({
+    code: 1,
+    out: '',
+    err: 'There is no setting "status.conflct". Did you mean "status.conflict"? "workspace-emulator settings" lists them.',
+  })
+})
+
+test('a preset is switched on and off', async () => {
+  const { run } = await running()
+  expect((await run('faults', 'toggle', 'slow')).out).toBe('On: slow. It stays until it is removed.')
+  expect((await run('faults', 'toggle', 'slow')).out).toBe('Off: slow. It never fired: nothing matched.')
+  expect((await run('faults', 'toggle', 'slo')).err).toContain('Did you mean "slow"?')
+})
+
+test('a stub is added, listed and removed', async () => {
+  const { run } = await running()
+  const stub = '{"method": "GET", "path": "/search", "body": {"data": []}}'
+  expect((await run('stub', 'add', stub)).out).toMatch(/stub +GET +\/search +200$/)
+  expect((await run('stub', 'remove', 'stub')).out).toBe('Removed: stub.')
+  expect((await run('stub', 'remove')).out).toBe('There is no stub.')
+})
+
+test('requests are verified, with exit code 1 and the nearest ones where they have not come', async () => {
+  const { run } = await withBatch()
+  expect((await run('requests', 'verify', '{"method": "POST"}', '--exactly', '1')).out).toBe(
+    'Passed: 1 came, wanted exactly 1.',
+  )
+  const { code, out } = await run('requests', 'verify', '{"method": "POST", "path": "/v1/pages"}')
+  expect([code, out]).toEqual([
+    1,
+    expect.stringMatching(/^Not passed: 0 came, wanted at least 1\.\n {2}default-000001 {2}200 {2}POST/),
+  ])
+  expect((await run('requests', 'wait', '{"method": "PUT"}', '--timeout', '1ms')).code).toBe(1)
+})
+
+test('requests are shown with their bodies', async () => {
+  const { run } = await withBatch()
+  const [line, sent, about, received] = (await run('requests', '--full')).out.split('\n')
+  expect(line).toMatch(/ {2}200 {2}POST \/v1\/batch-predictions {2}[\d.]+ ms {2}default-000001$/)
+  expect(sent).toMatch(/^ {2}> \{"prompt":"Read\."/)
+  expect([about, received]).toEqual([
+    expect.stringContaining('application/json'),
+    expect.stringMatching(/^ {2}< \{"object":/),
+  ])
+})
+
+test('requests are exported as HAR without keys and secrets', async () => {
+  const { run, emulator, url } = await withBatch()
+  await fetch(`${emulator.baseUrl}/data-views?limit=2&limit=3`, { headers })
+  const file = join(temporaryDirectory(), 'requests.har')
+  expect((await run('requests', 'export', '--har', file)).out).toBe(`2 requests written to ${file}.`)
+  const text = readFileSync(file, 'utf8')
+  expect(text).not.toContain('live_demo_owner')
+  const { version, creator, entries } = JSON.parse(text).log
+  expect([version, creator.name]).toEqual(['1.2', 'agent-workspace-emulator'])
+  expect(entries[0]).toMatchObject({
+    startedDateTime: START,
+    time: expect.any(Number),
+    request: {
+      method: 'POST',
+      url: `${url}/v1/batch-predictions`,
+      postData: { mimeType: 'application/json' },
+    },
+    response: { status: 200, statusText: 'OK', content: { mimeType: 'application/json; charset=utf-8' } },
+    _id: 'default-000001',
+  })
+  expect(entries[1].request).toMatchObject({
+    url: `${url}/v1/data-views?limit=2&limit=3`,
+    queryString: [
+      { name: 'limit', value: '2' },
+      { name: 'limit', value: '3' },
+    ],
+    bodySize: 0,
+  })
+  expect((await run('requests', 'export', '--status', '404', '--json')).out).toContain('"entries":[]')
+})
+
+test('an event of a provider is emitted', async () => {
+  const { data } = await running({ fixtures: 'demo' })
+  const emitted = await data('event', 'emit', 'file_sharing', 'File:created', '{"a": 1}')
+  expect(emitted).toMatchObject({ source: 'file_sharing', event: 'File:created', fired: expect.any(Array) })
+})
+
+test('the answer of a call without a body is an empty object', async () => {
+  const { url } = await fakeControl({})
+  expect((await command(['requests', 'clear', '--json', '--url', url])).out).toBe('{}')
+})
+
+test('webhook listen subscribes a receiver, prints what it gets, and takes the subscription back', async () => {
+  const { run, data, emulator, id, url } = await withBatch()
+  const received: string[] = []
+  const receiver = createServer((req, res) => {
+    received.push(String(req.headers['x-emulator-event']))
+    res.end()
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void receiver.close().closeAllConnections())
+  await new Promise((resolve) => receiver.once('listening', resolve))
+  const hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`
+  const out: string[] = []
+  let listening: () => void = () => {}
+  let printed: () => void = () => {}
+  const isListening = new Promise<void>((resolve) => (listening = resolve))
+  const isPrinted = new Promise<void>((resolve) => (printed = resolve))
+  const terminal = {
+    out: (text: string) => {
+      out.push(text)
+      printed()
+    },
+    err: () => listening(),
+    colours: false,
+  }
+  const { run: runCommand } = await import('../../src/adapters/cli/command-line.ts')
+  const ended = runCommand(['webhook', 'listen', '--forward-to', hook, '--url', url], {}, terminal)
+  await isListening
+  await run('batch', 'complete', id)
+  await isPrinted
+  expect(out[0]).toMatch(/batch_prediction\.completed about batch_predictions\/\S+, attempt 1: HTTP 200/)
+  const [delivery] = (await data('webhook', 'deliveries')).data
+  expect((await data('webhook', 'redeliver', delivery.id)).status).toBe('pending')
+  await expect.poll(() => received).toEqual(['batch_prediction.completed', 'batch_prediction.completed'])
+  process.emit('SIGINT')
+  expect(await ended).toBe(0)
+  expect(emulator.sandbox.store.rows('webhooks').size).toBe(0)
+})
