@@ -45,4 +45,8 @@ api GET "/batch-predictions/$batch" | grep '"status":"completed"' > /dev/null ||
 lines=$(api GET "/batch-predictions/$batch/results" | grep -c '"status":"succeeded"' || true)
 [ "$lines" -eq 2 ] || fail "2 results were to succeed, $lines did"
 
+# What a response links to can be opened, here the page on which a user finishes a connection.
+page=$(api POST /connections -d '{"connector_id": "drive"}' | sed -n 's/.*"redirect_url":"\([^"]*\)".*/\1/p')
+curl -sS --fail-with-body "$page" > /dev/null || fail "$page cannot be opened"
+
 echo "ok: $lines results of batch $batch"

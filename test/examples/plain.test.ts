@@ -29,5 +29,5 @@ test.concurrent('a shell script with curl, under exec', async () => {
 test.concurrent('a page in a browser, by Playwright', async () => {
   const cli = 'node_modules/@playwright/test/cli.js'
   const { stdout } = await run(process.execPath, [cli, 'test', '-c', 'test/examples/browser'])
-  expect(stdout).toContain('1 passed')
+  expect(stdout).toContain('2 passed')
 })

@@ -75,6 +75,13 @@ test('a limit is used up without 200 requests, and time lets it go', async ({ sa
   await expect(sandbox).toHaveRespectedRetryAfter({ operation: 'pages.create' })
 })
 
+test('a user finishes a connection at the address of the response', async ({ sandbox }) => {
+  const created = await sandbox.fetch('/connections', { json: { connector_id: 'drive' } })
+  const { redirect_url } = (await created.json()) as { readonly redirect_url: string }
+
+  expect((await fetch(redirect_url)).status).toBe(200)
+})
+
 test('a sandbox goes back to where it was', async ({ sandbox }) => {
   await sandbox.snapshots.save('before')
   await sandbox.fetch('/pages', { json: aPage({ name: 'Only for a moment' }) })

@@ -284,7 +284,15 @@ test('GET /openapi.json of the server describes the API, with its own address an
   }
   const names = Object.keys(api.components.schemas)
   expect(names).toEqual(
-    expect.arrayContaining(['Page', 'BatchPrediction', 'UnauthorizedError', 'RateLimitExceededProblem']),
+    expect.arrayContaining([
+      'Page',
+      'Teamspace',
+      'TeamspaceUserList',
+      'AgentTemplate',
+      'BatchPrediction',
+      'UnauthorizedError',
+      'RateLimitExceededProblem',
+    ]),
   )
   for (const { item } of operationsIn(api)) {
     for (const [status, { content = {} }] of Object.entries<Any>(item.responses)) {

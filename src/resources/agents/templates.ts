@@ -13,21 +13,23 @@ import { teamspaces } from '../teamspaces/schema.ts'
 import { uncontracted } from '../uncontracted.ts'
 
 const shownTemplate = () =>
-  z.strictObject({
-    id: nonEmptyText(),
-    title: z.string(),
-    description: z.string(),
-    emoji: z.string(),
-    category: z.string(),
-    connectors: z.array(anyObject()).default([]),
-    prompt_examples: z.array(z.string()),
-    is_curated_template: z.boolean(),
-    config: z.strictObject({
-      prompt: z.string(),
-      custom_prompt: z.string(),
-      tools: z.array(z.strictObject({ tool: z.string() })),
-    }),
-  })
+  z
+    .strictObject({
+      id: nonEmptyText(),
+      title: z.string(),
+      description: z.string(),
+      emoji: z.string(),
+      category: z.string(),
+      connectors: z.array(anyObject()).default([]),
+      prompt_examples: z.array(z.string()),
+      is_curated_template: z.boolean(),
+      config: z.strictObject({
+        prompt: z.string(),
+        custom_prompt: z.string(),
+        tools: z.array(z.strictObject({ tool: z.string() })),
+      }),
+    })
+    .meta({ title: 'agent_template' })
 
 const templateRecord = () =>
   shownTemplate().extend({

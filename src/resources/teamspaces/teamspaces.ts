@@ -41,13 +41,15 @@ const cloudNames = (settings: Settings) =>
   oneOfNames([settings.get(cloudA), settings.get(cloudB)], cloudA, cloudB)
 
 const teamspaceResponse = (settings: Settings) =>
-  z.strictObject({
-    id: nonEmptyText(),
-    cloud_provider: cloudNames(settings),
-    name: text(NAME_MAX),
-    access: access(),
-    created_at: timestamp(),
-  })
+  z
+    .strictObject({
+      id: nonEmptyText(),
+      cloud_provider: cloudNames(settings),
+      name: text(NAME_MAX),
+      access: access(),
+      created_at: timestamp(),
+    })
+    .meta({ title: 'teamspace' })
 
 type Assume = Request<object, unknown>['assume']
 

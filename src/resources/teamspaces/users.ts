@@ -19,13 +19,15 @@ export const searchMode = setting({
 })
 
 const userItem = () =>
-  z.strictObject({
-    id: nonEmptyText(),
-    email: z.email(),
-    first_name: z.string(),
-    last_name: z.string(),
-    permissions: z.strictObject({ role: z.string(), agent_ids: z.array(z.string()) }),
-  })
+  z
+    .strictObject({
+      id: nonEmptyText(),
+      email: z.email(),
+      first_name: z.string(),
+      last_name: z.string(),
+      permissions: z.strictObject({ role: z.string(), agent_ids: z.array(z.string()) }),
+    })
+    .meta({ title: 'teamspace_user' })
 
 /** A user of a teamspace with the membership that counts. */
 interface Listed {

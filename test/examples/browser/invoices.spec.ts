@@ -51,3 +51,11 @@ test('a page has three invoices read', async ({ page, sandbox, frontend }) => {
   )
   await expect(sandbox).toHaveRespectedRetryAfter()
 })
+
+test('a user finishes a connection at the address of the response', async ({ page, sandbox }) => {
+  const created = await sandbox.fetch('/connections', { json: { connector_id: 'drive' } })
+  const { redirect_url } = (await created.json()) as { readonly redirect_url: string }
+
+  const response = await page.goto(redirect_url)
+  expect(response?.status()).toBe(200)
+})

@@ -16,8 +16,8 @@ export class NamedSchemas {
   }
 
   /**
-   * A reference to the schema of a response. A resource has the name of its `object`, a list that of its rows; anything else is
-   * named after the operation.
+   * A reference to the schema of a response. A resource has the name of its `object` or of its title, a list that of its rows;
+   * anything else is named after the operation.
    */
   ofResponse(operation: string, schema: JsonObject): JsonObject {
     const properties = isObject(schema.properties) ? schema.properties : {}
@@ -57,7 +57,8 @@ export class NamedSchemas {
   }
 }
 
-function objectOf({ properties }: JsonObject): string | undefined {
+function objectOf({ title, properties }: JsonObject): string | undefined {
+  if (typeof title === 'string') return title
   const object = isObject(properties) ? properties.object : undefined
   const name = isObject(object) ? object.const : undefined
   return typeof name === 'string' ? name : undefined

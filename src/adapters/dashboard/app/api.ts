@@ -1,12 +1,5 @@
 import { signal } from '@preact/signals'
-import type {
-  BatchFailure,
-  BatchPlanChange,
-  BatchSummary,
-  BatchView,
-  List,
-  PlannedResult,
-} from '../../../index.ts'
+import type { BatchFailure, BatchPlanChange, BatchSummary, BatchView, PlannedResult } from '../../../index.ts'
 import { type Ask, askOver, type OwnCalls } from '../../control/client/ask.ts'
 import { EmulatorError } from '../../control/client/emulator-error.ts'
 import { type EmulatorAddress, overHttp } from '../../control/client/over-http.ts'
@@ -26,11 +19,11 @@ interface BatchCalls {
     readonly params: unknown
     readonly query: unknown
     readonly body: unknown
-    readonly output: List<BatchSummary>
+    readonly output: { readonly data: readonly BatchSummary[] }
   }
   readonly 'GET /batches/{id}/results': Omit<OneBatch, 'output'> & {
     readonly body: unknown
-    readonly output: List<PlannedResult>
+    readonly output: { readonly data: readonly PlannedResult[] }
   }
   readonly 'GET /batches/{id}': OneBatch & { readonly body: unknown }
   readonly 'PATCH /batches/{id}': OneBatch & { readonly body: BatchPlanChange }

@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { test } from 'vitest'
+import { blocksOf, readPages } from './pages.ts'
+
+/** A URL of a response, and the status with which it was opened before the client got the response. */
+interface Opened {
+  readonly url: string
+  /** Absent for a URL that is not the emulator's. */
+  readonly outcome?: number | string
+}
+
+const CLI = resolve('dist/cli.js')
+const PLAYWRIGHT = resolve('node_modules/@playwright/test/cli.js')
+const VITEST = resolve('node_modules/vitest/vitest.mjs')
+
+/** Runs Node with arguments. @returns every URL of every response of all servers in it and in its children */
+async function urlsOf(args: readonly string[]): Promise<readonly Opened[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'workspace-urls-'))
+  const log = join(folder, 'urls.ndjson')
+  writeFileSync(log, '')
+  const NODE_OPTIONS = `--import=${pathToFileURL('test/support/url-collector.mjs').href}`
+  try {
+    await promisify(execFile)(process.execPath, args, { env: { ...process.env, NODE_OPTIONS, URL_LOG: log } })
+    const lines = readFileSync(log, 'utf8').split('\n').slice(0, -1)
+    return lines.map((line) => JSON.parse(line) as Opened)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** The commands of the tutorial, for an emulator that the environment names. */
+function tutorial(): string {
+  const page = [...readPages()].find(([name]) => name.endsWith('tutorial.md'))
+  const blocks = page === undefined ? [] : blocksOf(...page)
+  const commands = blocks.filter(({ language, mark }) => language === 'sh' && mark === '')
+  // It writes files.
+  return ['cd "$(mktemp -d)"', ...commands.map(({ code }) => code), 'rmdir "$PWD"']
+    .join('\n')
+    .replaceAll('http://127.0.0.1:4010', '$WORKSPACE_EMULATOR_URL')
+    .replaceAll('npx workspace-emulator', `'${process.execPath}' '${CLI}'`)
+}
+
+const exec = (...command: string[]) => [CLI, 'exec', '--', ...command]
+
+test.concurrent.for<[how: string, args: readonly string[], links: readonly string[]]>([
+  ['the tutorial under exec', exec('bash', '-euo', 'pipefail', '-c', tutorial()), ['/results_not_ready']],
+  ['a script under exec', exec('bash', 'test/examples/curl.sh'), ['/results_not_ready', '/connections/']],
+  ["a suite of Node's own test runner", ['--test', 'test/examples/node-test.mjs'], []],
+  [
+    'suites of Vitest',
+    [VITEST, 'run', 'test/examples/vitest.test.ts', 'test/examples/retries.test.ts'],
+    ['/results_gone', '/connections/'],
+  ],
+  [
+    'a suite of Playwright',
+    [PLAYWRIGHT, 'test', '-c', 'test/examples/browser'],
+    ['/rate_limit_exceeded', '/connections/'],
+  ],
+])(
+  '%s: every URL of every response can be opened, whatever the port',
+  async ([, args, links], { expect }) => {
+    const own = (await urlsOf(args)).filter(({ outcome }) => outcome !== undefined)
+    expect(own.filter(({ outcome }) => outcome !== 200)).toEqual([])
+    for (const link of links) expect(own.map(({ url }) => url)).toContainEqual(expect.stringContaining(link))
+  },
+)
