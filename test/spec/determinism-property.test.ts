@@ -67,7 +67,7 @@ async function outcomeOf({ emulator, arrived }: BusyEmulator) {
     await emulator.post('/batch-predictions', aBatch()),
   ]
   const responses = next.map(({ headers, text }) => [headers.get('x-emulator-request-id'), text])
-  return { digest: emulator.digest(), webhooks, answers: responses }
+  return { digest: emulator.digest(), webhooks, responses: responses }
 }
 
 // Only real milliseconds may differ.

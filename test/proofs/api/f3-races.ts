@@ -109,15 +109,15 @@ async function race(
 ): Promise<{ readonly mixture: string; readonly responses: readonly RawResponse[] }> {
   const running = requests.map((sent) => requestStrand(api, sent, 3))
   const mixture = await interleave([...running.map(({ strand }) => strand), ...others], seed)
-  const responses = await Promise.all(running.map(({ response: answer }) => answer))
+  const responses = await Promise.all(running.map(({ response }) => response))
   return { mixture, responses: responses.filter((response) => response !== 'closed') }
 }
 
 /** Three callers present one claim token: it is redeemed exactly once. */
 async function claims(stage: Stage, seed: number) {
   const sent = sentOf(stage.port, 'POST', '/agents/claim', { claim_token: 'claim-10' })
-  const { mixture, responses: answers } = await race(stage, seed, [sent, sent, sent])
-  const statuses = answers.map(({ status }) => status)
+  const { mixture, responses } = await race(stage, seed, [sent, sent, sent])
+  const statuses = responses.map(({ status }) => status)
   const winner = statuses.indexOf(200)
   assert.equal(statuses.filter((status) => status === 200).length, 1, statuses.join(' '))
   assert.equal(statuses.filter((status) => status >= 400 && status < 500).length, 2, statuses.join(' '))
@@ -129,13 +129,13 @@ async function sameKeys(stage: Stage, seed: number) {
   const key = [['Idempotency-Key', 'race']] as const
   const same = sentOf(stage.port, 'POST', '/batch-predictions', batchBody(2), key)
   const other = sentOf(stage.port, 'POST', '/batch-predictions', batchBody(3), key)
-  const { mixture, responses: answers } = await race(stage, seed, [same, other, same, same])
-  const accepted = answers.filter(({ status }) => status === 200)
-  const isOther = answers[1]?.status === 200
+  const { mixture, responses } = await race(stage, seed, [same, other, same, same])
+  const accepted = responses.filter(({ status }) => status === 200)
+  const isOther = responses[1]?.status === 200
   assert.equal(stage.sandbox.store.rows('batch_predictions').size, 1, 'one batch')
   assert.equal(accepted.length, isOther ? 1 : 3)
   assert.equal(new Set(accepted.map(({ text }) => text)).size, 1, 'one answer')
-  const others = answers.filter(({ status }) => status !== 200)
+  const others = responses.filter(({ status }) => status !== 200)
   assert.ok(others.every(({ status, text }) => status === 409 && text.includes('idempotency_key_reused')))
   return [mixture, isOther ? 'other' : 'same'] as const
 }
@@ -152,12 +152,12 @@ async function cancels(stage: Stage, seed: number) {
   const time: Strand = ticks.map((instant) => () => void advanceTo(sandbox, instant))
   const cancel = sentOf(port, 'POST', `/batch-predictions/${id}/cancel`)
   const retrieve = sentOf(port, 'GET', `/batch-predictions/${id}`)
-  const { mixture, responses: answers } = await race(stage, seed, [cancel, cancel, retrieve], [time])
+  const { mixture, responses } = await race(stage, seed, [cancel, cancel, retrieve], [time])
   advanceTo(sandbox, end + DAY)
   const last = callBatches(sandbox, 'retrieve', { id }).body
-  const taken = answers.slice(0, 2).filter(({ status }) => status === 200)
-  const refused = answers.slice(0, 2).filter(({ status }) => status === 409)
-  assert.equal(taken.length + refused.length, 2, answers.map(({ status }) => status).join(' '))
+  const taken = responses.slice(0, 2).filter(({ status }) => status === 200)
+  const refused = responses.slice(0, 2).filter(({ status }) => status === 409)
+  assert.equal(taken.length + refused.length, 2, responses.map(({ status }) => status).join(' '))
   assert.equal(last.status, taken.length > 0 ? 'cancelled' : 'expired')
   assert.ok(taken.length === 0 || refused.length === 0, 'a cancel was taken and another refused')
   assert.equal(last.expired_at === null, last.status === 'cancelled')
@@ -175,17 +175,17 @@ async function patches(stage: Stage, seed: number) {
   ]
   const path = '/organization/teamspaces/ts-a'
   const sent = changes.map((change) => sentOf(stage.port, 'PATCH', path, change))
-  const { mixture, responses: answers } = await race(stage, seed, sent)
-  const order = answers
+  const { mixture, responses } = await race(stage, seed, sent)
+  const order = responses
     .map((response, n) => ({
-      answer: response,
+      response: response,
       change: changes[n],
       id: response.headers.get('x-emulator-request-id') ?? '',
       n,
     }))
     .sort((a, b) => (a.id < b.id ? -1 : 1))
   let expected: JsonObject | undefined
-  for (const { answer: response, change } of order) {
+  for (const { response, change } of order) {
     assert.equal(response.status, 200)
     const shown = JSON.parse(response.text) as JsonObject
     // The first one changes what was there before; its own members are checked all the same.

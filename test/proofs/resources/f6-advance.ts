@@ -49,13 +49,13 @@ function ask({ port }: Probed, method: string, path: string, body?: object) {
     })
   })
   client.end(text)
-  return { answer: response, leave: () => client.destroy() }
+  return { response: response, leave: () => client.destroy() }
 }
 
 async function runClock(plan: Plan, scale: Scale, say: (line: string) => void): Promise<readonly Figure[]> {
   await using stage = new Stage()
   const probed = await startProbed(stage)
-  const control = (method: string, path: string, body?: object) => ask(probed, method, path, body).answer
+  const control = (method: string, path: string, body?: object) => ask(probed, method, path, body).response
   const agents = [{ id: 'f6-agent', _emulator: { teamspace_id: 'ts-a' } }]
   await control('POST', '/fixtures', { collections: { agents, automations: automations(1) } })
   await probed.look()
@@ -82,18 +82,18 @@ async function during(probed: Probed, { events }: Plan, scale: Scale): Promise<F
   const passage = ask(probed, 'POST', '/clock/advance', { by: '3650d', max_events: events })
   const second = ask(probed, 'POST', '/clock/advance', { steps: 1 })
   const seen = { health: 0, instants: new Set<string>(), slowest: 0 }
-  const isOver = passage.answer.then(() => true)
+  const isOver = passage.response.then(() => true)
   while (!(await Promise.race([isOver, Promise.resolve(false)]))) {
     const asked = performance.now()
-    const { status } = await ask(probed, 'GET', '/health').answer
+    const { status } = await ask(probed, 'GET', '/health').response
     seen.slowest = Math.max(seen.slowest, performance.now() - asked)
     if (status === 200) seen.health += 1
-    const clock = await ask(probed, 'GET', '/clock').answer
+    const clock = await ask(probed, 'GET', '/clock').response
     seen.instants.add(clock.body.now)
   }
-  const { status, body } = await passage.answer
+  const { status, body } = await passage.response
   const { loop } = await probed.look()
-  const after = await second.answer
+  const after = await second.response
   const listed = body.events.length + body.failed.length
   const omitted = Object.values<number>(body.omitted ?? {}).reduce((sum, count) => sum + count, 0)
   return [
@@ -113,8 +113,8 @@ async function during(probed: Probed, { events }: Plan, scale: Scale): Promise<F
 // Where its client has left, an advance of ten years ends, and the clock stands where it came to.
 async function abandoned(probed: Probed): Promise<Figure[]> {
   const passage = ask(probed, 'POST', '/clock/advance', { by: '3650d', max_events: 1_000_000 })
-  passage.answer.catch(() => {})
-  const now = async (): Promise<string> => (await ask(probed, 'GET', '/clock').answer).body.now
+  passage.response.catch(() => {})
+  const now = async (): Promise<string> => (await ask(probed, 'GET', '/clock').response).body.now
   const isUnderWay = async () => {
     const before = await now()
     return (await now()) !== before
@@ -123,8 +123,8 @@ async function abandoned(probed: Probed): Promise<Figure[]> {
   passage.leave()
   const ended = await comesTrue(async () => !(await isUnderWay()))
   const [first, later] = [
-    await ask(probed, 'GET', '/clock').answer,
-    await ask(probed, 'GET', '/clock').answer,
+    await ask(probed, 'GET', '/clock').response,
+    await ask(probed, 'GET', '/clock').response,
   ]
   return [
     none('advances that go on without their client', ended ? 0 : 1),
@@ -134,8 +134,8 @@ async function abandoned(probed: Probed): Promise<Figure[]> {
 
 // At the fastest rate, far more is due than can run.
 async function running(probed: Probed, scale: Scale): Promise<Figure[]> {
-  const clock = () => ask(probed, 'GET', '/clock').answer
-  await ask(probed, 'PATCH', '/clock', { rate: 100_000 }).answer
+  const clock = () => ask(probed, 'GET', '/clock').response
+  await ask(probed, 'PATCH', '/clock', { rate: 100_000 }).response
   const isSaid = () => probed.started.log.some(({ message }) => message.includes('cannot keep up'))
   const said = await comesTrue(async () => (await clock()).body.lag_ms > 0 && isSaid(), 60_000)
   await probed.look()
@@ -147,7 +147,7 @@ async function running(probed: Probed, scale: Scale): Promise<Figure[]> {
     instants.add(body.now)
   }
   const { loop } = await probed.look()
-  const frozen = await ask(probed, 'PATCH', '/clock', { rate: 0 }).answer
+  const frozen = await ask(probed, 'PATCH', '/clock', { rate: 0 }).response
   const [one, other] = [await clock(), await clock()]
   return [
     none('clocks that cannot keep up and do not say so', said ? 0 : 1),
@@ -165,11 +165,11 @@ async function running(probed: Probed, scale: Scale): Promise<Figure[]> {
 // A signal in the midst of an advance of ten years.
 async function stopped(probed: Probed, scale: Scale): Promise<Figure[]> {
   const passage = ask(probed, 'POST', '/clock/advance', { by: '3650d', max_events: 1_000_000 })
-  const answered = passage.answer.then(
+  const answered = passage.response.then(
     ({ status }) => status,
     () => 0,
   )
-  await comesTrue(async () => (await ask(probed, 'POST', '/reset', {}).answer).status === 409)
+  await comesTrue(async () => (await ask(probed, 'POST', '/reset', {}).response).status === 409)
   const signalled = performance.now()
   const { code, at } = await probed.started.stop()
   return [
