@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import type { ListedScenario } from '../../src/core/scenarios/source.ts'
 import { createBatch } from '../support/batches.ts'
 import { folder } from '../support/disk-emulator.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
@@ -39,7 +40,11 @@ const search = (body: string, before = '') =>
   script(`{ stubs: [{ method: 'GET', path: '/search', body: ${body} }] }`, before)
 
 const response = async (emulator: TestEmulator) => (await emulator.get('/search')).body
-const list = async (emulator: TestEmulator) => (await emulator.control('GET', '/scenarios')).body
+/** The scenarios of the folder, without the built-in ones. */
+const list = async (emulator: TestEmulator) => {
+  const { body } = await emulator.control('GET', '/scenarios')
+  return { ...body, data: body.data.filter(({ origin }: ListedScenario) => origin === 'project') }
+}
 const entry = async (emulator: TestEmulator) => (await list(emulator)).data[0]
 const clock = async (emulator: TestEmulator) => (await emulator.control('GET', '/clock')).body
 const records = ({ sandbox }: TestEmulator) => JSON.stringify(sandbox.document().collections)
