@@ -38,7 +38,7 @@ function schema() {
 export const respond: StatePrimitive<'respond'> = {
   name: 'respond',
   kind: 'state',
-  description: 'another answer: short for a head and a body',
+  description: 'another response: short for a head and a body',
   schema,
   step: ({ effects }) => (effects === 'apply' ? 'faultsAfter' : 'faultsBefore'),
   replacesHandler: ([first]) => first?.effects !== 'apply',
