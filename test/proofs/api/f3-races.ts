@@ -110,7 +110,7 @@ async function race(
   const running = requests.map((sent) => requestStrand(api, sent, 3))
   const mixture = await interleave([...running.map(({ strand }) => strand), ...others], seed)
   const responses = await Promise.all(running.map(({ response }) => response))
-  return { mixture, responses.filter((response) => response !== 'closed') }
+  return { mixture, responses: responses.filter((response) => response !== 'closed') }
 }
 
 /** Three callers present one claim token: it is redeemed exactly once. */

@@ -49,7 +49,7 @@ function ask({ port }: Probed, method: string, path: string, body?: object) {
     })
   })
   client.end(text)
-  return { response: response, leave: () => client.destroy() }
+  return { response, leave: () => client.destroy() }
 }
 
 async function runClock(plan: Plan, scale: Scale, say: (line: string) => void): Promise<readonly Figure[]> {
