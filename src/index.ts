@@ -110,7 +110,7 @@ export type SandboxConnections = ReturnType<typeof connectionsOver>
 
 function connectionsOver(ask: ServiceAsk) {
   return {
-    /** What a `redirect_url` leads to. */
+    /** A connection, with what its consent page has come to. */
     show: (id: string): Promise<ConnectionView> => ask('GET /connections/{id}', { params: { id } }),
   }
 }

@@ -40,6 +40,7 @@ const ADAPTER_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'route-table.ts': ['fastest-levenshtein'],
   scenarios: ['chokidar', 'jiti', 'zod'],
   control: ['express', 'zod'],
+  consent: ['express', 'node:crypto'],
   storage: ['lowdb', 'chokidar'],
   cli: ['commander', 'pino', 'pino-pretty', 'zod'],
   testing: ['vitest', '@playwright/test', 'zod'],
