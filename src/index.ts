@@ -19,7 +19,7 @@ import type {
   batchControls,
 } from './resources/batch-predictions/controls.ts'
 import type { BatchGoal } from './resources/batch-predictions/milestone.ts'
-import type { BatchSummary, batchOverviews, PlannedResult } from './resources/batch-predictions/overview.ts'
+import type { BatchSummary, batchOverviews, PlannedResults } from './resources/batch-predictions/overview.ts'
 import type { ConnectionView, showConnection } from './resources/connections.ts'
 import type { OauthFlow, OauthFlowDraft, startFlow } from './resources/mcp-servers/oauth.ts'
 import type { joinTeamspace } from './resources/teamspaces/access.ts'
@@ -45,9 +45,18 @@ function batchesOver(ask: ServiceAsk) {
   return {
     /** Every batch with its progress, and when its next phases are expected. */
     list: (): Promise<List<BatchSummary>> => ask('GET /batches'),
-    /** The results of a batch in the order of its items, before it is terminal as its plan says. */
-    results: (id: string): Promise<List<PlannedResult>> =>
-      ask('GET /batches/{id}/results', { params: { id } }),
+    /**
+     * Results of a batch in the order of its items, before it is terminal as its plan says.
+     * @param page 1,000 results from the first one on, unless it says otherwise
+     */
+    results: (
+      id: string,
+      { limit, offset }: { readonly limit?: number; readonly offset?: number } = {},
+    ): Promise<PlannedResults> =>
+      ask('GET /batches/{id}/results', {
+        params: { id },
+        query: { limit: limit?.toString(), offset: offset?.toString() },
+      }),
     /** The plan of a batch, its counts now, and its future events. */
     show: (id: string): Promise<BatchView> => ask('GET /batches/{id}', { params: { id } }),
     /** Changes the pace or the outcomes of what is still to come, holds the batch or lets it go on. */
@@ -264,7 +273,7 @@ export type {
 export type { WebhookView } from './core/webhooks/resource.ts'
 export type { EmulatorOptions, Logger } from './options.ts'
 export type { AgentRun } from './resources/agents/schema.ts'
-export type { BatchSummary, PlannedResult } from './resources/batch-predictions/overview.ts'
+export type { BatchSummary, PlannedResult, PlannedResults } from './resources/batch-predictions/overview.ts'
 export type { ItemPace, Pace as BatchPace, PhasePace } from './resources/batch-predictions/pace.ts'
 export type { OutcomeRule, ShownBatch as BatchPrediction } from './resources/batch-predictions/schema.ts'
 export type { BatchStatus } from './resources/batch-predictions/states.ts'

@@ -38,7 +38,9 @@ async function appPage(url: URL, res: ServerResponse): Promise<void> {
       body: JSON.stringify({ ...proof, redirect_uri: `${home}/cb` }),
     })
     // A callback often leads on to another port, where the pages of the application are.
-    res.writeHead(303, { location: `${home.replace('localhost', '127.0.0.1')}/done?${response.status}` }).end()
+    res
+      .writeHead(303, { location: `${home.replace('localhost', '127.0.0.1')}/done?${response.status}` })
+      .end()
   } else html(url.pathname === '/done' ? `<h1>Connected: ${url.search}</h1>` : '<a href="/start">Connect</a>')
 }
 

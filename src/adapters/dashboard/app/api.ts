@@ -5,7 +5,7 @@ import type {
   BatchSummary,
   BatchView,
   List,
-  PlannedResult,
+  PlannedResults,
 } from '../../../index.ts'
 import { type Ask, askOver, type OwnCalls } from '../../control/client/ask.ts'
 import { EmulatorError } from '../../control/client/emulator-error.ts'
@@ -28,9 +28,11 @@ interface BatchCalls {
     readonly body: unknown
     readonly output: List<BatchSummary>
   }
-  readonly 'GET /batches/{id}/results': Omit<OneBatch, 'output'> & {
+  readonly 'GET /batches/{id}/results': {
+    readonly params: { readonly id: string }
+    readonly query: { readonly limit: string; readonly offset: string }
     readonly body: unknown
-    readonly output: List<PlannedResult>
+    readonly output: PlannedResults
   }
   readonly 'GET /batches/{id}': OneBatch & { readonly body: unknown }
   readonly 'PATCH /batches/{id}': OneBatch & { readonly body: BatchPlanChange }
