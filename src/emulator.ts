@@ -20,6 +20,7 @@ import { Refusal, refuseInvalid } from './core/errors.ts'
 import type { Sandbox } from './core/sandboxes/sandbox.ts'
 import { Sandboxes } from './core/sandboxes/sandboxes.ts'
 import { hostTime } from './core/time/clock.ts'
+import { formatInstant } from './core/time/instant.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
 import { assumptions } from './resources/index.ts'
 import { lockData, savedSandboxes, WorkspaceSandboxes } from './sandbox-maker.ts'
@@ -149,6 +150,7 @@ async function serve(
   const context: ControlHost = {
     service: workspaceService,
     version: packageVersion(),
+    startedAt: formatInstant(hostTime()),
     contract: { title: 'Agent Workspace Service', version: CONTRACT_VERSION },
     token: options.controlToken,
     sandboxes,

@@ -75,7 +75,8 @@ const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly 
   },
   {
     call: /\bprocess\.env\b/,
-    home: /^adapters\/(cli\/options|testing\/running|scenarios\/script-process)\.ts$/,
+    // The snippets of the dashboard are code for the programs of users.
+    home: /^adapters\/(cli\/options|testing\/running|scenarios\/script-process|dashboard\/app\/snippets)\.ts$/,
     instead: 'add an option to adapters/cli/options.ts',
   },
   {

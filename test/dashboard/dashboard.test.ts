@@ -248,14 +248,14 @@ test('nothing went wrong in the browser, and no request left the emulator', () =
   expect(dashboard.problems).toEqual([])
 })
 
-test('a lost connection is shown with the age of the data, and the page recovers', async () => {
+test('a lost connection is shown with the age of the data, and a restart when the page has recovered', async () => {
   const { page, emulator } = dashboard
   await emulator.close()
   await page.getByText('Connection lost. Showing data from').waitFor()
   const again = await openEmulator({ port: emulator.port, ephemeral: true, rate: 0 })
   try {
     await page.getByRole('button', { name: 'Retry now' }).click()
-    await page.getByText('Connected again').waitFor()
+    await page.getByText('The emulator was restarted.').waitFor()
   } finally {
     await again.close()
   }

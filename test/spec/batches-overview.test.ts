@@ -43,7 +43,8 @@ test('planned results are those that the batch has in the end', async () => {
 test('results come in pages, which together are the whole', async () => {
   const { emulator, id, results } = await withBatch()
   const whole = await results()
-  const page = async (query: string) => (await emulator.control('GET', `/batches/${id}/results?${query}`)).body
+  const page = async (query: string) =>
+    (await emulator.control('GET', `/batches/${id}/results?${query}`)).body
   expect(whole.length).toBeGreaterThan(1)
   const first = await page('limit=1')
   expect(first).toMatchObject({ data: whole.slice(0, 1), has_more: true })

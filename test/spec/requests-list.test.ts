@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { controlEmulator } from '../support/control-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { batchBody, sampleRecords } from '../support/sample-calls.ts'
+import { arm } from '../support/state-faults.ts'
 
 const ids = (body: { data: { id: string }[] }) => body.data.map(({ id }) => Number(id.split('-').at(-1)))
 
@@ -68,4 +69,24 @@ test('a filter that nobody knows is refused with the nearest name', async () => 
   const { status, text } = await emulator.call('GET', '/requests?idempotencykey=x')
   expect(status).toBe(400)
   expect(text).toContain('Did you mean \\"idempotency_key\\"?')
+})
+
+test.for([
+  ['rst', 'reset'],
+  ['fin', 'closed'],
+] as const)('a request whose connection a fault ended by %s says so: %s', async ([how, end]) => {
+  const emulator = await testEmulator({ collections: sampleRecords })
+  await arm(emulator, { match: { operation: 'pages.create' }, do: [{ cut: { at: 'before-head', how } }] })
+  await expect(emulator.post('/pages', {})).rejects.toThrow()
+  await emulator.get('/data-views')
+  const { body } = await emulator.control('GET', '/requests')
+  expect(body.data.map((row: { end: string | null }) => row.end)).toEqual([end, null])
+})
+
+test('an entry says how long the response took, in real milliseconds, faults of the connection included', async () => {
+  const emulator = await testEmulator({ collections: sampleRecords })
+  await arm(emulator, { match: { operation: 'data-views.list' }, do: [{ pace: { before_head_ms: 20 } }] })
+  await emulator.get('/data-views')
+  const took = async () => (await emulator.control('GET', '/requests')).body.data[0].took_ms
+  await expect.poll(took).toBeGreaterThan(19)
 })

@@ -4,7 +4,7 @@ import { idempotencyTrace } from '../../core/explain/limits.ts'
 import { requestOf, requestTrace } from '../../core/explain/trace.ts'
 import { type ShapeOf, timestamp } from '../../core/fields.ts'
 import { keptResponse } from '../../core/log/kept-response.ts'
-import { CHOSEN_BY, type LogEntry } from '../../core/log/request-log.ts'
+import { CHOSEN_BY, EXCHANGE_ENDS, type LogEntry } from '../../core/log/request-log.ts'
 import { caller } from '../../core/request/auth.ts'
 import { STEPS } from '../../core/request/steps.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
@@ -31,6 +31,13 @@ export const requestEntry = () =>
     operation: z.string().nullable(),
     /** 0 for a request that a fault cut off before there was a response. */
     status: z.int(),
+    /**
+     * What the client has noticed where a fault ended the exchange: that the connection was reset, closed or silent; `timed out`
+     * after the longest time of the fault; `left` when it went away itself. Null for a response that was sent whole.
+     */
+    end: z.enum(EXCHANGE_ENDS).nullable(),
+    /** Real milliseconds from the arrival of the request to the end of the response; null while it goes on, or where there was none. */
+    took_ms: z.number().nullable(),
     /** The step that decided the response: `handle` when it succeeded. */
     decided: z.enum(STEPS),
     caller: caller().nullable(),
@@ -75,6 +82,8 @@ export function entryOf(sandbox: Sandbox, entry: LogEntry, full = false): Reques
     path: entry.path,
     operation: entry.operation ?? null,
     status: entry.status,
+    end: entry.faults?.end ?? null,
+    took_ms: entry.response?.took === undefined ? null : Math.round(entry.response.took * 100) / 100,
     decided: entry.decided,
     caller: entry.caller ?? null,
     admission: {

@@ -10,6 +10,7 @@ import { DEFAULT_LIMIT, noWindow } from '../../core/request/rate-limiter.ts'
 import { type Answer, quotaHeaders } from '../../core/request/response.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
+import { elapsedTime } from '../../core/time/clock.ts'
 import { RouteTable } from '../route-table.ts'
 import {
   chooseForApi,
@@ -126,13 +127,16 @@ export class Api {
 
   /** Serves one request. Never rejects; a client that has left gets nothing. */
   async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const arrived = elapsedTime()
     try {
       const refusal = refuseHost(req, this.#options.hosts)
       if (refusal !== undefined) await this.refuse(req, res, refusal)
       else if (isPreflight(req.method, req.headers)) await this.#preflight(req, res)
       else {
         const response = await this.#respond(req)
-        if (response !== undefined) await this.#write(req, res, response)
+        if (response === undefined) return
+        await this.#write(req, res, response)
+        if (response.kept !== undefined) response.kept.took = elapsedTime() - arrived
       }
     } catch (error) {
       this.#default.options.onDefect(error)

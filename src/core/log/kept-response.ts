@@ -64,6 +64,8 @@ export class KeptResponse {
   #kept = 0
   #bytes = 0
   #isQueued = false
+  /** Real milliseconds from the arrival of the request to the end of the response; undefined while it goes on. */
+  took: number | undefined
   #isDropped = false
 
   /** @param secrets fields of a JSON body that are struck out */

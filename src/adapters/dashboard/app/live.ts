@@ -94,7 +94,9 @@ async function follow(name: string, signal: AbortSignal): Promise<void> {
     try {
       for await (const { type, data } of followEvents(emulatorAddress(), name, { signal })) {
         if (type === 'hello') {
-          if (failures > 0 && hasOpened) back()
+          if (startedAt !== '' && data.started_at !== startedAt) restarted()
+          else if (failures > 0 && hasOpened) back()
+          startedAt = data.started_at
           failures = 0
           hasOpened = true
           connection.value = { state: 'open', since: pageTime(), nextTry: 0 }
@@ -135,6 +137,13 @@ function lose(pause: number): void {
   after(2_000, () => {
     if (connection.value.state === 'closed') connection.value = { ...connection.value, state: 'lost' }
   })
+}
+
+/** When the process was started that the last stream came from. */
+let startedAt = ''
+
+function restarted(): void {
+  toast('info', 'The emulator was restarted. Everything was loaded again; what you were editing is kept.')
 }
 
 function back(): void {

@@ -1,7 +1,8 @@
 import { effect, signal } from '@preact/signals'
 import { ask, type Output } from './api.ts'
 import { setBadge } from './badges.ts'
-import { onKinds } from './live.ts'
+import { every } from './browser.ts'
+import { isLost, onKinds } from './live.ts'
 import { sandboxName } from './place.ts'
 
 export type LogRow = Output<'GET /requests'>['data'][number]
@@ -30,14 +31,16 @@ async function load(): Promise<void> {
     isStale = false
     const name = sandboxName.peek()
     const { entries } = logRows.peek()
-    const newest = isWhole ? entries[0] : undefined
+    const settled = settledFrom(entries)
+    const newest = isWhole ? entries[settled] : undefined
     try {
       const list = await ask('GET /requests', {
         query: { limit: String(MAX_ROWS), ...(newest && { since: newest.id }) },
       })
       if (name !== sandboxName.peek()) continue
       const added = [...list.data].reverse()
-      const kept = newest === undefined ? added : [...added, ...entries].slice(0, list.capacity)
+      const kept =
+        newest === undefined ? added : [...added, ...entries.slice(settled)].slice(0, list.capacity)
       isWhole = true
       logRows.value = { entries: kept, dropped: list.dropped, capacity: list.capacity, isLoaded: true }
     } catch (error) {
@@ -51,6 +54,17 @@ async function load(): Promise<void> {
   isLoading = false
 }
 
+// The newest of which nothing more becomes known: requests before it may still be going on.
+function settledFrom(entries: readonly LogRow[]): number {
+  const running = entries.slice(0, MOST_RUNNING).findLastIndex(isRunning)
+  return running + 1
+}
+
+const MOST_RUNNING = 100
+
+// What a fault holds open has no end yet.
+const isRunning = ({ took_ms, end }: LogRow) => took_ms === null && end === null
+
 /** Follows the request log of the present sandbox. @returns whether it holds any request */
 export async function startRequests(): Promise<boolean> {
   onKinds((kinds) => {
@@ -62,6 +76,9 @@ export async function startRequests(): Promise<boolean> {
     isWhole = false
     logRows.value = { entries: [], dropped: 0, capacity: 0, isLoaded: false }
     void load()
+  })
+  every(1_000, () => {
+    if (!document.hidden && !isLost.peek() && settledFrom(logRows.peek().entries) > 0) void load()
   })
   effect(() => setBadge('requests', logRows.value.entries.length))
   return new Promise((resolve) => {
