@@ -117,6 +117,19 @@ export function entriesSince({ log }: Sandbox, point: string | undefined, at: st
   return entries.filter((entry) => Date.parse(entry.at) >= from)
 }
 
+/** Of some entries those before a request, for anyone who reads the log backwards. Refuses one that is not among them. */
+export function entriesBefore(entries: LogEntry[], id: string | undefined): LogEntry[] {
+  if (id === undefined) return entries
+  const index = entries.findIndex((entry) => entry.id === id)
+  if (index !== -1) return entries.slice(0, index)
+  const detail = `"${id}" is not the id of a request that is in the log`
+  return refuse('validation_failed', {
+    detail: `before: ${detail}.`,
+    issues: [{ pointer: '/query/before', detail }],
+    mitigation: 'GET /__emulator/requests lists the requests that are in the log, with their ids.',
+  })
+}
+
 function refusePoint(point: string, at: string): never {
   const detail = `"${point}" is neither an ISO 8601 instant nor the id of a request that is in the log`
   return refuse('validation_failed', {

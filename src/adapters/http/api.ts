@@ -135,8 +135,11 @@ export class Api {
       else {
         const response = await this.#respond(req)
         if (response === undefined) return
-        await this.#write(req, res, response)
-        if (response.kept !== undefined) response.kept.took = elapsedTime() - arrived
+        try {
+          await this.#write(req, res, response)
+        } finally {
+          if (response.kept !== undefined) response.kept.took = elapsedTime() - arrived
+        }
       }
     } catch (error) {
       this.#default.options.onDefect(error)

@@ -7,7 +7,8 @@ import { matches, STATUS_PATTERN } from '../../../core/log/request-match.ts'
 import type { Call, CallBody } from '../../../core/request/exchange.ts'
 import { perform } from '../../../core/request/pipeline.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
-import { entriesSince, entryOf, requestEntry } from '../request-entry.ts'
+import { elapsedTime } from '../../../core/time/clock.ts'
+import { entriesBefore, entriesSince, entryOf, requestEntry } from '../request-entry.ts'
 import { noBody, route } from '../route.ts'
 
 /** How many entries a list holds when nobody asks for another number. */
@@ -27,6 +28,8 @@ const loggedRequests = () =>
         .optional(),
       idempotency_key: queryText().optional(),
       sandbox: queryText().optional(),
+      /** The id of a request: those before it. */
+      before: queryText().optional(),
       since: queryText().optional(),
       limit: queryInt(1, 100_000).optional(),
       /** `true`: with heads and bodies of requests and responses, as far as they are kept. */
@@ -63,12 +66,13 @@ export const requestRoutes = [
     handle: async ({
       host,
       sandbox: chosen,
-      query: { sandbox: name, since, limit = USUAL, full, ...match },
+      query: { sandbox: name, since, before, limit = USUAL, full, ...match },
     }) => {
       // Looking must not make a sandbox that nobody has used.
       const sandbox = name === undefined ? chosen : (await host.sandboxes.find(name)).sandbox
       refuseUnknownOperation(sandbox, match.operation)
-      const found = entriesSince(sandbox, since, '/query/since').filter((entry) => matches(match, entry))
+      const range = entriesBefore(entriesSince(sandbox, since, '/query/since'), before)
+      const found = range.filter((entry) => matches(match, entry))
       return {
         body: {
           ...list(found.slice(-limit).map((entry) => entryOf(sandbox, entry, full === 'true'))),
@@ -101,7 +105,10 @@ export const requestRoutes = [
       'The entry of the new request. It runs inside of the emulator, so that faults of the connection do not act on it.',
     output: requestEntry,
     handle: async ({ sandbox, params: { request_id } }) => {
-      await perform(sandbox, callAgain(sandbox, request_id)).durable
+      const began = elapsedTime()
+      const { durable, kept } = perform(sandbox, callAgain(sandbox, request_id))
+      await durable
+      if (kept !== undefined) kept.took = elapsedTime() - began
       return { body: entryOf(sandbox, sandbox.log.entries().at(-1) as LogEntry) }
     },
   }),
