@@ -19,6 +19,7 @@ import { Refusal, refuseInvalid } from './core/errors.ts'
 import type { Sandbox } from './core/sandboxes/sandbox.ts'
 import { Sandboxes } from './core/sandboxes/sandboxes.ts'
 import { hostTime } from './core/time/clock.ts'
+import { formatInstant } from './core/time/instant.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
 import { assumptions } from './resources/index.ts'
 import { lockData, savedSandboxes, WorkspaceSandboxes } from './sandbox-maker.ts'
@@ -146,6 +147,7 @@ async function serve(
   const context: ControlHost = {
     service: workspaceService,
     version: packageVersion(),
+    startedAt: formatInstant(hostTime()),
     contract: { title: 'Agent Workspace Service', version: CONTRACT_VERSION },
     token: options.controlToken,
     sandboxes,
@@ -205,17 +207,18 @@ async function serve(
 
 // Express and the control interface are two thirds of the code, and no request of the API needs them.
 async function expressApp(api: Api, host: ControlHost): Promise<RequestListener> {
-  const [{ createApp }, { controlRouter }, { dashboardPages }] = await Promise.all([
+  const [{ createApp }, { controlRouter }, { consentPages }, { dashboardPages }] = await Promise.all([
     import('./adapters/http/app.ts'),
     import('./adapters/control/router.ts'),
+    import('./adapters/consent/pages.ts'),
     import('./adapters/dashboard/pages.ts'),
   ])
-  const pages = dashboardPages({
+  const dashboard = dashboardPages({
     folder: shippedFile('dist', 'dashboard'),
     guard: host.guard,
     refuse: (req, res, refusal) => void api.refuse(req, res, refusal),
   })
-  return createApp(api, controlRouter(host), pages)
+  return createApp(api, { control: controlRouter(host), consent: consentPages(host), dashboard })
 }
 
 function controlWithoutHttp(host: ControlHost): Transport {

@@ -45,9 +45,20 @@ function batchesOver(ask: ServiceAsk) {
   return {
     /** Every batch with its progress, and when its next phases are expected. */
     list: (): Promise<readonly BatchSummary[]> => entriesOf(ask('GET /batches')),
-    /** The results of a batch in the order of its items, before it is terminal as its plan says. */
-    results: (id: string): Promise<readonly PlannedResult[]> =>
-      entriesOf(ask('GET /batches/{id}/results', { params: { id } })),
+    /**
+     * Results of a batch in the order of its items, before it is terminal as its plan says.
+     * @param page 1,000 results from the first one on, unless it says otherwise
+     */
+    results: (
+      id: string,
+      { limit, offset }: { readonly limit?: number; readonly offset?: number } = {},
+    ): Promise<readonly PlannedResult[]> =>
+      entriesOf(
+        ask('GET /batches/{id}/results', {
+          params: { id },
+          query: { limit: limit?.toString(), offset: offset?.toString() },
+        }),
+      ),
     /** The plan of a batch, its counts now, and its future events. */
     show: (id: string): Promise<BatchView> => ask('GET /batches/{id}', { params: { id } }),
     /** Changes the pace or the outcomes of what is still to come, holds the batch or lets it go on. */
@@ -112,7 +123,7 @@ export type SandboxConnections = ReturnType<typeof connectionsOver>
 
 function connectionsOver(ask: ServiceAsk) {
   return {
-    /** What a `redirect_url` leads to. */
+    /** A connection, with what its consent page has come to. */
     show: (id: string): Promise<ConnectionView> => ask('GET /connections/{id}', { params: { id } }),
   }
 }
@@ -262,7 +273,7 @@ export type {
 } from './core/webhooks/records.ts'
 export type { WebhookView } from './core/webhooks/resource.ts'
 export type { EmulatorOptions, Logger } from './options.ts'
-export type { BatchSummary, PlannedResult } from './resources/batch-predictions/overview.ts'
+export type { BatchSummary, PlannedResult, PlannedResults } from './resources/batch-predictions/overview.ts'
 export type { ItemPace, Pace as BatchPace, PhasePace } from './resources/batch-predictions/pace.ts'
 export type { OutcomeRule, ShownBatch as BatchPrediction } from './resources/batch-predictions/schema.ts'
 export type { BatchStatus } from './resources/batch-predictions/states.ts'

@@ -40,6 +40,7 @@ const ADAPTER_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'route-table.ts': ['fastest-levenshtein'],
   scenarios: ['chokidar', 'jiti', 'zod'],
   control: ['express', 'zod'],
+  consent: ['express', 'node:crypto'],
   storage: ['lowdb', 'chokidar'],
   cli: ['commander', 'pino', 'pino-pretty', 'zod'],
   testing: ['vitest', '@playwright/test', 'zod'],
@@ -74,7 +75,8 @@ const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly 
   },
   {
     call: /\bprocess\.env\b/,
-    home: /^adapters\/(cli\/options|testing\/running|scenarios\/script-process)\.ts$/,
+    // The snippets of the dashboard are code for the programs of users.
+    home: /^adapters\/(cli\/options|testing\/running|scenarios\/script-process|dashboard\/app\/snippets)\.ts$/,
     instead: 'add an option to adapters/cli/options.ts',
   },
   {

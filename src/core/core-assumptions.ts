@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { setting } from './assumptions.ts'
-import { intBetween } from './fields.ts'
+import { boolean, intBetween } from './fields.ts'
 import type { PolicySyntax } from './request/rate-limiter.ts'
 
 export const unknownFields = setting<'ignore' | 'reject'>({
@@ -72,6 +72,14 @@ export const limitOverride = z.strictObject({
 
 /** A limit of one operation that differs from the default. */
 export type LimitOverride = z.output<typeof limitOverride>
+
+export const limitsEnforced = setting<boolean | null>({
+  key: 'limits.enforced',
+  item: 'U063',
+  description: 'Whether a full rate window refuses; null: as the emulator was started (--limits).',
+  schema: () => boolean().nullable(),
+  default: null,
+})
 
 export const limitOverrides = setting<readonly LimitOverride[]>({
   key: 'limits.overrides',

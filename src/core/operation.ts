@@ -275,14 +275,18 @@ export interface Control<
   /** Path template below `/__emulator`: `/batches/{id}/fail`. */
   readonly path: Path
   readonly summary: string
-  /** Absent: the body is empty or `{}`. */
+  /** Without a body it is empty or `{}`, without a query no parameter is known. */
   readonly input?: (settings: Settings) => I
   /** Shape of what `handle` returns. */
   readonly output: (settings: Settings) => Output
-  /** Gets what the schema of the body has read. */
+  /** Gets what the schemas of body and query have read. */
   readonly handle: (
     scope: Scope,
-    input: { readonly params: ParamsOf<Path>; readonly body: Parsed<I, 'body'> },
+    input: {
+      readonly params: ParamsOf<Path>
+      readonly body: Parsed<I, 'body'>
+      readonly query: Parsed<I, 'query'>
+    },
   ) => Immutable<z.output<Output>>
 }
 

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { Assumptions, Settings } from './assumptions.ts'
+import type { Consent } from './consent.ts'
 import type { MagicValue, Preset } from './faults/preset.ts'
 import type { AnyPrimitive, PrimitiveMap, Primitives } from './faults/primitive.ts'
 import type { FaultDraft, FaultRule, FaultSource, StoredFaults } from './faults/rule.ts'
@@ -58,6 +59,7 @@ export interface Service {
   readonly resources: readonly Resource[]
   readonly operations: ReadonlyMap<string, AnyOperation>
   readonly collections: ReadonlyMap<string, AnyCollection>
+  readonly consents: ReadonlyMap<string, Consent>
   readonly events: ReadonlyMap<string, EventHandler>
   readonly milestones: readonly AnyMilestone[]
   /** Every type of webhook. */
@@ -93,6 +95,10 @@ export function service(resources: readonly Resource[], faults: ServiceFaults): 
     ),
     collections: named(
       [apiKeys, ...resources.flatMap((resource) => resource.collections)],
+      (each) => each.name,
+    ),
+    consents: named(
+      resources.flatMap((resource) => resource.consents ?? []),
       (each) => each.name,
     ),
     events: named(
@@ -139,6 +145,8 @@ export interface Resource {
   readonly authorize?: (request: AuthorizeRequest) => void
   /** Interventions that the control API offers on records of this resource. */
   readonly controls?: readonly AnyControl[]
+  /** Pages on which a person allows or denies something that clients have asked for. */
+  readonly consents?: readonly Consent[]
   /** What time can be advanced to. */
   readonly milestones?: readonly AnyMilestone[]
   /** Types of the webhooks that records of this resource cause. */

@@ -1,11 +1,14 @@
 import * as z from 'zod'
-import { setting } from '../core/assumptions.ts'
+import { setting, unnamedItem } from '../core/assumptions.ts'
+import { type Consent, consentUrl, withQuery } from '../core/consent.ts'
 import { requiredFlag, requiredIf, successCreate } from '../core/core-assumptions.ts'
-import { resolveUrl } from '../core/errors.ts'
 import { nonEmptyText, type ShapeOf, timestamp } from '../core/fields.ts'
 import { control, operation } from '../core/operation.ts'
+import { seal } from '../core/secrets.ts'
 import type { Resource } from '../core/service.ts'
 import { collection } from '../core/state/collection.ts'
+import { decidable, requireUndecided, unusedSecret } from './records.ts'
+import { teamspaces } from './teamspaces/schema.ts'
 
 const connectionRecord = () =>
   z.strictObject({
@@ -15,6 +18,9 @@ const connectionRecord = () =>
     connector_id: z.string().nullable().default(null),
     connection_provider_id: z.string().nullable().default(null),
     created_at: timestamp(),
+    /** What the consent page has come to. */
+    status: z.enum(['pending', 'connected', 'denied', 'failed']).default('pending'),
+    ...decidable,
   })
 
 export type Connection = z.output<ReturnType<typeof connectionRecord>>
@@ -23,27 +29,47 @@ export type Connection = z.output<ReturnType<typeof connectionRecord>>
 export const connections = collection<Connection>({
   name: 'connections',
   label: 'connection',
+  secrets: ['nonce'],
   schema: connectionRecord,
 })
+
+/** An absolute URL with placeholders. @param known what they are, in words */
+const urlTemplate = (known: string) =>
+  z.string().refine((template) => /^https?:.*/.test(sample(template)) && URL.canParse(sample(template)), {
+    error: `must be an absolute http or https URL; ${known}`,
+  })
 
 const redirectUrl = setting({
   key: 'connections.redirect_url',
   item: 'U030',
   description:
-    'The redirect_url: an absolute URL. {id} in it stands for the id of the connection, {emulator} for the control interface of the sandbox, at the origin of the request.',
+    'The redirect_url: an absolute URL. {consent} in it stands for the consent page of the connection, {id} for the id of the connection, {emulator} for the control interface of the sandbox, at the origin of the request.',
   schema: () =>
-    z.string().refine((template) => /^https?:.*/.test(sample(template)) && URL.canParse(sample(template)), {
-      error:
-        'must be an absolute http or https URL; {id} in it is replaced by the id of the connection, {emulator} by the URL of the control interface',
-    }),
-  default: '{emulator}/connections/{id}',
+    urlTemplate(
+      '{consent} in it is replaced by the URL of the consent page, {id} by the id of the connection, {emulator} by the URL of the control interface',
+    ),
+  default: '{consent}',
 })
 
-const sample = (template: string) => fill(template, 'id', 'http://localhost')
+const returnUrl = setting({
+  key: 'connections.return_url',
+  item: 'U080',
+  description:
+    'Where the consent page of a connection leads when it is decided: an absolute URL, to which connection_id is added, and error when access was not granted. {id} in it stands for the id of the connection. Null: the page says that it is done.',
+  schema: () => urlTemplate('{id} in it is replaced by the id of the connection').nullable(),
+  default: null,
+})
 
-function fill(template: string, id: string, controlUrl: string): string {
-  return resolveUrl(template, controlUrl).replaceAll('{id}', encodeURIComponent(id))
+const PLACE = 'http://localhost'
+
+const sample = (template: string) => fill(template, { id: 'id', consent: PLACE, emulator: PLACE })
+
+function fill(template: string, values: Readonly<Record<string, string>>): string {
+  return template.replaceAll(/\{(id|consent|emulator)\}/g, (placeholder, name) => values[name] ?? placeholder)
 }
+
+/** The name of the consent page. */
+const CONSENT = 'connections'
 
 const connectorRequired = requiredFlag('connections.create', 'connector_id', false)
 const providerRequired = requiredFlag('connections.create', 'connection_provider_id', false)
@@ -64,9 +90,10 @@ const createConnection = operation({
       connection_provider_id: requiredIf(settings.get(providerRequired), z.string()),
     }),
   }),
-  handle: ({ tx, body, caller, newId, at, assume, controlUrl }) => {
+  handle: ({ tx, body, caller, newId, newUuid, at, assume, controlUrl }) => {
     if (body.connector_id === undefined) assume(connectorRequired)
     if (body.connection_provider_id === undefined) assume(providerRequired)
+    const nonce = unusedSecret(newUuid, tx.in(connections), (each) => each.nonce ?? '')
     const { id } = tx.in(connections).insert({
       id: newId(),
       teamspace_id: caller.teamspace_id,
@@ -74,17 +101,20 @@ const createConnection = operation({
       connector_id: body.connector_id ?? null,
       connection_provider_id: body.connection_provider_id ?? null,
       created_at: at,
+      status: 'pending',
+      nonce: seal(nonce),
+      decided_at: null,
     })
-    return { body: { object: 'redirect_url', redirect_url: fill(assume(redirectUrl), id, controlUrl) } }
+    const values = {
+      id: encodeURIComponent(id),
+      consent: consentUrl(controlUrl, CONSENT, nonce),
+      emulator: controlUrl,
+    }
+    return { body: { object: 'redirect_url', redirect_url: fill(assume(redirectUrl), values) } }
   },
 })
 
-/** The target of the default redirect_url: the requested connection, and that the contract ends there. */
-const connectionView = () =>
-  connectionRecord().extend({
-    /** Why it ends here. */
-    message: z.string(),
-  })
+const connectionView = () => connectionRecord().omit({ nonce: true })
 
 export type ConnectionView = ShapeOf<typeof connectionView>
 
@@ -92,29 +122,73 @@ export const showConnection = control({
   name: 'show',
   method: 'GET',
   path: '/connections/{id}',
-  summary: 'Show the connection of a redirect_url',
+  summary: 'Show a connection, with what its consent page has come to',
   output: connectionView,
-  handle: ({ tx }, { params }) => ({
-    ...tx.in(connections).require(params.id),
-    message:
-      'The specification ends at redirect_url: authentication with the third-party service is not emulated. The setting connections.redirect_url leads elsewhere.',
-  }),
+  handle: ({ tx }, { params }) => {
+    const { nonce: _, ...shown } = tx.in(connections).require(params.id)
+    return shown
+  },
 })
+
+/** What each outcome of the consent page makes of a connection. */
+const STATUSES: Readonly<Record<string, Connection['status']>> = { allow: 'connected', deny: 'denied' }
+
+/** The page of the third-party service, to which the default redirect_url leads. */
+const connectionConsent: Consent = {
+  name: CONSENT,
+  errors: { server_error: 'Server error' },
+  ask: ({ tx, settings }, { nonce }) => {
+    const { id, teamspace_id, user_id, ...wanted } = requireUndecided(tx.in(connections), nonce)
+    const service = wanted.connector_id ?? 'a third-party service'
+    return {
+      title: `Connect ${service} to ${tx.in(teamspaces).get(teamspace_id)?.name ?? teamspace_id}?`,
+      asker: user_id === null ? 'Asked for with a service key.' : `Asked for by ${user_id}.`,
+      grants: ['Read and write what the account can', 'Keep access until it is revoked'],
+      facts: [
+        ['Connection', id],
+        ['Provider', wanted.connection_provider_id ?? 'none given'],
+      ],
+      returnsTo: returnOf(settings.get(returnUrl), id),
+    }
+  },
+  decide: ({ tx, at, settings }, { nonce }, outcome) => {
+    const connection = requireUndecided(tx.in(connections), nonce)
+    const status = STATUSES[outcome] ?? 'failed'
+    tx.in(connections).put({ ...connection, status, decided_at: at })
+    const target = returnOf(settings.get(returnUrl), connection.id)
+    if (target === null) return null
+    const error = status === 'denied' ? { error: 'access_denied' } : { error: outcome }
+    return withQuery(target, {
+      connection_id: connection.id,
+      ...(status === 'connected' ? {} : error),
+    })
+  },
+}
+
+const returnOf = (template: string | null, id: string) =>
+  template === null ? null : fill(template, { id: encodeURIComponent(id) })
 
 export const connectionsResource: Resource = {
   name: 'connections',
   operations: [createConnection],
   collections: [connections],
   controls: [showConnection],
+  consents: [connectionConsent],
   assumptions: {
     items: [
       {
         id: 'U030',
         open: 'Where redirect_url leads, and what happens there.',
-        decision: 'To a local address that explains that the authentication flow is not emulated.',
+        decision: 'To a page of the emulator that plays the provider: it asks for consent.',
         reportedIn: 'response',
       },
+      unnamedItem(
+        'U080',
+        'Where the authentication flow of a connection returns to when it is done.',
+        'Nowhere: the consent page says that it is done, unless a setting names a place.',
+        'No response of the API depends on it.',
+      ),
     ],
-    settings: [redirectUrl, connectorRequired, providerRequired],
+    settings: [redirectUrl, returnUrl, connectorRequired, providerRequired],
   },
 }

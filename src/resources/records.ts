@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { AnySetting, Reliance } from '../core/assumptions.ts'
 import { refuse } from '../core/errors.ts'
+import { text, timestamp } from '../core/fields.ts'
 import { type Issue, pointer } from '../core/json.ts'
 import type { Finder } from '../core/operation.ts'
 import type { Caller } from '../core/request/auth.ts'
@@ -104,4 +105,34 @@ export function unusedSecret<T extends Row>(
     const digest = seal(secret)
     if (records.find((each) => digestOf(each) === digest) === undefined) return secret
   }
+}
+
+/** What a consent page decides: the digest of the nonce in its URL, and when it was decided. */
+export const decidable = {
+  /** The nonce of its consent page; null: it has none. */
+  nonce: text(512).nullable().default(null),
+  decided_at: timestamp().nullable().default(null),
+}
+
+interface Decidable extends Row {
+  readonly nonce: string | null
+  readonly decided_at: string | null
+}
+
+/** The record that the nonce of a consent page names, as long as it is not decided. */
+export function requireUndecided<T extends Decidable>(records: Records<T>, nonce: string): T {
+  const digest = presentedSecret(nonce)
+  const record = records.find((each) => each.nonce !== null && each.nonce === digest)
+  if (record === undefined) {
+    refuse('not_found', {
+      detail: 'No flow has this address. It may be of another sandbox, or of a time before a reset.',
+      mitigation: 'Start another flow, and open the address that its response shows.',
+    })
+  }
+  if (record.decided_at === null) return record
+  return refuse('conflict', {
+    detail: `This flow was decided at ${record.decided_at}, and a flow is decided once.`,
+    mitigation: 'Start another flow.',
+    status: 410,
+  })
 }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, chromium, type Page } from '@playwright/test'
 import { connect, type EmulatorClient } from 'agent-workspace-emulator'
-import { openEmulator, type RunningEmulator } from '../../src/emulator.ts'
+import { type InternalOptions, openEmulator, type RunningEmulator } from '../../src/emulator.ts'
 import { chromiumPath } from '../examples/browser/chromium.ts'
 
 /** A browser with the dashboard of an emulator of its own, and what went wrong in it. */
@@ -19,7 +19,7 @@ export interface Dashboard {
 }
 
 /** Starts one emulator and one browser. Throws, with the way to get one, where there is no Chromium. */
-export async function openDashboard(): Promise<Dashboard> {
+export async function openDashboard(options: InternalOptions = {}): Promise<Dashboard> {
   const executablePath = chromiumPath()
   if (!existsSync('dist/dashboard/index.html'))
     throw new Error('dist/dashboard is missing. Run "npm run build" first.')
@@ -28,6 +28,7 @@ export async function openDashboard(): Promise<Dashboard> {
     ephemeral: true,
     clock: '2026-11-23T09:00:00.000Z',
     rate: 0,
+    ...options,
   })
   const client = connect(emulator.url)
   await client.ready()

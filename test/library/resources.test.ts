@@ -74,12 +74,12 @@ test.for(ways)('%s: a user joins an open teamspace, and no closed one', async ([
   await expect(refused).rejects.toMatchObject({ status: 409, code: 'conflict' })
 })
 
-test.for(ways)('%s: what a redirect_url stands for is shown', async ([, client]) => {
+test.for(ways)('%s: a connection is shown with what has become of it', async ([, client]) => {
   await using sandbox = await client().sandbox()
-  const response = await sandbox.fetch('/connections', { json: { connector_id: 'c1' } })
-  const { redirect_url } = (await response.json()) as { readonly redirect_url: string }
-  const id = redirect_url.split('/').at(-1) ?? ''
-  expect(await sandbox.connections.show(id)).toMatchObject({ id, connector_id: 'c1' })
+  await sandbox.fetch('/connections', { json: { connector_id: 'c1' } })
+  const data = await sandbox.state.list<{ id: string }>('connections')
+  const id = data[0]?.id ?? ''
+  expect(await sandbox.connections.show(id)).toMatchObject({ id, connector_id: 'c1', status: 'pending' })
 })
 
 test.for(ways)('%s: limits are listed, set and filled', async ([, client]) => {

@@ -10,7 +10,7 @@ import { PATIENCE, succeed } from './run.ts'
 import { type Packed, pack } from './tarball.ts'
 
 /** Bytes that the package may have: a tenth more than it had when this was written. */
-const BOUNDS = { tarball: 2_900_000, unpacked: 11_800_000 }
+const BOUNDS = { tarball: 3_000_000, unpacked: 12_000_000 }
 
 let packed: Packed
 

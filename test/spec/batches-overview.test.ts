@@ -39,3 +39,17 @@ test('planned results are those that the batch has in the end', async () => {
   await advance({ until: { batch: id } })
   expect(await results()).toEqual(planned.map((row: object) => ({ ...row, finished: true })))
 })
+
+test('results come in pages, which together are the whole', async () => {
+  const { emulator, id, results } = await withBatch()
+  const whole = await results()
+  const page = async (query: string) =>
+    (await emulator.control('GET', `/batches/${id}/results?${query}`)).body
+  expect(whole.length).toBeGreaterThan(1)
+  const first = await page('limit=1')
+  expect(first).toMatchObject({ data: whole.slice(0, 1), has_more: true })
+  const rest = await page('offset=1')
+  expect(rest).toMatchObject({ data: whole.slice(1), has_more: false })
+  expect(await page(`offset=${whole.length}`)).toMatchObject({ data: [], has_more: false })
+  expect((await emulator.control('GET', `/batches/${id}/results?limit=0`)).status).toBe(400)
+})

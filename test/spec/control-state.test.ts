@@ -226,3 +226,11 @@ test('a path in plain words comes before one with parameters', async () => {
   const emulator = await controlEmulator()
   expect((await emulator.call('GET', '/state/summary')).body).toEqual({ shelves: 2 })
 })
+
+test('a collection shows the schema of its records under the settings in force', async () => {
+  const emulator = await controlEmulator()
+  const { body } = await emulator.call('GET', '/collections/books')
+  expect(body).toMatchObject({ name: 'books', schema: { type: 'object' } })
+  expect(body.schema.required).toContain('title')
+  expect((await emulator.call('GET', '/collections/bookz')).status).toBe(404)
+})

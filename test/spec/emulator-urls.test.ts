@@ -26,7 +26,9 @@ test.for<[how: string, prefix: string, token: string, header: Record<string, str
       return (await response.json()) as { redirect_url: string; type: string }
     }
     const { redirect_url } = await send('/connections', {})
-    expect(redirect_url).toMatch(new RegExp(`^${emulator.url}${at}/connections/[0-9a-f]{24}$`))
+    expect(redirect_url).toMatch(
+      new RegExp(`^${emulator.url}${at.replace('/__emulator', '')}/consent/connections/[\\w-]+$`),
+    )
     expect(await opened(redirect_url)).toBe(200)
     const { type } = await send('/batch-predictions/none')
     expect(type).toBe(`${emulator.url}${at}/problems/not_found`)

@@ -35,6 +35,7 @@ test('the feed is an event stream that nothing stores, and says first where one 
       rate: 0,
       revision: expect.any(Number),
       version: '0.0.0-test',
+      started_at: '2026-03-01T00:00:00.000Z',
       types: ['request', 'event', 'delivery', 'transition', 'clock', 'scenario', 'sandbox'],
     },
   })

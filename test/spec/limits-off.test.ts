@@ -40,3 +40,16 @@ test('with limits off a fault can still say that nothing remains', { tags: ['R26
   await arm(emulator, { match: { operation: 'data-views.list' }, do: [{ quota: { remaining: 0 } }] })
   expect(quotaOf(await emulator.get('/data-views'))).toEqual([200, '200', '0', '60'])
 })
+
+test('a setting switches limits off and on again while the emulator runs', { tags: ['U063'] }, async () => {
+  const emulator = await testEmulator({ settings })
+  const set = (value: boolean | null) =>
+    emulator.control('PATCH', '/settings', { ...settings, 'limits.enforced': value })
+  await set(false)
+  const shown = async () => (await emulator.control('GET', '/limits')).body.enforced
+  expect(await shown()).toBe(false)
+  expect((await four(emulator)).map((row) => (row as unknown[])[0])).toEqual([200, 200, 200, 200])
+  await set(null)
+  expect(await shown()).toBe(true)
+  expect((await emulator.get('/data-views')).status).toBe(429)
+})

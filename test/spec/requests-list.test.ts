@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { controlEmulator } from '../support/control-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { batchBody, sampleRecords } from '../support/sample-calls.ts'
+import { arm } from '../support/state-faults.ts'
 
 const ids = (body: { data: { id: string }[] }) => body.data.map(({ id }) => Number(id.split('-').at(-1)))
 
@@ -81,5 +82,17 @@ test('an entry has the real duration of its request, delays by faults included',
   // The host's timers may be early by a millisecond.
   expect(body.data[0].duration_ms).toBeGreaterThanOrEqual(39)
   const { body: resent } = await emulator.control('POST', `/requests/${body.data[0].id}/resend`)
-  expect(resent.duration_ms).toBeNull()
+  expect(resent.duration_ms).toBeGreaterThanOrEqual(0)
+})
+
+test.for([
+  ['rst', 'reset'],
+  ['fin', 'closed'],
+] as const)('a request whose connection a fault ended by %s says so: %s', async ([how, end]) => {
+  const emulator = await testEmulator({ collections: sampleRecords })
+  await arm(emulator, { match: { operation: 'pages.create' }, do: [{ cut: { at: 'before-head', how } }] })
+  await expect(emulator.post('/pages', {})).rejects.toThrow()
+  await emulator.get('/data-views')
+  const { body } = await emulator.control('GET', '/requests')
+  expect(body.data.map((row: { end: string | null }) => row.end)).toEqual([end, null])
 })

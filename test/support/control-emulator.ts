@@ -100,6 +100,7 @@ export async function controlEmulator(options: ControlEmulatorOptions = {}): Pro
   const host: ControlHost = {
     service: joined,
     version: '0.0.0-test',
+    startedAt: '2026-03-01T00:00:00.000Z',
     contract: { title: 'Library', version: '0.1.1' },
     token: options.token,
     sandboxes,

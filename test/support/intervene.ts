@@ -19,7 +19,8 @@ export function interveneBy(
   if (control === undefined) throw new Error(`no resource declares the intervention ${route}`)
   const { data, error } = bodyOf(control, sandbox).safeParse(body)
   if (error !== undefined) refuseInvalid(zodIssues(error, ''))
-  return change(sandbox, (scope) => control.handle(scope, { params, body: data })).result as JsonObject
+  return change(sandbox, (scope) => control.handle(scope, { params, body: data, query: undefined }))
+    .result as JsonObject
 }
 
 const bodies = new WeakMap<AnyControl, z.ZodType>()

@@ -35,6 +35,8 @@ export interface ControlHost {
   readonly service: Service
   /** Version of the package. */
   readonly version: string
+  /** The real instant at which the emulator was started. */
+  readonly startedAt: string
   /** The emulated interface. Specification: Versioning. */
   readonly contract: { readonly title: string; readonly version: string }
   /** The control token; undefined where none is asked for. Never an API key. */

@@ -4,7 +4,7 @@ import { idempotencyTrace } from '../../core/explain/limits.ts'
 import { requestOf, requestTrace } from '../../core/explain/trace.ts'
 import { type ShapeOf, timestamp } from '../../core/fields.ts'
 import { keptResponse } from '../../core/log/kept-response.ts'
-import { CHOSEN_BY, type LogEntry } from '../../core/log/request-log.ts'
+import { CHOSEN_BY, EXCHANGE_ENDS, type LogEntry } from '../../core/log/request-log.ts'
 import { caller } from '../../core/request/auth.ts'
 import { STEPS } from '../../core/request/steps.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
@@ -31,6 +31,11 @@ export const requestEntry = () =>
     operation: z.string().nullable(),
     /** 0 for a request that a fault cut off before there was a response. */
     status: z.int(),
+    /**
+     * What the client has noticed where a fault ended the exchange: that the connection was reset, closed or silent; `timed out`
+     * after the longest time of the fault; `left` when it went away itself. Null for a response that was sent whole.
+     */
+    end: z.enum(EXCHANGE_ENDS).nullable(),
     /** The step that decided the response: `handle` when it succeeded. */
     decided: z.enum(STEPS),
     caller: caller().nullable(),
@@ -77,6 +82,7 @@ export function entryOf(sandbox: Sandbox, entry: LogEntry, full = false): Reques
     path: entry.path,
     operation: entry.operation ?? null,
     status: entry.status,
+    end: entry.faults?.end ?? null,
     decided: entry.decided,
     caller: entry.caller ?? null,
     admission: {
@@ -114,6 +120,19 @@ export function entriesSince({ log }: Sandbox, point: string | undefined, at: st
   if (index !== -1) return entries.slice(index + 1)
   const from = parseInstant(point)?.ms ?? refusePoint(point, at)
   return entries.filter((entry) => Date.parse(entry.at) >= from)
+}
+
+/** Of some entries those before a request, for anyone who reads the log backwards. Refuses one that is not among them. */
+export function entriesBefore(entries: LogEntry[], id: string | undefined): LogEntry[] {
+  if (id === undefined) return entries
+  const index = entries.findIndex((entry) => entry.id === id)
+  if (index !== -1) return entries.slice(0, index)
+  const detail = `"${id}" is not the id of a request that is in the log`
+  return refuse('validation_failed', {
+    detail: `before: ${detail}.`,
+    issues: [{ pointer: '/query/before', detail }],
+    mitigation: 'GET /__emulator/requests lists the requests that are in the log, with their ids.',
+  })
 }
 
 function refusePoint(point: string, at: string): never {

@@ -3,8 +3,18 @@ import { Refusal } from '../../core/errors.ts'
 import { pathPrefixOf } from '../selection.ts'
 import type { Api } from './api.ts'
 
-/** The Express application: the API, the dashboard, the control interface, and a response in the API's form for everything else. */
-export function createApp(api: Api, control: Router, dashboard: RequestHandler): Express {
+/** What is served beside the API. */
+export interface Beside {
+  readonly control: Router
+  readonly consent: Router
+  readonly dashboard: RequestHandler
+}
+
+/**
+ * The Express application: the API, the dashboard, the consent pages, the control interface, and a response in the API's form
+ * for everything else.
+ */
+export function createApp(api: Api, { control, consent, dashboard }: Beside): Express {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -21,10 +31,11 @@ export function createApp(api: Api, control: Router, dashboard: RequestHandler):
     // Where generators of clients look.
     else if (req.url === `${req.url.slice(0, length)}/openapi.json`)
       req.url = '/__emulator/openapi.json?api=workspace'
-    else if (req.url.startsWith('/__emulator', length)) req.url = req.url.slice(length)
+    else if (/^\/(__emulator|consent\/)/.test(req.url.slice(length))) req.url = req.url.slice(length)
     next()
   })
   app.use(dashboard)
+  app.use('/consent', consent)
   app.use('/__emulator', control)
   app.use((req, res) => {
     req.url = req.originalUrl

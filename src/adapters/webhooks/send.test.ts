@@ -23,7 +23,11 @@ function send(
     'Content-Length': String(body.length),
     'X-Event': 'e',
   }
-  return sender(targets)({ url, headers, body } satisfies WebhookRequest, { timeout, signal })
+  return sender(targets)({ url, headers, body } satisfies WebhookRequest, {
+    timeout,
+    signal,
+    inboxStatus: 200,
+  })
 }
 
 interface Options {

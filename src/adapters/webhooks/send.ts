@@ -13,6 +13,8 @@ export interface Bounds {
   /** Real milliseconds, from the look-up of the name to the end of the response. */
   readonly timeout: number
   readonly signal: AbortSignal
+  /** The status with which the built-in inbox responds. */
+  readonly inboxStatus: number
 }
 
 /** Makes one attempt. Never rejects: whatever goes wrong is an outcome. */
@@ -23,8 +25,8 @@ const MAX_READ = 65_536
 
 /** Sends webhooks over HTTP, without following redirects and without a proxy, to targets that are allowed. */
 export function sender(targets: Targets): Send {
-  return async (message, { timeout, signal }) => {
-    if (message.url === INBOX_URL) return { outcome: 'delivered', status: 200, error: null }
+  return async (message, { timeout, signal, inboxStatus }) => {
+    if (message.url === INBOX_URL) return judged({ status: inboxStatus, error: null }, undefined)
     const deadline = new AbortController()
     const cancel = later(timeout, () => deadline.abort())
     const either = AbortSignal.any([signal, deadline.signal])

@@ -97,7 +97,9 @@ function redeliverOne(emulator: OutboxEmulator, which: number): void {
   const chosen = ended[which % Math.max(1, ended.length)]
   const control = emulator.sandbox.service.resources[0]?.controls?.find(({ name }) => name === 'redeliver')
   if (chosen === undefined || control === undefined) return
-  change(emulator.sandbox, (scope) => control.handle(scope, { params: { id: chosen.id }, body: {} }))
+  change(emulator.sandbox, (scope) =>
+    control.handle(scope, { params: { id: chosen.id }, body: {}, query: undefined }),
+  )
 }
 
 test('the order of answers changes nothing in the sandbox', async () => {

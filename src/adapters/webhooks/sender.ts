@@ -14,7 +14,7 @@ import {
 } from '../../core/webhooks/delivery.ts'
 import { DueDeliveries } from '../../core/webhooks/queue.ts'
 import { type Delivery, deliveries } from '../../core/webhooks/records.ts'
-import { deliveryTimeout } from '../../core/webhooks/settings.ts'
+import { deliveryTimeout, inboxStatus } from '../../core/webhooks/settings.ts'
 import { type Cancel, type Later, later as realLater } from '../realtime.ts'
 import { webhookRequest } from './message.ts'
 import type { Send } from './send.ts'
@@ -217,7 +217,7 @@ export class WebhookSender implements PendingWork {
     const timeout = delivery.faults?.timeout_ms ?? parseDuration(settings.get(deliveryTimeout)) ?? 0
     // No receiver hears of what a power cut may still undo.
     await store.journal?.durable()
-    return this.#send(message, { timeout, signal: abort.signal })
+    return this.#send(message, { timeout, signal: abort.signal, inboxStatus: settings.get(inboxStatus) })
   }
 
   #defect(error: unknown): AttemptResult {

@@ -70,14 +70,14 @@ function quotaOf({ limit, remaining, reset, retryAfter }: Admission): Quota {
   return { limit, remaining, reset, retry_after: retryAfter ?? null }
 }
 
-function windowSays({ options }: Sandbox, { limit, admission }: KeptWindow): string {
+function windowSays({ enforcesLimits }: Sandbox, { limit, admission }: KeptWindow): string {
   const { free } = admission
   const size = `${limit.limit} per ${limit.window / 1000} s`
   if (!admission.admitted) {
     return `No place was free (${size}); one becomes free at ${formatInstant(admission.reset * 1000)}. A refused request takes none.`
   }
   if (free === 0) return `No place was free (${size}), but limits are off, so the oldest was given up.`
-  const off = options.enforceLimits ? '' : ' Limits are off: places are counted, and nothing is refused.'
+  const off = enforcesLimits ? '' : ' Limits are off: places are counted, and nothing is refused.'
   return `${counted(free, 'place')} ${free === 1 ? 'was' : 'were'} free (${size}); it took one.${off}`
 }
 

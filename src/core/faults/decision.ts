@@ -120,6 +120,15 @@ export class Decision implements FaultReport {
     return `On the wire it came as far as ${stage}, with ${counted(bytes, 'byte')}: ${ENDS[end]}.`
   }
 
+  get end(): FaultReport['end'] {
+    const { end = 'whole' } = this.sent ?? {}
+    if (end === 'whole') return null
+    if (end !== 'cut') return end === 'held' ? 'stalled' : 'left'
+    const ends = this.uses().flatMap(({ primitive, parameters }) => primitive.ends?.(parameters) ?? [])
+    // Without one, it was the longest time of a fault that has ended it.
+    return ends[0] ?? 'timed out'
+  }
+
   /** Whether one of some actions acts on the connection; default: of all. */
   isOnWire(actions = this.actions): boolean {
     return this.uses(actions).some(({ primitive }) => primitive.kind === 'wire')

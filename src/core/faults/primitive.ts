@@ -48,6 +48,8 @@ export interface FaultPrimitive<N extends PrimitiveName, Effect> {
   readonly draw?: (parameters: Primitives[N], draw: number) => Primitives[N]
   /** Whether it may keep an exchange from ending for a while. */
   readonly holds?: (parameters: Primitives[N]) => boolean
+  /** How it ends a connection, where it does. */
+  readonly ends?: (parameters: Primitives[N]) => 'reset' | 'closed' | undefined
   /** Whether the handler must not run, by all of it that has fired on a request. */
   readonly replacesHandler?: (all: readonly Primitives[N][]) => boolean
   /** What is wrong with it in a rule about requests or about webhooks. Default: it is done to requests alone. */

@@ -118,6 +118,9 @@ export interface Sent {
   readonly end: 'whole' | 'cut' | 'held' | 'left'
 }
 
+/** What a client has noticed of an exchange that a fault ended. */
+export const EXCHANGE_ENDS = ['reset', 'closed', 'stalled', 'timed out', 'left'] as const
+
 /** What fault rules did to a request, as the explanation of the request needs it. */
 export interface FaultReport {
   /** The rules that fired, in the order in which they did. */
@@ -129,6 +132,8 @@ export interface FaultReport {
   readonly verdicts: readonly { readonly fired: boolean; readonly description: string }[]
   /** How far the exchange came, once an adapter has reported it. */
   readonly sent: Sent | undefined
+  /** What the client has noticed of its end; null for a response that was sent whole. */
+  readonly end: (typeof EXCHANGE_ENDS)[number] | null
   /** Which rules acted in a step, and how: `The fault rule a took part: quota.` Empty for none. */
   partIn(step: Step): string
   /** How far the response came, as a sentence; empty where no fault was done to its connection. */

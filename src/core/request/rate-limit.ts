@@ -31,7 +31,7 @@ export function requestWindow(sandbox: Sandbox, exchange: Exchange): RequestWind
 /** Takes a place in the rate window of the request, or refuses it with 429. Specification: Limits / Rate limits. */
 export function rateLimit(sandbox: Sandbox, exchange: Exchange): void {
   const { key, limit, now } = requestWindow(sandbox, exchange)
-  const admission = sandbox.limiter.admit(key, limit, now, sandbox.options.enforceLimits)
+  const admission = sandbox.limiter.admit(key, limit, now, sandbox.enforcesLimits)
   exchange.window = { key, limit, admission }
   if (admission.admitted) return
   const frozen = sandbox.clock.rate === 0 && exchange.settings.get(limitClock) === 'virtual'

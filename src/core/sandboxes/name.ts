@@ -1,5 +1,4 @@
-import * as z from 'zod'
-import { refuseInvalid } from '../errors.ts'
+// Imports nothing: the client has this file too, and a browser would load all that it imports.
 
 /** The sandbox of requests that select none. */
 export const DEFAULT_SANDBOX = 'default'
@@ -9,18 +8,6 @@ export const NAME_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/
 
 /** The rule for names in words. */
 export const NAME_RULE = '1 to 63 lower-case letters, digits and hyphens, not beginning with a hyphen'
-
-const MUST_BE = `must be ${NAME_RULE}`
-
-/** A field that names a sandbox, or a snapshot. */
-export function nameField() {
-  return z.string().regex(NAME_PATTERN, { error: MUST_BE })
-}
-
-/** Refuses an invalid name. @param at its place in the request, as a JSON Pointer */
-export function refuseBadName(name: string, at: string): void {
-  if (!NAME_PATTERN.test(name)) refuseInvalid([{ pointer: at, detail: MUST_BE }])
-}
 
 /** The address of an emulator that is started without options, for a sandbox that no server serves. */
 const DEFAULT_ORIGIN = 'http://127.0.0.1:4010'

@@ -1,5 +1,5 @@
 import { type AssumptionCatalog, Settings } from '../assumptions.ts'
-import { limitClock, limitOverrides } from '../core-assumptions.ts'
+import { limitClock, limitOverrides, limitsEnforced } from '../core-assumptions.ts'
 import { defect, type Refusal, refuse } from '../errors.ts'
 import { FaultBook } from '../faults/book.ts'
 import type { KeptResponse } from '../log/kept-response.ts'
@@ -310,6 +310,11 @@ export class Sandbox {
 
   limitOf(operation: string): Limit {
     return this.#limits.get(operation) ?? DEFAULT_LIMIT
+  }
+
+  /** Whether a full rate window refuses. */
+  get enforcesLimits(): boolean {
+    return this.#settings.get(limitsEnforced) ?? this.options.enforceLimits
   }
 
   /** The time that rate windows go by (T07). */

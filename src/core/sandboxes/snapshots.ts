@@ -16,7 +16,7 @@ import {
 import type { ClockRow } from '../time/clock.ts'
 import { runDueEvents } from '../time/run-events.ts'
 import { replaceState } from './change.ts'
-import { refuseBadName } from './name.ts'
+import { refuseBadName } from './name-field.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** More snapshots than this in one sandbox mean that a client saves in an endless loop. */

@@ -154,7 +154,7 @@ function moveRecord(
   const control = moves.find(({ name }) => name === move) ?? refuseMove(move, moves)
   const { data, error } = (control.input?.(scope.settings).body ?? nothing()).safeParse(body)
   refuseInvalid(error === undefined ? [] : zodIssues(error, ''))
-  control.handle(scope, { params: { id }, body: data })
+  control.handle(scope, { params: { id }, body: data, query: undefined })
 }
 
 function refuseMove(move: string, moves: readonly AnyControl[]): never {

@@ -25,7 +25,8 @@ function attempt(emulator: OutboxEmulator, id: string, outcome: AttemptResult): 
 function control(emulator: OutboxEmulator, name: string, { id = '', body = {} as object } = {}) {
   const found = webhooksResource([]).controls?.find((each) => each.name === name)
   if (found === undefined) throw new Error(`there is no ${name}`)
-  return change(emulator.sandbox, (scope) => found.handle(scope, { params: { id }, body })).result
+  return change(emulator.sandbox, (scope) => found.handle(scope, { params: { id }, body, query: undefined }))
+    .result
 }
 
 test('a notice becomes one delivery for each subscriber who wants it, records before settings', async () => {

@@ -4,6 +4,7 @@ import { type EventHandler, idOf, refOf, type Scope } from '../operation.ts'
 import type { Transaction } from '../state/transaction.ts'
 import { END_OF_TIME } from '../time/clock.ts'
 import { formatInstant, parseDuration } from '../time/instant.ts'
+import { INBOX_URL } from './inbox.ts'
 import { placed, released } from './queue.ts'
 import {
   type Attempt,
@@ -199,6 +200,28 @@ export function redeliver(scope: Scope, delivery: Delivery): Delivery {
   const repeated = deliveryLifecycle.move(status, 'repeat')
   const faults = delivery.faults && withoutEffects(delivery.faults)
   return put(scope, { ...delivery, status: repeated, retries: 0, retry_at: null, faults })
+}
+
+/** A copy of a delivery that the built-in inbox has already received. It belongs to no subscription. */
+export function sendToInbox(
+  { tx, newId, at, cause }: Scope,
+  { type, ref, body, faults }: Delivery,
+): Delivery {
+  return tx.in(deliveries).insert({
+    id: newId(),
+    webhook_id: null,
+    url: INBOX_URL,
+    type,
+    ref,
+    body,
+    status: 'delivered',
+    attempts: [{ attempt: 1, at, outcome: 'delivered', status: 200, error: null }],
+    retries: 0,
+    retry_at: null,
+    faults,
+    caused_by: cause,
+    created_at: at,
+  })
 }
 
 function withoutEffects({ rules, copy_of }: DeliveryFaults): DeliveryFaults {

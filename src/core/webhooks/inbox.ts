@@ -22,6 +22,10 @@ export const inboxMessage = () =>
     /** Id of the delivery that it repeats; null for the first one. */
     copy_of: z.string().nullable(),
     body: json(),
+    /** The status with which the inbox has responded. */
+    status: z.int(),
+    /** What a receiver that checks the signature finds; null for a webhook that is not signed. */
+    signature: z.enum(['valid', 'wrong', 'missing']).nullable(),
   })
 
 export type InboxMessage = ShapeOf<typeof inboxMessage>
@@ -31,21 +35,30 @@ export function sentBody({ body, faults }: Pick<Delivery, 'body' | 'faults'>): J
   return (faults?.body ?? []).reduce<Json>(mergePatch, body)
 }
 
-/** What has arrived in the inbox, newest first. It needs no memory of its own: a received message is a delivery. */
-export function inboxOf(deliveries: Iterable<Delivery>): InboxMessage[] {
-  return [...deliveries]
-    .filter(({ url, status }) => url === INBOX_URL && status === 'delivered')
-    .map((delivery) => {
-      const { id, type, attempts, faults, created_at } = delivery
-      const last = attempts.at(-1)
-      return {
+/**
+ * What has arrived in the inbox, newest first. It needs no memory of its own: a received message is a delivery.
+ * @param isSigned whether a secret signs a delivery
+ */
+export function inboxOf(
+  deliveries: Iterable<Delivery>,
+  isSigned: (delivery: Delivery) => boolean,
+): InboxMessage[] {
+  const messages = [...deliveries].flatMap((delivery): InboxMessage[] => {
+    const { id, url, type, attempts, faults } = delivery
+    const last = attempts.findLast(({ status }) => status !== null)
+    if (url !== INBOX_URL || last === undefined) return []
+    return [
+      {
         id,
         type,
-        received_at: last?.at ?? created_at,
-        attempt: last?.attempt ?? 1,
+        received_at: last.at,
+        attempt: last.attempt,
         copy_of: faults?.copy_of ?? null,
         body: sentBody(delivery),
-      }
-    })
-    .reverse()
+        status: last.status ?? 0,
+        signature: faults?.sign ?? (isSigned(delivery) ? 'valid' : null),
+      },
+    ]
+  })
+  return messages.reverse()
 }

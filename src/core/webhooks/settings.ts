@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type Assumptions, setting, unnamedItem } from '../assumptions.ts'
-import { duration } from '../fields.ts'
+import { duration, intBetween } from '../fields.ts'
 import type { Notice } from '../operation.ts'
 import { DAY, MINUTE, parseDuration } from '../time/instant.ts'
 import { headerText, signingSecret, subscriptionFields } from './records.ts'
@@ -100,6 +100,14 @@ function isBetween(value: number | undefined, least: number, most: number): bool
   return value !== undefined && value >= least && value <= most
 }
 
+export const inboxStatus = setting({
+  key: 'webhooks.inbox_status',
+  item: 'U060',
+  description: 'With which status the built-in inbox responds; it keeps what it has received with any.',
+  schema: () => intBetween(200, 599),
+  default: 200,
+})
+
 /** What the specification leaves open about webhooks, and the choices that a user has. */
 export function webhookAssumptions(notices: readonly Notice[]): Assumptions {
   return {
@@ -124,6 +132,7 @@ export function webhookAssumptions(notices: readonly Notice[]): Assumptions {
       signature,
       retrySchedule,
       deliveryTimeout,
+      inboxStatus,
     ],
   }
 }

@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { list, listOf, type ShapeOf, timestamp } from '../../core/fields.ts'
+import { list, listOf, queryInt, type ShapeOf, timestamp } from '../../core/fields.ts'
 import { control, type Scope } from '../../core/operation.ts'
 import { formatInstant } from '../../core/time/instant.ts'
 import { batches } from './batches.ts'
 import { beatOf, timeUntil } from './pace.ts'
-import { plannedLines, shownBatch } from './responses.ts'
+import { plannedLine, shownBatch } from './responses.ts'
 import { type Batch, batchResponse } from './schema.ts'
 import { isTerminal } from './states.ts'
 import { amongFirst, finishedAt, finishedItems } from './work.ts'
@@ -39,6 +39,22 @@ const plannedResult = () =>
 
 export type PlannedResult = ShapeOf<typeof plannedResult>
 
+/** How many results a page has when nobody asks for another number, and how many at most. */
+const [PAGE, LARGEST_PAGE] = [1_000, 10_000]
+
+const resultsPage = () =>
+  z
+    .strictObject({
+      limit: queryInt(1, LARGEST_PAGE).optional(),
+      offset: queryInt(0, Number.MAX_SAFE_INTEGER).optional(),
+    })
+    .prefault({})
+
+/** Some results of a batch. */
+const plannedResults = () => listOf(plannedResult()).extend({ has_more: z.boolean() })
+
+export type PlannedResults = ShapeOf<typeof plannedResults>
+
 /** What the control API shows of batches beside the batch itself. */
 export const batchOverviews = [
   control({
@@ -54,9 +70,11 @@ export const batchOverviews = [
     name: 'results',
     method: 'GET',
     path: '/batches/{id}/results',
-    summary: 'List the results of a batch in the order of its items, before it is terminal as its plan says',
-    output: () => listOf(plannedResult()),
-    handle: (scope, { params }) => list(resultsOf(scope, scope.tx.in(batches).require(params.id))),
+    summary: `List the results of a batch in the order of its items, before it is terminal as its plan says: ${PAGE} from offset on, or as many as limit says`,
+    input: () => ({ query: resultsPage() }),
+    output: plannedResults,
+    handle: (scope, { params, query: { limit = PAGE, offset = 0 } }) =>
+      resultsOf(scope, scope.tx.in(batches).require(params.id), offset, limit),
   }),
 ] as const
 
@@ -90,10 +108,17 @@ function predictedFor(batch: Batch): BatchSummary['predicted'] {
   return { in_progress_at: shown(begun), finalizing_at: shown(worked), completed_at: shown(completed) }
 }
 
-function resultsOf(scope: Scope, batch: Batch): PlannedResult[] {
+// A page at a time: to make every line of a large batch at once would keep all other requests waiting.
+function resultsOf(scope: Scope, batch: Batch, offset: number, limit: number): PlannedResults {
+  const { items } = batch._emulator.request
   const isFinished = amongFirst(batch, finishedItems(batch, scope.now))
-  return [...plannedLines(batch, scope)].map((line, index) => {
-    const { custom_id, status, output, error } = JSON.parse(line) as Omit<PlannedResult, 'finished'>
-    return { custom_id, status, output, error, finished: isFinished(index) }
+  const lineOf = plannedLine(batch, scope)
+  const page = items.slice(offset, offset + limit).map((_, n): PlannedResult => {
+    const { custom_id, status, output, error } = JSON.parse(lineOf(offset + n)) as Omit<
+      PlannedResult,
+      'finished'
+    >
+    return { custom_id, status, output, error, finished: isFinished(offset + n) }
   })
+  return { ...list(page), has_more: offset + limit < items.length }
 }

@@ -103,11 +103,10 @@ function* orderedLines(batch: Batch, at: ProblemPlace): Generator<string, void> 
   for (let n = 0; n < total; n++) yield lineOf(order?.[n] ?? n)
 }
 
-/** The lines in the order of the items; of a batch that is not terminal, those that it has if nothing intervenes. */
-export function* plannedLines(batch: Batch, at: ProblemPlace): Generator<string, void> {
+/** The line of an item; of a batch that is not terminal, the one that it has if nothing intervenes. */
+export function plannedLine(batch: Batch, at: ProblemPlace): (index: number) => string {
   const { request, progress } = batch._emulator
-  const lineOf = lineMaker(batch, at, isTerminal(batch.status) ? progress.done : request.items.length)
-  for (let n = 0; n < request.items.length; n++) yield lineOf(n)
+  return lineMaker(batch, at, isTerminal(batch.status) ? progress.done : request.items.length)
 }
 
 function lineMaker(

@@ -1,4 +1,5 @@
 import type { Resource } from '../../core/service.ts'
+import { oauthConsent } from './consent.ts'
 import { callbackMessage, completeFlow, configuredAfter, oauthFlows, startFlow, stateReuse } from './oauth.ts'
 import { listHasMore, listServers, mcpServers, nullValues } from './servers.ts'
 
@@ -7,6 +8,7 @@ export const mcpServersResource: Resource = {
   operations: [completeFlow, listServers],
   collections: [mcpServers, oauthFlows],
   controls: [startFlow],
+  consents: [oauthConsent],
   assumptions: {
     items: [
       {
@@ -26,7 +28,7 @@ export const mcpServersResource: Resource = {
         id: 'U032',
         open: 'How an OAuth flow is started, and whether a state works twice.',
         decision:
-          'The control API or a fixture starts a flow; a state works once, and any code is taken where the flow names none.',
+          'The control API or a fixture starts a flow, and a page of the emulator gives the consent; a state works once, and any code is taken where the flow names none.',
         reportedIn: 'response',
       },
       {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { setting } from '../../core/assumptions.ts'
+import { consentUrl, withQuery } from '../../core/consent.ts'
 import { successCreate } from '../../core/core-assumptions.ts'
 import { refuseInvalid, statusSettings } from '../../core/errors.ts'
 import { type InputOf, nonEmptyText, type ShapeOf, text, timestamp } from '../../core/fields.ts'
@@ -8,7 +9,7 @@ import { control, operation, type Request } from '../../core/operation.ts'
 import type { Caller } from '../../core/request/auth.ts'
 import { seal } from '../../core/secrets.ts'
 import { collection } from '../../core/state/collection.ts'
-import { presentedSecret, requireOwn, unusedSecret } from '../records.ts'
+import { decidable, presentedSecret, requireOwn, unusedSecret } from '../records.ts'
 import { type McpServer, mcpServers } from './servers.ts'
 
 /** Hosts to which a redirect may go without TLS. Specification: Complete MCP OAuth flow. */
@@ -72,15 +73,16 @@ const flowRecord = () =>
     redirect_uri: redirectUri(),
     created_at: timestamp(),
     used_at: timestamp().nullable().default(null),
+    ...decidable,
   })
 
-type OAuthFlow = z.output<ReturnType<typeof flowRecord>>
+export type OAuthFlow = z.output<ReturnType<typeof flowRecord>>
 
 /** Flows that start-oauth would have begun. */
 export const oauthFlows = collection<OAuthFlow>({
   name: 'oauth_flows',
   label: 'OAuth flow',
-  secrets: ['state', 'code'],
+  secrets: ['state', 'code', 'nonce'],
   schema: flowRecord,
 })
 
@@ -218,13 +220,22 @@ function afterExchange(server: McpServer, sync: Sync, configured: boolean, at: s
   return { ...server, metadata, updated_at }
 }
 
+/** The name of the consent page. */
+export const CONSENT = 'mcp-oauth'
+
 const startBody = () => z.strictObject({ server_id: z.string(), redirect_uri: redirectUri() })
 
 /** Replaces start-oauth and the provider, which have no contract (U032). Only this response shows state and code. */
 export type OauthFlowDraft = InputOf<typeof startBody>
 
 /** A started flow, with the secrets that are shown this once. */
-const startedFlow = () => startBody().extend({ state: z.string(), code: z.string() })
+const startedFlow = () =>
+  startBody().extend({
+    state: z.string(),
+    code: z.string(),
+    /** The consent page, which returns to redirect_uri with another code, or with an error. */
+    authorize_url: z.url(),
+  })
 
 export type OauthFlow = ShapeOf<typeof startedFlow>
 
@@ -235,19 +246,24 @@ export const startFlow = control({
   summary: 'Start an OAuth flow: what start-oauth would return, and the code that the provider would give',
   input: () => ({ body: startBody() }),
   output: startedFlow,
-  handle: ({ tx, newId, newUuid, at }, { body: { server_id, redirect_uri } }) => {
+  handle: ({ tx, newId, newUuid, at, controlUrl }, { body: { server_id, redirect_uri } }) => {
     tx.in(mcpServers).require(server_id)
-    const state = unusedSecret(newUuid, tx.in(oauthFlows), (each) => each.state)
+    const flows = tx.in(oauthFlows)
+    const state = unusedSecret(newUuid, flows, (each) => each.state)
     const code = newUuid()
-    const sealed = { state: seal(state), code: seal(code) }
-    tx.in(oauthFlows).insert({
+    const nonce = unusedSecret(newUuid, flows, (each) => each.nonce ?? '')
+    flows.insert({
       id: newId(),
       server_id,
-      ...sealed,
+      state: seal(state),
+      code: seal(code),
       redirect_uri,
       created_at: at,
       used_at: null,
+      nonce: seal(nonce),
+      decided_at: null,
     })
-    return { state, code, server_id, redirect_uri }
+    const authorize_url = withQuery(consentUrl(controlUrl, CONSENT, nonce), { state })
+    return { state, code, authorize_url, server_id, redirect_uri }
   },
 })

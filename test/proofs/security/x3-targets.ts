@@ -27,7 +27,8 @@ function attempt(url: string, entries: readonly string[], resolve: Resolve): Pro
       resolve,
     })
     const headers = { 'X-Emulator-Delivery': 'd1', 'Content-Length': '2' }
-    await sender(targets)({ url, headers, body: Buffer.from('{}') }, { timeout: 5_000, signal: NEVER })
+    const bounds = { timeout: 5_000, signal: NEVER, inboxStatus: 200 }
+    await sender(targets)({ url, headers, body: Buffer.from('{}') }, bounds)
     return contacts
   })
 }

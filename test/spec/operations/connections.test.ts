@@ -1,6 +1,4 @@
 import { expect, test } from 'vitest'
-import { change } from '../../../src/core/sandboxes/change.ts'
-import { connectionsResource } from '../../../src/resources/connections.ts'
 import { testEmulator } from '../../support/emulator.ts'
 import { pointersOf, refused } from '../../support/refusal.ts'
 
@@ -16,13 +14,16 @@ test('the answer is a redirect URL resource and nothing else', {
   expect(body.object).toBe('redirect_url')
   expect(assumed).toContain('U030')
   const [connection] = emulator.state('connections')
-  expect(new URL(body.redirect_url).pathname).toBe(`/__emulator/connections/${connection.id}`)
+  expect(new URL(body.redirect_url).pathname).toMatch(/^\/consent\/connections\/[\w-]+$/)
   expect(connection).toEqual({
     id: expect.any(String),
     teamspace_id: 'ts-a',
     user_id: 'user-owner',
     ...BOTH,
     created_at: '2026-03-01T12:00:00.000Z',
+    status: 'pending',
+    nonce: expect.stringMatching(/^sha256:/),
+    decided_at: null,
   })
 })
 
@@ -44,17 +45,14 @@ test.for(['login', '/login/{id}', ''])(
   },
 )
 
-test('the page behind the default address says that the contract ends there', {
-  tags: ['U030'],
-}, async () => {
+test('the control interface shows a connection without its nonce', { tags: ['U030'] }, async () => {
   const emulator = await testEmulator()
   await emulator.post('/connections', BOTH)
-  const [control] = connectionsResource.controls ?? []
   const [{ id }] = emulator.state('connections')
-  const show = (id: string) =>
-    change(emulator.sandbox, (scope) => control?.handle(scope, { params: { id }, body: undefined })).result
-  expect(show(id)).toMatchObject({ id, message: expect.stringContaining('redirect_url') })
-  expect(() => show('none')).toThrow(/no connection/)
+  const { body } = await emulator.control('GET', `/connections/${id}`)
+  expect(body).toMatchObject({ id, status: 'pending' })
+  expect(body).not.toHaveProperty('nonce')
+  expect((await emulator.control('GET', '/connections/none')).status).toBe(404)
 })
 
 test.for([

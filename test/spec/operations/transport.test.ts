@@ -479,7 +479,11 @@ test('the Express application works in a server of the user, under the port of t
     corsOrigins: [],
     closing: new AbortController().signal,
   })
-  const server = createServer(express().use(createApp(api, express.Router(), express.Router())))
+  const server = createServer(
+    express().use(
+      createApp(api, { control: express.Router(), consent: express.Router(), dashboard: express.Router() }),
+    ),
+  )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
   const { port } = server.address() as AddressInfo

@@ -68,7 +68,15 @@ const sandboxEvent = () =>
     ),
     /** The whole state was replaced. */
     event('sandbox', sandboxMark()),
-    event('hello', sandboxMark().extend({ version: z.string(), types: z.array(z.enum(TYPES)) })),
+    event(
+      'hello',
+      sandboxMark().extend({
+        version: z.string(),
+        /** Real instant at which the emulator was started: another one is another process. */
+        started_at: timestamp(),
+        types: z.array(z.enum(TYPES)),
+      }),
+    ),
     event('dropped', z.strictObject({ count: z.int() })),
     event('end', z.strictObject({ reason: z.string() })),
   ])
@@ -159,7 +167,7 @@ export const eventRoutes = [
 
 function sourceOf(host: ControlHost, sandbox: Sandbox, types: readonly EventType[]): FeedSource {
   return {
-    hello: () => ({ ...sandboxOf(sandbox), version: host.version, types }),
+    hello: () => ({ ...sandboxOf(sandbox), version: host.version, started_at: host.startedAt, types }),
     listen: (tell) => {
       const stops = types.map((type) => sources[type](sandbox, (data) => tell(type, data)))
       return () => {

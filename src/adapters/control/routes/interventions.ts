@@ -23,8 +23,8 @@ function interventionRoute(
     returns: 'What the intervention did or shows.',
     ...(input && { input }),
     output,
-    handle: ({ sandbox, params, body }) => {
-      const { result } = change(sandbox, (scope) => handle(scope, { params, body }))
+    handle: ({ sandbox, params, body, query }) => {
+      const { result } = change(sandbox, (scope) => handle(scope, { params, body, query }))
       runDueEvents(sandbox)
       return { body: result }
     },

@@ -88,7 +88,7 @@ export const limitRoutes = [
       body: {
         ...list(sandbox.limiter.save().flatMap(({ id }) => windowOf(sandbox, id))),
         overrides: sandbox.settings.get(limitOverrides),
-        enforced: sandbox.options.enforceLimits,
+        enforced: sandbox.enforcesLimits,
         clock: sandbox.settings.get(limitClock),
       },
     }),

@@ -7,6 +7,7 @@ import { maskedRow } from '../../../core/state/masked.ts'
 import { anyRow } from '../../../core/state/state.ts'
 import { collectionOf, deleteRecord, writeRecord } from '../../../core/state/write-record.ts'
 import { REQUIRED } from '../../../core/zod-issues.ts'
+import { jsonSchema } from '../openapi/parts.ts'
 import { noBody, route, SANDBOX_BODY, withSecretsOrNot } from '../route.ts'
 
 /** The collections of a sandbox. */
@@ -31,6 +32,18 @@ export const recordRoutes = [
       const names = [...sandbox.service.collections.keys()]
       const data = names.map((name) => ({ name, records: sandbox.store.rows(name).size }))
       return { body: { ...list(data), revision: sandbox.store.revision } }
+    },
+  }),
+  route({
+    name: 'records.schema',
+    method: 'GET',
+    path: '/collections/{collection}',
+    summary: 'Show what the records of a collection look like',
+    returns: 'A JSON Schema of what is accepted under the settings in force.',
+    output: () => z.strictObject({ name: z.string(), label: z.string(), schema: anyObject() }),
+    handle: ({ sandbox, params }) => {
+      const { name, label, schema } = collectionOf(sandbox, params.collection)
+      return { body: { name, label, schema: jsonSchema(schema(sandbox.settings), 'input') } }
     },
   }),
   route({

@@ -2,14 +2,15 @@ import * as z from 'zod'
 import { didYouMean } from '../../../core/assumptions.ts'
 import { refuse, refuseInvalid } from '../../../core/errors.ts'
 import { type InputOf, list, listOf, queryInt, queryText, type ShapeOf } from '../../../core/fields.ts'
-import type { LogEntry } from '../../../core/log/request-log.ts'
+import type { LogEntry, RequestTiming } from '../../../core/log/request-log.ts'
 import { matches, STATUS_PATTERN } from '../../../core/log/request-match.ts'
 import type { Call, CallBody } from '../../../core/request/exchange.ts'
 import { perform } from '../../../core/request/pipeline.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
+import { elapsedTime } from '../../../core/time/clock.ts'
 import { harDocument, harOf } from '../har.ts'
 import type { ControlHost } from '../host.ts'
-import { entriesSince, entryOf, requestEntry } from '../request-entry.ts'
+import { entriesBefore, entriesSince, entryOf, requestEntry } from '../request-entry.ts'
 import { noBody, route } from '../route.ts'
 
 /** How many entries a list holds when nobody asks for another number. */
@@ -29,6 +30,8 @@ const filters = () =>
     idempotency_key: queryText().optional(),
     sandbox: queryText().optional(),
     since: queryText().optional(),
+    /** The id of a request: those before it. */
+    before: queryText().optional(),
     limit: queryInt(1, 100_000).optional(),
   })
 
@@ -114,7 +117,10 @@ export const requestRoutes = [
       'The entry of the new request. It runs inside of the emulator, so that faults of the connection do not act on it.',
     output: requestEntry,
     handle: async ({ sandbox, params: { request_id } }) => {
-      await perform(sandbox, callAgain(sandbox, request_id)).durable
+      const timing: RequestTiming = { began: elapsedTime(), took: undefined, onOver: undefined }
+      await perform(sandbox, { ...callAgain(sandbox, request_id), timing }).durable
+      timing.took = elapsedTime() - timing.began
+      timing.onOver?.()
       return { body: entryOf(sandbox, sandbox.log.entries().at(-1) as LogEntry) }
     },
   }),
@@ -126,12 +132,13 @@ type Filters = z.output<ReturnType<typeof filters>>
 async function search(
   host: ControlHost,
   chosen: Sandbox,
-  { sandbox: name, since, limit = USUAL, ...match }: Filters,
+  { sandbox: name, since, before, limit = USUAL, ...match }: Filters,
 ) {
   // Looking must not make a sandbox that nobody has used.
   const sandbox = name === undefined ? chosen : (await host.sandboxes.find(name)).sandbox
   refuseUnknownOperation(sandbox, match.operation)
-  const found = entriesSince(sandbox, since, '/query/since').filter((entry) => matches(match, entry))
+  const range = entriesBefore(entriesSince(sandbox, since, '/query/since'), before)
+  const found = range.filter((entry) => matches(match, entry))
   return { sandbox, found, newest: found.slice(-limit) }
 }
 

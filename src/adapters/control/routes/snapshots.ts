@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { anyObject, list, listOf, type ShapeOf } from '../../../core/fields.ts'
-import { nameField } from '../../../core/sandboxes/name.ts'
+import { nameField } from '../../../core/sandboxes/name-field.ts'
 import { type Kept, snapshotView } from '../../../core/sandboxes/snapshots.ts'
 import { maskedDocument } from '../../../core/state/masked.ts'
 import { stateDocument } from '../../../core/state/state.ts'

@@ -1,5 +1,11 @@
 import { signal } from '@preact/signals'
-import type { BatchFailure, BatchPlanChange, BatchSummary, BatchView, PlannedResult } from '../../../index.ts'
+import type {
+  BatchFailure,
+  BatchPlanChange,
+  BatchSummary,
+  BatchView,
+  PlannedResults,
+} from '../../../index.ts'
 import { type Ask, askOver, type OwnCalls } from '../../control/client/ask.ts'
 import { EmulatorError } from '../../control/client/emulator-error.ts'
 import { type EmulatorAddress, overHttp } from '../../control/client/over-http.ts'
@@ -21,9 +27,11 @@ interface BatchCalls {
     readonly body: unknown
     readonly output: { readonly data: readonly BatchSummary[] }
   }
-  readonly 'GET /batches/{id}/results': Omit<OneBatch, 'output'> & {
+  readonly 'GET /batches/{id}/results': {
+    readonly params: { readonly id: string }
+    readonly query: { readonly limit: string; readonly offset: string }
     readonly body: unknown
-    readonly output: { readonly data: readonly PlannedResult[] }
+    readonly output: PlannedResults
   }
   readonly 'GET /batches/{id}': OneBatch & { readonly body: unknown }
   readonly 'PATCH /batches/{id}': OneBatch & { readonly body: BatchPlanChange }

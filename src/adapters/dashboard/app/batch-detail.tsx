@@ -237,15 +237,22 @@ function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onD
   )
 }
 
+// A page at a time, so that the emulator responds to others in between.
+async function allResults(id: string): Promise<readonly Result[]> {
+  const rows: Result[] = []
+  for (;;) {
+    const query = { limit: '1000', offset: String(rows.length) }
+    const { data, has_more } = await ask('GET /batches/{id}/results', { params: { id }, query })
+    rows.push(...data)
+    if (!has_more) return rows
+  }
+}
+
 function Results({ batch, about }: { batch: BatchRow; about: string }) {
   const { id } = batch
-  const { data, error, reload } = useLive(
-    () => ask('GET /batches/{id}/results', { params: { id } }),
-    [],
-    about,
-  )
+  const { data, error, reload } = useLive(() => allResults(id), [], about)
   const [text, setText] = useState('')
-  const rows = (data?.data ?? []).filter((row) =>
+  const rows = (data ?? []).filter((row) =>
     `${row.custom_id} ${row.status} ${said(row)}`.toLowerCase().includes(text.toLowerCase()),
   )
   const save = () =>

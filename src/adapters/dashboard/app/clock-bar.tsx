@@ -1,5 +1,4 @@
 import { signal } from '@preact/signals'
-import { useState } from 'preact/hooks'
 import { parseDuration } from '../../../core/time/instant.ts'
 import type { AdvanceResult } from '../../../index.ts'
 import { ask, type Output, wordsOf } from './api.ts'
@@ -8,7 +7,7 @@ import { after, pageTime } from './browser.ts'
 import { dateTime, durationText, shortId, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { act, changed, clockState, isLost, lastEvent, ticking, useLive } from './live.ts'
-import { Menu } from './menu.tsx'
+import { Menu, MenuForm } from './menu.tsx'
 import { toast } from './toasts.ts'
 import { Button, moveByArrows } from './ui.tsx'
 
@@ -170,30 +169,12 @@ function Now() {
 }
 
 function OwnRate({ onDone }: { onDone: () => void }) {
-  const [text, setText] = useState('')
+  const choose = (text: string) => {
+    void setRate(Number(text))
+    onDone()
+  }
   return (
-    <form
-      class="menu-form"
-      onSubmit={(event) => {
-        event.preventDefault()
-        void setRate(Number(text))
-        onDone()
-      }}
-    >
-      <label>
-        Own rate
-        <input
-          type="number"
-          min="0"
-          max="100000"
-          step="any"
-          required
-          value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
-        />
-      </label>
-      <Button type="submit">Set</Button>
-    </form>
+    <MenuForm label="Own rate" action="Set" pattern="[0-9]+(\.[0-9]+)?" placeholder="30" onSubmit={choose} />
   )
 }
 
@@ -220,29 +201,13 @@ function Until({ disabled }: { disabled: boolean }) {
 }
 
 function OwnTarget({ onDone }: { onDone: () => void }) {
-  const [text, setText] = useState('')
-  return (
-    <form
-      class="menu-form"
-      onSubmit={(event) => {
-        event.preventDefault()
-        const ms = parseDuration(text)
-        void advanceBy(text, ms === undefined ? { to: instantOf(text) } : { ms })
-        onDone()
-      }}
-    >
-      <label>
-        Duration or instant
-        <input
-          required
-          placeholder="90s, 2h, 2026-12-01T09:00:00Z"
-          value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
-        />
-      </label>
-      <Button type="submit">Go</Button>
-    </form>
-  )
+  const go = (text: string) => {
+    const ms = parseDuration(text)
+    void advanceBy(text, ms === undefined ? { to: instantOf(text) } : { ms })
+    onDone()
+  }
+  const example = '90s, 2h, 2026-12-01T09:00:00Z'
+  return <MenuForm label="Duration or instant" action="Go" placeholder={example} onSubmit={go} />
 }
 
 // An instant as the clock shows it is in UTC.

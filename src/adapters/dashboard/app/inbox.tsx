@@ -3,10 +3,12 @@ import { useEffect } from 'preact/hooks'
 import { ask, type Output } from './api.ts'
 import { Code } from './code.tsx'
 import { dateTime, pretty, timeOfDay } from './format.ts'
-import { act } from './live.ts'
+import { Icon } from './icon.tsx'
+import { act, isLost, useLive } from './live.ts'
+import { Menu } from './menu.tsx'
 import { goTo, linkTo, open } from './place.ts'
 import { Panel } from './splitter.tsx'
-import { Button, Detail, Empty, Problem, Tag } from './ui.tsx'
+import { Button, CopyButton, Detail, Empty, Problem, Tag } from './ui.tsx'
 import { useKeys } from './view-keys.ts'
 
 type Message = Output<'GET /webhooks/inbox'>['data'][number]
@@ -19,6 +21,66 @@ function mark(id: string, isRead: boolean): void {
   if (isRead) ids.add(id)
   else ids.delete(id)
   read.value = ids
+}
+
+/** Whether a URL is that of the built-in receiver. */
+export const isInbox = (url: string) => new URL(url).hostname === 'emulator-inbox.invalid'
+
+/** Statuses with which the inbox can be told to respond. */
+const RESPONSES = [200, 204, 400, 410, 500, 503]
+
+function respondWith(status: number): void {
+  void act(
+    () => ask('PATCH /settings', { body: { 'webhooks.inbox_status': status } }),
+    `The inbox responds with ${status} from now on.`,
+  )
+}
+
+/** With which status the inbox responds, to be chosen. */
+function ResponseChoice() {
+  const { data } = useLive(() => ask('GET /settings'), [])
+  const now = data?.values['webhooks.inbox_status'] ?? 200
+  return (
+    <p class="inbox-head">
+      <Icon name="inbox" />
+      <span class="grow">The built-in inbox</span>
+      <Menu
+        label="Response of the inbox"
+        button={`Responds ${now}`}
+        disabled={isLost.value}
+        items={RESPONSES.map((status) => ({
+          label: `Respond with ${status}`,
+          hint: status === now ? 'now' : undefined,
+          run: () => respondWith(status),
+        }))}
+      />
+    </p>
+  )
+}
+
+const SIGNATURES = {
+  valid: ['ok', 'ok', 'signature valid'],
+  wrong: ['error', 'error', 'wrong signature'],
+  missing: ['error', 'error', 'signature missing'],
+} as const
+
+function SignatureTag({ signature }: Pick<Message, 'signature'>) {
+  if (signature === null) return <Tag tone="neutral">not signed</Tag>
+  const [tone, icon, words] = SIGNATURES[signature]
+  return (
+    <Tag tone={tone} icon={icon}>
+      {words}
+    </Tag>
+  )
+}
+
+function ResponseTag({ status }: Pick<Message, 'status'>) {
+  const isGood = status < 300
+  return (
+    <Tag tone={isGood ? 'ok' : 'error'} icon={isGood ? 'ok' : 'error'}>
+      {status}
+    </Tag>
+  )
 }
 
 /** Subscribes the built-in receiver. */
@@ -55,6 +117,7 @@ export function Inbox({
   return (
     <div class="split">
       <section class="list" tabIndex={0} aria-label="Received webhooks, newest first">
+        <ResponseChoice />
         <ul class="deliveries">
           {messages.map((message) => (
             <li key={message.id}>
@@ -67,10 +130,12 @@ export function Inbox({
                 <span class="mono subject">{message.type}</span>
                 <time dateTime={message.received_at}>{timeOfDay(message.received_at)}</time>
                 <span class="hint">{JSON.stringify(message.body)}</span>
-                {message.copy_of !== null && (
+                {message.copy_of !== null ? (
                   <Tag tone="warn" icon="bolt">
                     copy
                   </Tag>
+                ) : (
+                  <ResponseTag status={message.status} />
                 )}
               </button>
             </li>
@@ -90,19 +155,27 @@ export function Inbox({
   )
 }
 
-function MessageDetail({ message: { id, type, received_at, attempt, body } }: { message: Message }) {
+function MessageDetail({ message }: { message: Message }) {
+  const { id, type, received_at, attempt, body, status, signature } = message
   useEffect(() => mark(id, true), [id])
   const unread = () => {
     mark(id, false)
     open([])
   }
   useKeys({ u: unread })
+  const head = (
+    <>
+      <h2 class="mono">{type}</h2>
+      <SignatureTag signature={signature} />
+    </>
+  )
   return (
-    <Detail label={`Message ${id}`} head={<h2 class="mono">{type}</h2>} onClose={() => open([])}>
+    <Detail label={`Message ${id}`} head={head} onClose={() => open([])}>
       <p class="why">
-        Received at {dateTime(received_at)} with attempt {attempt}.
+        Received at {dateTime(received_at)} with attempt {attempt}. Responded {status}.
       </p>
       <p class="row-actions">
+        <CopyButton text={() => pretty(body)}>Copy body</CopyButton>
         <Button onClick={unread}>Mark unread</Button>
         <Button onClick={() => goTo(linkTo('webhooks', [id]))}>Show the delivery</Button>
       </p>

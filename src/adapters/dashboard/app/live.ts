@@ -94,7 +94,9 @@ async function follow(name: string, signal: AbortSignal): Promise<void> {
     try {
       for await (const { type, data } of followEvents(emulatorAddress(), name, { signal })) {
         if (type === 'hello') {
-          if (failures > 0 && hasOpened) back()
+          if (startedAt !== '' && data.started_at !== startedAt) restarted()
+          else if (failures > 0 && hasOpened) back()
+          startedAt = data.started_at
           failures = 0
           hasOpened = true
           connection.value = { state: 'open', since: pageTime(), nextTry: 0 }
@@ -137,6 +139,13 @@ function lose(pause: number): void {
   })
 }
 
+/** When the process was started that the last stream came from. */
+let startedAt = ''
+
+function restarted(): void {
+  toast('info', 'The emulator was restarted. Everything was loaded again; what you were editing is kept.')
+}
+
 function back(): void {
   if (!isLost.value) return
   toast(
@@ -149,44 +158,37 @@ function seeClock(change: Pick<Clock, 'now' | 'rate' | 'skip_on_poll'>): void {
   clockState.value = { lag_ms: 0, next: null, frozen: null, ...clockState.value, ...change, seen: pageTime() }
 }
 
-let isLoadingClock = false
-let isStale = false
-
-async function loadClock(): Promise<void> {
-  isStale = true
-  if (isLoadingClock) return
-  isLoadingClock = true
-  while (isStale) {
-    isStale = false
-    try {
-      const shown = await ask('GET /clock')
-      clockState.value = { ...shown, seen: pageTime() }
-      ticking.value = virtualNow()
-    } catch {
-      // The stream tells when the emulator is back.
-    }
+async function readClock(): Promise<void> {
+  try {
+    const shown = await ask('GET /clock')
+    clockState.value = { ...shown, seen: pageTime() }
+    ticking.value = virtualNow()
+  } catch {
+    // The stream tells when the emulator is back.
   }
-  isLoadingClock = false
 }
+
+const inTurn = coalesced()
+const loadClock = () => inTurn(readClock)
 
 /** Connects, and connects anew when another sandbox is chosen. */
 export function startLive(): void {
   listeners.add((kinds) => {
     if (['clock', 'event', 'transition', 'sandbox', 'reload'].some((kind) => kinds.has(kind as ChangeKind)))
-      void loadClock()
+      loadClock()
   })
   effect(() => {
     const name = sandboxName.value
     if (needsToken.value) return
     clockState.value = undefined
     const leaving = new AbortController()
-    void loadClock()
+    loadClock()
     void follow(name, leaving.signal)
     return () => leaving.abort()
   })
   // A batch makes progress between two events, and the last event may be over by now.
   every(5_000, () => {
-    if (!document.hidden && (clockState.peek()?.rate ?? 0) > 0 && !isLost.peek()) void loadClock()
+    if (!document.hidden && (clockState.peek()?.rate ?? 0) > 0 && !isLost.peek()) loadClock()
   })
 }
 
@@ -236,7 +238,7 @@ export function useLive<T>(load: () => Promise<T>, kinds: readonly ChangeKind[],
 }
 
 /** Runs one call at a time; what is asked for during it, or within a quarter of a second after it, is one call more. */
-function coalesced(): (call: () => Promise<void>) => void {
+export function coalesced(): (call: () => Promise<void>) => void {
   let isRunning = false
   let next: (() => Promise<void>) | undefined
   const run = (call: () => Promise<void>): void => {

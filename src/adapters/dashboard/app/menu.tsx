@@ -118,6 +118,42 @@ function moveUpAndDown(event: KeyboardEvent & { readonly currentTarget: EventTar
   next.focus()
 }
 
+interface FieldKind {
+  readonly pattern?: string
+  readonly maxLength?: number
+  readonly placeholder?: string
+}
+
+interface MenuFormProps extends FieldKind {
+  readonly label: string
+  /** The word on the button. */
+  readonly action: string
+  readonly onSubmit: (text: string) => void
+}
+
+/** A form of one field above the items of a menu. */
+export function MenuForm({ label, action, onSubmit, ...field }: MenuFormProps) {
+  const [text, setText] = useState('')
+  return (
+    <form
+      class="menu-form"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSubmit(text)
+      }}
+    >
+      <label>
+        {label}
+        <input {...field} required value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      </label>
+      <Button type="submit">{action}</Button>
+    </form>
+  )
+}
+
+/** What the name of a sandbox or of a snapshot has to be. */
+export const NAME_FIELD = { pattern: '[a-z0-9][a-z0-9\\-]*', maxLength: 63 } as const
+
 /** Asks before something is lost. The focus is on Cancel. */
 export function Confirm(props: {
   title: string

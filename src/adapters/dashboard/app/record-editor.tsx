@@ -1,14 +1,18 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { EmulatorError } from '../../control/client/emulator-error.ts'
 import { ask } from './api.ts'
-import { pretty } from './format.ts'
+import { download } from './browser.ts'
+import { Code } from './code.tsx'
+import { pretty, sizeOf } from './format.ts'
 import { type EditorIssue, JsonEditor, jsonIssue } from './json-editor.tsx'
-import { act, changed, isLost } from './live.ts'
+import { act, changed, isLost, useLive } from './live.ts'
 import { Confirm } from './menu.tsx'
 import { open } from './place.ts'
+import { MissingFields, RecordForm } from './record-form.tsx'
+import { fieldsOf } from './record-schema.ts'
 import { logRows } from './requests.ts'
 import { toast } from './toasts.ts'
-import { Button, Detail, Field, Note, Tabs, Tag } from './ui.tsx'
+import { Button, Detail, Note, Tabs, Tag } from './ui.tsx'
 
 /** A record of any collection. */
 export interface AnyRecord {
@@ -35,7 +39,8 @@ interface EditorProps {
 
 export function RecordEditor({ collection, record, template, onClose }: EditorProps) {
   const key = `${collection}/${record?.id ?? 'new'}`
-  const stored = pretty(record ?? blank(template))
+  const { data: fields } = useLive(() => fieldsOf(collection), [], collection)
+  const stored = useMemo(() => pretty(record ?? blank(template)), [record, template])
   const [draft, setDraft] = useState(drafts.get(key) ?? { text: stored, base: stored })
   const [issues, setIssues] = useState<readonly EditorIssue[]>([])
   const [tab, setTab] = useState<Tab>('json')
@@ -50,13 +55,14 @@ export function RecordEditor({ collection, record, template, onClose }: EditorPr
     if (next === base) drafts.delete(key)
     else drafts.set(key, { text: next, base })
   }
-  const syntax = jsonIssue(text)
   const isReadOnly = text.length > MAX_EDITED
+  const syntax = isReadOnly ? undefined : jsonIssue(text)
   const save = async () => {
     if (syntax !== undefined || isLost.value) return
     try {
       const body = JSON.parse(text) as AnyRecord
       const id = record?.id ?? String(body.id)
+      if (record !== undefined && (await isChangedElsewhere(collection, id, draft.base))) return changed()
       await ask('PUT /state/{collection}/{id}', { params: { collection, id }, body })
       drafts.delete(key)
       setDraft({ text: '', base: '' })
@@ -115,17 +121,26 @@ export function RecordEditor({ collection, record, template, onClose }: EditorPr
         </Note>
       )}
       <div role="tabpanel" aria-label={tab}>
-        {tab === 'json' && (
+        {tab !== 'history' && isReadOnly && <Large name={key} text={text} />}
+        {tab === 'json' && !isReadOnly && (
           <JsonEditor
             label="Record as JSON"
             value={text}
             issues={syntax === undefined ? issues : [syntax]}
-            readOnly={isReadOnly}
             onChange={edit}
           />
         )}
-        {tab === 'form' && (
-          <Form text={text} isValid={syntax === undefined} issues={issues} onChange={edit} />
+        {tab === 'form' && !isReadOnly && (
+          <RecordForm
+            text={text}
+            isValid={syntax === undefined}
+            issues={issues}
+            fields={fields}
+            onChange={edit}
+          />
+        )}
+        {tab !== 'history' && !isReadOnly && (
+          <MissingFields text={text} isValid={syntax === undefined} fields={fields} onChange={edit} />
         )}
         {tab === 'history' && <History name={key} />}
       </div>
@@ -170,82 +185,37 @@ export function RecordEditor({ collection, record, template, onClose }: EditorPr
   )
 }
 
+// What another editor or a request has written is not overwritten unseen: the note above the text asks what to keep.
+async function isChangedElsewhere(collection: string, id: string, base: string): Promise<boolean> {
+  const now = await ask('GET /state/{collection}/{id}', { params: { collection, id } })
+  return pretty(now) !== base
+}
+
 // The same fields as another record, for a start.
 function blank(template: AnyRecord | undefined): object {
   return { ...template, id: 'new-1' }
 }
 
-function Form(props: {
-  text: string
-  isValid: boolean
-  issues: readonly EditorIssue[]
-  onChange: (text: string) => void
-}) {
-  if (!props.isValid)
-    return (
-      <Note tone="warn" icon="warn">
-        The text is no JSON. Mend it in the tab JSON first.
-      </Note>
-    )
-  const record = JSON.parse(props.text) as Record<string, unknown>
-  const set = (name: string, value: unknown) => props.onChange(pretty({ ...record, [name]: value }))
+/** A record that is too large for the editor: its beginning, and a file with all of it. */
+function Large({ name, text }: { name: string; text: string }) {
   return (
-    <div class="fields">
-      {Object.entries(record).map(([name, value]) => {
-        const error = props.issues.find(
-          ({ pointer }) => pointer === `/${name}` || pointer.startsWith(`/${name}/`),
-        )?.detail
-        return (
-          <Field key={name} label={name} error={error}>
-            {(id, describedBy) => {
-              const common = {
-                id,
-                'aria-describedby': describedBy,
-                'aria-invalid': error !== undefined || undefined,
-              }
-              if (typeof value === 'boolean')
-                return (
-                  <input
-                    {...common}
-                    type="checkbox"
-                    checked={value}
-                    onChange={(event) => set(name, event.currentTarget.checked)}
-                  />
-                )
-              if (typeof value === 'number')
-                return (
-                  <input
-                    {...common}
-                    type="number"
-                    step="any"
-                    value={value}
-                    onInput={(event) => set(name, Number(event.currentTarget.value))}
-                  />
-                )
-              if (typeof value === 'string')
-                return (
-                  <input
-                    {...common}
-                    value={value}
-                    onInput={(event) => set(name, event.currentTarget.value)}
-                  />
-                )
-              return (
-                <input
-                  {...common}
-                  class="mono"
-                  readOnly
-                  value={JSON.stringify(value)}
-                  title="Edit it in the tab JSON."
-                />
-              )
-            }}
-          </Field>
-        )
-      })}
-    </div>
+    <>
+      <Note>
+        The record has {sizeOf(text.length)}, which is too much for the editor. Its beginning is shown; PUT
+        /__emulator/state/{name} changes it.
+      </Note>
+      <p class="row-actions">
+        <Button icon="download" onClick={() => download(`${name.replaceAll('/', '-')}.json`, text)}>
+          Download it
+        </Button>
+      </p>
+      <Code label="Beginning of the record" text={text.slice(0, SHOWN)} />
+    </>
   )
 }
+
+/** Characters that are shown of a large record. */
+const SHOWN = 20_000
 
 function History({ name }: { name: string }) {
   const rows = logRows.value.entries.filter(({ changed: refs }) => refs.includes(name)).slice(0, 50)

@@ -1,13 +1,14 @@
 import { useState } from 'preact/hooks'
-import { ask, baseUrl, type Output } from './api.ts'
+import { ask, type Output } from './api.ts'
 import { copyText } from './browser.ts'
 import { Code } from './code.tsx'
-import { humanName, pretty, shellWord, sizeOf, timeOfDay } from './format.ts'
+import { humanName, pretty, sizeOf, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { act, useLive } from './live.ts'
-import { Menu } from './menu.tsx'
+import { Menu, type MenuItem } from './menu.tsx'
 import { goTo, linkTo, open } from './place.ts'
 import type { LogRow } from './requests.ts'
+import { LANGUAGES, type Language, type ShownRequest, snippet } from './snippets.ts'
 import { Status } from './status.tsx'
 import { toast } from './toasts.ts'
 import { Button, Detail, FactList, Note, Problem, Skeleton, Tabs } from './ui.tsx'
@@ -17,24 +18,22 @@ type Trace = Output<'GET /explain/{request_id}'>
 
 type Tab = 'explain' | 'changes' | 'response' | 'request' | 'headers'
 
-/** The request as a shell command; keys are not in the log, so that one stands in the environment. */
-function asCurl({ request }: Trace): string {
+/** The request as a user would make it with a client of their own. */
+function shownRequest({ request }: Trace): ShownRequest {
   const { method, path, query, headers, body } = request
   const search = new URLSearchParams(
     Object.entries(query).flatMap(([name, value]) => [value].flat().map((each) => [name, each as string])),
   )
-  const url = `${new URL(baseUrl()).origin}${path}${search.size === 0 ? '' : `?${search}`}`
-  const kept = Object.entries(headers).filter(([name]) => !SENT_BY_CURL.has(name))
-  const lines = [
-    `curl -X ${method} ${shellWord(url)}`,
-    '-H "Authorization: Bearer $WORKSPACE_API_KEY"',
-    ...kept.map(([name, value]) => `-H ${shellWord(`${name}: ${value}`)}`),
-    ...(request.body_kept && body !== null ? [`-d ${shellWord(JSON.stringify(body))}`] : []),
-  ]
-  return lines.join(' \\\n  ')
+  const kept = Object.entries(headers).filter(([name]) => !SENT_BY_CLIENTS.has(name))
+  return {
+    method,
+    url: `${location.origin}${path}${search.size === 0 ? '' : `?${search}`}`,
+    headers: Object.fromEntries(kept) as Record<string, string>,
+    ...(request.body_kept && body !== null && { body }),
+  }
 }
 
-const SENT_BY_CURL = new Set([
+const SENT_BY_CLIENTS = new Set([
   'host',
   'user-agent',
   'accept',
@@ -42,20 +41,6 @@ const SENT_BY_CURL = new Set([
   'connection',
   'accept-encoding',
 ])
-
-function asFetch({ request }: Trace): string {
-  const { method, path, headers, body } = request
-  const init = {
-    method,
-    headers: {
-      Authorization: 'KEY',
-      ...Object.fromEntries(Object.entries(headers).filter(([name]) => !SENT_BY_CURL.has(name))),
-    },
-  }
-  const shown = pretty(init).replace('"KEY"', "'Bearer ' + apiKey")
-  const sent = request.body_kept && body !== null ? `, body: JSON.stringify(${pretty(body)})` : ''
-  return `await fetch('${new URL(baseUrl()).origin}${path}', { ...${shown}${sent} })`
-}
 
 async function copied(text: string, what: string): Promise<void> {
   if (await copyText(text)) toast('ok', `Copied as ${what}.`)
@@ -75,7 +60,9 @@ export function RequestDetail(props: {
     id,
   )
   const [tab, setTab] = useState<Tab>('explain')
-  const curl = () => data !== undefined && void copied(asCurl(data), 'curl')
+  const copyAs = (language: Language, label: string) =>
+    data !== undefined && void copied(snippet(language, shownRequest(data)), label)
+  const curl = () => copyAs('curl', 'curl')
   const resend = () =>
     void act(async () => {
       const again = await ask('POST /requests/{request_id}/resend', { params: { request_id: id } })
@@ -89,7 +76,7 @@ export function RequestDetail(props: {
     <>
       <code class="method">{row?.method ?? data?.request.method}</code>
       <h2 class="mono">{row?.path ?? data?.request.path}</h2>
-      {row !== undefined && <Status status={row.status} />}
+      {row !== undefined && <Status row={row} />}
     </>
   )
   const changes =
@@ -121,7 +108,13 @@ export function RequestDetail(props: {
             <Menu
               label="More about this request"
               items={[
-                { label: 'Copy as fetch', icon: 'copy', run: () => void copied(asFetch(data), 'fetch') },
+                ...LANGUAGES.slice(1).map(
+                  ([language, label]): MenuItem => ({
+                    label: `Copy as ${label}`,
+                    icon: 'copy',
+                    run: () => copyAs(language, label),
+                  }),
+                ),
                 { label: 'Copy the link', icon: 'copy', run: () => void copied(location.href, 'a link') },
               ]}
             />

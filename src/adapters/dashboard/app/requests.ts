@@ -1,67 +1,121 @@
 import { effect, signal } from '@preact/signals'
 import { ask, type Output } from './api.ts'
 import { setBadge } from './badges.ts'
-import { onKinds } from './live.ts'
+import { every, perFrame } from './browser.ts'
+import { coalesced, isLost, onKinds } from './live.ts'
 import { sandboxName } from './place.ts'
 
 export type LogRow = Output<'GET /requests'>['data'][number]
 
-/** The request log as far as it was loaded, newest first. */
-export const logRows = signal<{
+interface Log {
+  /** Newest first. */
   readonly entries: readonly LogRow[]
   readonly dropped: number
   readonly capacity: number
   readonly isLoaded: boolean
   readonly error?: unknown
-}>({ entries: [], dropped: 0, capacity: 0, isLoaded: false })
+}
 
-const MAX_ROWS = 100_000
+const NOTHING: Log = { entries: [], dropped: 0, capacity: 0, isLoaded: false }
 
-let isLoading = false
-let isStale = false
+/** The request log as far as it was loaded. However much arrives, it changes at most once in each frame. */
+export const logRows = signal<Log>(NOTHING)
+
+let log = NOTHING
+
+const publish = perFrame(() => {
+  logRows.value = log
+})
+
+function keepLog(next: Log): void {
+  log = next
+  publish()
+}
+
+/** Entries of one call: the first are shown at once, and older ones come in turns that keep the page quick. */
+const [FIRST, TURN] = [200, 1_000]
+
+/** More than any log holds. */
+const MOST = 100_000
+
 let isWhole = false
 
 /** Loads what is new of the log: all of it at first, and after the state was replaced or the log emptied. */
-async function load(): Promise<void> {
-  isStale = true
-  if (isLoading) return
-  isLoading = true
-  while (isStale) {
-    isStale = false
-    const name = sandboxName.peek()
-    const { entries } = logRows.peek()
-    const newest = isWhole ? entries[0] : undefined
-    try {
-      const list = await ask('GET /requests', {
-        query: { limit: String(MAX_ROWS), ...(newest && { since: newest.id }) },
-      })
-      if (name !== sandboxName.peek()) continue
-      const added = [...list.data].reverse()
-      const kept = newest === undefined ? added : [...added, ...entries].slice(0, list.capacity)
-      isWhole = true
-      logRows.value = { entries: kept, dropped: list.dropped, capacity: list.capacity, isLoaded: true }
-    } catch (error) {
-      // The log was emptied, or has turned over: the id is not in it any more.
-      if (newest !== undefined) {
-        isWhole = false
-        isStale = true
-      } else logRows.value = { ...logRows.peek(), isLoaded: true, error }
-    }
+async function loadNew(): Promise<void> {
+  if (!isWhole) return loadAll()
+  const name = sandboxName.peek()
+  const { entries } = log
+  const settled = settledFrom(entries)
+  const newest = entries[settled]
+  if (newest === undefined) return loadAll()
+  try {
+    const list = await ask('GET /requests', { query: { limit: String(MOST), since: newest.id } })
+    if (name === sandboxName.peek()) show(list, [...list.data.toReversed(), ...entries.slice(settled)])
+  } catch {
+    // The log was emptied, or has turned over: the id is not in it any more.
+    await loadAll()
   }
-  isLoading = false
 }
+
+async function loadAll(): Promise<void> {
+  const name = sandboxName.peek()
+  isWhole = true
+  try {
+    const list = await ask('GET /requests', { query: { limit: String(FIRST) } })
+    if (name !== sandboxName.peek()) return
+    show(list, list.data.toReversed())
+    if (list.matched > list.data.length) await loadOlder(name)
+  } catch (error) {
+    isWhole = false
+    keepLog({ ...log, isLoaded: true, error })
+  }
+}
+
+async function loadOlder(name: string): Promise<void> {
+  for (;;) {
+    const { entries } = log
+    const before = entries.at(-1)?.id ?? ''
+    // An entry that the log has dropped meanwhile had none before it.
+    const list = await ask('GET /requests', { query: { limit: String(TURN), before } }).catch(() => undefined)
+    if (list === undefined || name !== sandboxName.peek() || !isWhole) return
+    show(list, [...entries, ...list.data.toReversed()])
+    if (list.matched <= list.data.length) return
+  }
+}
+
+function show({ capacity, dropped }: Output<'GET /requests'>, entries: readonly LogRow[]): void {
+  keepLog({ entries: entries.slice(0, capacity), dropped, capacity, isLoaded: true })
+}
+
+const inTurn = coalesced()
+const load = () => inTurn(loadNew)
+
+// The newest of which nothing more becomes known: requests before it may still be going on.
+function settledFrom(entries: readonly LogRow[]): number {
+  const running = entries.slice(0, MOST_RUNNING).findLastIndex(isRunning)
+  return running + 1
+}
+
+const MOST_RUNNING = 100
+
+// What a fault holds open has no end yet.
+const isRunning = ({ duration_ms, end }: LogRow) => duration_ms === null && end === null
 
 /** Follows the request log of the present sandbox. @returns whether it holds any request */
 export async function startRequests(): Promise<boolean> {
   onKinds((kinds) => {
     if (kinds.has('reload') || kinds.has('sandbox')) isWhole = false
-    if (kinds.has('request') || !isWhole) void load()
+    if (kinds.has('request') || !isWhole) load()
   })
   effect(() => {
     void sandboxName.value
     isWhole = false
-    logRows.value = { entries: [], dropped: 0, capacity: 0, isLoaded: false }
-    void load()
+    log = NOTHING
+    logRows.value = NOTHING
+    load()
+  })
+  every(1_000, () => {
+    if (!document.hidden && !isLost.peek() && settledFrom(log.entries) > 0) load()
   })
   effect(() => setBadge('requests', logRows.value.entries.length))
   return new Promise((resolve) => {

@@ -3,8 +3,9 @@ import { ask } from './api.ts'
 import { download } from './browser.ts'
 import { countOf, dateTime, pretty } from './format.ts'
 import { act, isLost, useLive } from './live.ts'
-import { Confirm, Menu } from './menu.tsx'
+import { Confirm, Menu, MenuForm, NAME_FIELD } from './menu.tsx'
 import { sandboxName } from './place.ts'
+import { SnapshotCompare } from './snapshot-compare.tsx'
 import { toast } from './toasts.ts'
 import { Button } from './ui.tsx'
 
@@ -20,6 +21,7 @@ interface Question {
 export function SandboxActions() {
   const { data } = useLive(() => ask('GET /snapshots'), [])
   const [question, setQuestion] = useState<Question | undefined>(undefined)
+  const [isComparing, setComparing] = useState(false)
   const file = useRef<HTMLInputElement>(null)
   const off = isLost.value
   const snapshots = data?.data ?? []
@@ -58,11 +60,14 @@ export function SandboxActions() {
         label="Snapshots"
         button="Snapshots"
         disabled={off}
-        items={snapshots.map(({ name, saved_at, records }) => ({
-          label: `Restore ${name}`,
-          hint: records === null ? 'cannot be read' : countOf(records, 'record'),
-          run: () => restore(name, saved_at ?? ''),
-        }))}
+        items={[
+          ...snapshots.map(({ name, saved_at, records }) => ({
+            label: `Restore ${name}`,
+            hint: records === null ? 'cannot be read' : countOf(records, 'record'),
+            run: () => restore(name, saved_at ?? ''),
+          })),
+          ...(snapshots.length === 0 ? [] : [{ label: 'Compare', run: () => setComparing(true) }]),
+        ]}
         empty="No snapshot yet."
       >
         {(close) => <SaveSnapshot onDone={close} />}
@@ -98,6 +103,9 @@ export function SandboxActions() {
       >
         Reset
       </Button>
+      {isComparing && (
+        <SnapshotCompare names={snapshots.map(({ name }) => name)} onClose={() => setComparing(false)} />
+      )}
       {question !== undefined && (
         <Confirm
           {...question}
@@ -112,28 +120,9 @@ export function SandboxActions() {
 }
 
 function SaveSnapshot({ onDone }: { onDone: () => void }) {
-  const [name, setName] = useState('')
-  return (
-    <form
-      class="menu-form"
-      onSubmit={(event) => {
-        event.preventDefault()
-        onDone()
-        void act(() => ask('POST /snapshots', { body: { name } }), `${name} is saved.`)
-      }}
-    >
-      <label>
-        Save as
-        <input
-          required
-          pattern="[a-z0-9][a-z0-9\-]*"
-          maxLength={63}
-          placeholder="before-test"
-          value={name}
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
-      </label>
-      <Button type="submit">Save</Button>
-    </form>
-  )
+  const save = (name: string) => {
+    onDone()
+    void act(() => ask('POST /snapshots', { body: { name } }), `${name} is saved.`)
+  }
+  return <MenuForm label="Save as" action="Save" placeholder="before-test" {...NAME_FIELD} onSubmit={save} />
 }

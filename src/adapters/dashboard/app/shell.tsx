@@ -7,7 +7,7 @@ import { ClockBar } from './clock-bar.tsx'
 import { isCommandOpen } from './dialogs.ts'
 import { Icon } from './icon.tsx'
 import { connection, isLost, retryNow, ticking, useLive } from './live.ts'
-import { Menu } from './menu.tsx'
+import { Menu, MenuForm, NAME_FIELD } from './menu.tsx'
 import { goTo, here, linkIn, linkTo, sandboxName } from './place.ts'
 import { nextTheme, theme } from './theme.ts'
 import { dismiss, toasts } from './toasts.ts'
@@ -189,29 +189,12 @@ function SandboxSwitcher() {
 }
 
 function NewSandbox({ onDone }: { onDone: () => void }) {
-  const [name, setName] = useState('')
+  const openSandbox = (name: string) => {
+    onDone()
+    goTo(linkIn(name, here.value.view))
+  }
   return (
-    <form
-      class="menu-form"
-      onSubmit={(event) => {
-        event.preventDefault()
-        onDone()
-        goTo(linkIn(name, here.value.view))
-      }}
-    >
-      <label>
-        Open or make
-        <input
-          required
-          pattern="[a-z0-9][a-z0-9\-]*"
-          maxLength={63}
-          placeholder="w1"
-          value={name}
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
-      </label>
-      <Button type="submit">Open</Button>
-    </form>
+    <MenuForm label="Open or make" action="Open" placeholder="w1" {...NAME_FIELD} onSubmit={openSandbox} />
   )
 }
 

@@ -1,12 +1,13 @@
 import type { IconName } from './icon.tsx'
+import type { LogRow } from './requests.ts'
 import { Tag, type Tone } from './ui.tsx'
 
-/** The status of a response as a tag: state is icon, word and colour. */
-export function Status({ status }: { status: number }) {
-  const [tone, icon] = look(status)
+/** The status of a response as a tag, or how a fault ended its connection: state is icon, word and colour. */
+export function Status({ row: { status, end } }: { row: Pick<LogRow, 'status' | 'end'> }) {
+  const [tone, icon] = look(end === null ? status : 0)
   return (
     <Tag tone={tone} icon={icon}>
-      {status === 0 ? 'cut' : status}
+      {end ?? (status === 0 ? 'cut' : status)}
     </Tag>
   )
 }

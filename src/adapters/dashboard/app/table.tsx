@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useKeys } from './view-keys.ts'
 
 /** A column of a table. */
@@ -67,6 +67,15 @@ export function Table<T>(props: TableProps<T>) {
   const first = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN)
   const last = Math.min(rows.length, Math.ceil((top + height) / rowHeight) + OVERSCAN)
   const shown = rows.slice(first, last)
+  const newest = useRef<string | undefined>(undefined)
+  // Rows that arrive on top do not move those that are being read.
+  useLayoutEffect(() => {
+    const added = rows.findIndex((row) => idOf(row) === newest.current)
+    const element = scroller.current
+    if (element !== null && element.scrollTop > 0 && added > 0 && onSort === undefined)
+      element.scrollTop += added * rowHeight
+    newest.current = rows[0] === undefined ? undefined : idOf(rows[0])
+  }, [rows])
   const at = rows.findIndex((row) => idOf(row) === selected)
   const move = (by: number) => {
     const next = rows[at === -1 ? 0 : at + by]

@@ -23,6 +23,7 @@ export const cut: WirePrimitive<'cut'> = {
   description: 'the end of the connection: in order, by reset, or never',
   schema,
   holds: ({ how }) => how === 'pause',
+  ends: ({ how }) => (how === 'pause' ? undefined : how === 'rst' ? 'reset' : 'closed'),
   phase: ({ at }) => phaseOfStage(at),
   effect: { stop: (parameters) => parameters },
 }

@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks'
 import { baseUrl } from '../api.ts'
 import { Code } from '../code.tsx'
-import { shellWord, timeOfDay } from '../format.ts'
+import { timeOfDay } from '../format.ts'
 import { Icon } from '../icon.tsx'
 import { linkTo, sandboxName } from '../place.ts'
 import { logRows } from '../requests.ts'
+import { LANGUAGES, type Language, snippet } from '../snippets.ts'
 import { Card, CopyButton, Tabs, ViewHead } from '../ui.tsx'
 
 /** The keys of the demo data. The emulator keeps digests alone, so that it cannot list keys in plain text. */
@@ -15,32 +16,10 @@ const KEYS = [
   ['service_demo', 'service key'],
 ] as const
 
-const LANGUAGES = [
-  ['curl', 'curl'],
-  ['fetch', 'fetch'],
-  ['python', 'Python'],
-  ['go', 'Go'],
-] as const
-
-type Language = (typeof LANGUAGES)[number][0]
-
-function snippet(language: Language, url: string, key: string): string {
-  switch (language) {
-    case 'curl':
-      return `curl ${shellWord(url)} \\\n  -H ${shellWord(`Authorization: Bearer ${key}`)}`
-    case 'fetch':
-      return `const response = await fetch(\n  '${url}',\n  { headers: { Authorization: 'Bearer ${key}' } },\n)\nconsole.log(await response.json())`
-    case 'python':
-      return `import requests\n\nresponse = requests.get(\n    "${url}",\n    headers={"Authorization": "Bearer ${key}"},\n)\nprint(response.json())`
-    case 'go':
-      return `req, _ := http.NewRequest("GET",\n\t"${url}", nil)\nreq.Header.Set("Authorization", "Bearer ${key}")\nres, err := http.DefaultClient.Do(req)`
-  }
-}
-
 export default function Connect() {
   const [language, setLanguage] = useState<Language>('curl')
   const [key, setKey] = useState<string>(KEYS[0][0])
-  const code = snippet(language, `${baseUrl()}/data-views`, key)
+  const code = snippet(language, { method: 'GET', url: `${baseUrl()}/data-views`, headers: {}, key })
   const name = sandboxName.value === 'default' ? 'w1' : sandboxName.value
   return (
     <>

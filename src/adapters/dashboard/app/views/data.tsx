@@ -27,9 +27,13 @@ const TELLING = [
   'at',
 ]
 
+/** Characters of a value in the table. */
+const MOST_SHOWN = 200
+
 function shown(value: unknown): string {
   if (value === null || value === undefined) return '–'
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text
 }
 
 /** The id, and the fields that tell most: known ones first, then other plain ones. */

@@ -5,7 +5,7 @@ import { act, isLost, ticking, useLive } from '../live.ts'
 import { Menu } from '../menu.tsx'
 import { linkTo } from '../place.ts'
 import { logRows } from '../requests.ts'
-import { Button, Empty, Note, Problem, Skeleton, ViewHead } from '../ui.tsx'
+import { Button, Empty, Note, Problem, Skeleton, Switch, ViewHead } from '../ui.tsx'
 
 type Window = Output<'GET /limits'>['data'][number]
 
@@ -51,6 +51,16 @@ export default function Limits() {
         title="Limits"
         summary={`${countOf(windows.length, 'open window')} · ${data.enforced ? 'enforced' : 'not enforced'}`}
       >
+        <Switch
+          label="Enforce limits"
+          on={data.enforced}
+          onToggle={() =>
+            void act(
+              () => ask('PATCH /settings', { body: { 'limits.enforced': !data.enforced } }),
+              data.enforced ? 'A full window does not refuse any more.' : 'A full window refuses.',
+            )
+          }
+        />
         {windows.length > 0 && (
           <Button disabled={isLost.value} onClick={() => void clearAll()}>
             Clear all
@@ -61,7 +71,7 @@ export default function Limits() {
         {error !== undefined && <Problem text={error} onRetry={reload} />}
         {!data.enforced && (
           <Note tone="warn" icon="warn">
-            A full window does not refuse: the emulator runs with --limits off.
+            A full window does not refuse. Headers count down all the same.
           </Note>
         )}
         {windows.length === 0 ? (

@@ -2,13 +2,14 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { ask, baseUrl, wordsOf } from '../api.ts'
 import { download } from '../browser.ts'
 import { Code } from '../code.tsx'
-import { countOf, pretty, shellWord, shortPath, timeOfDay } from '../format.ts'
+import { countOf, durationText, pretty, shortPath, timeOfDay } from '../format.ts'
 import { act, isLost } from '../live.ts'
 import { Menu } from '../menu.tsx'
 import { here, linkTo, open, refine } from '../place.ts'
 import { RequestDetail } from '../request-detail.tsx'
 import { requestTest } from '../request-filter.ts'
 import { type LogRow, logRows } from '../requests.ts'
+import { snippet } from '../snippets.ts'
 import { Panel } from '../splitter.tsx'
 import { FaultTag, Status } from '../status.tsx'
 import { type Column, Table } from '../table.tsx'
@@ -29,7 +30,7 @@ type Kind = 'all' | 'errors' | 'faulted'
 
 const KINDS: Readonly<Record<Kind, (row: LogRow) => boolean>> = {
   all: () => true,
-  errors: ({ status }) => status === 0 || status >= 400,
+  errors: ({ status, end }) => end !== null || status === 0 || status >= 400,
   faulted: ({ faults }) => faults.length > 0,
 }
 
@@ -46,7 +47,7 @@ const COLUMNS: readonly Column<LogRow>[] = [
   },
   { name: 'method', label: 'Method', width: 64, cell: ({ method }) => <code class="method">{method}</code> },
   { name: 'path', label: 'Path', cell: ({ path }) => <code title={path}>{shortPath(path)}</code> },
-  { name: 'status', label: 'Status', width: 80, cell: ({ status }) => <Status status={status} /> },
+  { name: 'status', label: 'Status', width: 80, cell: (row) => <Status row={row} /> },
   { name: 'fault', label: 'Fault', width: 208, cell: ({ faults }) => <FaultTag ids={faults} /> },
   {
     name: 'operation',
@@ -68,7 +69,16 @@ const COLUMNS: readonly Column<LogRow>[] = [
         admission.remaining
       ),
   },
+  {
+    name: 'took',
+    label: 'Took',
+    width: 80,
+    align: 'right',
+    cell: ({ duration_ms }) => (duration_ms === null ? '–' : tookText(duration_ms)),
+  },
 ]
+
+const tookText = (ms: number) => (ms < 10 ? `${ms.toFixed(1)} ms` : durationText(ms))
 
 const NARROW = COLUMNS.slice(0, 5).map((column) =>
   column.name === 'fault' ? { ...column, width: 136 } : column,
@@ -194,13 +204,14 @@ function PhoneRow({ row }: { row: LogRow }) {
         {row.method} · {timeOfDay(row.at)}
         {row.faults.length > 0 && ` · ${row.faults.join(', ')}`}
       </span>
-      <Status status={row.status} />
+      <Status row={row} />
     </span>
   )
 }
 
 function Waiting() {
-  const curl = `curl ${shellWord(`${baseUrl()}/data-views`)} \\\n  -H 'Authorization: Bearer live_demo_owner'`
+  const url = `${baseUrl()}/data-views`
+  const curl = snippet('curl', { method: 'GET', url, headers: {}, key: 'live_demo_owner' })
   return (
     <Empty
       icon="plug"

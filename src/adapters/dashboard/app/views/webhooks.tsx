@@ -4,7 +4,7 @@ import { advanceBy } from '../clock-bar.tsx'
 import { Code } from '../code.tsx'
 import { countOf, durationText, pretty, shortTime, timeOfDay } from '../format.ts'
 import { Icon } from '../icon.tsx'
-import { Inbox, subscribeInbox } from '../inbox.tsx'
+import { Inbox, isInbox, subscribeInbox } from '../inbox.tsx'
 import { act, isLost, ticking, useLive } from '../live.ts'
 import { here, open } from '../place.ts'
 import { Panel } from '../splitter.tsx'
@@ -78,11 +78,7 @@ export default function Webhooks() {
           <Subscriptions subscriptions={subscriptions} />
         </section>
       ) : tab === 'inbox' ? (
-        <Inbox
-          messages={messages}
-          id={path[0]}
-          isOn={subscriptions.some(({ url }) => url.includes('emulator-inbox.invalid'))}
-        />
+        <Inbox messages={messages} id={path[0]} isOn={subscriptions.some(({ url }) => isInbox(url))} />
       ) : deliveries.length === 0 ? (
         <Empty
           icon="bell"
@@ -161,6 +157,20 @@ function DeliveryDetail({ delivery, now }: { delivery: Delivery; now: number }) 
         >
           Redeliver now
         </Button>
+        {!isInbox(url) && (
+          <Button
+            icon="inbox"
+            disabled={isLost.value}
+            onClick={() =>
+              void act(
+                () => ask('POST /webhooks/deliveries/{id}/inbox', { params: { id } }),
+                'The inbox has received it.',
+              )
+            }
+          >
+            Send to inbox
+          </Button>
+        )}
         {retry_at !== null && (
           <Button
             icon="step"

@@ -1,0 +1,120 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { ask } from './api.ts'
+import { countOf, pretty } from './format.ts'
+import { useLive } from './live.ts'
+import { linkTo } from './place.ts'
+import { Button, Field, Note, Problem, Skeleton } from './ui.tsx'
+
+interface Row {
+  readonly id: string
+  readonly [field: string]: unknown
+}
+
+type Collections = Readonly<Record<string, readonly Row[]>>
+
+/** The state as it is, among the names of snapshots; no snapshot can have this name. */
+const NOW = ''
+
+async function load(name: string): Promise<Collections> {
+  const { collections } =
+    name === NOW ? await ask('GET /state') : await ask('GET /snapshots/{name}', { params: { name } })
+  return collections as unknown as Collections
+}
+
+interface Difference {
+  readonly ref: string
+  readonly what: 'added' | 'removed' | 'changed'
+  /** Each with its sign. */
+  readonly lines: readonly (readonly ['+' | '-', string])[]
+}
+
+/** Records shown; what is beyond is counted. */
+const MOST = 200
+
+export function recordDifferences(before: Collections, after: Collections): Difference[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)])
+  return [...names].flatMap((name) => {
+    const old = new Map((before[name] ?? []).map((row) => [row.id, row]))
+    const now = new Map((after[name] ?? []).map((row) => [row.id, row]))
+    const ids = new Set([...old.keys(), ...now.keys()])
+    return [...ids].flatMap((id) => difference(`${name}/${id}`, old.get(id), now.get(id)) ?? [])
+  })
+}
+
+function difference(ref: string, before: Row | undefined, after: Row | undefined): Difference | undefined {
+  if (before === undefined) return { ref, what: 'added', lines: [['+', pretty(after)]] }
+  if (after === undefined) return { ref, what: 'removed', lines: [['-', pretty(before)]] }
+  const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+  const lines = fields.flatMap((field): Difference['lines'] => {
+    const [was, is] = [pretty(before[field]), pretty(after[field])]
+    if (was === is) return []
+    return [
+      ...(field in before ? [['-', `${field}: ${was}`] as const] : []),
+      ...(field in after ? [['+', `${field}: ${is}`] as const] : []),
+    ]
+  })
+  return lines.length === 0 ? undefined : { ref, what: 'changed', lines }
+}
+
+/** What differs between two snapshots, or one and the present state. */
+export function SnapshotCompare({ names, onClose }: { names: readonly string[]; onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  const [from, setFrom] = useState(names.at(-1) ?? NOW)
+  const [to, setTo] = useState(NOW)
+  const { data, error, reload } = useLive(
+    () => Promise.all([load(from), load(to)]),
+    ['transition', 'request', 'event'],
+    `${from} ${to}`,
+  )
+  const found = useMemo(() => (data === undefined ? [] : recordDifferences(...data)), [data])
+  const choice = (label: string, value: string, onChoose: (name: string) => void) => (
+    <Field label={label}>
+      {(id) => (
+        <select id={id} value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
+          {[...names, NOW].map((name) => (
+            <option key={name} value={name}>
+              {name === NOW ? 'the present state' : name}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+  return (
+    <dialog ref={dialog} class="dialog wide" aria-label="Compare snapshots" onClose={onClose}>
+      <h2>Compare snapshots</h2>
+      <div class="compare-choice">
+        {choice('Before', from, setFrom)}
+        {choice('After', to, setTo)}
+      </div>
+      {error !== undefined && <Problem text={error} onRetry={reload} />}
+      {data === undefined && error === undefined && <Skeleton />}
+      {data !== undefined && found.length === 0 && <Note>No record differs.</Note>}
+      <section class="diff" tabIndex={0} aria-label="Differences">
+        {found.slice(0, MOST).map(({ ref, what, lines }) => (
+          <section key={ref}>
+            <h3>
+              <a href={linkTo('data', ref.split('/'))} onClick={onClose}>
+                {ref}
+              </a>{' '}
+              {what}
+            </h3>
+            {lines.map(([sign, line]) => (
+              <pre key={sign + line} class={sign === '+' ? 'plus' : 'minus'}>
+                {line}
+              </pre>
+            ))}
+          </section>
+        ))}
+      </section>
+      <div class="actions">
+        <span class="hint">
+          {countOf(found.length, 'record')} differ{found.length === 1 ? 's' : ''}
+          {found.length > MOST && `, the first ${MOST} are shown`}
+        </span>
+        <Button onClick={onClose}>Close</Button>
+      </div>
+    </dialog>
+  )
+}

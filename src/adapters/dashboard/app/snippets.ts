@@ -1,0 +1,85 @@
+import { pretty, shellWord } from './format.ts'
+
+/** The languages in which a request is shown. */
+export const LANGUAGES = [
+  ['curl', 'curl'],
+  ['fetch', 'fetch'],
+  ['python', 'Python'],
+  ['go', 'Go'],
+] as const
+
+export type Language = (typeof LANGUAGES)[number][0]
+
+/** A request that a user makes with a client of their own. */
+export interface ShownRequest {
+  readonly method: string
+  /** With its query. */
+  readonly url: string
+  /** Without the one that carries the key. */
+  readonly headers: Readonly<Record<string, string>>
+  /** JSON; undefined for none. */
+  readonly body?: unknown
+  /** Absent: it stands in the environment variable `WORKSPACE_API_KEY`, since the emulator keeps digests of keys alone. */
+  readonly key?: string
+}
+
+/** A request as code that can be run. What clients have sent is quoted by the rules of the language. */
+export function snippet(language: Language, request: ShownRequest): string {
+  return WRITERS[language](request)
+}
+
+const WRITERS: Readonly<Record<Language, (request: ShownRequest) => string>> = {
+  curl: ({ method, url, headers, body, key }) => {
+    const authorization =
+      key === undefined
+        ? '"Authorization: Bearer $WORKSPACE_API_KEY"'
+        : shellWord(`Authorization: Bearer ${key}`)
+    const lines = [
+      `curl ${method === 'GET' ? '' : `-X ${method} `}${shellWord(url)}`,
+      `-H ${authorization}`,
+      ...Object.entries(headers).map(([name, value]) => `-H ${shellWord(`${name}: ${value}`)}`),
+      ...(body === undefined ? [] : [`-d ${shellWord(JSON.stringify(body))}`]),
+    ]
+    return lines.join(' \\\n  ')
+  },
+  fetch: ({ method, url, headers, body, key }) => {
+    const token = key === undefined ? `\`Bearer \${process.env.WORKSPACE_API_KEY}\`` : quoted(`Bearer ${key}`)
+    const lines = [
+      ...(method === 'GET' ? [] : [`  method: ${quoted(method)},`]),
+      `  headers: {\n    Authorization: ${token},`,
+      ...Object.entries(headers).map(([name, value]) => `    ${quoted(name)}: ${quoted(value)},`),
+      '  },',
+      ...(body === undefined ? [] : [`  body: JSON.stringify(${indented(pretty(body))}),`]),
+    ]
+    return `const response = await fetch(${quoted(url)}, {\n${lines.join('\n')}\n})\nconsole.log(response.status, await response.text())`
+  },
+  python: ({ method, url, headers, body, key }) => {
+    const token = key === undefined ? '"Bearer " + os.environ["WORKSPACE_API_KEY"]' : quoted(`Bearer ${key}`)
+    const lines = [
+      `    ${quoted(method)},`,
+      `    ${quoted(url)},`,
+      `    headers={\n        "Authorization": ${token},`,
+      ...Object.entries(headers).map(([name, value]) => `        ${quoted(name)}: ${quoted(value)},`),
+      '    },',
+      ...(body === undefined ? [] : [`    data=${quoted(JSON.stringify(body))}.encode(),`]),
+    ]
+    const imports = key === undefined ? 'import os\n\nimport requests' : 'import requests'
+    return `${imports}\n\nresponse = requests.request(\n${lines.join('\n')}\n)\nprint(response.status_code, response.text)`
+  },
+  go: ({ method, url, headers, body, key }) => {
+    const token = key === undefined ? '"Bearer "+os.Getenv("WORKSPACE_API_KEY")' : quoted(`Bearer ${key}`)
+    const reader = body === undefined ? 'nil' : `strings.NewReader(${quoted(JSON.stringify(body))})`
+    return [
+      `req, err := http.NewRequest(${quoted(method)},\n\t${quoted(url)},\n\t${reader})`,
+      'if err != nil {\n\tlog.Fatal(err)\n}',
+      `req.Header.Set("Authorization", ${token})`,
+      ...Object.entries(headers).map(([name, value]) => `req.Header.Set(${quoted(name)}, ${quoted(value)})`),
+      'res, err := http.DefaultClient.Do(req)',
+    ].join('\n')
+  },
+}
+
+// The escapes of JSON strings mean the same in JavaScript, Python and Go.
+const quoted = (text: string) => JSON.stringify(text)
+
+const indented = (text: string) => text.replaceAll('\n', '\n  ')

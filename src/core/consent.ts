@@ -1,0 +1,52 @@
+import type { Scope } from './operation.ts'
+
+/** What a consent page asks, as text. */
+export interface ConsentQuestion {
+  /** One sentence that ends in a question mark. */
+  readonly title: string
+  /** Who asks, in one sentence. */
+  readonly asker: string
+  /** What is granted, each in a few words. */
+  readonly grants: readonly string[]
+  /** Names and values of what else a reader may want to know. */
+  readonly facts: readonly (readonly [name: string, value: string])[]
+  /** An absolute http or https URL to which the browser returns; null: the page says that it is done. */
+  readonly returnsTo: string | null
+}
+
+/** What a consent page knows of the request for it. */
+export interface ConsentCall {
+  /** The last segment of the path: names one flow, and works until it is decided. */
+  readonly nonce: string
+  readonly query: URLSearchParams
+}
+
+/**
+ * A page at `/consent/{name}/{nonce}`, outside the control interface, on which a person allows or denies something: it plays
+ * the provider that the specification leaves to others.
+ */
+export interface Consent {
+  readonly name: string
+  /** Outcomes beside `allow` and `deny`, for tests of error paths: a word, and what happens. */
+  readonly errors: Readonly<Record<string, string>>
+  /** Refuses with `not_found` when no flow has the nonce, and with `conflict` when it is decided. Changes nothing. */
+  readonly ask: (scope: Scope, call: ConsentCall) => ConsentQuestion
+  /**
+   * Decides the flow, once. Refuses as `ask` does.
+   * @param outcome `allow`, `deny`, or one of `errors`
+   * @returns the URL to which the browser returns, or null
+   */
+  readonly decide: (scope: Scope, call: ConsentCall, outcome: string) => string | null
+}
+
+/** The URL of a consent page. @param controlUrl the control interface of the sandbox, as an absolute URL */
+export function consentUrl(controlUrl: string, name: string, nonce: string): string {
+  return `${controlUrl.slice(0, controlUrl.lastIndexOf('/'))}/consent/${name}/${nonce}`
+}
+
+/** A URL with more members in its query. */
+export function withQuery(url: string, members: Readonly<Record<string, string>>): string {
+  const whole = new URL(url)
+  for (const [name, value] of Object.entries(members)) whole.searchParams.set(name, value)
+  return whole.href
+}

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { RequestLog } from '../../src/core/log/request-log.ts'
+import { type Dashboard, openDashboard } from './browser.ts'
+
+// What is asserted here does not depend on how fast the machine is: npm run bench:dashboard measures milliseconds.
+const ROWS = 3_000
+const MOST_ROWS = 60
+
+let dashboard: Dashboard
+
+const get = () =>
+  fetch(`${dashboard.emulator.baseUrl}/data-views`, { headers: { authorization: 'Bearer live_demo_owner' } })
+
+beforeAll(async () => {
+  dashboard = await openDashboard({ limits: false })
+  // The log of a sandbox holds 1,000.
+  const log = new RequestLog(ROWS)
+  Object.assign(dashboard.emulator.sandbox, { log })
+  await get()
+  const [entry] = log.entries()
+  if (entry === undefined) throw new Error('there is no entry')
+  for (let n = 1; n < ROWS; n++) log.add({ ...entry, id: `default-${String(log.count()).padStart(6, '0')}` })
+})
+
+afterAll(() => dashboard?.close())
+
+const rowsInPage = () => dashboard.page.locator('tr[data-id]').count()
+
+test('of thousands of requests only the rows in sight are in the page, wherever it is scrolled', async () => {
+  const { page, goTo } = dashboard
+  await goTo('requests')
+  await page.getByText(`${ROWS.toLocaleString('en')} requests kept`).waitFor()
+  expect(await rowsInPage()).toBeLessThanOrEqual(MOST_ROWS)
+  const list = page.getByLabel(/^Requests, newest first/)
+  for (const share of [0.5, 1]) {
+    await list.evaluate((element, at) => element.scrollTo(0, at * element.scrollHeight), share)
+    const wanted = share === 1 ? ROWS + 1 : ROWS / 2
+    await expect
+      .poll(async () => Number(await page.locator('tr[data-id]').last().getAttribute('aria-rowindex')))
+      .toBeGreaterThanOrEqual(wanted)
+    expect(await rowsInPage()).toBeLessThanOrEqual(MOST_ROWS)
+  }
+  await page.setViewportSize({ width: 390, height: 844 })
+  await expect.poll(rowsInPage).toBeLessThanOrEqual(MOST_ROWS)
+  await page.setViewportSize({ width: 1280, height: 800 })
+})
+
+test('however many requests arrive, the page is drawn at most once for each frame', async () => {
+  const { page, goTo } = dashboard
+  await goTo('requests')
+  const list = page.getByLabel(/^Requests, newest first/)
+  // What is being read stays where it is.
+  await list.evaluate((element) => element.scrollTo(0, 3_200))
+  const read = page.locator('tr[aria-rowindex="103"]')
+  const id = await read.getAttribute('data-id')
+  await get()
+  await page.locator(`tr[aria-rowindex="104"][data-id="${id}"]`).waitFor()
+  expect(await list.evaluate((element) => element.scrollTop)).toBe(3_232)
+  await list.evaluate((element) => element.scrollTo(0, 0))
+  await page.evaluate(`
+    window.most = 0
+    let inFrame = 0
+    const frame = () => {
+      inFrame = 0
+      requestAnimationFrame(frame)
+    }
+    requestAnimationFrame(frame)
+    new MutationObserver(() => {
+      inFrame += 1
+      window.most = Math.max(window.most, inFrame)
+    }).observe(document.querySelector('main'), { subtree: true, childList: true, characterData: true })
+  `)
+  for (let n = 0; n < 200; n++) await get()
+  const data = await dashboard.client.defaultSandbox.requests.list({ limit: 1 })
+  await page.locator(`tr[data-id="${data[0]?.id}"]`).waitFor()
+  expect(await page.evaluate('window.most')).toBe(1)
+  expect(await rowsInPage()).toBeLessThanOrEqual(MOST_ROWS)
+})
+
+test('a record of 5 MB is shown by its beginning, and can be had as a file', async () => {
+  const { page, client, goTo } = dashboard
+  const { state } = client.defaultSandbox
+  const data = await state.list<{ id: string }>('conversations')
+  const first = data[0] as { id: string }
+  await state.put('conversations', { ...first, id: 'large', title: 'x'.repeat(5_000_000) })
+  await goTo('data/conversations/large')
+  await page.getByText('The record has 5.0 MB').waitFor()
+  const length = await page.evaluate(`document.querySelector('main').textContent.length`)
+  expect(Number(length)).toBeLessThan(100_000)
+  await page.getByRole('button', { name: 'Download it' }).waitFor()
+})

@@ -1,0 +1,202 @@
+import { expect, test } from 'vitest'
+import { START } from '../support/base-state.ts'
+import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
+import { send } from '../support/send.ts'
+
+const APP = 'http://localhost:3000/cb?from=app'
+
+const server = {
+  object: 'mcp_server',
+  id: 's1',
+  name: 'Plans <b>& tools',
+  icon_url: '',
+  base_url: 'https://mcp.example/mcp',
+  transport: 'http',
+  protocol_version: '1',
+  authorization_secret_id: 'secret-1',
+  status: 'active',
+  metadata: { requires_oauth: true, oauth_configured: false, tool_count: 1, last_synced_at: START },
+  created_at: START,
+  updated_at: START,
+  managed_by_app: { app_uuid: 'u', app_name: 'n' },
+  _emulator: { teamspace_id: 'ts-a' },
+}
+
+const started = (options: TestEmulatorOptions = {}) =>
+  testEmulator({ ...options, collections: { mcp_servers: [server] } })
+
+async function startFlow(emulator: TestEmulator, redirect_uri = APP) {
+  const { body } = await emulator.control('POST', '/mcp-oauth-flows', { server_id: 's1', redirect_uri })
+  return body as { state: string; authorize_url: string; redirect_uri: string }
+}
+
+async function startConnection(emulator: TestEmulator): Promise<string> {
+  const response = await emulator.post('/connections', { connector_id: 'file_sharing' })
+  return response.body.redirect_url
+}
+
+/** Sends the form of a page as a browser does, and does not follow where it leads. */
+async function choose(url: string, outcome: string) {
+  const body = new URLSearchParams({ outcome })
+  const { origin } = new URL(url)
+  const response = await fetch(url, { method: 'POST', body, redirect: 'manual', headers: { origin } })
+  return { status: response.status, location: response.headers.get('location'), page: await response.text() }
+}
+
+const returned = (location: string | null) => Object.fromEntries(new URL(location ?? '').searchParams)
+
+const callback = (emulator: TestEmulator, body: object) =>
+  emulator.post('/organization/mcp-servers/s1/oauth-callback', { redirect_uri: APP, ...body })
+
+test('the page of an OAuth flow is outside the control interface, carries the state, and escapes what it shows', {
+  tags: ['U032'],
+}, async () => {
+  const emulator = await started()
+  const { authorize_url, state } = await startFlow(emulator)
+  const url = new URL(authorize_url)
+  expect([url.origin, url.searchParams.get('state')]).toEqual([emulator.emulator.url, state])
+  expect(url.pathname).toMatch(/^\/consent\/mcp-oauth\/[\w-]+$/)
+  const page = await fetch(authorize_url)
+  const html = await page.text()
+  expect(page.status).toBe(200)
+  expect(html).toContain('Connect Plans &lt;b&gt;&amp; tools to ')
+  expect(html).toContain('http://localhost:3000/cb?from=app')
+  expect(html).not.toMatch(/<script|<b>| on\w+=/)
+})
+
+test('a page has a policy without scripts, cannot be framed, is not stored, and leads only where the flow returns', async () => {
+  const emulator = await started()
+  const { authorize_url } = await startFlow(emulator, 'https://app.example/cb')
+  const { headers } = await fetch(authorize_url)
+  const policy = headers.get('content-security-policy') ?? ''
+  expect(policy).toContain("default-src 'none'")
+  expect(policy).toContain("frame-ancestors 'none'")
+  expect(policy).toContain("form-action 'self'")
+  expect(policy).toContain('https://app.example')
+  expect(policy).not.toMatch(/unsafe|script-src/)
+  expect(headers.get('cache-control')).toBe('no-store')
+})
+
+test('allow returns to the redirect URI with the state and a code that completes the flow', {
+  tags: ['R143', 'R144', 'U032'],
+}, async () => {
+  const emulator = await started()
+  const { authorize_url, state } = await startFlow(emulator)
+  const { status, location } = await choose(authorize_url, 'allow')
+  expect(status).toBe(303)
+  const { code, ...rest } = returned(location)
+  expect(rest).toEqual({ from: 'app', state })
+  expect((await callback(emulator, { code: 'another', state })).status).toBe(400)
+  expect((await callback(emulator, { code, state })).body.oauth_configured).toBe(true)
+})
+
+test.for([
+  ['deny', 'access_denied'],
+  ['server_error', 'server_error'],
+  ['temporarily_unavailable', 'temporarily_unavailable'],
+] as const)('%s returns with an error and the state, and without a code', async ([outcome, error]) => {
+  const emulator = await started()
+  const { authorize_url, state } = await startFlow(emulator)
+  const { location } = await choose(authorize_url, outcome)
+  expect(returned(location)).toEqual({ from: 'app', error, state })
+})
+
+test('a wrong state returns as another one, and an expired state completes no flow', async () => {
+  const emulator = await started()
+  const first = await startFlow(emulator)
+  const wrong = returned((await choose(first.authorize_url, 'wrong_state')).location)
+  expect(wrong.state).not.toBe(first.state)
+  expect((await callback(emulator, { code: wrong.code, state: wrong.state })).status).toBe(400)
+  const second = await startFlow(emulator)
+  const expired = returned((await choose(second.authorize_url, 'expired_state')).location)
+  expect(expired.state).toBe(second.state)
+  expect((await callback(emulator, { code: expired.code, state: expired.state })).status).toBe(400)
+})
+
+test('a nonce works once: the page of a decided flow says so, for each way to ask', async () => {
+  const emulator = await started()
+  for (const url of [(await startFlow(emulator)).authorize_url, await startConnection(emulator)]) {
+    expect((await choose(url, 'deny')).status).toBeLessThan(400)
+    const before = emulator.digest()
+    const again = await choose(url, 'allow')
+    expect([again.status, again.location]).toEqual([410, null])
+    expect(again.page).toContain('a flow is decided once')
+    expect((await fetch(url)).status).toBe(410)
+    expect(emulator.digest()).toBe(before)
+  }
+})
+
+test('a nonce that no flow has, another state, a page that there is none of, and a foreign field are refused', async () => {
+  const emulator = await started()
+  const { authorize_url } = await startFlow(emulator)
+  const before = emulator.digest()
+  const digest = emulator.state('oauth_flows').at(-1).nonce
+  for (const [path, status] of [
+    ['/consent/mcp-oauth/none?state=x', 404],
+    [`/consent/mcp-oauth/${encodeURIComponent(digest)}`, 404],
+    [`${new URL(authorize_url).pathname}?state=x`, 400],
+    ['/consent/other/none', 404],
+    ['/consent/', 404],
+    ['/@none/consent/connections/none', 404],
+  ] as const)
+    expect((await fetch(emulator.emulator.url + path)).status, path).toBe(status)
+  expect((await choose(authorize_url, 'maybe')).status).toBe(400)
+  expect((await fetch(authorize_url, { method: 'POST' })).status).toBe(400)
+  expect(emulator.digest()).toBe(before)
+})
+
+test.for([
+  ['a page of another site', { origin: 'https://evil.example' }],
+  ['a sandboxed page', { origin: 'null' }],
+  ['a foreign host', { host: 'evil.example' }],
+] as const)('%s cannot decide', async ([, headers]) => {
+  const emulator = await started()
+  const { pathname, search } = new URL((await startFlow(emulator)).authorize_url)
+  const type = { 'content-type': 'application/x-www-form-urlencoded' }
+  const how = { headers: { ...headers, ...type }, raw: 'outcome=allow', authorization: undefined }
+  expect((await send(emulator, 'POST', pathname + search, how)).status).toBe(403)
+  expect(emulator.state('oauth_flows').at(-1).decided_at).toBeNull()
+})
+
+test('the page behind the default redirect_url asks, and says that it is done', {
+  tags: ['U030', 'U080'],
+}, async () => {
+  const emulator = await started()
+  const url = await startConnection(emulator)
+  expect(await (await fetch(url)).text()).toContain('Connect file_sharing to ')
+  const { status, page } = await choose(url, 'allow')
+  expect(status).toBe(200)
+  expect(page).toContain('Access is granted')
+  const [{ id }] = emulator.state('connections')
+  expect((await emulator.control('GET', `/connections/${id}`)).body.status).toBe('connected')
+})
+
+test.for([
+  ['allow', 'connected', {}],
+  ['deny', 'denied', { error: 'access_denied' }],
+  ['server_error', 'failed', { error: 'server_error' }],
+] as const)(
+  '%s returns to the setting connections.return_url',
+  { tags: ['U080'] },
+  async ([outcome, status, error]) => {
+    const settings = { 'connections.return_url': 'http://app:8080/done/{id}' }
+    const emulator = await started({ settings })
+    const url = await startConnection(emulator)
+    expect((await fetch(url)).headers.get('content-security-policy')).toContain('http://app:8080')
+    const { location } = await choose(url, outcome)
+    const [connection] = emulator.state('connections')
+    expect(new URL(location ?? '').pathname).toBe(`/done/${connection.id}`)
+    expect(returned(location)).toEqual({ connection_id: connection.id, ...error })
+    expect(connection.status).toBe(status)
+  },
+)
+
+test('a flow of another sandbox has its page in that sandbox, and a restart keeps the pages', async () => {
+  const emulator = await started()
+  const other = await emulator.in('w1')('POST', '/mcp-oauth-flows', { server_id: 's1', redirect_uri: APP })
+  expect(new URL(other.body.authorize_url).pathname).toMatch(/^\/@w1\/consent\/mcp-oauth\//)
+  expect((await fetch(other.body.authorize_url)).status).toBe(200)
+  const url = await startConnection(emulator)
+  const again = await emulator.restart()
+  expect((await fetch(url.replace(emulator.emulator.url, again.emulator.url))).status).toBe(200)
+})
