@@ -282,6 +282,70 @@ test('everything is reached by keyboard: views, search and run, the clock, and t
   await page.keyboard.press('Escape')
 })
 
+/** Goes on with Tab until the element of a name has the focus. */
+async function tabTo(name: RegExp): Promise<void> {
+  const { page } = dashboard
+  for (let n = 0; n < 120; n++) {
+    await page.keyboard.press('Tab')
+    const words = await page.evaluate(
+      `(document.activeElement.getAttribute('aria-label') ?? '') + ' ' + (document.activeElement.textContent ?? '')`,
+    )
+    if (name.test(String(words).trim())) return
+  }
+  throw new Error(`Tab does not lead to ${name}`)
+}
+
+test('the main path by keyboard alone: read a request, make it fail, advance the clock, edit a record', async () => {
+  const { page, client, goTo } = dashboard
+  await goTo('requests')
+  await api('/data-views')
+  await page.locator('tr[data-id]').first().waitFor()
+  await page.keyboard.press('j')
+  await page.getByText('Copy as curl').waitFor()
+  await page.keyboard.press('f')
+  await page.getByRole('button', { name: 'Arm rule' }).waitFor()
+  await tabTo(/^Rule as JSON/)
+  await page.keyboard.press('Control+a')
+  await page.keyboard.insertText('{"preset": "server-error", "times": 1}')
+  await tabTo(/Arm rule/)
+  await page.keyboard.press('Enter')
+  await page.getByText('The rule is armed.').waitFor()
+  expect((await api('/data-views')).status).toBe(500)
+  const before = Date.parse((await client.defaultSandbox.clock.show()).now)
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('+')
+  await page.keyboard.press('h')
+  await expect
+    .poll(async () => Date.parse((await client.defaultSandbox.clock.show()).now))
+    .toBe(before + 3_600_000)
+  await page.keyboard.press('g')
+  await page.keyboard.press('d')
+  await page.getByRole('heading', { name: 'Data' }).waitFor()
+  await tabTo(/^pages/)
+  await page.keyboard.press('Enter')
+  await page.getByRole('row', { name: /page-cranes/ }).waitFor()
+  await tabTo(/^page-handbook/)
+  await page.keyboard.press('Enter')
+  await page.getByLabel('Record as JSON').waitFor()
+  await tabTo(/^Record as JSON/)
+  const text = await page.getByLabel('Record as JSON').inputValue()
+  await page.keyboard.press('Control+a')
+  await page.keyboard.insertText(JSON.stringify({ ...JSON.parse(text), name: 'By keyboard' }))
+  await page.keyboard.press('Control+s')
+  await page.getByText('page-handbook is saved.').waitFor()
+})
+
+test('a sandbox that does not exist is said to, and made by a click', async () => {
+  const { page, client, emulator, problems } = dashboard
+  await page.goto(`${emulator.url}/__emulator/ui/#/new-one/requests`)
+  await page.getByText('There is no sandbox new-one yet.').waitFor()
+  expect(await violations(page)).toEqual([])
+  await page.getByRole('button', { name: 'Make it now' }).click()
+  await page.getByText('There is no sandbox new-one yet.').waitFor({ state: 'detached' })
+  expect((await client.sandboxes.list()).data.map(({ name }) => name)).toContain('new-one')
+  expect(problems).toEqual([])
+})
+
 const PHONE_VIEWS = [
   ...['timeline', 'requests', 'requests/default-000001', 'faults', 'batches', 'data', 'settings'],
   ...['webhooks', 'webhooks?tab=inbox', 'limits', 'scenarios', 'connect'],

@@ -21,12 +21,15 @@ const SCHEMA = {
 
 const VIEWS = [
   'timeline',
+  'requests',
   'requests/default-000004',
-  'batches',
+  'batches/FIRST',
   'webhooks',
+  'webhooks?tab=inbox',
   'faults',
   'limits',
   'data/pages',
+  'data/pages/page-handbook',
   'scenarios',
   'settings',
   'connect',
@@ -39,7 +42,8 @@ const SHOWN: Readonly<Record<string, string>> = {
 }
 
 async function useIt({ client, emulator }: Dashboard): Promise<void> {
-  const { clock, faults } = client.defaultSandbox
+  const { clock, faults, webhooks } = client.defaultSandbox
+  await webhooks.create({ inbox: true, secret: 'shared' })
   const call = (method: string, path: string, body?: object) =>
     fetch(`${emulator.baseUrl}${path}`, {
       method,
@@ -68,21 +72,46 @@ async function useIt({ client, emulator }: Dashboard): Promise<void> {
   await clock.advance('1s')
 }
 
+/** The addresses of the pictures, by name. */
+async function addresses({ client, emulator }: Dashboard): Promise<ReadonlyMap<string, string>> {
+  const { batches, mcpServers } = client.defaultSandbox
+  const { data } = await batches.list()
+  const flow = await mcpServers.startOauth({
+    server_id: 'mcp-drawings',
+    redirect_uri: 'http://localhost:3000/oauth/done',
+  })
+  const views = VIEWS.map((view): [string, string] => {
+    const place = view.replace('FIRST', data[0]?.id ?? '')
+    return [view, `${emulator.url}/__emulator/ui/#/default/${place}`]
+  })
+  return new Map([
+    ...views,
+    ['consent', flow.authorize_url],
+    ['empty', views[0]?.[1].replace('default/timeline', 'w1/requests') ?? ''],
+  ])
+}
+
+const SIZES = { '': { width: 1280, height: 800 }, '-phone': { width: 390, height: 844 } }
+
 const dashboard = await openDashboard()
+const { page } = dashboard
 try {
   mkdirSync(folder, { recursive: true })
   await useIt(dashboard)
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await dashboard.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    for (const view of VIEWS) {
-      await dashboard.goTo(view)
-      // The stream of events stays open, so that nothing says when all is there.
-      await dashboard.page.waitForTimeout(1_000)
-      await dashboard.page.screenshot({
-        path: join(folder, `${view.replaceAll('/', '-')}-${colorScheme}.png`),
-      })
-      const path = colorScheme === 'light' ? SHOWN[view] : undefined
-      if (path !== undefined) await dashboard.page.screenshot({ path, type: 'jpeg', quality: 70 })
+  const places = await addresses(dashboard)
+  for (const [size, viewport] of Object.entries(SIZES)) {
+    await page.setViewportSize(viewport)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      for (const [view, address] of places) {
+        await page.goto(address)
+        // The stream of events stays open, so that nothing says when all is there.
+        await page.waitForTimeout(1_000)
+        const name = view.replaceAll(/[/?=]/g, '-')
+        await page.screenshot({ path: join(folder, `${name}${size}-${colorScheme}.png`) })
+        const path = size === '' && colorScheme === 'light' ? SHOWN[view] : undefined
+        if (path !== undefined) await page.screenshot({ path, type: 'jpeg', quality: 70 })
+      }
     }
   }
 } finally {

@@ -1,8 +1,9 @@
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { ask, type Output } from './api.ts'
+import { type BatchRow, batchName } from './batch-data.ts'
 import { Code } from './code.tsx'
-import { dateTime, pretty, timeOfDay } from './format.ts'
+import { dateTime, pretty, shortId, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { act, isLost, useLive } from './live.ts'
 import { Menu } from './menu.tsx'
@@ -129,7 +130,7 @@ export function Inbox({
               >
                 <span class="mono subject">{message.type}</span>
                 <time dateTime={message.received_at}>{timeOfDay(message.received_at)}</time>
-                <span class="hint">{JSON.stringify(message.body)}</span>
+                <span class="hint">{subjectOf(message)}</span>
                 {message.copy_of !== null ? (
                   <Tag tone="warn" icon="bolt">
                     copy
@@ -154,6 +155,18 @@ export function Inbox({
     </div>
   )
 }
+
+/** What a message is about: the batch by its name and the end of its id, or the beginning of the body. */
+function subjectOf({ body }: Message): string {
+  const { data = body } = (body ?? {}) as { readonly data?: unknown }
+  const { id, metadata } = (data ?? {}) as { readonly id?: unknown; readonly metadata?: object }
+  if (typeof id !== 'string') return JSON.stringify(body).slice(0, MOST)
+  const name = batchName({ id, metadata: { ...metadata } } as BatchRow)
+  return name === shortId(id) ? name : `${shortId(id)} ${name}`
+}
+
+/** Characters of a body that is none of ours. */
+const MOST = 200
 
 function MessageDetail({ message }: { message: Message }) {
   const { id, type, received_at, attempt, body, status, signature } = message

@@ -1,5 +1,6 @@
 import { computed, effect, signal } from '@preact/signals'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { EmulatorError } from '../../control/client/emulator-error.ts'
 import { followEvents } from '../../control/client/events.ts'
 import { ask, emulatorAddress, needsToken, type Output, wordsOf } from './api.ts'
 import { after, every, pageTime, perFrame } from './browser.ts'
@@ -26,7 +27,10 @@ export const connection = signal<{
   readonly nextTry: number
 }>({ state: 'opening', since: 0, nextTry: 0 })
 
-export const isLost = computed(() => connection.value.state === 'lost')
+/** The sandbox that the page is about, where the emulator has none of this name. */
+export const missingSandbox = signal<string | undefined>(undefined)
+
+export const isLost = computed(() => connection.value.state === 'lost' && missingSandbox.value === undefined)
 
 type Clock = Output<'GET /clock'>
 
@@ -99,6 +103,7 @@ async function follow(name: string, signal: AbortSignal): Promise<void> {
           startedAt = data.started_at
           failures = 0
           hasOpened = true
+          missingSandbox.value = undefined
           connection.value = { state: 'open', since: pageTime(), nextTry: 0 }
           tell('reload')
           continue
@@ -112,6 +117,7 @@ async function follow(name: string, signal: AbortSignal): Promise<void> {
       reason = error
     }
     if (signal.aborted) return
+    missingSandbox.value = reason instanceof EmulatorError && reason.status === 404 ? name : undefined
     if (reason !== undefined && /control token/.test(wordsOf(reason))) needsToken.value = true
     const pause = PAUSES[Math.min(failures, PAUSES.length - 1)] as number
     failures += 1
@@ -181,6 +187,7 @@ export function startLive(): void {
     const name = sandboxName.value
     if (needsToken.value) return
     clockState.value = undefined
+    missingSandbox.value = undefined
     const leaving = new AbortController()
     loadClock()
     void follow(name, leaving.signal)

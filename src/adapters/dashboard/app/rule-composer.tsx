@@ -66,11 +66,15 @@ export function RuleComposer(props: {
   useEffect(() => {
     setVerdict(undefined)
     if (syntax !== undefined) return
-    return after(150, () => void check(text).then(setVerdict))
+    let isCurrent = true
+    const cancel = after(150, () => void check(text).then((found) => isCurrent && setVerdict(found)))
+    return () => {
+      isCurrent = false
+      cancel()
+    }
   }, [text])
   const change = (part: Draft) => draft !== undefined && setText(pretty(cleaned({ ...draft, ...part })))
   const issues = syntax === undefined ? (verdict ?? []) : [syntax]
-  const isValid = syntax === undefined && verdict?.length === 0
   const arm = async () => {
     const done = await act(
       async () => {
@@ -102,7 +106,7 @@ export function RuleComposer(props: {
       <p class="row-actions">
         <Button
           kind="primary"
-          disabled={isValid ? undefined : 'The rule is not valid yet.'}
+          disabled={issues.length === 0 ? undefined : 'The rule is not valid yet.'}
           onClick={() => void arm()}
         >
           {rule === undefined ? 'Arm rule' : 'Save rule'}

@@ -6,7 +6,7 @@ import { pageTime } from './browser.ts'
 import { ClockBar } from './clock-bar.tsx'
 import { isCommandOpen } from './dialogs.ts'
 import { Icon } from './icon.tsx'
-import { connection, isLost, retryNow, ticking, useLive } from './live.ts'
+import { act, connection, isLost, missingSandbox, retryNow, ticking, useLive } from './live.ts'
 import { Menu, MenuForm, NAME_FIELD } from './menu.tsx'
 import { goTo, here, linkIn, linkTo, sandboxName } from './place.ts'
 import { nextTheme, theme } from './theme.ts'
@@ -26,7 +26,7 @@ export function Shell() {
         <div class="page">
           <ClockBar />
           <Banner />
-          <main id="main" class={`view ${here.value.path.length > 0 ? 'has-detail' : ''}`} tabIndex={-1}>
+          <main id="main" class="view" tabIndex={-1}>
             {view === undefined ? <Unknown /> : <Lazy key={view.name} view={view} />}
           </main>
         </div>
@@ -231,7 +231,21 @@ function BottomBar() {
   )
 }
 
+/** A sandbox that nobody has used yet, or that was deleted. */
+function NoSandbox({ name }: { name: string }) {
+  const make = () => act(() => ask('POST /sandboxes', { body: { name } }), `${name} is made.`).then(retryNow)
+  return (
+    <div class="banner info" role="alert">
+      <Icon name="info" />
+      <p>There is no sandbox {name} yet. Its first request makes it.</p>
+      <Button onClick={() => void make()}>Make it now</Button>
+      <Button onClick={() => goTo(linkIn('default', here.value.view))}>Open default</Button>
+    </div>
+  )
+}
+
 function Banner() {
+  if (missingSandbox.value !== undefined) return <NoSandbox name={missingSandbox.value} />
   const { nextTry, since } = connection.value
   if (!isLost.value || ticking.value === 0) return null
   const seconds = (ms: number) => Math.max(0, Math.round(ms / 1_000))

@@ -6,7 +6,7 @@ import { here, linkTo, open, refine } from '../place.ts'
 import { type AnyRecord, RecordEditor } from '../record-editor.tsx'
 import { SandboxActions } from '../sandbox-actions.tsx'
 import { Panel } from '../splitter.tsx'
-import { type Column, type Sorting, sorted, Table } from '../table.tsx'
+import { type Column, type Sorting, sorted, Table, useNarrow } from '../table.tsx'
 import { Button, Empty, FilterField, Problem, Skeleton, ViewHead } from '../ui.tsx'
 
 const PAGE = 100
@@ -107,8 +107,10 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
   const [sorting, setSorting] = useState<Sorting | undefined>(undefined)
   const [page, setPage] = useState(0)
   const text = here.value.query.filter ?? ''
+  const isNarrow = useNarrow()
+  const most = id !== undefined || isNarrow ? 2 : 5
   const all = (data?.data ?? []) as unknown as readonly AnyRecord[]
-  const columns = useMemo(() => columnsOf(all, id === undefined ? 5 : 2), [all[0], id === undefined])
+  const columns = useMemo(() => columnsOf(all, most), [all[0], most])
   const rows = useMemo(() => {
     const found = all.filter(
       (row) => text === '' || JSON.stringify(row).toLowerCase().includes(text.toLowerCase()),

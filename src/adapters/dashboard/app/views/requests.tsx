@@ -3,7 +3,7 @@ import { ask, baseUrl, wordsOf } from '../api.ts'
 import { download } from '../browser.ts'
 import { Code } from '../code.tsx'
 import { countOf, durationText, pretty, shortPath, timeOfDay } from '../format.ts'
-import { act, isLost } from '../live.ts'
+import { act, isLost, missingSandbox } from '../live.ts'
 import { Menu } from '../menu.tsx'
 import { here, linkTo, open, refine } from '../place.ts'
 import { RequestDetail } from '../request-detail.tsx'
@@ -152,7 +152,7 @@ export default function Requests() {
           {filter.problem}
         </Note>
       )}
-      {error !== undefined && <Problem text={wordsOf(error)} />}
+      {error !== undefined && missingSandbox.value === undefined && <Problem text={wordsOf(error)} />}
       {entries.length === 0 ? (
         <Waiting />
       ) : (

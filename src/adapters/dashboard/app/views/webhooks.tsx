@@ -30,6 +30,8 @@ async function load() {
   }
 }
 
+const receiverName = (url: string) => (isInbox(url) ? 'the built-in inbox' : url)
+
 function DeliveryTag({ delivery, now }: { delivery: Delivery; now: number }) {
   const { status, retry_at } = delivery
   if (status === 'waiting' && retry_at !== null)
@@ -108,7 +110,7 @@ export default function Webhooks() {
                   >
                     <strong class="mono">{delivery.type}</strong>
                     <time dateTime={delivery.created_at}>{timeOfDay(delivery.created_at)}</time>
-                    <span class="hint">{delivery.url}</span>
+                    <span class="hint">{receiverName(delivery.url)}</span>
                     <DeliveryTag delivery={delivery} now={now} />
                   </button>
                 </li>
@@ -144,7 +146,7 @@ function DeliveryDetail({ delivery, now }: { delivery: Delivery; now: number }) 
   return (
     <Detail label={`Delivery ${id}`} head={head} onClose={() => open([])}>
       <p class="why">
-        {`${countOf(attempts.length, 'attempt')} to ${url}.`}
+        {`${countOf(attempts.length, 'attempt')} to ${receiverName(url)}.`}
         {retry_at !== null &&
           ` The next is at ${shortTime(retry_at, now)}, in ${durationText(Math.max(0, Date.parse(retry_at) - now))}.`}
       </p>
