@@ -90,3 +90,13 @@ test('an entry says how long the response took, in real milliseconds, faults of 
   const took = async () => (await emulator.control('GET', '/requests')).body.data[0].took_ms
   await expect.poll(took).toBeGreaterThan(19)
 })
+
+test('the log is read backwards by the id of the oldest request that one has', async () => {
+  const { list } = await someRequests()
+  const { body: newest } = await list('limit=2')
+  const { body: older } = await list(`limit=2&before=${newest.data[0].id}`)
+  expect([...ids(older), ...ids(newest)]).toEqual([2, 3, 4, 5])
+  expect(older.matched).toBe(3)
+  const unknown = await list('before=none')
+  expect([unknown.status, unknown.body.message]).toEqual([400, expect.stringContaining('before: "none"')])
+})
