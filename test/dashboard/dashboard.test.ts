@@ -342,7 +342,7 @@ test('a sandbox that does not exist is said to, and made by a click', async () =
   expect(await violations(page)).toEqual([])
   await page.getByRole('button', { name: 'Make it now' }).click()
   await page.getByText('There is no sandbox new-one yet.').waitFor({ state: 'detached' })
-  expect((await client.sandboxes.list()).data.map(({ name }) => name)).toContain('new-one')
+  expect((await client.sandboxes.list()).map(({ name }) => name)).toContain('new-one')
   expect(problems).toEqual([])
 })
 

@@ -75,7 +75,7 @@ async function useIt({ client, emulator }: Dashboard): Promise<void> {
 /** The addresses of the pictures, by name. */
 async function addresses({ client, emulator }: Dashboard): Promise<ReadonlyMap<string, string>> {
   const { batches, mcpServers } = client.defaultSandbox
-  const { data } = await batches.list()
+  const data = await batches.list()
   const flow = await mcpServers.startOauth({
     server_id: 'mcp-drawings',
     redirect_uri: 'http://localhost:3000/oauth/done',

@@ -96,3 +96,13 @@ test.for([
   const { body } = await emulator.control('GET', '/requests')
   expect(body.data.map((row: { end: string | null }) => row.end)).toEqual([end, null])
 })
+
+test('the log is read backwards by the id of the oldest request that one has', async () => {
+  const { list } = await someRequests()
+  const { body: newest } = await list('limit=2')
+  const { body: older } = await list(`limit=2&before=${newest.data[0].id}`)
+  expect([...ids(older), ...ids(newest)]).toEqual([2, 3, 4, 5])
+  expect(older.matched).toBe(3)
+  const unknown = await list('before=none')
+  expect([unknown.status, unknown.body.message]).toEqual([400, expect.stringContaining('before: "none"')])
+})

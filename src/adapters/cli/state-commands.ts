@@ -29,6 +29,13 @@ export const stateCommands = [
     query: SECRETS,
   }),
   callCommand({
+    name: 'state schema',
+    description: 'Show the JSON Schema of the records of a collection',
+    args: [COLLECTION],
+    route: 'GET /collections/{collection}',
+    lines: prettyLines,
+  }),
+  callCommand({
     name: 'state get',
     description: 'Show a record',
     args: RECORD,

@@ -14,6 +14,8 @@ const listed = (name: string) =>
 
 const URL_ARGUMENT = { name: '[url]', description: 'of the receiver; without it the built-in inbox' }
 
+const DELIVERY = { name: '<id>', description: 'the delivery, as webhook deliveries lists it' }
+
 export const webhookCommands = [
   listed('webhook'),
   listed('webhook list'),
@@ -57,8 +59,14 @@ export const webhookCommands = [
   callCommand({
     name: 'webhook redeliver',
     description: 'Send a delivery again that has ended, or at once one that waits',
-    args: [{ name: '<id>', description: 'the delivery, as webhook deliveries lists it' }],
+    args: [DELIVERY],
     route: 'POST /webhooks/deliveries/{id}/redeliver',
+  }),
+  callCommand({
+    name: 'webhook to-inbox',
+    description: 'Put what a delivery sends into the built-in inbox, whatever has become of it',
+    args: [DELIVERY],
+    route: 'POST /webhooks/deliveries/{id}/inbox',
   }),
   callCommand({
     name: 'webhook inbox',

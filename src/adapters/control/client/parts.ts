@@ -106,5 +106,8 @@ export function webhooksOver(ask: Ask) {
     /** Sends a delivery again that has ended, or at once one that waits. Faults do not touch it then. */
     redeliver: (id: string): Promise<Delivery> =>
       ask('POST /webhooks/deliveries/{id}/redeliver', { params: { id } }),
+    /** Puts what a delivery sends into the built-in inbox, whatever has become of it. */
+    toInbox: (id: string): Promise<Delivery> =>
+      ask('POST /webhooks/deliveries/{id}/inbox', { params: { id } }),
   }
 }

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../../core/json.ts'
 import type { SnapshotView } from '../../../core/sandboxes/snapshots.ts'
 import type { Row } from '../../../core/state/commit.ts'
 import type { Document } from '../../../core/state/state.ts'
@@ -33,6 +34,9 @@ export function stateOver(ask: Ask) {
     document: (options?: ShownSecrets): Promise<Document> => ask('GET /state', secretsQuery(options)),
     /** The collections, and how many records each has. */
     collections: (): Promise<Collections['data']> => entriesOf(ask('GET /collections')),
+    /** The JSON Schema of the records of a collection, as they are accepted under the settings in force. */
+    schema: async (collection: string): Promise<JsonObject> =>
+      (await ask('GET /collections/{collection}', { params: { collection } })).schema as JsonObject,
     /** Replaces the whole state, or refuses the document whole. A masked secret stays as it is stored. */
     load: (document: Document): Promise<SandboxSummary> => ask('PUT /state', { body: { ...document } }),
     /** Adds the records of a fixtures document; one with a known id replaces that record. */

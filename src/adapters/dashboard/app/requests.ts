@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals'
 import { ask, type Output } from './api.ts'
 import { setBadge } from './badges.ts'
-import { every, perFrame } from './browser.ts'
+import { after, every, perFrame } from './browser.ts'
 import { coalesced, isLost, onKinds } from './live.ts'
 import { sandboxName } from './place.ts'
 
@@ -73,6 +73,8 @@ async function loadAll(): Promise<void> {
 
 async function loadOlder(name: string): Promise<void> {
   for (;;) {
+    // What is asked for at the same time is seen first.
+    await new Promise<void>((resolve) => after(100, resolve))
     const { entries } = log
     const before = entries.at(-1)?.id ?? ''
     // An entry that the log has dropped meanwhile had none before it.
