@@ -71,6 +71,7 @@ const CLIENTS: Readonly<
   state: {},
   'state list': { argv: ['pages'] },
   'state get': { argv: ['organizations', 'org-larkmoor'] },
+  'state schema': { argv: ['pages'] },
   'state put': { argv: ['organizations', 'o2', '{"id": "o2", "name": "Other"}'] },
   'state patch': { argv: ['organizations', 'org-larkmoor', '{"name": "Other"}'] },
   'state delete': { argv: ['pages', 'page-handbook'] },
@@ -144,6 +145,7 @@ const OTHERS = [
   'version',
   'webhook listen',
   'webhook redeliver',
+  'webhook to-inbox',
 ]
 
 test('every command is held against these rules', () => {

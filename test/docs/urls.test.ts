@@ -49,17 +49,21 @@ const exec = (...command: string[]) => [CLI, 'exec', '--', ...command]
 
 test.concurrent.for<[how: string, args: readonly string[], links: readonly string[]]>([
   ['the tutorial under exec', exec('bash', '-euo', 'pipefail', '-c', tutorial()), ['/results_not_ready']],
-  ['a script under exec', exec('bash', 'test/examples/curl.sh'), ['/results_not_ready', '/connections/']],
+  [
+    'a script under exec',
+    exec('bash', 'test/examples/curl.sh'),
+    ['/results_not_ready', '/consent/connections/'],
+  ],
   ["a suite of Node's own test runner", ['--test', 'test/examples/node-test.mjs'], []],
   [
     'suites of Vitest',
     [VITEST, 'run', 'test/examples/vitest.test.ts', 'test/examples/retries.test.ts'],
-    ['/results_gone', '/connections/'],
+    ['/results_gone', '/consent/connections/'],
   ],
   [
     'a suite of Playwright',
     [PLAYWRIGHT, 'test', '-c', 'test/examples/browser'],
-    ['/rate_limit_exceeded', '/connections/'],
+    ['/rate_limit_exceeded', '/consent/connections/'],
   ],
 ])(
   '%s: every URL of every response can be opened, whatever the port',

@@ -3,7 +3,7 @@
 import { appendFileSync } from 'node:fs'
 import http from 'node:http'
 
-const OWN = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:\/@[^/]*)?\/(?:__emulator|v1)\b/
+const OWN = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:\/@[^/]*)?\/(?:__emulator|v1|consent)\b/
 const OPENED_BY_US = 'x-opened-by'
 
 const { writeHead, write, end } = http.ServerResponse.prototype

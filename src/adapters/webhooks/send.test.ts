@@ -239,7 +239,7 @@ test.for([65_535, 65_536, 65_537])('a response of %i bytes that never ends', asy
     bytes > 65_536
       ? [60_000, { outcome: 'delivered', status: 200, error: null }]
       : // Long enough for the head to come on any machine.
-        [3_000, { outcome: 'timeout', status: 200, error: 'no end of the answer within 3s' }]
+        [3_000, { outcome: 'timeout', status: 200, error: 'no end of the response within 3s' }]
   expect(await send(url, { timeout })).toEqual(expected)
 })
 
