@@ -139,7 +139,7 @@ export function didYouMean(name: string, known: readonly string[]): string {
 
 function nearest(name: string, known: readonly string[]): string | undefined {
   if (known.length === 0) return undefined
-  const near = closest(name, known)
+  const near = known.find((each) => isOneSlip(name, each)) ?? closest(name, known)
   // Of a short name most letters have to stay: many words are as near to it as any other. The hyphens of a flag do not count.
   const letters = name.replace(/^-+/, '').length
   if (distance(name, near) <= letters / 3 || isOneSlip(name, near)) return near

@@ -12,6 +12,8 @@ const KNOWN = [
   'tag',
   'slow-drip',
   'lost-response-after-commit',
+  'start',
+  'status',
 ]
 
 test.for([
@@ -20,6 +22,7 @@ test.for([
   ['tpyo', 'typo'],
   ['--hlep', '--help'],
   ['slow-drpi', 'slow-drip'],
+  ['stauts', 'status'],
   ['slow', 'slow-drip'],
   ['lost-resp', 'lost-response-after-commit'],
   ['lost_response_after_commit', 'lost-response-after-commit'],
