@@ -37,12 +37,16 @@ test.for(REFUSED_TARGETS)('X3 %j is refused', async ([url, reason]) => {
 test('what the URL alone tells is known without looking a name up', () => {
   const resolved: string[] = []
   const some = targets([...ALLOWED_ENTRIES, ...USELESS_ENTRIES], resolved)
-  for (const [url] of ALLOWED_TARGETS) expect(some.problemOf(url), url).toBeUndefined()
+  const isNamed = (url: string) => url.includes('.example') && URL.canParse(url)
+  const isEntry = (url: string) => [...ALLOWED_ENTRIES, ...USELESS_ENTRIES].includes(new URL(url).host)
+  for (const [url] of ALLOWED_TARGETS) {
+    if (isNamed(url) && !isEntry(url)) expect(some.problemOf(url), url).toContain('--allow-webhook')
+    else expect(some.problemOf(url), url).toBeUndefined()
+  }
   for (const [url, reason] of REFUSED_TARGETS) {
-    const byName = url.includes('.example')
-    if (byName && URL.canParse(url) && !reason.startsWith('must'))
-      expect(some.problemOf(url), url).toBeUndefined()
-    else expect(some.problemOf(url), url).toContain(reason)
+    if (!isNamed(url) || reason.startsWith('must')) expect(some.problemOf(url), url).toContain(reason)
+    else if (isEntry(url)) expect(some.problemOf(url), url).toBeUndefined()
+    else expect(some.problemOf(url), url).toContain('--allow-webhook')
   }
   expect(some.problemOf(`http://hook.localhost.:${OWN_PORT}/`)).toContain("the emulator's own")
   expect(resolved).toEqual([])

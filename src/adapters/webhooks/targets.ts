@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { BlockList, isIP, isIPv4 } from 'node:net'
+import { INBOX_URL } from '../../core/webhooks/inbox.ts'
 import { urlProblem } from '../../core/webhooks/records.ts'
 
 /** The flag of the command line that lists further targets, as messages name it. */
@@ -66,8 +67,8 @@ export class Targets {
   }
 
   /**
-   * Why {@link judge} will refuse a URL, as far as the URL alone tells: of an address, and of `localhost` and the names below
-   * it, which always lead to this machine (RFC 6761). Any other name may lead elsewhere by the time something is sent.
+   * Why a URL may not be subscribed, as far as the URL alone tells. Only `localhost` and the names below it always lead to this
+   * machine (RFC 6761): any other name has to be allowed, and is judged again by its addresses when something is sent.
    */
   problemOf(given: string): string | undefined {
     const problem = urlProblem(given)
@@ -75,9 +76,12 @@ export class Targets {
     const url = new URL(given)
     const host = url.hostname.replace(/^\[|\]$/g, '')
     const port = portOf(url)
-    if (isIP(host) !== 0) return this.#refusal(`${url.hostname}:${port}`, host, host, port)
-    const isLocal = /(^|\.)localhost\.?$/.test(host)
-    return isLocal ? this.#refusal(`${url.hostname}:${port}`, host, '127.0.0.1', port) : undefined
+    const target = `${url.hostname}:${port}`
+    if (isIP(host) !== 0) return this.#refusal(target, host, host, port)
+    if (/(^|\.)localhost\.?$/.test(host)) return this.#refusal(target, host, '127.0.0.1', port)
+    return given === INBOX_URL || this.#allowed.has(target)
+      ? undefined
+      : `${host} may lead to another machine; start the emulator with ${TARGET_FLAG} ${target} to allow it`
   }
 
   async #addressesOf(host: string): Promise<readonly Address[]> {
