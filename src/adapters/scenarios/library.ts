@@ -219,6 +219,8 @@ export class ScenarioLibrary implements ScenarioSource {
       return await loadScenarios(files, scripts, scenarioSchema(this.#options.vocabulary))
     } finally {
       cancel()
+      // From here on these scripts may come into force: no later change of the folder is to end them.
+      this.#overdue = false
     }
   }
 
