@@ -1,7 +1,6 @@
 import { callCommand } from './call-command.ts'
 import { command, SANDBOX_OPTIONS } from './command.ts'
 import { controlOf } from './control-client.ts'
-import { jsonArgument } from './json-files.ts'
 import { linesOf, prettyLines, show } from './print.ts'
 
 const TEAMSPACE = { name: '<teamspace-id>', description: 'of the teamspace' }
@@ -93,16 +92,3 @@ export const apiCommands = [
     },
   }),
 ]
-
-/** The command `event emit`. */
-export const emitCommand = callCommand({
-  name: 'event emit',
-  description: 'Emit an event of a provider: the triggers for it fire, or say why not',
-  args: [
-    { name: '<source>', description: 'the provider' },
-    { name: '<event>', description: 'name of the event' },
-    { name: '[payload]', description: 'JSON object in quotes' },
-  ],
-  route: 'POST /provider-events',
-  body: ({ source, event, payload }) => ({ source, event, payload: jsonArgument('payload', payload) }),
-})
