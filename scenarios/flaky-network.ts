@@ -4,7 +4,7 @@ import { defineScenario } from 'agent-workspace-emulator'
 // Idempotency-Key a whole batch comes through, exactly once. What a draw decides depends on the seed alone.
 export default defineScenario({
   description:
-    'Lost responses, resets, gateways and half bodies; anyone who retries with an Idempotency-Key gets through',
+    'Lost responses, resets, gateways and half bodies; a client that retries with an Idempotency-Key succeeds',
   faults: [
     { preset: 'lost-response-after-commit', when: { nth: 1, by: 'idempotency_key' } },
     {

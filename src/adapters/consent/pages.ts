@@ -20,8 +20,8 @@ interface ConsentOptions {
 const LARGEST_FORM = 4_096
 
 /**
- * The consent pages, at `/consent/{name}/{nonce}`. They are forms without a script, and need no control token: whoever has the
- * nonce, which works once, is the person who was sent here.
+ * The consent pages, at `/consent/{name}/{nonce}`. They are forms without a script, and need no control token: the nonce, which
+ * works once, proves that the browser was sent here.
  */
 export function consentPages(options: ConsentOptions): Router {
   const router = Router()

@@ -39,7 +39,7 @@ const plannedResult = () =>
 
 export type PlannedResult = ShapeOf<typeof plannedResult>
 
-/** How many results a page has when nobody asks for another number, and how many at most. */
+/** How many results a page has by default, and how many at most. */
 const [PAGE, LARGEST_PAGE] = [1_000, 10_000]
 
 const resultsPage = () =>

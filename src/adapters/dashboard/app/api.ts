@@ -82,18 +82,6 @@ export const ask: Ask<DashboardCalls> = async (route, ...given) => {
   }
 }
 
-/** One call of the control interface whose route is only known at run time. */
-export async function callJson(method: string, path: string, body?: unknown): Promise<Response> {
-  return fetch(`${controlUrl()}${path}`, {
-    method,
-    headers: {
-      ...(token.value === undefined ? {} : { authorization: `Bearer ${token.value}` }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-}
-
 /** What went wrong, and the way out, in one text. */
 export function wordsOf(error: unknown): string {
   if (!(error instanceof EmulatorError)) return error instanceof Error ? error.message : String(error)

@@ -4,7 +4,7 @@ import { EmulatorError } from '../../control/client/emulator-error.ts'
 import { followEvents } from '../../control/client/events.ts'
 import { ask, emulatorAddress, needsToken, type Output, wordsOf } from './api.ts'
 import { after, every, pageTime, perFrame } from './browser.ts'
-import { here, sandboxName } from './place.ts'
+import { sandboxName } from './place.ts'
 import { toast } from './toasts.ts'
 
 /** A kind of event of the stream, or `reload` when anything may have changed. */
@@ -278,6 +278,3 @@ export async function act(work: () => Promise<unknown>, done?: string): Promise<
     return false
   }
 }
-
-/** The view that is shown, for links that keep it. */
-export const viewName = computed(() => here.value.view)

@@ -77,7 +77,7 @@ async function loadOlder(name: string): Promise<void> {
     await new Promise<void>((resolve) => after(100, resolve))
     const { entries } = log
     const before = entries.at(-1)?.id ?? ''
-    // An entry that the log has dropped meanwhile had none before it.
+    // An entry that the log has dropped since had none before it.
     const list = await ask('GET /requests', { query: { limit: String(TURN), before } }).catch(() => undefined)
     if (list === undefined || name !== sandboxName.peek() || !isWhole) return
     show(list, [...entries, ...list.data.toReversed()])

@@ -231,7 +231,7 @@ function BottomBar() {
   )
 }
 
-/** A sandbox that nobody has used yet, or that was deleted. */
+/** A sandbox that has not been used yet, or that was deleted. */
 function NoSandbox({ name }: { name: string }) {
   const make = () => act(() => ask('POST /sandboxes', { body: { name } }), `${name} is made.`).then(retryNow)
   return (
