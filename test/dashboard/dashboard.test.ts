@@ -169,6 +169,30 @@ test('two editors do not overwrite each other: the later one is asked what to ke
   await expect.poll(async () => (await state.get<{ name: string }>('pages', record.id)).name).toBe('mine')
 })
 
+test('a save that is slow does not lead back from the view that was opened during it', async () => {
+  const { page, client, goTo } = dashboard
+  const { state } = client.defaultSandbox
+  const [record] = await state.list<{ id: string; name: string }>('pages')
+  await goTo(`data/pages/${record?.id}`)
+  await page.getByLabel('Record as JSON').fill(JSON.stringify({ ...record, name: 'slow' }))
+  let respond = (): void => {}
+  const isLeft = new Promise<void>((resolve) => {
+    respond = resolve
+  })
+  await page.route('**/state/pages/*', async (route) => {
+    if (route.request().method() === 'PUT') await isLeft
+    await route.continue()
+  })
+  const put = page.waitForRequest((request) => request.method() === 'PUT')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await put
+  await goTo('limits')
+  respond()
+  await page.getByText(`${record?.id} is saved.`).waitFor()
+  expect(page.url()).toMatch(/\/limits$/)
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
 test('a rate window is filled by a click, so that the next request gets 429, and cleared again', async () => {
   const { page, goTo } = dashboard
   await goTo('limits')

@@ -7,7 +7,7 @@ import { pretty, sizeOf } from './format.ts'
 import { type EditorIssue, JsonEditor, jsonIssue } from './json-editor.tsx'
 import { act, changed, isLost, useLive } from './live.ts'
 import { Confirm } from './menu.tsx'
-import { open } from './place.ts'
+import { here, open } from './place.ts'
 import { MissingFields, RecordForm } from './record-form.tsx'
 import { fieldsOf } from './record-schema.ts'
 import { logRows } from './requests.ts'
@@ -59,6 +59,7 @@ export function RecordEditor({ collection, record, template, onClose }: EditorPr
   const syntax = isReadOnly ? undefined : jsonIssue(text)
   const save = async () => {
     if (syntax !== undefined || isLost.value) return
+    const from = here.value
     try {
       const body = JSON.parse(text) as AnyRecord
       const id = record?.id ?? String(body.id)
@@ -69,7 +70,8 @@ export function RecordEditor({ collection, record, template, onClose }: EditorPr
       setIssues([])
       toast('ok', `${id} is saved.`)
       changed()
-      open([collection, id])
+      // A new record is opened, unless the user has opened another view by now.
+      if (record === undefined && here.value === from) open([collection, id])
     } catch (error) {
       if (!(error instanceof EmulatorError)) throw error
       setIssues(error.issues.length > 0 ? error.issues : [{ pointer: '', detail: error.detail }])
