@@ -20,6 +20,9 @@ export interface Variant {
 
 const BEGIN = Date.parse(START)
 
+/** The assumption that names the order of lists. */
+const LIST_ORDER = 'U020'
+
 /** Whole seconds on other calendar days: a leap day, the ends of a year and of summer time, the last day of 32 bits. */
 const CLOCKS = [
   '2028-02-29T12:00:00Z',
@@ -80,10 +83,15 @@ function withoutOrder(response: RawResponse): string {
   const type = headers.get('content-type') ?? ''
   if (type === 'application/x-ndjson')
     return whole({ status, headers, text: text.split('\n').sort().join('\n') })
+  // An order that is set is no longer assumed; a HEAD request shows that in its headers alone.
+  const assumed = headers
+    .get('x-emulator-assumed')
+    ?.split(',')
+    .filter((id) => id !== LIST_ORDER)
+  const others = new Map(headers).set('x-emulator-assumed', assumed?.join(',') ?? '')
   const body = parsed(text)
-  if (!isObject(body) || !Array.isArray(body.data)) return whole(response)
+  if (!isObject(body) || !Array.isArray(body.data)) return whole({ status, headers: others, text })
   const data = body.data.map((each) => JSON.stringify(each)).sort()
-  // What a list rests on is another item of the assumptions when its order does.
   return JSON.stringify([status, { ...body, data }])
 }
 
@@ -140,6 +148,8 @@ function atClock(clock: string): Variant {
 
 const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z/g
 
+const DATE = /\d{4}-\d\d-\d\d/g
+
 function moved(by: number): Collections {
   const text = JSON.stringify(busyCollections())
   const later = text.replaceAll(INSTANT, (instant) => new Date(Date.parse(instant) + by).toISOString())
@@ -152,6 +162,9 @@ function withoutTime({ status, headers, text }: RawResponse, start: number): str
   relative.set('date', String(Date.parse(headers.get('date') ?? '') - start))
   relative.set('x-ratelimit-reset', String(Number(headers.get('x-ratelimit-reset')) - start / 1000))
   const distant = text.replaceAll(INSTANT, (instant) => `T${Date.parse(instant) - start}`)
+  // The dates that a model makes up lie some days before its own; the time of day decides which day that is.
+  if (headers.get('content-type') === 'application/x-ndjson')
+    return JSON.stringify([status, [...relative], distant.replaceAll(DATE, 'date')])
   return JSON.stringify([status, [...relative], distant])
 }
 
