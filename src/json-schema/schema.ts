@@ -52,6 +52,25 @@ export function subschemas(schema: JsonObject, at: string): { schema: JsonObject
   return found
 }
 
+/** Keywords whose effect on the whole value is found by the validator, and met by another try. */
+export const CHECKED = [
+  'contains',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+  '$dynamicRef',
+  'dependencies',
+  'dependentSchemas',
+]
+
+export function isConditional({ if: condition, then, else: otherwise }: JsonObject): boolean {
+  return condition !== undefined && (then !== undefined || otherwise !== undefined)
+}
+
+/** True for a schema whose values are validated as soon as they are made. */
+export function isChecked(schema: JsonObject): boolean {
+  return isConditional(schema) || CHECKED.some((keyword) => schema[keyword] !== undefined)
+}
+
 export function isSchema(value: Json | undefined): value is Schema {
   return typeof value === 'boolean' || isObject(value)
 }
