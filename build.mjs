@@ -129,8 +129,13 @@ async function buildDashboard({ legalComments, logLevel, alias }) {
     external: ['@faker-js/faker/*'],
     plugins: [withoutSideEffects()],
   })
-  for (const file of ['index.html', 'icon.svg'])
-    fs.copyFileSync(`${source}/${file}`, `dist/dashboard/${file}`)
+  fs.copyFileSync(`${source}/icon.svg`, 'dist/dashboard/icon.svg')
+  // The browser would find the parts of the script only when it has read it.
+  const preloads = built.metafile.outputs['dist/dashboard/main.js'].imports
+    .filter(({ kind }) => kind === 'import-statement')
+    .map(({ path }) => `<link rel="modulepreload" href="${relative('dist/dashboard', path)}" />`)
+  const html = fs.readFileSync(`${source}/index.html`, 'utf8')
+  fs.writeFileSync('dist/dashboard/index.html', html.replace('</head>', `${preloads.join('')}</head>`))
   return built
 }
 

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { ask } from './api.ts'
 import { countOf, pretty } from './format.ts'
-import { useLive } from './live.ts'
+import { useLive } from './loaded.ts'
 import { linkTo } from './place.ts'
 import { Button, Field, Note, Problem, Skeleton } from './ui.tsx'
 
