@@ -144,8 +144,7 @@ function NavItem({ view }: { view: View }) {
             <span class="hidden"> problems</span>
           </span>
         ) : (
-          badge !== undefined &&
-          badge.count > 0 && <span class="badge">{numberText(badge.count)}</span>
+          badge !== undefined && badge.count > 0 && <span class="badge">{numberText(badge.count)}</span>
         )}
       </a>
     </li>
