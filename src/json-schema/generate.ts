@@ -18,8 +18,11 @@ import { negations } from './negations.ts'
 import { numberMaker } from './numbers.ts'
 import { objectMaker } from './objects.ts'
 import {
+  allowsType,
+  buildCost,
   CHECKED,
   canonical,
+  dependentSchemas,
   hasType,
   isChecked,
   isConditional,
@@ -88,7 +91,7 @@ export class ValueGenerator implements ValueSource {
     if (clause === undefined || clauses.length > 1) return this.makerOfSeveral(clauses)
     const known = this.single.get(clause.schema)
     if (known !== undefined) return known
-    spendOnce(STEPS_PER_MAKER + sizeOf(clause.schema))
+    spendOnce(STEPS_PER_MAKER + buildCost(clause.schema))
     const made = this.built(clauses)
     this.single.set(clause.schema, made)
     return made
@@ -99,7 +102,7 @@ export class ValueGenerator implements ValueSource {
     const known = this.several.get(key)
     if (known !== undefined) return known
     if (this.several.size >= MAX_MAKERS) this.several.clear()
-    const cost = clauses.reduce((sum, { schema }) => sum + sizeOf(schema), STEPS_PER_MAKER)
+    const cost = clauses.reduce((sum, { schema }) => sum + buildCost(schema), STEPS_PER_MAKER)
     spendOnce(cost)
     const built = this.built(clauses)
     const isFixed = clauses.every((clause, n) => n === 0 || clause === OBJECT || clause === TEXT)
@@ -230,7 +233,7 @@ export class ValueGenerator implements ValueSource {
   private plain(clauses: Clauses): Maker {
     const listed = this.listed(clauses)
     if (listed !== undefined) return listed
-    const allowed = TYPES.filter((type) => clauses.every(({ schema }) => allows(schema, type)))
+    const allowed = TYPES.filter((type) => clauses.every(({ schema }) => allowsType(schema, type)))
     const at = placeOf(clauses, 'type')
     if (allowed.length === 0)
       return { make: (draw) => draw.fail(at, 'type', 'leaves no type that every keyword allows') }
@@ -339,12 +342,6 @@ function help(schema: JsonObject | undefined, at: string): Clause | undefined {
   return schema === undefined ? undefined : { schema, at, isHelp: true }
 }
 
-/** What building a maker for a schema costs more than for an empty one. */
-function sizeOf({ enum: list, properties, required }: JsonObject): number {
-  const names = isObject(properties) ? Object.keys(properties).length : 0
-  return names + (Array.isArray(required) ? required.length : 0) + (Array.isArray(list) ? list.length / 5 : 0)
-}
-
 function clausesOf(schema: JsonObject): Clause[] {
   const all: Clause[] = [{ schema, at: '' }]
   for (const clause of all) for (const inner of subschemas(clause.schema, clause.at)) all.push(inner)
@@ -355,30 +352,11 @@ function hasConditions({ schema }: Clause): boolean {
   return isConditional(schema) || schema.$dynamicRef !== undefined || dependentSchemas(schema).length > 0
 }
 
-/** The names whose presence brings in a schema, each with its keyword. */
-function dependentSchemas(schema: JsonObject): readonly (readonly [keyword: string, name: string])[] {
-  if (schema.dependentSchemas === undefined && schema.dependencies === undefined) return []
-  return ['dependentSchemas', 'dependencies'].flatMap((keyword) => {
-    const map = schema[keyword]
-    if (!isObject(map)) return []
-    return Object.keys(map).flatMap((name) => (isSchema(map[name]) ? [[keyword, name] as const] : []))
-  })
-}
-
 function isNamed(clauses: Clauses, name: string): boolean {
   return clauses.some(({ schema }) => {
     const { required } = schema
     return own(schema.properties, name) !== undefined || (Array.isArray(required) && required.includes(name))
   })
-}
-
-function typesIn({ type }: JsonObject): readonly Json[] | undefined {
-  return type === undefined || Array.isArray(type) ? type : [type]
-}
-
-function allows(schema: JsonObject, type: TypeName): boolean {
-  const types = typesIn(schema)
-  return types === undefined || types.includes(type) || (type === 'number' && types.includes('integer'))
 }
 
 /** The types to make: all that are named, else those that the keywords are about, else a text. */

@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module'
+import { linearRegex } from '../core/regex.ts'
 import { type PatternNode, PatternTooLarge, parsePattern, readPattern } from './pattern-tree.ts'
 import { OutOfSteps, spend, spendOnce } from './steps.ts'
 
@@ -48,20 +48,10 @@ function makePattern(source: string): Pattern {
   }
 }
 
-type RegexModule = typeof import('re2js')
-
-function regexModule(): RegexModule {
-  try {
-    return require('re2js') as RegexModule
-  } catch {
-    return createRequire(import.meta.url)('re2js') as RegexModule
-  }
-}
-
 /** RE2 takes time in proportion to the text, whatever the expression; undefined for one that it does not know. */
 function linearTest(source: string, size: number): ((text: string) => boolean) | undefined {
   try {
-    const expression = regexModule().RE2JS.compile(source)
+    const expression = linearRegex(source)
     let last: string | undefined
     let fits = false
     return (text) => {
