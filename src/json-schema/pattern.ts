@@ -26,12 +26,24 @@ export function compilePattern(source: string): Pattern {
 
 /** Why a text is no regular expression; undefined where it is one. */
 export function patternProblem(source: string): string | undefined {
+  if (!DIFFERS.test(source) && isExpression(source)) return undefined
   try {
     parsePattern(source)
     return undefined
   } catch (error) {
     // It may well be a regular expression; that it is too large is found when texts are made.
     return error instanceof SyntaxError ? error.message : undefined
+  }
+}
+
+/** Syntax that versions of Node do not have in common. The rest the engine itself knows, in a hundredth of the time. */
+const DIFFERS = /\(\?|\\[pP]/
+
+function isExpression(source: string): boolean {
+  try {
+    return new RegExp(source, 'u') instanceof RegExp
+  } catch {
+    return false
   }
 }
 
