@@ -195,4 +195,5 @@ async function benchAll(): Promise<void> {
 }
 
 if (process.argv.includes('--compare')) await import('./compare.ts')
+else if (process.argv.includes('--stalls')) await import('./stalls.ts')
 else await benchAll()

@@ -13,6 +13,7 @@ export interface Running {
   readonly started: number
   /** Resident memory in MiB. */
   memory(): number
+  signal(name: NodeJS.Signals): void
   stop(): Promise<void>
 }
 
@@ -157,6 +158,7 @@ function running(child: ChildProcess, port: number, started: number): Running {
     started,
     memory: () =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
+    signal: (name) => void child.kill(name),
     stop: () => stop(child),
   }
 }
