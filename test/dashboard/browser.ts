@@ -35,7 +35,7 @@ export async function openDashboard(options: InternalOptions = {}): Promise<Dash
   const browser: Browser = await chromium.launch({ executablePath })
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' })
   // Only what hangs gets so far, however slow the machine is.
-  page.setDefaultTimeout(15_000)
+  page.setDefaultTimeout(120_000)
   const problems: string[] = []
   page.on('console', (message) => {
     // The browser itself reports each call that was refused, also where the page shows the reason.

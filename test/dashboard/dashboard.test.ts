@@ -194,7 +194,9 @@ test('the editor of a record suggests fields and values by keyboard, as its sche
   await page.keyboard.press('Control+Shift+z')
   expect(await editor.inputValue()).toContain('organization')
   await page.keyboard.press('Control+s')
-  await page.getByText(`${record?.id} is saved.`).waitFor()
+  await expect
+    .poll(async () => (await state.get<{ scope: string }>('pages', rest.id)).scope)
+    .toBe('organization')
 })
 
 test('two editors do not overwrite each other: the later one is asked what to keep', async () => {
@@ -307,8 +309,29 @@ test('the inbox receives webhooks without a server, unread until they are opened
   await page.getByRole('button', { name: /batch_prediction.completed/ }).click()
   await page.getByText('with attempt 1. Responded 200.').waitFor()
   await page.getByText('not signed').waitFor()
-  expect(await page.getByLabel('Body').textContent()).toContain(id)
+  expect(await page.getByRole('group', { name: 'Body' }).textContent()).toContain(id)
   expect(await violations(page)).toEqual([])
+  await page.getByRole('tab', { name: 'Raw' }).click()
+  await page.getByText('X-Emulator-Event: batch_prediction.completed').waitFor()
+  expect(await violations(page)).toEqual([])
+  await client.defaultSandbox.settings.change({
+    'webhooks.signature': { header: 'X-Sign', secret: 'shared', timestamp_header: 'X-Time' },
+  })
+  await client.defaultSandbox.faults.arm({
+    match: { webhook: '*' },
+    do: [{ deliver: { sign: 'old' } }],
+  })
+  const again = await api('/batch-predictions', { method: 'POST', body: batchBody(1) })
+  await client.defaultSandbox.clock.advance({ until: { batch: ((await again.json()) as { id: string }).id } })
+  await page.getByRole('button', { name: 'Inbox 2' }).waitFor()
+  await page
+    .getByRole('button', { name: /batch_prediction.completed/ })
+    .first()
+    .click()
+  await page.getByText('signature too old').waitFor()
+  await page.getByText('The timestamp in X-Time is 301s old, and at most 5m is allowed.').waitFor()
+  await client.defaultSandbox.faults.clear()
+  await client.defaultSandbox.settings.change({ 'webhooks.signature': null })
   await page.getByRole('button', { name: 'Responds 200' }).click()
   await page.getByRole('button', { name: 'Respond with 503' }).click()
   await page.getByRole('button', { name: 'Responds 503' }).waitFor()
@@ -480,6 +503,23 @@ const PHONE_VIEWS = [
   ...['timeline', 'requests', 'requests/default-000001', 'faults', 'batches', 'data', 'settings'],
   ...['webhooks', 'webhooks?tab=inbox', 'limits', 'scenarios', 'connect'],
 ]
+
+test('what is not there is said in a panel that can be closed, and a syntax error in words', async () => {
+  const { page, client, goTo } = dashboard
+  for (const place of ['batches/nope', 'webhooks/nope', 'data/pages/nope']) {
+    await goTo(place)
+    const panel = page.getByRole('complementary', { name: 'Not found' })
+    await panel.getByText(/^There is no .* nope/).waitFor()
+    await panel.getByRole('button', { name: 'Close' }).click()
+    await panel.waitFor({ state: 'detached' })
+  }
+  const [record] = await client.defaultSandbox.state.list<{ id: string }>('pages')
+  await goTo(`data/pages/${record?.id}`)
+  await page.getByRole('tab', { name: 'JSON' }).click()
+  await page.getByLabel('Record as JSON').fill('{"name": }')
+  await page.getByRole('alert').getByText('value expected').waitFor()
+  await page.getByRole('button', { name: 'Discard changes' }).click()
+})
 
 test('on a phone nothing scrolls sideways, and every view keeps to WCAG', async () => {
   const { page, goTo } = dashboard

@@ -1,6 +1,7 @@
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { useRef } from 'preact/hooks'
 import { coloured } from './code.tsx'
+import { humanName } from './format.ts'
 import { Icon } from './icon.tsx'
 import type { JsonSchema } from './json-completion.ts'
 import { useSuggestions } from './json-suggest.tsx'
@@ -25,7 +26,8 @@ export function jsonIssue(text: string): EditorIssue | undefined {
   if (first === undefined && text.trim() !== '') return undefined
   return {
     pointer: `@${first?.offset ?? 0}`,
-    detail: first === undefined ? 'is empty' : printParseErrorCode(first.error),
+    // `ValueExpected` becomes `value expected`.
+    detail: first === undefined ? 'is empty' : humanName(printParseErrorCode(first.error)).toLowerCase(),
   }
 }
 
