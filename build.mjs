@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { dirname, join, relative, resolve } from 'node:path'
-import { decode, encode } from '@jridgewell/sourcemap-codec'
-import { build } from 'esbuild'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 
 // Builds dist/. `node build.mjs` makes the scripts: the command and the library in one file with every dependency inside,
 // large packages that not every run needs in files of their own, and the compiled code that V8 caches. All of it is
 // CommonJS: Node starts scripts 7 ms sooner than modules, and caches compiled code of scripts alone.
-// `node build.mjs --types` adds the types, which only publishing needs.
+// `node build.mjs --types` adds the types, which only publishing needs. `node build.mjs --if-changed` makes the scripts where
+// anything that they were made of is not as it was: `npm start` asks it each time, and
+// with --dry-run it only says so.
 
 const require = createRequire(import.meta.url)
 const { name: packageName, version } = require('./package.json')
@@ -24,8 +24,8 @@ const INSIDE_JITI = {
   'resolve-pkg-maps': 'Copyright (c) Hiroki Osame <hiroki.osame@gmail.com>',
 }
 
-/** Packages that the code requires where it cannot wait for import(), and that most runs do not need. */
-const REQUIRED_LATE = ['@faker-js/faker/locale/en', '@eslint-community/regexpp']
+/** Packages that modules import which are themselves loaded late, or that code requires where it cannot wait for import(). */
+const LATE = ['@faker-js/faker/locale/en', '@eslint-community/regexpp', 're2js', 'croner', 'express']
 
 // The compiler API, which TypeScript 7 has no more, comes with api-extractor.
 const loadCompiler = () => createRequire(require.resolve('@microsoft/api-extractor'))('typescript')
@@ -37,9 +37,65 @@ const TABLES = /\b(CallsOf|Ask)<|ReturnType<typeof ownRoutes>/
 /** Deeper types are circular: only types that nothing published names. */
 const MAX_INDENT = 60
 
-await (process.argv.includes('--types') ? buildTypes() : buildScripts())
+/** What dist/ was made of, and with what, for the next build to compare. */
+const RECORD = 'dist/build.json'
+const DASHBOARD = 'src/adapters/dashboard/app'
+/** Files that decide about a build without being in its scripts. */
+const BESIDES = [
+  'build.mjs',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  `${DASHBOARD}/index.html`,
+  `${DASHBOARD}/icon.svg`,
+]
+
+if (process.argv.includes('--types')) await buildTypes()
+else if (!process.argv.includes('--if-changed') || hasChanged()) {
+  if (process.argv.includes('--dry-run')) process.stdout.write('dist/ is not what a build would make.\n')
+  else await buildScripts()
+}
+
+/** Whether a build would not leave dist/ as it is. A missing or unreadable record is a change, too. */
+function hasChanged() {
+  try {
+    const { node, inputs, outputs } = readJson(RECORD)
+    const isAsItWas = ([file, stamp]) => stampOf(file) === stamp
+    return (
+      node !== process.version || ![...Object.entries(inputs), ...Object.entries(outputs)].every(isAsItWas)
+    )
+  } catch {
+    return true
+  }
+}
+
+/** Differs when a file was written again; a change of its content alone would not show in time. Throws where there is none. */
+function stampOf(file) {
+  const { size, mtimeMs } = fs.statSync(file)
+  return `${size} ${mtimeMs}`
+}
+
+function recordBuild(built) {
+  const stamps = (files) => Object.fromEntries(files.map((file) => [file, stampOf(file)]))
+  const sources = built
+    .flatMap(({ metafile }) => Object.keys(metafile.inputs))
+    .filter((file) => fs.existsSync(file))
+  const outputs = fs.readdirSync('dist', { recursive: true, withFileTypes: true })
+  const written = outputs
+    .filter((each) => each.isFile())
+    .map((each) => join(each.parentPath ?? each.path, each.name))
+  // Caches are written by runs, too: one with another Node adds its own.
+  const kept = written.filter((file) => !file.endsWith('.cache'))
+  const record = {
+    node: process.version,
+    inputs: stamps([...new Set([...sources, ...BESIDES])]),
+    outputs: stamps(kept),
+  }
+  fs.writeFileSync(RECORD, JSON.stringify(record))
+}
 
 async function buildScripts() {
+  const { build } = await import('esbuild')
   const shared = {
     bundle: true,
     platform: 'node',
@@ -51,6 +107,11 @@ async function buildScripts() {
     metafile: true,
     // Its CommonJS form calls require by another name, which no bundler follows.
     alias: { 'jsonc-parser': './node_modules/jsonc-parser/lib/esm/main.js' },
+  }
+  // src/adapters/cli/load.ts calls it as Node calls a CommonJS module.
+  const asFunction = {
+    banner: { js: '(function (exports, require, module, scriptUrl) {' },
+    footer: { js: '})' },
   }
   const own = { ...shared, sourcemap: true, define: { 'import.meta.dirname': '__dirname' } }
   const lazy = {}
@@ -69,9 +130,7 @@ async function buildScripts() {
       define: { 'import.meta.url': 'scriptUrl' },
       // Scripts that run from a cache cannot import(); require() reads the lazy packages as well.
       supported: { 'dynamic-import': false },
-      // A function, which src/adapters/cli/load.ts calls as Node calls a CommonJS module.
-      banner: { js: '(function (exports, require, module, scriptUrl) {' },
-      footer: { js: '})' },
+      ...asFunction,
       plugins: [lazyPackages(lazy)],
     }),
     build({
@@ -86,35 +145,43 @@ async function buildScripts() {
     // Vitest consists of modules alone; Playwright's own loader prefers scripts.
     build({ ...own, ...testRunnerEntry('vitest'), format: 'esm', outExtension: { '.js': '.mjs' } }),
     build({ ...own, ...testRunnerEntry('playwright') }),
-    buildDashboard(shared),
+    buildDashboard(build, shared),
   ])
-  const digest = createHash('sha256').update(fs.readFileSync('dist/emulator.cjs')).digest('hex')
+  const outExtension = { '.js': '.cjs' }
+  built.push(await build({ ...shared, ...asFunction, entryPoints: lazy, outdir: 'dist/lazy', outExtension }))
+  const scripts = [
+    'emulator',
+    ...Object.keys(lazy)
+      .sort()
+      .map((name) => `lazy/${name}`),
+  ]
+  const digest = createHash('sha256')
+  for (const name of scripts) digest.update(fs.readFileSync(`dist/${name}.cjs`))
   built.push(
-    await build({ ...shared, entryPoints: lazy, outdir: 'dist/lazy', outExtension: { '.js': '.cjs' } }),
     await build({
       ...own,
       entryPoints: ['src/adapters/cli/load.ts'],
       outdir: 'dist',
       // Separates the caches of different builds: V8 itself compares only the length of the script.
-      define: { ...own.define, BUILD_ID: JSON.stringify(digest.slice(0, 16)) },
+      define: { ...own.define, BUILD_ID: JSON.stringify(digest.digest('hex').slice(0, 16)) },
     }),
   )
   fs.writeFileSync('dist/package.json', `${JSON.stringify({ type: 'commonjs', version })}\n`)
   const bundled = ({ inputs }) => Object.keys(inputs).filter((file) => inputs[file].bytesInOutput > 0)
   const files = built.flatMap(({ metafile }) => Object.values(metafile.outputs).flatMap(bundled))
   fs.writeFileSync('dist/THIRD-PARTY-LICENSES.txt', licences(files))
-  keepOwnSources('dist/emulator.cjs.map')
+  await keepOwnSources('dist/emulator.cjs.map')
   await writeEntryPoints()
+  recordBuild(built)
 }
 
 /** The dashboard, for browsers: one page, its first load, and a file for each view that is opened later. */
-async function buildDashboard({ legalComments, logLevel, alias }) {
-  const source = 'src/adapters/dashboard/app'
+async function buildDashboard(build, { legalComments, logLevel, alias }) {
   const built = await build({
     legalComments,
     logLevel,
     alias,
-    entryPoints: [`${source}/main.tsx`, `${source}/style.css`],
+    entryPoints: [`${DASHBOARD}/main.tsx`, `${DASHBOARD}/style.css`],
     outdir: 'dist/dashboard',
     bundle: true,
     splitting: true,
@@ -129,12 +196,12 @@ async function buildDashboard({ legalComments, logLevel, alias }) {
     external: ['@faker-js/faker/*'],
     plugins: [withoutSideEffects()],
   })
-  fs.copyFileSync(`${source}/icon.svg`, 'dist/dashboard/icon.svg')
+  fs.copyFileSync(`${DASHBOARD}/icon.svg`, 'dist/dashboard/icon.svg')
   // The browser would find the parts of the script only when it has read it.
   const preloads = built.metafile.outputs['dist/dashboard/main.js'].imports
     .filter(({ kind }) => kind === 'import-statement')
     .map(({ path }) => `<link rel="modulepreload" href="${relative('dist/dashboard', path)}" />`)
-  const html = fs.readFileSync(`${source}/index.html`, 'utf8')
+  const html = fs.readFileSync(`${DASHBOARD}/index.html`, 'utf8')
   fs.writeFileSync('dist/dashboard/index.html', html.replace('</head>', `${preloads.join('')}</head>`))
   return built
 }
@@ -154,14 +221,13 @@ function withoutSideEffects() {
   }
 }
 
-/** A package that the code imports with import() becomes a file beside the script, which is read when it is needed. */
+/** A package that the code imports with import(), or that is listed as late, becomes a file beside the script, which is read when it is needed. */
 function lazyPackages(found) {
   return {
     name: 'lazy-packages',
     setup({ onResolve }) {
       onResolve({ filter: /^[@a-z]/ }, ({ kind, path }) => {
-        const isLazy = kind === 'dynamic-import' || (kind === 'require-call' && REQUIRED_LATE.includes(path))
-        if (!isLazy || path.startsWith('node:')) return undefined
+        if ((kind !== 'dynamic-import' && !LATE.includes(path)) || path.startsWith('node:')) return undefined
         const name = path.replaceAll(/[^a-z0-9]+/g, '-').replace(/^-/, '')
         found[name] = path
         return { path: `./lazy/${name}.cjs`, external: true }
@@ -198,7 +264,8 @@ function testRunnerEntry(runner) {
 }
 
 /** Leaves only our own sources in a source map: half of it is about packages, whose code the bundle shows as it is. */
-function keepOwnSources(file) {
+async function keepOwnSources(file) {
+  const { decode, encode } = await import('@jridgewell/sourcemap-codec')
   const { sources, sourcesContent, mappings } = readJson(file)
   const ours = sources.flatMap((source, index) => (source.includes('node_modules/') ? [] : [index]))
   const lines = decode(mappings).map((line) =>
@@ -220,7 +287,8 @@ async function writeEntryPoints() {
   const vm = require('node:vm')
   vm.Script = class extends vm.Script {
     constructor(code, options) {
-      super(code, { ...options, filename: 'emulator.cjs' })
+      // Through a buffer: a part of a string is kept with the whole of it.
+      super(code, { ...options, filename: Buffer.from(basename(options.filename)).toString() })
     }
   }
   const { bundle, keepCompiled } = require('./dist/load.js')

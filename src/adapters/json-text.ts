@@ -30,6 +30,8 @@ export function lineAndColumn(text: string, offset: number): TextPlace {
 
 /** The first thing that is wrong with a text as JSON (RFC 8259); undefined when it is JSON. `JSON.parse` does not always say where. */
 export function syntaxIssue(text: string): SyntaxIssue | undefined {
+  // Ten times as fast as looking for the place of what is nearly never there.
+  if (parses(text)) return undefined
   let issue: SyntaxIssue | undefined
   const onError = (code: number, offset: number): void => {
     issue = { offset, detail: detailOf(printParseErrorCode(code), text, offset) }
@@ -40,8 +42,8 @@ export function syntaxIssue(text: string): SyntaxIssue | undefined {
     return undefined
   } catch (error) {
     if (error === issue) return issue
-    // The visit is recursive and JSON.parse is not.
-    if (error instanceof RangeError) return parses(text) ? undefined : TOO_DEEP
+    // The visit is recursive.
+    if (error instanceof RangeError) return TOO_DEEP
     throw error
   }
 }

@@ -89,9 +89,11 @@ function isParameter(segment: string | undefined): boolean {
 }
 
 function fits(template: readonly string[], segments: readonly string[]): boolean {
-  return template.every(
-    (part, index) => part === segments[index] || (isParameter(part) && segments[index] !== ''),
-  )
+  for (let index = 0; index < template.length; index++) {
+    const part = template[index]
+    if (part !== segments[index] && (!isParameter(part) || segments[index] === '')) return false
+  }
+  return true
 }
 
 function decode(
@@ -99,7 +101,8 @@ function decode(
   segments: readonly string[],
 ): Record<string, string> | undefined {
   const params: Record<string, string> = {}
-  for (const [index, part] of template.entries()) {
+  for (let index = 1; index < template.length; index++) {
+    const part = template[index] as string // it is one of them
     if (!isParameter(part)) continue
     const value = decoded(segments[index] ?? '')
     if (value === undefined) return undefined

@@ -32,6 +32,8 @@ export interface Reply {
   /** Overrides the operation's success status. */
   readonly status?: number
   readonly body?: object
+  /** The body serialised, where it is known already. */
+  readonly text?: string
   readonly lines?: Iterable<string>
   readonly headers?: readonly (readonly [string, string])[]
 }

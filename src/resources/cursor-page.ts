@@ -14,6 +14,8 @@ import {
   type Page,
 } from '../core/request/pagination.ts'
 import { byList, places } from '../core/state/collection.ts'
+import type { Row } from '../core/state/commit.ts'
+import type { TableOf } from '../core/state/transaction.ts'
 
 /** Where a cursor stands in a list: items before `start` lie before it, items from `end` on lie after it. */
 export interface Spot {
@@ -96,26 +98,36 @@ export interface Entry<T> {
   readonly record?: T | undefined
 }
 
+/** A list of records of some tables. Which entries it has depends on nothing but these tables. */
+interface ObjectList<T> {
+  readonly name: string
+  readonly tables: readonly TableOf<Row>[]
+  readonly entries: () => Iterable<Entry<T>>
+}
+
 /** The part of a request that a list needs. */
 type Reader = Reads & Pick<Request<object, unknown>, 'tx' | 'seed'> & { readonly query: PageQuery }
 
 /**
  * The page of a list with object-id cursors. A cursor keeps its place in the whole list, so it also works when its record
  * was deleted (T28), provided that the collection has `place`, or is not wanted.
- * @param list name of the list, as `place` of the collection gives it
+ * @param list its name, as `place` of the collection gives it, the tables that it is read from, and what reads them
  * @example
- * const page = objectPage(request, listOf(caller), records.map((record) => ({ ...record, record })))
+ * const page = objectPage(request, { name: listOf(caller), tables: [users], entries: () => records.map((record) => ({ ...record, record })) })
  */
 export function objectPage<T>(
   { tx, seed, assume, settings, query }: Reader,
-  list: string,
-  entries: Iterable<Entry<T>>,
+  list: ObjectList<T>,
   isWanted: (record: T) => boolean = () => true,
 ): { readonly records: readonly T[]; readonly hasMore: boolean } {
-  const all = new Map<string, Entry<T>>()
-  for (const { cursor: id, created_at } of tx.in(places).where(byList, list)) all.set(id, { id, created_at })
-  for (const entry of entries) all.set(entry.id, entry)
-  const whole = ordered([...all.values()], settings.get(listOrder), seed)
+  const order = settings.get(listOrder)
+  const whole = tx.derived(`${list.name} ${order} ${seed}`, [...list.tables, places], () => {
+    const all = new Map<string, Entry<T>>()
+    for (const { cursor: id, created_at } of tx.in(places).where(byList, list.name))
+      all.set(id, { id, created_at })
+    for (const entry of list.entries()) all.set(entry.id, entry)
+    return ordered([...all.values()], order, seed)
+  })
   const wanted = ({ record }: Entry<T>) => record !== undefined && isWanted(record)
   const locate = (cursor: string): Spot | undefined => {
     const index = whole.findIndex(({ id }) => id === cursor)
@@ -126,5 +138,6 @@ export function objectPage<T>(
     return { start, end: wanted(entry) ? start + 1 : start }
   }
   const page = readPage(whole.filter(wanted), query, locate, { assume, settings })
-  return { records: page.items.flatMap(({ record }) => record ?? []), hasMore: page.hasMore }
+  // What is wanted has a record.
+  return { records: page.items.map(({ record }) => record as T), hasMore: page.hasMore }
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +12,8 @@ export interface Running {
   readonly started: number
   /** Resident memory in MiB. */
   memory(): number
+  /** Milliseconds of processor time so far, of all threads. */
+  processor(): number
   stop(): Promise<void>
 }
 
@@ -127,8 +129,16 @@ async function start(script: string, flags: readonly string[]): Promise<Running>
     started,
     memory: () =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
+    processor: () => processorTime(child.pid),
     stop: () => stop(child),
   }
+}
+
+function processorTime(pid = 0): number {
+  const nanoseconds = readdirSync(`/proc/${pid}/task`).map((task) =>
+    Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]),
+  )
+  return nanoseconds.reduce((sum, each) => sum + each, 0) / 1e6
 }
 
 function announcedPort(child: ChildProcess): Promise<number> {

@@ -8,7 +8,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { join, parse } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { cachedDataVersionTag } from 'node:v8'
 import { Script } from 'node:vm'
@@ -23,33 +23,58 @@ interface Bundle {
   library(): object
 }
 
-/** The digest of the bundle, which build.mjs inserts. */
+/** The digest of all scripts, which build.mjs inserts. */
 declare const BUILD_ID: string
 
-/** The length of the CRC-32 after the data of the cache. */
+/** The length of the CRC-32 after the data of a cache. */
 const SUM_BYTES = 4
 
-const file = join(import.meta.dirname, 'emulator.cjs')
-const cache = join(import.meta.dirname, `emulator-${BUILD_ID}-${cachedDataVersionTag()}.cache`)
+/** A script that has run, and where V8's compiled code of it belongs. */
+interface Loaded {
+  readonly script: Script
+  readonly cache: string
+  readonly wasThere: boolean
+}
 
-// Compiling the bundle takes longer than running it, so that V8's compiled code is read from a cache: one for each build and
-// version of V8. Modules have no such interface before Node 22; therefore the bundle is a script.
-const wasThere = existsSync(cache)
-const compiled = readCompiled()
-const script = new Script(readFileSync(file, 'latin1'), {
-  filename: file,
-  ...(compiled === undefined ? {} : { cachedData: compiled }),
-})
-if (script.cachedDataRejected !== false) process.once('exit', keepIfPossible)
+const loaded = new Map<string, Loaded>()
+const modules = new Map<string, { exports: unknown }>()
 
-const module = { exports: {} }
-script.runInThisContext()(module.exports, require, module, pathToFileURL(file).href)
+// Compiling the bundle takes longer than running it, so that V8's compiled code is read from a cache: one for each script,
+// build and version of V8. Modules have no such interface before Node 22; therefore the bundle is a script.
+function evaluate(name: string): unknown {
+  const known = modules.get(name)
+  if (known !== undefined) return known.exports
+  const file = join(import.meta.dirname, name)
+  const cache = join(import.meta.dirname, `${parse(name).name}-${BUILD_ID}-${cachedDataVersionTag()}.cache`)
+  const wasThere = existsSync(cache)
+  const cachedData = readCompiled(cache)
+  // Scripts of ASCII alone may be read as Latin-1, which takes half the time and memory.
+  const source = readFileSync(file, 'latin1')
+  const script = new Script(source, { filename: file, ...(cachedData === undefined ? {} : { cachedData }) })
+  if (script.cachedDataRejected !== false) {
+    if (loaded.size === 0) process.once('exit', keepIfPossible)
+    loaded.set(name, { script, cache, wasThere })
+  }
+  const module = { exports: {} }
+  modules.set(name, module)
+  script.runInThisContext()(module.exports, requireLate, module, pathToFileURL(file).href)
+  return module.exports
+}
+
+/** What the scripts get as `require`: large packages that not every run needs are scripts of their own. */
+function requireLate(id: string): unknown {
+  return id.startsWith('./lazy/') ? evaluate(id.slice(2)) : require(id)
+}
 
 /** The bundle, evaluated once in a process. */
-export const bundle = module.exports as Bundle
+export const bundle = evaluate('emulator.cjs') as Bundle
 
 /** Writes the code that V8 has compiled so far beside the bundle, for later processes. Throws when it cannot be written. */
 export function keepCompiled(): void {
+  for (const each of loaded.values()) keep(each)
+}
+
+function keep({ script, cache }: Loaded): void {
   const draft = `${cache}.${process.pid}-${threadId}`
   // A killed process may have left one with this number: in a container the number is always the same.
   rmSync(draft, { force: true })
@@ -68,7 +93,7 @@ export function keepCompiled(): void {
 }
 
 // V8 trusts its cache: one wrong bit ends this process with a signal, and every one after it.
-function readCompiled(): Buffer | undefined {
+function readCompiled(cache: string): Buffer | undefined {
   try {
     const bytes = readFileSync(cache)
     const data = bytes.subarray(0, -SUM_BYTES)
@@ -87,10 +112,12 @@ function sumOf(data: Buffer): Buffer {
 
 /** Packages are published without a cache, since V8 refuses that of another version: the first run writes one. */
 function keepIfPossible(): void {
-  try {
-    // Of several first processes, one is enough; a cache that could not be used is replaced.
-    if (wasThere || !existsSync(cache)) keepCompiled()
-  } catch {
-    // Installed where this user may not write: the next run compiles again.
+  for (const each of loaded.values()) {
+    try {
+      // Of several first processes, one is enough; a cache that could not be used is replaced.
+      if (each.wasThere || !existsSync(each.cache)) keep(each)
+    } catch {
+      // Installed where this user may not write: the next run compiles again.
+    }
   }
 }

@@ -23,9 +23,10 @@ import {
   withoutBadName,
 } from '../selection.ts'
 import { passageOf, silence } from './connections.ts'
-import { discardBody } from './discard.ts'
+import { announcesBody, discardBody } from './discard.ts'
 import { faultsOfHeader } from './fault-header.ts'
 import { stopsOf } from './faults/primitives.ts'
+import type { ReadBody } from './faults/receive.ts'
 import {
   type AllowedHosts,
   corsHeaders,
@@ -135,7 +136,8 @@ export class Api {
       else if (isPreflight(req.method, req.headers)) await this.#preflight(req, res)
       else {
         const response = await this.#respond(req, timing)
-        if (response !== undefined) await this.#write(req, res, response)
+        const rest = response && this.#write(req, res, response)
+        if (rest !== undefined) await rest
       }
     } catch (error) {
       this.#default.options.onDefect(error)
@@ -165,7 +167,7 @@ export class Api {
         place = { ...place, nearest: nearMisses(match, path), ...(armed && { armed }) }
         throw noRoute(match, method, path)
       }
-      const call = await this.#receive(req, sandbox, {
+      const received = this.#receive(req, sandbox, {
         operation: match.route,
         method,
         path,
@@ -180,6 +182,7 @@ export class Api {
         ...repeatedHeaders(req),
         ...(armed && { armed }),
       })
+      const call = received instanceof Promise ? await received : received
       if (call === undefined) return undefined
       if (sandboxes.get(name) !== sandbox) {
         place = { sandbox: this.#default, chosenBy: 'default' }
@@ -193,32 +196,38 @@ export class Api {
     }
   }
 
-  /** Reads the body, with what faults do before and while it comes. Undefined when there is nothing to respond to. */
-  async #receive(req: IncomingMessage, sandbox: Sandbox, head: Call): Promise<Call | undefined> {
+  /**
+   * Reads the body, with what faults do before and while it comes. Undefined when there is nothing to respond to; no promise
+   * where there is nothing to wait for.
+   */
+  #receive(req: IncomingMessage, sandbox: Sandbox, head: Call): Call | Promise<Call | undefined> {
     const readBody = (received?: (bytes: number) => boolean) =>
       readCallBody(req, head.operation, sandbox, head.headers.authorization, received)
-    if (sandbox.faults.isEmpty) {
-      const body = await readBody()
-      return body && { ...head, body }
-    }
+    if (!sandbox.faults.isEmpty) return this.#receiveUnderFaults(req, sandbox, head, readBody)
+    return announcesBody(req) ? readBody().then((body) => body && { ...head, body }) : head
+  }
+
+  async #receiveUnderFaults(req: IncomingMessage, sandbox: Sandbox, head: Call, readBody: ReadBody) {
     const connection = passageOf(req)
     const { RequestReceiver } = await loadReceiver()
     const receiver = new RequestReceiver(req, sandbox, this.#options.closing)
     return receiver.receive(connection === undefined ? head : { ...head, connection }, readBody)
   }
 
-  async #write(
+  /** Undefined where nothing had to be waited for: each turn of a promise is time of a request. */
+  #write(
     req: IncomingMessage,
     res: ServerResponse,
     response: ApiResponse,
     extra: readonly HeaderPair[] = corsHeaders(this.#origin(req)),
-  ): Promise<void> {
+  ): Promise<void> | undefined {
     const withBody = req.method !== 'HEAD'
     const wire = response.hooks instanceof FaultedRequest ? response.hooks.wire : undefined
-    await discardBody(req)
-    if (wire === undefined) return render(res, response, extra, withBody)
-    const { sendFaulted } = await import('./faults/send.ts')
-    return sendFaulted(req, res, response, wire, extra, withBody, this.#options)
+    const write = () => render(res, response, extra, withBody)
+    if (wire === undefined) return announcesBody(req) ? discardBody(req).then(write) : write()
+    return discardBody(req)
+      .then(() => import('./faults/send.ts'))
+      .then(({ sendFaulted }) => sendFaulted(req, res, response, wire, extra, withBody, this.#options))
   }
 
   /** The form of errors that belongs to a path, known or not: that of the operations that share its first segment. */
@@ -226,20 +235,25 @@ export class Api {
     return this.#routes.relatedTo(path)?.errorFormat ?? 'standard'
   }
 
-  #preflight(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async #preflight(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const date = ['Date', new Date(this.#default.clock.now).toUTCString()] as const
     const headers = [...quotaHeaders(noWindow(DEFAULT_LIMIT, this.#default.limiterNow())), date]
     const response = { status: 204, headers, text: undefined, lines: undefined, durable: undefined }
-    return this.#write(req, res, response, preflightHeaders(this.#origin(req), req.headers))
+    await this.#write(req, res, response, preflightHeaders(this.#origin(req), req.headers))
   }
 
   /**
    * Refuses a request that no route serves, such as one with a foreign Host. It is logged in the chosen sandbox if that
    * exists, otherwise in the default one; no sandbox is made for it.
    */
-  refuse(req: IncomingMessage, res: ServerResponse, refusal: Refusal, timing?: RequestTiming): Promise<void> {
+  async refuse(
+    req: IncomingMessage,
+    res: ServerResponse,
+    refusal: Refusal,
+    timing?: RequestTiming,
+  ): Promise<void> {
     const place = { ...this.#presentPlace(req), ...(timing && { timing }) }
-    return this.#write(req, res, this.#refusalResponse(req, place, refusal))
+    await this.#write(req, res, this.#refusalResponse(req, place, refusal))
   }
 
   #presentPlace(req: IncomingMessage): Place {

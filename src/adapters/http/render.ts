@@ -2,31 +2,58 @@ import type { ServerResponse } from 'node:http'
 import type { ApiResponse } from '../../core/request/response.ts'
 import type { HeaderPair } from './guard.ts'
 
-/** Writes a response. Headers go out once, as one flat list; the body was serialised by the pipeline. */
-export async function render(
+/**
+ * Writes a response. Headers go out once, as one flat list; the body was serialised by the pipeline. Undefined where nothing
+ * had to be waited for.
+ */
+export function render(
   res: ServerResponse,
   response: ApiResponse,
   extra: readonly HeaderPair[],
   withBody: boolean,
-): Promise<void> {
-  if (response.durable !== undefined) await response.durable
-  const headers = flatten(response.headers, extra)
-  if (response.lines !== undefined) {
-    res.writeHead(response.status, headers)
-    if (withBody) await stream(res, response.lines)
-    res.end()
-    return
+): Promise<void> | undefined {
+  const write = () => {
+    const headers = flatten(response.headers, extra)
+    if (response.lines === undefined) writeWhole(res, response, headers, withBody)
+    else return writeLines(res, response.lines, response.status, headers, withBody)
+    return undefined
   }
+  return response.durable === undefined ? write() : response.durable.then(write)
+}
+
+async function writeLines(
+  res: ServerResponse,
+  lines: Iterable<string>,
+  status: number,
+  headers: string[],
+  withBody: boolean,
+): Promise<void> {
+  res.writeHead(status, headers)
+  if (withBody) await stream(res, lines)
+  res.end()
+}
+
+function writeWhole(res: ServerResponse, response: ApiResponse, headers: string[], withBody: boolean): void {
   if (response.text === undefined) {
     if (response.status !== 204) headers.push('Content-Length', '0')
     res.writeHead(response.status, headers).end()
     return
   }
   const { text } = response
-  headers.push('Content-Length', String(Buffer.byteLength(text)))
+  const bytes = Buffer.byteLength(text)
+  headers.push('Content-Length', String(bytes))
   res.writeHead(response.status, headers)
-  if (withBody) res.end(text)
-  else res.end()
+  if (withBody) writeAtOnce(res, text, bytes)
+  res.end()
+}
+
+// Head and body in one write: end(text) hands them to the socket in two pieces, which takes the system twice the time.
+function writeAtOnce(res: ServerResponse, text: string, bytes: number): void {
+  const { socket } = res
+  socket?.cork()
+  // Text of ASCII alone is written without a conversion.
+  res.write(text, bytes === text.length ? 'latin1' : 'utf8')
+  socket?.uncork()
 }
 
 function flatten(...lists: readonly (readonly HeaderPair[])[]): string[] {

@@ -31,25 +31,26 @@ export type KeptResponseView = ShapeOf<typeof keptResponse>
 
 /** The newest bodies of a process, as many as fit. Older ones are dropped, whichever log they are in. */
 class KeptBodies {
-  #queue: KeptResponse[] = []
-  #first = 0
+  /** Oldest first. */
+  readonly #responses = new Set<KeptResponse>()
   #total = 0
 
   add(response: KeptResponse): void {
-    this.#queue.push(response)
+    this.#responses.add(response)
     this.grow(OVERHEAD)
   }
 
   grow(bytes: number): void {
     this.#total += bytes
-    while (this.#total > MAX_KEPT_IN_ALL) {
-      const oldest = this.#queue[this.#first] as KeptResponse // what the total counts is in the queue
-      this.#total -= oldest.drop() + OVERHEAD
-      this.#first += 1
+    if (this.#total <= MAX_KEPT_IN_ALL) return
+    for (const oldest of this.#responses) {
+      this.drop(oldest)
+      if (this.#total <= MAX_KEPT_IN_ALL) return
     }
-    if (this.#first < 1_024) return
-    this.#queue = this.#queue.slice(this.#first)
-    this.#first = 0
+  }
+
+  drop(response: KeptResponse): void {
+    if (this.#responses.delete(response)) this.#total -= response.drop() + OVERHEAD
   }
 }
 
@@ -65,6 +66,7 @@ export class KeptResponse {
   #bytes = 0
   #isQueued = false
   #isDropped = false
+  #isShared = false
 
   /** @param secrets fields of a JSON body that are struck out */
   constructor(status: number, headers: HeaderList, secrets: readonly string[] = []) {
@@ -107,6 +109,16 @@ export class KeptResponse {
     this.#kept = 0
     this.#bytes = 0
     this.write(body.toString(), body.length)
+  }
+
+  /** Says that more than one log has it. */
+  share(): void {
+    this.#isShared = true
+  }
+
+  /** To be called when its log no longer has it: a body that nobody can see is not kept until others need its place. */
+  leaveLog(): void {
+    if (!this.#isShared) bodies.drop(this)
   }
 
   /** Forgets the body. @returns how many bytes were kept of it */

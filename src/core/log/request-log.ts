@@ -199,6 +199,7 @@ export class RequestLog {
   add(entry: LogEntry): void {
     if (this.#entries.length < this.capacity) this.#entries.push(entry)
     else {
+      this.#entries[this.#first]?.response?.leaveLog()
       this.#entries[this.#first] = entry
       this.#first = (this.#first + 1) % this.capacity
       this.#dropped += 1
@@ -222,6 +223,7 @@ export class RequestLog {
   }
 
   save(): SavedLog {
+    for (const { response } of this.#entries) response?.share()
     return { entries: this.entries(), dropped: this.#dropped, requests: this.#requests }
   }
 
@@ -235,6 +237,7 @@ export class RequestLog {
 
   /** Forgets the entries; the count of requests goes on. */
   clear(): void {
+    for (const { response } of this.#entries) response?.leaveLog()
     this.#entries = []
     this.#first = 0
     this.#dropped = 0

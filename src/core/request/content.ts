@@ -32,7 +32,7 @@ function succeed(exchange: Exchange): Content {
   exchange.note('U012')
   exchange.note('U013')
   headers.push(['Content-Type', JSON_TYPE])
-  return { status, headers, text: JSON.stringify(body), lines: undefined }
+  return { status, headers, text: reply?.text ?? JSON.stringify(body), lines: undefined }
 }
 
 /** An error in the error format of the operation. Specification: Errors. */

@@ -1,5 +1,6 @@
 import { KeptResponse } from '../log/kept-response.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { SECOND } from '../time/instant.ts'
 import { contentOf } from './content.ts'
 import type { Exchange, RequestHooks } from './exchange.ts'
 import type { HeaderList } from './headers.ts'
@@ -31,10 +32,10 @@ export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
   const own: (readonly [string, string])[] = []
   const shown = sandbox.assumptions.shownOf(exchange.assumed)
   if (shown !== '') own.push(['X-Emulator-Assumed', shown])
-  own.push(['X-Emulator-Request-Id', exchange.id], ['Date', new Date(exchange.now).toUTCString()])
+  own.push(['X-Emulator-Request-Id', exchange.id], ['Date', httpDate(exchange.now)])
   const { admission, headers } =
     hooks === undefined
-      ? { admission: found, headers: [...content.headers, ...quotaHeaders(found), ...own] }
+      ? { admission: found, headers: content.headers.concat(quotaHeaders(found), own) }
       : hooks.response(exchange, { content: content.headers, admission: found, own })
   const { status, text, lines } = content
   const { method, operation } = exchange.call
@@ -58,3 +59,13 @@ export function quotaHeaders({ limit, remaining, reset, retryAfter }: Admission)
   if (retryAfter !== undefined) headers.push(['Retry-After', String(retryAfter)])
   return headers
 }
+
+/** An instant as the header Date has it. */
+function httpDate(ms: number): string {
+  const second = Math.floor(ms / SECOND)
+  // The same for all requests of a second.
+  if (second !== latest.second) latest = { second, text: new Date(ms).toUTCString() }
+  return latest.text
+}
+
+let latest = { second: 0, text: 'Thu, 01 Jan 1970 00:00:00 GMT' }

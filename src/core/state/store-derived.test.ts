@@ -119,3 +119,21 @@ test('a store that is made of another begins at its revision, or where it is tol
   store.transaction(NOW, (tx) => tx.in(things).put({ id: 'a', value: 3 }))
   expect(store.revision).toBe(71)
 })
+
+test('what is derived of a table is made once, anew after a write to that table, and apart in a transaction that has written', () => {
+  let made = 0
+  const count = () => {
+    made += 1
+    return made
+  }
+  const store = storeWith({ id: 'a', value: 1 })
+  const look = (tx = store.begin()) => tx.derived('key', [things], count)
+  expect([look(), look()]).toEqual([1, 1])
+  store.transaction(NOW, (tx) => tx.put('others', { id: 'x' }))
+  expect(look()).toBe(1)
+  const tx = store.begin()
+  tx.in(things).put({ id: 'b', value: 2 })
+  expect([look(tx), look()]).toEqual([2, 1])
+  store.commit(tx, NOW)
+  expect([look(), look()]).toEqual([3, 3])
+})

@@ -31,6 +31,7 @@ export class Store {
   readonly #listeners = new Set<CommitListener>()
   readonly #free = new FreeNumbers()
   readonly #indexes = new Indexes()
+  readonly #derived = new Map<string, { readonly version: number; readonly value: unknown }>()
   #revision = 0
   journal: Journal | undefined
 
@@ -171,6 +172,19 @@ export class Store {
     return this.#versions.get(table) ?? 0
   }
 
+  /** What `make` makes of some tables, made anew when one of them has changed. @param key unique among all that is derived */
+  derived<T>(key: string, tables: readonly string[], make: () => T): T {
+    let version = 0
+    // Each only grows, so that the sum tells whether any of them has.
+    for (const table of tables) version += this.version(table)
+    const known = this.#derived.get(key)
+    if (known?.version === version) return known.value as T
+    if (this.#derived.size >= MOST_DERIVED) this.#derived.clear()
+    const value = make()
+    this.#derived.set(key, { version, value })
+    return value
+  }
+
   /** The records by the key of an index. */
   indexed<T extends Row>(table: string, index: Index<T>): Groups<T> {
     return this.#indexes.of(table, index, this.rows(table).values() as Iterable<T>)
@@ -207,4 +221,5 @@ function refuseLastRevision(): never {
   })
 }
 
+const MOST_DERIVED = 100
 const EMPTY: ReadonlyMap<string, Row> = new Map()

@@ -22,8 +22,11 @@ interface Tables {
   rows(table: string): ReadonlyMap<string, Row>
   indexed<T extends Row>(table: string, index: Index<T>): Groups<T>
   nextFree(n: number, idOf: (n: number) => string): Free
+  derived<T>(key: string, tables: readonly string[], make: () => T): T
 }
 
+const NO_CHANGES: readonly Change[] = []
+const NO_ROWS: readonly never[] = []
 const NO_RECORDS: ReadonlyMap<string, never> = new Map<string, never>()
 
 /** Reads see the transaction's own writes on top of the store; other readers see them after the commit. */
@@ -71,7 +74,9 @@ export class Transaction {
 
   /** The records with a key, in the order in which they were first written. */
   where<T extends Row>(table: string, index: Index<T>, key: string): readonly T[] {
-    return [...this.having(table, index, key)]
+    if (this.#written?.has(table)) return [...this.having(table, index, key)]
+    const group = this.#store.indexed(table, index).get(key)
+    return group === undefined ? NO_ROWS : [...group.values()]
   }
 
   /** The same, one after the other as they are asked for. */
@@ -107,6 +112,13 @@ export class Transaction {
     return this.#store.indexed(table, index).get(key) ?? NO_RECORDS
   }
 
+  /** What `make` makes of some tables, kept until one of them changes. @param key unique among all that is derived */
+  derived<T>(key: string, tables: readonly TableOf<Row>[], make: () => T): T {
+    const names = tables.map(({ name }) => name)
+    if (names.some((name) => this.#written?.has(name))) return make()
+    return this.#store.derived(key, names, make)
+  }
+
   /** How many records a table has. */
   size(table: string): number {
     const rows = this.#store.rows(table)
@@ -131,9 +143,10 @@ export class Transaction {
   }
 
   /** What has been written so far, in the order of the first write to each record. */
-  changes(): Change[] {
+  changes(): readonly Change[] {
+    if (this.#written === undefined) return NO_CHANGES
     const changes: Change[] = []
-    for (const [table, rows] of this.#written ?? []) {
+    for (const [table, rows] of this.#written) {
       for (const [id, after] of rows) {
         const before = this.#store.get(table, id)
         if (before !== after) changes.push({ table, id, before, after })

@@ -5,7 +5,7 @@ import { requireOwn } from '../records.ts'
 import { batches } from './batches.ts'
 import { cancel, countPoll } from './lifecycle.ts'
 import { countsAt } from './outcomes.ts'
-import { noteBatch, resultLines, shownBatch } from './responses.ts'
+import { batchReply, noteBatch, resultLines, shownBatch } from './responses.ts'
 import type { Batch } from './schema.ts'
 import { batchResponse, lineResponse } from './schema.ts'
 import {
@@ -42,7 +42,7 @@ export const retrieveBatch = operation({
   },
   handle: (request) => {
     noteBatch(request.target, request)
-    return { body: shownBatch(request.target, request) }
+    return batchReply(request.target, request)
   },
 })
 

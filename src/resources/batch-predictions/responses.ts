@@ -6,7 +6,7 @@ import { Chance } from '../../core/random.ts'
 import { resultsPath } from './batches.ts'
 import { countsAt, type Outcome, outcomesOf } from './outcomes.ts'
 import { inTurns, outputsOf } from './output-schema.ts'
-import type { Batch, End, ShownBatch } from './schema.ts'
+import type { Batch, End, RequestCounts, ShownBatch } from './schema.ts'
 import {
   batchError,
   canceledProblem,
@@ -44,6 +44,34 @@ export function shownBatch(batch: Batch, at: Viewpoint): ShownBatch {
     error: error && shownError(error, at),
     results_url: results_url === null ? null : resultsUrl(batch, results_url, at),
   }
+}
+
+/** A batch as it was shown last, and what that depended on besides the record. */
+interface LastView {
+  readonly counts: RequestCounts
+  readonly sandbox: string
+  readonly pathPrefix: string
+  readonly reply: { readonly body: ShownBatch; readonly text: string }
+}
+
+const lastViews = new WeakMap<Batch, LastView>()
+
+/** The same as a reply. A client reads one batch again and again, and what has not changed is not serialised again. */
+export function batchReply(batch: Batch, at: Viewpoint): LastView['reply'] {
+  const { sandbox, pathPrefix = '' } = at
+  const last = lastViews.get(batch)
+  if (last !== undefined && last.sandbox === sandbox && last.pathPrefix === pathPrefix) {
+    const { processing, succeeded, errored } = countsAt(batch, at.now)
+    const { counts } = last
+    // The others are those of the record.
+    if (counts.processing === processing && counts.succeeded === succeeded && counts.errored === errored)
+      return last.reply
+  }
+  const body = shownBatch(batch, at)
+  const reply = { body, text: JSON.stringify(body) }
+  // The URL in an error depends on settings, too.
+  if (batch.error === null) lastViews.set(batch, { counts: body.request_counts, sandbox, pathPrefix, reply })
+  return reply
 }
 
 // The record has only the code of a problem of ours: its URL depends on where the batch is looked at. Version 0.1.0 has stored
@@ -126,8 +154,10 @@ function lineMaker(
     if (outcome.status === 'errored') return failure(outcome.detail)
     const { output } = outcome
     const made =
-      output === 'generated' ? outputs.make(new Chance(plan.seed, 'output', index), created) : output
-    return `,"status":"succeeded","output":${JSON.stringify(made)},"error":null}\n`
+      output === 'generated'
+        ? outputs.text(new Chance(plan.seed, 'output', index), created)
+        : JSON.stringify(output)
+    return `,"status":"succeeded","output":${made},"error":null}\n`
   }
   const unfinished = ended === null ? failure('') : restTail(at, ended)
   const reasons = new Map(plan.rejected.map(({ index, detail }) => [index, detail]))

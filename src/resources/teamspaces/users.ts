@@ -30,9 +30,28 @@ const userItem = () =>
     .meta({ title: 'teamspace_user' })
 
 /** A user of a teamspace with the membership that counts. */
-interface Listed {
+class Listed {
   readonly user: User
   readonly membership: Membership
+  #item: object | undefined
+  #text: string | undefined
+
+  constructor(user: User, membership: Membership) {
+    this.user = user
+    this.membership = membership
+  }
+
+  /** As responses show it, made once. */
+  get item(): object {
+    this.#item ??= itemOf(this)
+    return this.#item
+  }
+
+  /** The same as JSON. */
+  get text(): string {
+    this.#text ??= JSON.stringify(this.item)
+    return this.#text
+  }
 }
 
 export const listUsers = operation({
@@ -51,13 +70,16 @@ export const listUsers = operation({
     const { tx, query, target, assume } = request
     const { search = '' } = query
     const matches = search === '' ? () => true : matcher(search, assume(searchMode))
-    const { records, hasMore } = objectPage(
-      request,
-      usersOf(target.id),
-      entriesOf(tx, target.id),
-      ({ user }) => matches(user),
-    )
-    return { body: { object: 'list', data: records.map(itemOf), has_more: hasMore } }
+    const list = {
+      name: usersOf(target.id),
+      tables: [users, memberships],
+      entries: () => entriesOf(tx, target.id),
+    }
+    const { records, hasMore } = objectPage(request, list, ({ user }) => matches(user))
+    return {
+      body: { object: 'list', data: records.map(({ item }) => item), has_more: hasMore },
+      text: `{"object":"list","data":[${records.map(({ text }) => text).join()}],"has_more":${hasMore}}`,
+    }
   },
 })
 
@@ -69,7 +91,7 @@ function entriesOf(tx: Transaction, teamspaceId: string): Iterable<Entry<Listed>
     if (user === undefined) continue
     const { id, created_at } = user
     const membership = stronger(entries.get(id)?.record?.membership, each)
-    entries.set(id, { id, created_at, record: membership && { user, membership } })
+    entries.set(id, { id, created_at, record: membership && new Listed(user, membership) })
   }
   return entries.values()
 }
