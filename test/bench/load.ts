@@ -53,7 +53,7 @@ async function collect(res: IncomingMessage, keep: boolean): Promise<Hit> {
 
 /**
  * Sends `count` requests over `connections` connections and answers requests per second. Fails on any other status than
- * 200 or 204. It speaks HTTP by hand: node:http would take more time per request than the servers that it measures.
+ * 200, 201 or 204. It speaks HTTP by hand: node:http would take more time per request than the servers that it measures.
  */
 export async function load(shot: Shot, count: number, connections: number): Promise<number> {
   const bytes = Buffer.from(textOf(shot))
@@ -119,7 +119,7 @@ class Line {
       const end = this.#seen.indexOf('\r\n\r\n')
       if (end === -1) return
       const head = this.#seen.toString('latin1', 0, end)
-      if (!/^HTTP\/1\.1 20[04] /.test(head)) throw new Error(`unexpected response: ${head}`)
+      if (!/^HTTP\/1\.1 20[014] /.test(head)) throw new Error(`unexpected response: ${head}`)
       const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
       const body = this.#seen.subarray(end + 4)
       this.#missing = length === undefined && / chunked/i.test(head) ? -1 : Number(length ?? 0) - body.length

@@ -1,35 +1,20 @@
 import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { load, type Shot, shoot } from './load.ts'
-import { KEY, type Running, scratch, startMinimal, startOurs } from './servers.ts'
+import { batchBody, KEY, median, type Running, scratch, startMinimal, startOurs } from './servers.ts'
 
 /**
  * `npm run bench`: what the emulator costs, as ratios to a minimal Express application in the same run. Machines differ
- * and are noisy, so rounds are interleaved, medians compared, and nothing is asserted.
+ * and are noisy, so rounds are interleaved, medians compared, and nothing is asserted. `-- --compare` compares with other npm
+ * servers (compare.ts), `-- --stalls` looks for the longest wait under mixed load (stalls.ts).
  */
 const ROUNDS = 5
 const CONNECTIONS = 32
 const ITEMS = 5_000
 
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 const say = (what: string, figures: string): void =>
   void process.stdout.write(`${what.padEnd(58)} ${figures}\n`)
 const rate = (value: number): string => (value >= 100 ? `${Math.round(value)}/s` : `${value.toFixed(1)}/s`)
-
-function batchBody(items: number): string {
-  return JSON.stringify({
-    prompt: 'Read the vendor and the total of the invoice.',
-    output_schema: {
-      type: 'object',
-      properties: { vendor: { type: 'string' }, total: { type: 'number' } },
-      required: ['vendor', 'total'],
-    },
-    model: 'model-1',
-    completion_window: '24h',
-    items: Array.from({ length: items }, (_, n) => ({ file_id: 'file-1', custom_id: `invoice-${n}` })),
-  })
-}
 
 /** Requests per second of both, interleaved; prints both and their ratio. */
 async function compare(
@@ -195,14 +180,20 @@ async function benchBoot(): Promise<void> {
   say(`boot on a state file of ${megabytes.toFixed(0)} MB`, `${median(times).toFixed(0)} ms`)
 }
 
-const [ours, theirs] = [await startOurs(scratch()), await startMinimal()]
-say('memory at start', `${ours.memory().toFixed(0)} MiB against ${theirs.memory().toFixed(0)} MiB`)
-await benchRequests(ours, theirs)
-await benchStream(ours, theirs)
-await Promise.all([ours.stop(), theirs.stop()])
-await benchStart()
-await benchLargeEmulator()
-await benchAdvance()
-await benchBoot()
-await import('./sandboxes.ts')
-await import('./snapshots.ts')
+async function benchAll(): Promise<void> {
+  const [ours, theirs] = [await startOurs(scratch()), await startMinimal()]
+  say('memory at start', `${ours.memory().toFixed(0)} MiB against ${theirs.memory().toFixed(0)} MiB`)
+  await benchRequests(ours, theirs)
+  await benchStream(ours, theirs)
+  await Promise.all([ours.stop(), theirs.stop()])
+  await benchStart()
+  await benchLargeEmulator()
+  await benchAdvance()
+  await benchBoot()
+  await import('./sandboxes.ts')
+  await import('./snapshots.ts')
+}
+
+if (process.argv.includes('--compare')) await import('./compare.ts')
+else if (process.argv.includes('--stalls')) await import('./stalls.ts')
+else await benchAll()

@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as nextTry } from 'node:timers/promises'
 import { shoot } from './load.ts'
 
 /** A server in a process of its own. */
@@ -14,6 +15,7 @@ export interface Running {
   memory(): number
   /** Milliseconds of processor time so far, of all threads. */
   processor(): number
+  signal(name: NodeJS.Signals): void
   stop(): Promise<void>
 }
 
@@ -75,6 +77,24 @@ export function benchFixtures(pages: number): string {
   return JSON.stringify({ collections })
 }
 
+/** The body that creates a batch of so many items. */
+export function batchBody(items: number): string {
+  return JSON.stringify({
+    prompt: 'Read the vendor and the total of the invoice.',
+    output_schema: {
+      type: 'object',
+      properties: { vendor: { type: 'string' }, total: { type: 'number' } },
+      required: ['vendor', 'total'],
+    },
+    model: 'model-1',
+    completion_window: '24h',
+    items: Array.from({ length: items }, (_, n) => ({ file_id: 'file-1', custom_id: `invoice-${n}` })),
+  })
+}
+
+export const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+
 /** A folder that is gone when the process ends. */
 export function scratch(): string {
   if (folders.length === 0) process.once('exit', () => folders.forEach(remove))
@@ -90,20 +110,16 @@ function remove(folder: string): void {
 }
 
 /** The emulator as a user runs it: bundled, durable, on a file. */
-export function startOurs(folder: string, pages = 0, flags: readonly string[] = []): Promise<Running> {
+export function startOurs(
+  folder: string,
+  pages = 0,
+  flags: readonly string[] = [],
+  cli = 'dist/cli.js',
+): Promise<Running> {
   const fixtures = join(folder, 'fixtures.json')
   writeFileSync(fixtures, benchFixtures(pages))
   const sandbox = ['--data', join(folder, 'data'), '--fixtures', fixtures, '--limits', 'off', '--rate', '0']
-  return start('dist/cli.js', [
-    'start',
-    '--port',
-    '0',
-    '--json',
-    '--log-level',
-    'error',
-    ...sandbox,
-    ...flags,
-  ])
+  return start(cli, ['start', '--port', '0', '--json', '--log-level', 'error', ...sandbox, ...flags])
 }
 
 /** The hand-written application that everything is compared with. */
@@ -115,21 +131,37 @@ async function start(script: string, flags: readonly string[]): Promise<Running>
   const begin = performance.now()
   const child = spawn(process.execPath, [script, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
   const port = await announcedPort(child)
-  const agent = new Agent()
-  const { status } = await shoot(agent, {
-    port,
-    method: 'GET',
-    path: '/v1/organization/teamspaces/ts-a/users',
-    key: KEY,
-  })
+  const path = '/v1/organization/teamspaces/ts-a/users'
+  const { status } = await shoot(new Agent(), { port, method: 'GET', path, key: KEY })
   if (status !== 200) throw new Error(`${script} answered ${status} to its first request`)
-  const started = performance.now() - begin
+  return running(child, port, performance.now() - begin)
+}
+
+/** Starts a server that does not say when it listens: it is asked for `path` until it answers with 200. */
+export async function startOnPort(command: readonly string[], port: number, path: string): Promise<Running> {
+  const begin = performance.now()
+  const child = spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit'] })
+  let hasEnded = false
+  child.once('exit', () => {
+    hasEnded = true
+  })
+  for (;;) {
+    if (hasEnded) throw new Error(`${command.join(' ')} ended before it answered`)
+    const answer = await shoot(new Agent(), { port, method: 'GET', path, key: KEY }).catch(() => undefined)
+    if (answer?.status === 200) return running(child, port, performance.now() - begin)
+    if (performance.now() - begin > 30_000) throw new Error(`${command.join(' ')} does not answer ${path}`)
+    await nextTry(5)
+  }
+}
+
+function running(child: ChildProcess, port: number, started: number): Running {
   return {
     port,
     started,
     memory: () =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
     processor: () => processorTime(child.pid),
+    signal: (name) => void child.kill(name),
     stop: () => stop(child),
   }
 }

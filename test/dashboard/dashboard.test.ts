@@ -87,6 +87,16 @@ test('a preset is armed by a click and fails the next request; a rule of its own
     .click()
   await page.getByRole('button', { name: 'Make this fail' }).click()
   const editor = page.getByLabel('Rule as JSON')
+  await page.getByText('Ctrl Space suggests').waitFor()
+  await editor.fill('{}')
+  await editor.press('ArrowLeft')
+  await page.keyboard.type('pre')
+  await page.getByRole('option', { name: 'preset choice' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.keyboard.type('server-e')
+  await page.getByRole('option', { name: '"server-error"' }).waitFor()
+  await page.keyboard.press('Enter')
+  expect(await editor.inputValue()).toBe('{"preset": "server-error"}')
   await editor.fill('{"preset": "server-eror"}')
   await page.getByRole('button', { name: 'server-error', exact: true }).click()
   await page.getByRole('button', { name: 'Arm rule' }).click()
@@ -150,6 +160,43 @@ test('a record is edited: a wrong field is named and saves nothing, the right on
   await dialog.getByText('scope: "organization"').waitFor()
   expect(await violations(page)).toEqual([])
   await dialog.getByRole('button', { name: 'Close' }).click()
+})
+
+test('the editor of a record suggests fields and values by keyboard, as its schema has them', async () => {
+  const { page, client, goTo } = dashboard
+  const { state } = client.defaultSandbox
+  const [record] = await state.list<{ id: string; name: string; scope: string }>('pages')
+  await goTo(`data/pages/${record?.id}`)
+  await page.getByRole('tab', { name: 'JSON' }).click()
+  const editor = page.getByLabel('Record as JSON')
+  const { scope: _, ...rest } = record as { id: string; name: string; scope: string }
+  const text = JSON.stringify(rest)
+  await editor.fill(text)
+  await page.keyboard.press('End')
+  await page.keyboard.press('ArrowLeft')
+  for (const key of [',', ' ', 's', 'c']) await page.keyboard.press(key)
+  const list = page.getByRole('listbox', { name: 'Suggestions' })
+  await list.getByRole('option', { name: 'scope', selected: true }).waitFor()
+  expect(await violations(page)).toEqual([])
+  // Escape closes the list, not the record.
+  await page.keyboard.press('Escape')
+  await list.waitFor({ state: 'detached' })
+  await page.keyboard.press('Control+Space')
+  await page.keyboard.press('Enter')
+  await list.getByRole('option', { name: '"teamspace"', selected: true }).waitFor()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Tab')
+  expect(JSON.parse(await editor.inputValue())).toEqual({ ...rest, scope: 'organization' })
+  expect(await page.evaluate(`document.activeElement.getAttribute('aria-label')`)).toBe('Record as JSON')
+  // What was suggested can be undone as what was typed.
+  await page.keyboard.press('Control+z')
+  expect(await editor.inputValue()).not.toContain('organization')
+  await page.keyboard.press('Control+Shift+z')
+  expect(await editor.inputValue()).toContain('organization')
+  await page.keyboard.press('Control+s')
+  await expect
+    .poll(async () => (await state.get<{ scope: string }>('pages', rest.id)).scope)
+    .toBe('organization')
 })
 
 test('two editors do not overwrite each other: the later one is asked what to keep', async () => {
@@ -262,8 +309,29 @@ test('the inbox receives webhooks without a server, unread until they are opened
   await page.getByRole('button', { name: /batch_prediction.completed/ }).click()
   await page.getByText('with attempt 1. Responded 200.').waitFor()
   await page.getByText('not signed').waitFor()
-  expect(await page.getByLabel('Body').textContent()).toContain(id)
+  expect(await page.getByRole('group', { name: 'Body' }).textContent()).toContain(id)
   expect(await violations(page)).toEqual([])
+  await page.getByRole('tab', { name: 'Raw' }).click()
+  await page.getByText('X-Emulator-Event: batch_prediction.completed').waitFor()
+  expect(await violations(page)).toEqual([])
+  await client.defaultSandbox.settings.change({
+    'webhooks.signature': { header: 'X-Sign', secret: 'shared', timestamp_header: 'X-Time' },
+  })
+  await client.defaultSandbox.faults.arm({
+    match: { webhook: '*' },
+    do: [{ deliver: { sign: 'old' } }],
+  })
+  const again = await api('/batch-predictions', { method: 'POST', body: batchBody(1) })
+  await client.defaultSandbox.clock.advance({ until: { batch: ((await again.json()) as { id: string }).id } })
+  await page.getByRole('button', { name: 'Inbox 2' }).waitFor()
+  await page
+    .getByRole('button', { name: /batch_prediction.completed/ })
+    .first()
+    .click()
+  await page.getByText('signature too old').waitFor()
+  await page.getByText('The timestamp in X-Time is 301s old, and at most 5m is allowed.').waitFor()
+  await client.defaultSandbox.faults.clear()
+  await client.defaultSandbox.settings.change({ 'webhooks.signature': null })
   await page.getByRole('button', { name: 'Responds 200' }).click()
   await page.getByRole('button', { name: 'Respond with 503' }).click()
   await page.getByRole('button', { name: 'Responds 503' }).waitFor()
@@ -293,6 +361,50 @@ test('a scenario is started and stopped, and a setting is changed and restored',
   expect((await client.defaultSandbox.settings.show()).values['success.delete']).toBe(200)
   await page.getByRole('button', { name: 'Restore default' }).click()
   await page.getByText('changed', { exact: true }).waitFor({ state: 'detached' })
+})
+
+test('settings and fixtures are written as JSON: what is refused is named at its line and changes nothing', async () => {
+  const { page, client, goTo } = dashboard
+  const { state, settings } = client.defaultSandbox
+  await goTo('settings')
+  await page.getByRole('button', { name: 'Edit as JSON' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Changed settings' })
+  const editor = dialog.getByLabel('Changed settings, as JSON')
+  await dialog.getByText('Ctrl Space suggests').waitFor()
+  await editor.fill('{}')
+  await editor.press('ArrowLeft')
+  await page.keyboard.type('limits.pa')
+  await dialog.getByRole('option', { name: 'limits.path_key' }).waitFor()
+  await page.keyboard.press('Enter')
+  await dialog.getByRole('option', { name: '"concrete"' }).click()
+  expect(await violations(page)).toEqual([])
+  const written = JSON.parse(await editor.inputValue())
+  await editor.fill(JSON.stringify({ ...written, 'limits.path_kye': 1 }, null, 2))
+  await dialog.getByRole('button', { name: 'Save settings' }).click()
+  await dialog.getByRole('alert').getByText('There is no setting "limits.path_kye".').waitFor()
+  await editor.fill(JSON.stringify(written))
+  await dialog.getByRole('button', { name: 'Save settings' }).click()
+  await page.getByText('The settings are saved.').waitFor()
+  expect((await settings.show()).overrides).toEqual({ 'limits.path_key': 'concrete' })
+  await page.getByRole('button', { name: 'Edit as JSON' }).click()
+  await editor.fill('{}')
+  await dialog.getByRole('button', { name: 'Save settings' }).click()
+  await expect.poll(async () => (await settings.show()).overrides).toEqual({})
+  await goTo('data/pages')
+  await page.getByRole('button', { name: 'Import or export' }).click()
+  await page.getByRole('button', { name: 'Write fixtures' }).click()
+  const fixtures = page.getByLabel('Import fixtures, as JSON')
+  const before = (await state.list('pages')).length
+  const [first] = await state.list<{ id: string }>('pages')
+  const documentWith = (name: unknown) =>
+    JSON.stringify({ collections: { pages: [{ ...first, id: 'imported', name }] } })
+  await fixtures.fill(documentWith(7))
+  await page.getByRole('button', { name: 'Import', exact: true }).click()
+  await page.getByRole('alert').getByText('/collections/pages/0/name').waitFor()
+  await fixtures.fill(documentWith('Imported'))
+  await page.getByRole('button', { name: 'Import', exact: true }).click()
+  await page.getByText('The fixtures are imported.').waitFor()
+  expect(await state.list('pages')).toHaveLength(before + 1)
 })
 
 test('everything is reached by keyboard: views, search and run, the clock, and the table of keys', async () => {
@@ -391,6 +503,23 @@ const PHONE_VIEWS = [
   ...['timeline', 'requests', 'requests/default-000001', 'faults', 'batches', 'data', 'settings'],
   ...['webhooks', 'webhooks?tab=inbox', 'limits', 'scenarios', 'connect'],
 ]
+
+test('what is not there is said in a panel that can be closed, and a syntax error in words', async () => {
+  const { page, client, goTo } = dashboard
+  for (const place of ['batches/nope', 'webhooks/nope', 'data/pages/nope']) {
+    await goTo(place)
+    const panel = page.getByRole('complementary', { name: 'Not found' })
+    await panel.getByText(/^There is no .* nope/).waitFor()
+    await panel.getByRole('button', { name: 'Close' }).click()
+    await panel.waitFor({ state: 'detached' })
+  }
+  const [record] = await client.defaultSandbox.state.list<{ id: string }>('pages')
+  await goTo(`data/pages/${record?.id}`)
+  await page.getByRole('tab', { name: 'JSON' }).click()
+  await page.getByLabel('Record as JSON').fill('{"name": }')
+  await page.getByRole('alert').getByText('value expected').waitFor()
+  await page.getByRole('button', { name: 'Discard changes' }).click()
+})
 
 test('on a phone nothing scrolls sideways, and every view keeps to WCAG', async () => {
   const { page, goTo } = dashboard

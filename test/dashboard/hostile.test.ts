@@ -130,7 +130,7 @@ test('batches, deliveries, messages and records are opened without harm', async 
   for (const tab of ['deliveries', 'inbox']) {
     await goTo(`webhooks?tab=${tab}`)
     await page.locator('.deliveries button').first().click()
-    await page.locator('.detail h3').first().waitFor()
+    await page.locator('.detail h3, .detail [role=tabpanel]').first().waitFor()
     expect(await harm(), tab).toBe(NONE)
   }
   await goTo(`data/pages/${encodeURIComponent(`${TAG}0`)}`)

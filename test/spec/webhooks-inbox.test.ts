@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { testEmulator } from '../support/emulator.ts'
 import { batchBody, sampleRecords } from '../support/sample-calls.ts'
@@ -67,4 +68,75 @@ test('a delivery to another receiver is sent to the inbox, too', async () => {
   await emulator.control('POST', `/webhooks/deliveries/${delivery.id}/inbox`)
   expect(await inbox()).toMatchObject([{ type: delivery.type, body: delivery.body }])
   expect(JSON.stringify(await inbox())).toContain(id)
+})
+
+const SIGNATURE = {
+  header: 'X-Sign',
+  secret: 'shared',
+  prefix: 'v1=',
+  timestamp_header: 'X-Time',
+  tolerance: '2m',
+}
+
+test.for([
+  [undefined, 'valid', null],
+  [
+    'wrong',
+    'wrong',
+    'The header X-Sign does not have the HMAC-SHA256 of the timestamp and the bytes of the body with the secret.',
+  ],
+  ['missing', 'missing', 'There is no header X-Sign.'],
+  ['old', 'old', 'The timestamp in X-Time is 121s old, and at most 2m is allowed.'],
+] as const)(
+  'the inbox says why a receiver refuses the signature: %s is %s',
+  async ([sign, signature, problem]) => {
+    const { emulator, finish, inbox } = await withInbox()
+    await emulator.control('PATCH', '/settings', { 'webhooks.signature': SIGNATURE })
+    const rule = { match: { webhook: '*' }, do: [{ deliver: { sign } }] }
+    if (sign !== undefined) await emulator.control('POST', '/faults', rule)
+    await finish()
+    const [message] = await inbox()
+    expect(message).toMatchObject({ signature, signature_problem: problem })
+    // It is the one that came then, whatever is expected of those to come.
+    await emulator.control('PATCH', '/settings', {
+      'webhooks.signature': { header: 'X-Other', secret: 'other' },
+    })
+    expect((await inbox())[0]).toEqual(message)
+  },
+)
+
+test('without a timestamp nothing is too old: the signature is wrong', async () => {
+  const { emulator, finish, inbox } = await withInbox()
+  await emulator.control('PATCH', '/settings', { 'webhooks.signature': { header: 'X-Sign', secret: 's' } })
+  await emulator.control('POST', '/faults', { match: { webhook: '*' }, do: [{ deliver: { sign: 'old' } }] })
+  await finish()
+  expect(await inbox()).toMatchObject([{ signature: 'wrong' }])
+})
+
+test('the inbox keeps headers and exact bytes, so that the signature can be calculated again', async () => {
+  const { emulator, finish, inbox } = await withInbox()
+  await emulator.control('PATCH', '/settings', { 'webhooks.signature': SIGNATURE })
+  await finish()
+  const [{ raw, body, received_at }] = await inbox()
+  expect(JSON.parse(raw.body)).toEqual(body)
+  expect(raw.headers).toMatchObject({
+    'Content-Type': 'application/json',
+    'Content-Length': String(Buffer.byteLength(raw.body)),
+    'X-Emulator-Event': 'batch_prediction.completed',
+    'X-Time': String(Math.floor(Date.parse(received_at) / 1_000)),
+  })
+  const digest = createHmac('sha256', 'shared').update(`${raw.headers['X-Time']}.${raw.body}`).digest('hex')
+  expect(raw.headers['X-Sign']).toBe(`v1=${digest}`)
+})
+
+test('a delivery that is put into the inbox has the headers that its receiver would get', async () => {
+  const { emulator, created, finish, inbox } = await withInbox()
+  await emulator.control('DELETE', `/webhooks/${created.body.id}`)
+  await emulator.control('POST', '/webhooks', { url: 'http://127.0.0.1:9/hook', secret: 'own' })
+  await finish()
+  const [delivery] = (await emulator.control('GET', '/webhooks/deliveries')).body.data
+  await emulator.control('POST', `/webhooks/deliveries/${delivery.id}/inbox`)
+  const [{ raw, signature }] = await inbox()
+  const digest = createHmac('sha256', 'own').update(raw.body).digest('hex')
+  expect([signature, raw.headers['X-Emulator-Signature']]).toEqual(['valid', digest])
 })

@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { webhookReceiver } from '../../../test/support/webhook-receiver.ts'
 import type { AttemptResult } from '../../core/webhooks/delivery.ts'
-import type { WebhookRequest } from './message.ts'
+import type { WebhookRequest } from '../../core/webhooks/message.ts'
 import { sender } from './send.ts'
 import { type Address, allowTargets, type Resolve, Targets } from './targets.ts'
 

@@ -4,8 +4,8 @@ import type { LookupFunction } from 'node:net'
 import { formatDuration } from '../../core/time/instant.ts'
 import type { AttemptResult } from '../../core/webhooks/delivery.ts'
 import { INBOX_URL } from '../../core/webhooks/inbox.ts'
+import type { WebhookRequest } from '../../core/webhooks/message.ts'
 import { later } from '../realtime.ts'
-import type { WebhookRequest } from './message.ts'
 import type { Targets, WebhookTarget } from './targets.ts'
 
 /** How long an attempt may take, and what ends it before. */

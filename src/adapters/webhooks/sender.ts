@@ -12,11 +12,12 @@ import {
   release,
   subscriptionOf,
 } from '../../core/webhooks/delivery.ts'
+import { INBOX_URL } from '../../core/webhooks/inbox.ts'
+import { receivedOf, webhookRequest } from '../../core/webhooks/message.ts'
 import { DueDeliveries } from '../../core/webhooks/queue.ts'
 import { type Delivery, deliveries } from '../../core/webhooks/records.ts'
 import { deliveryTimeout, inboxStatus } from '../../core/webhooks/settings.ts'
 import { type Cancel, type Later, later as realLater } from '../realtime.ts'
-import { webhookRequest } from './message.ts'
 import type { Send } from './send.ts'
 
 /** How many attempts of one sandbox may be without a noted outcome: one slow receiver holds up the notes of so many others. */
@@ -212,12 +213,15 @@ export class WebhookSender implements PendingWork {
   }
 
   async #attempt({ abort }: Flight, delivery: Delivery, secret: string | null): Promise<AttemptResult> {
-    const { settings, store } = this.#sandbox
+    const { settings, store, clock } = this.#sandbox
     const message = webhookRequest(delivery, secret, settings)
     const timeout = delivery.faults?.timeout_ms ?? parseDuration(settings.get(deliveryTimeout)) ?? 0
     // No receiver hears of what a power cut may still undo.
     await store.journal?.durable()
-    return this.#send(message, { timeout, signal: abort.signal, inboxStatus: settings.get(inboxStatus) })
+    const bounds = { timeout, signal: abort.signal, inboxStatus: settings.get(inboxStatus) }
+    const result = await this.#send(message, bounds)
+    if (message.url !== INBOX_URL) return result
+    return { ...result, received: receivedOf(message, { secret, settings, now: clock.now }) }
   }
 
   #defect(error: unknown): AttemptResult {

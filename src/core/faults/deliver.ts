@@ -31,8 +31,8 @@ function schema() {
     retries: z.array(duration()).max(100).optional(),
     /** Real milliseconds that an attempt may take. */
     timeout_ms: intBetween(1, 600_000).optional(),
-    /** Default `valid`. */
-    sign: z.enum(['valid', 'wrong', 'missing']).optional(),
+    /** Default `valid`. `old`: its timestamp is older than webhooks.signature allows; `wrong` where that names no timestamp_header. */
+    sign: z.enum(['valid', 'wrong', 'missing', 'old']).optional(),
     /** JSON Merge Patch over what is delivered. */
     body: json().optional(),
   }).refine((value) => value.when === undefined || membersOf(value).length === 1, {

@@ -5,6 +5,7 @@ import type { Transaction } from '../state/transaction.ts'
 import { END_OF_TIME } from '../time/clock.ts'
 import { formatInstant, parseDuration } from '../time/instant.ts'
 import { INBOX_URL } from './inbox.ts'
+import { receivedOf, webhookRequest } from './message.ts'
 import { placed, released } from './queue.ts'
 import {
   type Attempt,
@@ -14,6 +15,7 @@ import {
   type DeliveryStatus,
   deliveries,
   deliveryLifecycle,
+  type Received,
   type Treatment,
   webhooks,
 } from './records.ts'
@@ -39,6 +41,8 @@ export interface AttemptResult {
   readonly outcome: Exclude<AttemptOutcome, 'interrupted'>
   readonly status: number | null
   readonly error: string | null
+  /** What the built-in inbox has got; absent for other receivers. */
+  readonly received?: Received
 }
 
 /**
@@ -137,11 +141,12 @@ export function endAttempt(
   scope: Scope,
   id: string,
   attempt: number,
-  { outcome, status, error }: AttemptResult,
+  { outcome, status, error, received }: AttemptResult,
 ): Delivery | undefined {
   const delivery = scope.tx.in(deliveries).get(id)
   if (delivery?.status !== 'sending' || delivery.attempts.length !== attempt) return undefined
-  const attempts = ended(delivery.attempts, { outcome, status, error })
+  const result = { outcome, status, error, ...(received !== undefined && { received }) }
+  const attempts = ended(delivery.attempts, result)
   return put(scope, { ...delivery, attempts, ...after(scope, delivery, outcome) })
 }
 
@@ -203,11 +208,10 @@ export function redeliver(scope: Scope, delivery: Delivery): Delivery {
 }
 
 /** A copy of a delivery that the built-in inbox has already received. It belongs to no subscription. */
-export function sendToInbox(
-  { tx, newId, at, cause }: Scope,
-  { type, ref, body, faults }: Delivery,
-): Delivery {
-  return tx.in(deliveries).insert({
+export function sendToInbox(scope: Scope, delivery: Delivery): Delivery {
+  const { tx, settings, newId, now, at, cause } = scope
+  const { type, ref, body, faults } = delivery
+  const copy: Delivery = {
     id: newId(),
     webhook_id: null,
     url: INBOX_URL,
@@ -221,7 +225,10 @@ export function sendToInbox(
     faults,
     caused_by: cause,
     created_at: at,
-  })
+  }
+  const secret = subscriptionOf(scope, delivery)?.secret ?? null
+  const received = receivedOf(webhookRequest(copy, secret, settings), { secret, settings, now })
+  return tx.in(deliveries).insert({ ...copy, attempts: copy.attempts.map((each) => ({ ...each, received })) })
 }
 
 function withoutEffects({ rules, copy_of }: DeliveryFaults): DeliveryFaults {
@@ -248,7 +255,7 @@ export const deliveryEvents: readonly EventHandler[] = [
   { kind: RELEASE, description: 'A webhook that a fault has held back is sent.', handle: wake },
 ]
 
-function ended(attempts: readonly Attempt[], outcome: Pick<Attempt, 'outcome' | 'status' | 'error'>) {
+function ended(attempts: readonly Attempt[], outcome: Omit<Attempt, 'attempt' | 'at'>) {
   return attempts.map((each, index) => (index === attempts.length - 1 ? { ...each, ...outcome } : each))
 }
 

@@ -25,7 +25,16 @@ export const inboxMessage = () =>
     /** The status with which the inbox has responded. */
     status: z.int(),
     /** What a receiver that checks the signature finds; null for a webhook that is not signed. */
-    signature: z.enum(['valid', 'wrong', 'missing']).nullable(),
+    signature: z.enum(['valid', 'wrong', 'missing', 'old']).nullable(),
+    /** In words, what is wrong with the signature; null for nothing. */
+    signature_problem: z.string().nullable(),
+    /** The request as it came. */
+    raw: z.strictObject({
+      /** Null for a message that was loaded from fixtures. */
+      headers: z.record(z.string(), z.string()).nullable(),
+      /** The bytes of the body, as UTF-8. */
+      body: z.string(),
+    }),
   })
 
 export type InboxMessage = ShapeOf<typeof inboxMessage>
@@ -35,18 +44,14 @@ export function sentBody({ body, faults }: Pick<Delivery, 'body' | 'faults'>): J
   return (faults?.body ?? []).reduce<Json>(mergePatch, body)
 }
 
-/**
- * What has arrived in the inbox, newest first. It needs no memory of its own: a received message is a delivery.
- * @param isSigned whether a secret signs a delivery
- */
-export function inboxOf(
-  deliveries: Iterable<Delivery>,
-  isSigned: (delivery: Delivery) => boolean,
-): InboxMessage[] {
+/** What has arrived in the inbox, newest first. It needs no memory of its own: a received message is a delivery. */
+export function inboxOf(deliveries: Iterable<Delivery>): InboxMessage[] {
   const messages = [...deliveries].flatMap((delivery): InboxMessage[] => {
     const { id, url, type, attempts, faults } = delivery
     const last = attempts.findLast(({ status }) => status !== null)
     if (url !== INBOX_URL || last === undefined) return []
+    const { received } = last
+    const body = sentBody(delivery)
     return [
       {
         id,
@@ -54,9 +59,11 @@ export function inboxOf(
         received_at: last.at,
         attempt: last.attempt,
         copy_of: faults?.copy_of ?? null,
-        body: sentBody(delivery),
+        body,
         status: last.status ?? 0,
-        signature: faults?.sign ?? (isSigned(delivery) ? 'valid' : null),
+        signature: received?.signature ?? null,
+        signature_problem: received?.problem ?? null,
+        raw: { headers: received?.headers ?? null, body: JSON.stringify(body) },
       },
     ]
   })

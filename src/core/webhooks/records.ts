@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { didYouMean } from '../assumptions.ts'
 import { duration, type InputOf, nonEmptyText, text, timestamp } from '../fields.ts'
-import { isObject, type JsonObject } from '../json.ts'
+import { type Immutable, isObject, type JsonObject } from '../json.ts'
 import { lifecycle } from '../lifecycle.ts'
 
 import { REDACTED } from '../secrets.ts'
@@ -136,6 +136,17 @@ export const signingSecret = (): z.ZodType<string> =>
       'is the mask that exports have in the place of a secret, and no secret is stored here; give the secret itself, or export with ?secrets=true',
   })
 
+/** What the built-in inbox has got. */
+const receivedRecord = z.strictObject({
+  headers: z.record(z.string(), z.string()),
+  /** What a receiver that checks the signature finds; null for a webhook that is not signed. */
+  signature: z.enum(['valid', 'wrong', 'missing', 'old']).nullable(),
+  /** In words, what is wrong with the signature. */
+  problem: z.string().nullable(),
+})
+
+export type Received = Immutable<z.output<typeof receivedRecord>>
+
 /** One request to a receiver. */
 const attemptRecord = z.strictObject({
   /** Counted from 1. */
@@ -147,6 +158,8 @@ const attemptRecord = z.strictObject({
   status: z.int().min(100).max(999).nullable().default(null),
   /** In words; null for success. */
   error: z.string().nullable().default(null),
+  /** Of the built-in inbox alone. */
+  received: receivedRecord.exactOptional(),
 })
 
 /** What fault rules do to a delivery, until it ends. Absent fields: as for every other delivery. */
@@ -166,7 +179,7 @@ const faultsRecord = () =>
     retries: z.array(duration()).readonly().optional(),
     /** Real milliseconds that an attempt may take, instead of the setting's. */
     timeout_ms: z.int().min(1).optional(),
-    sign: z.enum(['wrong', 'missing']).optional(),
+    sign: z.enum(['wrong', 'missing', 'old']).optional(),
     /** JSON Merge Patches for the body, applied in order. */
     body: z.array(json()).readonly().optional(),
   })

@@ -50,6 +50,10 @@ const signatureFields = () =>
     secret: signingSecret(),
     /** The text before the hexadecimal digits. */
     prefix: z.union([z.literal(''), headerText()]).default(''),
+    /** Header with the virtual instant of the attempt in Unix seconds, which is signed too; absent: none is sent. */
+    timestamp_header: headerName().optional(),
+    /** How old the timestamp may be for the built-in inbox. */
+    tolerance: duration().default('5m'),
   })
 
 export type Signature = z.output<ReturnType<typeof signatureFields>>
@@ -61,7 +65,7 @@ export const signature = setting<Signature | null>({
   key: 'webhooks.signature',
   item: 'U060',
   description:
-    'Signs every webhook: {"header": "X-Signature", "secret": "...", "prefix": "sha256="}; HMAC-SHA256 of the bytes of the body, in hexadecimal.',
+    'Signs every webhook: {"header": "X-Signature", "secret": "...", "prefix": "sha256="}; HMAC-SHA256 of the bytes of the body, in hexadecimal. With "timestamp_header" that header carries Unix seconds, "SECONDS.BODY" is signed, and the inbox finds a webhook too old beyond "tolerance" (5m).',
   schema: () => signatureFields().nullable(),
   default: null,
 })

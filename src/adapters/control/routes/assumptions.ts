@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../core/json.ts'
 import { setSettings } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { withoutSecret } from '../../../core/secrets.ts'
+import { jsonSchema } from '../openapi/parts.ts'
 import { route } from '../route.ts'
 
 /** One thing that the specification leaves open, and what is done about it. */
@@ -12,7 +13,14 @@ const assumptionView = () =>
   assumption().extend({
     /** The choices that it offers. */
     settings: z.array(
-      z.strictObject({ key: z.string(), description: z.string(), default: z.unknown(), value: z.unknown() }),
+      z.strictObject({
+        key: z.string(),
+        description: z.string(),
+        default: z.unknown(),
+        value: z.unknown(),
+        /** JSON Schema of its values. */
+        schema: anyObject(),
+      }),
     ),
     /** How many responses of the request log rest on it. */
     used: z.int(),
@@ -84,8 +92,17 @@ function assumptionsOf(sandbox: Sandbox): AssumptionView[] {
 
 function settingOf(sandbox: Sandbox, setting: Setting<unknown>) {
   const { key, description } = setting
-  return { key, description, default: setting.default, value: withoutSecret(sandbox.settings.get(setting)) }
+  const value = withoutSecret(sandbox.settings.get(setting))
+  return { key, description, default: setting.default, value, schema: schemaOf(setting) }
 }
+
+function schemaOf(setting: Setting<unknown>): JsonObject {
+  const known = schemas.get(setting) ?? jsonSchema(setting.schema(), 'input')
+  schemas.set(setting, known)
+  return known
+}
+
+const schemas = new WeakMap<Setting<unknown>, JsonObject>()
 
 function settingsOf({ settings, assumptions }: Sandbox): SettingsView {
   const values = [...assumptions.settings.values()].map(

@@ -9,6 +9,7 @@ import { Icon, type IconName } from './icon.tsx'
 import { type EditorIssue, JsonEditor, jsonIssue } from './json-editor.tsx'
 import { act, changed, isLost, ticking } from './live.ts'
 import { useLive } from './loaded.ts'
+import { bodySchema } from './record-schema.ts'
 import { StateTag } from './status.tsx'
 import { type Column, Table } from './table.tsx'
 import { Button, Card, CopyButton, Detail, FilterField, Problem, Skeleton } from './ui.tsx'
@@ -185,6 +186,16 @@ function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onD
   const [text, setText] = useState<string | undefined>(undefined)
   const [issues, setIssues] = useState<readonly EditorIssue[]>([])
   const syntax = text === undefined ? undefined : jsonIssue(text)
+  const { data: schema } = useLive(
+    async () => {
+      // Asked for when the rules are edited.
+      return text === undefined
+        ? undefined
+        : (await bodySchema('patch', '/batches/{id}'))?.properties?.outcomes
+    },
+    [],
+    String(text === undefined),
+  )
   const save = async () => {
     try {
       await ask('PATCH /batches/{id}', {
@@ -225,6 +236,7 @@ function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onD
             value={text}
             issues={syntax === undefined ? issues : [syntax]}
             onChange={setText}
+            schema={schema}
           />
           <p class="row-actions pad-top">
             <Button kind="primary" disabled={syntax && 'The text is no JSON.'} onClick={() => void save()}>

@@ -1,16 +1,16 @@
 import { signal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { ask, type Output } from './api.ts'
 import { type BatchRow, batchName } from './batch-data.ts'
 import { Code } from './code.tsx'
-import { dateTime, pretty, shortId, timeOfDay } from './format.ts'
+import { dateTime, pretty, shortId, sizeOf, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { act, isLost } from './live.ts'
 import { useLive } from './loaded.ts'
 import { Menu } from './menu.tsx'
 import { goTo, linkTo, open } from './place.ts'
 import { Panel } from './splitter.tsx'
-import { Button, CopyButton, Detail, Empty, Problem, Tag } from './ui.tsx'
+import { Button, CopyButton, Detail, Empty, Missing, Note, Tabs, Tag } from './ui.tsx'
 import { useKeys } from './view-keys.ts'
 
 type Message = Output<'GET /webhooks/inbox'>['data'][number]
@@ -61,6 +61,7 @@ const SIGNATURES = {
   valid: ['ok', 'ok', 'signature valid'],
   wrong: ['error', 'error', 'wrong signature'],
   missing: ['error', 'error', 'signature missing'],
+  old: ['error', 'error', 'signature too old'],
 } as const
 
 function SignatureTag({ signature }: Pick<Message, 'signature'>) {
@@ -144,7 +145,7 @@ export function Inbox({
       {id !== undefined && (
         <Panel name="delivery" width={648}>
           {opened === undefined ? (
-            <Problem text={`There is no message ${id} in the inbox.`} />
+            <Missing text={`There is no message ${id} in the inbox.`} onClose={() => open([])} />
           ) : (
             <MessageDetail key={id} message={opened} />
           )}
@@ -166,8 +167,30 @@ function subjectOf({ body }: Message): string {
 /** Characters of a body that is none of ours. */
 const MOST = 200
 
+/** The request as it came: its headers, and the bytes that the signature is made of. */
+function Raw({ raw: { headers, body } }: Pick<Message, 'raw'>) {
+  const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`)
+  const whole = `${lines.join('\n')}\n\n${body}`
+  return (
+    <>
+      <p class="row-actions pad-below">
+        <CopyButton text={() => whole}>Copy headers and body</CopyButton>
+        <CopyButton text={() => body}>Copy the bytes of the body</CopyButton>
+      </p>
+      {headers === null && <Note>The message was loaded from fixtures, which have no headers.</Note>}
+      <pre class="code wrap" role="group" tabIndex={0} aria-label="Raw message">
+        {headers === null ? body : whole}
+      </pre>
+      <p class="hint">
+        {sizeOf(new TextEncoder().encode(body).length)} of body, the signature is made of exactly these.
+      </p>
+    </>
+  )
+}
+
 function MessageDetail({ message }: { message: Message }) {
-  const { id, type, received_at, attempt, body, status, signature } = message
+  const { id, type, received_at, attempt, body, status, signature, signature_problem, raw } = message
+  const [tab, setTab] = useState<'body' | 'raw'>('body')
   useEffect(() => mark(id, true), [id])
   const unread = () => {
     mark(id, false)
@@ -190,8 +213,23 @@ function MessageDetail({ message }: { message: Message }) {
         <Button onClick={unread}>Mark unread</Button>
         <Button onClick={() => goTo(linkTo('webhooks', [id]))}>Show the delivery</Button>
       </p>
-      <h3>Body</h3>
-      <Code label="Body" text={pretty(body)} />
+      {signature_problem !== null && (
+        <Note tone="error" icon="error">
+          A receiver that checks signatures refuses this. {signature_problem}
+        </Note>
+      )}
+      <Tabs
+        label="Message"
+        tabs={[
+          ['body', 'Body'],
+          ['raw', 'Raw'],
+        ]}
+        value={tab}
+        onChoose={setTab}
+      />
+      <div role="tabpanel" aria-label={tab}>
+        {tab === 'body' ? <Code label="Body" text={pretty(body)} /> : <Raw raw={raw} />}
+      </div>
     </Detail>
   )
 }

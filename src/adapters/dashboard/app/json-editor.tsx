@@ -1,7 +1,10 @@
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { useRef } from 'preact/hooks'
 import { coloured } from './code.tsx'
+import { humanName } from './format.ts'
 import { Icon } from './icon.tsx'
+import type { JsonSchema } from './json-completion.ts'
+import { useSuggestions } from './json-suggest.tsx'
 
 /** Something that is wrong with a JSON text: where (JSON Pointer), and what. */
 export interface EditorIssue {
@@ -23,7 +26,8 @@ export function jsonIssue(text: string): EditorIssue | undefined {
   if (first === undefined && text.trim() !== '') return undefined
   return {
     pointer: `@${first?.offset ?? 0}`,
-    detail: first === undefined ? 'is empty' : printParseErrorCode(first.error),
+    // `ValueExpected` becomes `value expected`.
+    detail: first === undefined ? 'is empty' : humanName(printParseErrorCode(first.error)).toLowerCase(),
   }
 }
 
@@ -50,16 +54,17 @@ function locate(text: string, issue: EditorIssue): Found {
 
 const MEANT = /Did you mean "([^"]+)"/
 
-/** A field for JSON with colours, line numbers, and what is wrong by line. */
+/** A field for JSON with colours, line numbers, what is wrong by line, and suggestions where the schema is known. */
 export function JsonEditor(props: {
   label: string
   value: string
   issues: readonly EditorIssue[]
   onChange: (text: string) => void
-  readOnly?: boolean
+  schema?: JsonSchema | undefined
 }) {
   const field = useRef<HTMLTextAreaElement>(null)
   const { value, onChange } = props
+  const suggestions = useSuggestions(field, props.schema)
   const issues = props.issues.map((issue) => locate(value, issue))
   const lines = value.split('\n')
   const wrong = new Set(issues.map(({ line }) => line))
@@ -120,14 +125,25 @@ export function JsonEditor(props: {
             ref={field}
             aria-label={props.label}
             aria-invalid={issues.length > 0 || undefined}
+            {...suggestions.attributes}
             spellcheck={false}
-            readOnly={props.readOnly}
             rows={Math.max(6, lines.length)}
             value={value}
-            onInput={(event) => onChange(event.currentTarget.value)}
+            onInput={(event) => {
+              onChange(event.currentTarget.value)
+              suggestions.onInput(event as InputEvent)
+            }}
+            onKeyDown={suggestions.onKeyDown}
+            onBlur={suggestions.onBlur}
           />
+          {suggestions.list}
         </div>
       </div>
+      {props.schema !== undefined && (
+        <p class="hint">
+          <kbd>Ctrl Space</kbd> suggests fields and values
+        </p>
+      )}
     </div>
   )
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { EmulatorError } from '../../control/client/emulator-error.ts'
 import { ask, askTagged } from './api.ts'
 import { download } from './browser.ts'
@@ -11,7 +11,7 @@ import { Confirm } from './menu.tsx'
 import { here, open } from './place.ts'
 import { RecordConflict } from './record-conflict.tsx'
 import { MissingFields, RecordForm } from './record-form.tsx'
-import { fieldsOf } from './record-schema.ts'
+import { fieldsOf, MAX_EDITED, recordSchema } from './record-schema.ts'
 import { logRows } from './requests.ts'
 import { toast } from './toasts.ts'
 import { Button, Detail, Note, Problem, Skeleton, Tabs, Tag } from './ui.tsx'
@@ -31,9 +31,6 @@ interface Version {
 
 /** Texts that were not saved yet, by record, and what they were made from: they stay when another view is opened. */
 const drafts = new Map<string, { readonly text: string; readonly base: Version }>()
-
-/** Records of more characters are only read. */
-const MAX_EDITED = 256_000
 
 type Tab = 'form' | 'json' | 'history'
 
@@ -64,7 +61,8 @@ export function RecordEditor(props: EditorProps) {
 
 function Editor({ collection, record, onClose, stored: loaded }: EditorProps & { readonly stored: Version }) {
   const key = `${collection}/${record?.id ?? 'new'}`
-  const { data: fields } = useLive(() => fieldsOf(collection), [], collection)
+  const { data: schema } = useLive(() => recordSchema(collection), [], collection)
+  const fields = useMemo(() => schema && fieldsOf(schema), [schema])
   const [saved, setSaved] = useState<{ readonly version: Version; readonly after: Version }>()
   // What was saved here is what is stored until it was loaded again.
   const stored = saved?.after === loaded ? saved.version : loaded
@@ -162,6 +160,7 @@ function Editor({ collection, record, onClose, stored: loaded }: EditorProps & {
             value={text}
             issues={syntax === undefined ? issues : [syntax]}
             onChange={edit}
+            schema={schema}
           />
         )}
         {tab === 'form' && !isReadOnly && (

@@ -1,4 +1,8 @@
 import { ask } from './api.ts'
+import type { JsonSchema } from './json-completion.ts'
+
+/** Documents of more characters are only read, or sent as they are. */
+export const MAX_EDITED = 256_000
 
 /** What a form needs to know of one field of a record. */
 export interface FieldSchema {
@@ -11,22 +15,44 @@ export interface FieldSchema {
   readonly default: unknown
 }
 
-interface JsonSchema {
-  readonly type?: string | readonly string[]
-  readonly enum?: readonly unknown[]
-  readonly const?: unknown
-  readonly not?: unknown
-  readonly default?: unknown
-  readonly anyOf?: readonly JsonSchema[]
-  readonly oneOf?: readonly JsonSchema[]
-  readonly properties?: Readonly<Record<string, JsonSchema>>
-  readonly required?: readonly string[]
+/** The JSON Schema of the records of a collection. */
+export async function recordSchema(collection: string): Promise<JsonSchema> {
+  const { schema } = await ask('GET /collections/{collection}', { params: { collection } })
+  return schema as JsonSchema
+}
+
+/** The JSON Schema of what a call of the control interface takes. */
+export async function bodySchema(method: 'post' | 'patch', path: string): Promise<JsonSchema | undefined> {
+  const { paths } = (await ask('GET /openapi.json', { query: {} })) as unknown as OpenApi
+  return paths[path]?.[method]?.requestBody?.content['application/json'].schema
+}
+
+interface OpenApi {
+  readonly paths: Readonly<
+    Record<
+      string,
+      Readonly<
+        Record<
+          string,
+          { readonly requestBody?: { readonly content: Record<'application/json', { schema: JsonSchema }> } }
+        >
+      >
+    >
+  >
+}
+
+/** The JSON Schema of a fixtures document: lists of records by collection. */
+export async function fixturesSchema(): Promise<JsonSchema> {
+  const { data } = await ask('GET /collections')
+  const lists = data.map(
+    async ({ name }) => [name, { type: 'array', items: await recordSchema(name) }] as const,
+  )
+  const properties = Object.fromEntries(await Promise.all(lists))
+  return { type: 'object', properties: { collections: { type: 'object', properties } } }
 }
 
 /** The fields that the records of a collection can have, by name. */
-export async function fieldsOf(collection: string): Promise<ReadonlyMap<string, FieldSchema>> {
-  const { schema } = await ask('GET /collections/{collection}', { params: { collection } })
-  const { properties = {}, required = [] } = schema as JsonSchema
+export function fieldsOf({ properties = {}, required = [] }: JsonSchema): ReadonlyMap<string, FieldSchema> {
   // A field that nothing satisfies is computed.
   const given = Object.entries(properties).filter(([, shape]) => shape.not === undefined)
   return new Map(given.map(([name, shape]) => [name, fieldOf(shape, required.includes(name))]))

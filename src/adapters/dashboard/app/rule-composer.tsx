@@ -6,6 +6,7 @@ import { pretty, shellWord } from './format.ts'
 import { type EditorIssue, JsonEditor, jsonIssue } from './json-editor.tsx'
 import { act } from './live.ts'
 import { useLive } from './loaded.ts'
+import { bodySchema } from './record-schema.ts'
 import { Button, CopyButton, Detail, Field, Note } from './ui.tsx'
 
 interface Draft {
@@ -62,6 +63,7 @@ export function RuleComposer(props: {
   const [text, setText] = useState(() => pretty(cleaned(startOf(rule, props.start))))
   const [verdict, setVerdict] = useState<readonly EditorIssue[] | undefined>(undefined)
   const { data: operations } = useLive(() => ask('GET /operations'), [])
+  const { data: schema } = useLive(() => bodySchema('post', '/faults'), [])
   const syntax = jsonIssue(text)
   const draft = syntax === undefined ? (JSON.parse(text) as Draft) : undefined
   useEffect(() => {
@@ -99,7 +101,7 @@ export function RuleComposer(props: {
       />
       <div class="field">
         <span class="label">JSON</span>
-        <JsonEditor label="Rule as JSON" value={text} issues={issues} onChange={setText} />
+        <JsonEditor label="Rule as JSON" value={text} issues={issues} onChange={setText} schema={schema} />
       </div>
       {draft?.preset !== undefined && (
         <Note>A preset is a rule with a name. What stands here overrides it.</Note>

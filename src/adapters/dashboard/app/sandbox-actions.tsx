@@ -2,10 +2,12 @@ import { useRef, useState } from 'preact/hooks'
 import { ask } from './api.ts'
 import { download } from './browser.ts'
 import { countOf, dateTime, pretty } from './format.ts'
+import { JsonDialog } from './json-dialog.tsx'
 import { act, isLost } from './live.ts'
 import { useLive } from './loaded.ts'
 import { Confirm, Menu, MenuForm, NAME_FIELD } from './menu.tsx'
 import { sandboxName } from './place.ts'
+import { fixturesSchema, MAX_EDITED } from './record-schema.ts'
 import { SnapshotCompare } from './snapshot-compare.tsx'
 import { toast } from './toasts.ts'
 import { Button } from './ui.tsx'
@@ -23,6 +25,7 @@ export function SandboxActions() {
   const { data } = useLive(() => ask('GET /snapshots'), [])
   const [question, setQuestion] = useState<Question | undefined>(undefined)
   const [isComparing, setComparing] = useState(false)
+  const [fixtures, setFixtures] = useState<string | undefined>(undefined)
   const file = useRef<HTMLInputElement>(null)
   const off = isLost.value
   const snapshots = data?.data ?? []
@@ -36,8 +39,10 @@ export function SandboxActions() {
     })
   const importFile = async (chosen: File | undefined) => {
     if (chosen === undefined) return
+    const content = await chosen.text()
+    if (content.length <= MAX_EDITED) return setFixtures(content)
     try {
-      const document = JSON.parse(await chosen.text()) as { collections?: Record<string, unknown[]> }
+      const document = JSON.parse(content) as { collections?: Record<string, unknown[]> }
       const records = Object.values(document.collections ?? {}).reduce((sum, rows) => sum + rows.length, 0)
       setQuestion({
         title: `Import ${chosen.name}?`,
@@ -79,7 +84,8 @@ export function SandboxActions() {
         disabled={off}
         items={[
           { label: 'Export the records', icon: 'download', run: () => void exportState() },
-          { label: 'Import fixtures', icon: 'inbox', run: () => file.current?.click() },
+          { label: 'Import a fixtures file', icon: 'inbox', run: () => file.current?.click() },
+          { label: 'Write fixtures', icon: 'plus', run: () => setFixtures(pretty({ collections: {} })) },
         ]}
       />
       <input
@@ -106,6 +112,18 @@ export function SandboxActions() {
       </Button>
       {isComparing && (
         <SnapshotCompare names={snapshots.map(({ name }) => name)} onClose={() => setComparing(false)} />
+      )}
+      {fixtures !== undefined && (
+        <JsonDialog
+          title="Import fixtures"
+          text="The records are added. A record with a known id replaces that record. One wrong record refuses them all."
+          value={fixtures}
+          action="Import"
+          done="The fixtures are imported."
+          loadSchema={fixturesSchema}
+          onSubmit={(value) => ask('POST /fixtures', { body: value as never })}
+          onClose={() => setFixtures(undefined)}
+        />
       )}
       {question !== undefined && (
         <Confirm

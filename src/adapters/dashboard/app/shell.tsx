@@ -29,7 +29,7 @@ export function Shell() {
           <ClockBar />
           <Banner />
           <main id="main" class="view" tabIndex={-1}>
-            {view === undefined ? <Unknown /> : <Lazy key={view.name} view={view} />}
+            {view === undefined ? <Unknown /> : isShown(view) && <Lazy key={view.name} view={view} />}
           </main>
         </div>
         <BottomBar />
@@ -39,6 +39,11 @@ export function Shell() {
     </>
   )
 }
+
+/** The views that a sandbox can be begun with. Of one that does not exist the others have nothing to show. */
+const TO_BEGIN_WITH: readonly string[] = ['connect', 'requests']
+
+const isShown = ({ name }: View) => missingSandbox.value === undefined || TO_BEGIN_WITH.includes(name)
 
 // The address of the page is that of the view.
 function skip(event: MouseEvent): void {

@@ -331,6 +331,15 @@ export function Detail(props: {
   )
 }
 
+/** In the place of a detail of something that is not there. */
+export function Missing({ text, onClose }: { text: string; onClose: () => void }) {
+  return (
+    <Detail label="Not found" head={<h2>Not found</h2>} onClose={onClose}>
+      <Problem text={text} />
+    </Detail>
+  )
+}
+
 /** Names with their values. */
 export function FactList({ facts }: { facts: readonly (readonly [name: string, value: string])[] }) {
   return (

@@ -7,7 +7,7 @@ import { here, open, refine } from '../place.ts'
 import { Panel } from '../splitter.tsx'
 import { StateTag } from '../status.tsx'
 import { type Column, Table } from '../table.tsx'
-import { Button, CopyButton, Empty, FilterField, Problem, Skeleton, ViewHead } from '../ui.tsx'
+import { Button, CopyButton, Empty, FilterField, Missing, Problem, Skeleton, ViewHead } from '../ui.tsx'
 
 const COLUMNS: readonly Column<BatchRow>[] = [
   {
@@ -78,7 +78,7 @@ export default function Batches() {
           {path[0] !== undefined && (
             <Panel name="batch" width={648}>
               {opened === undefined ? (
-                <Problem text={`There is no batch ${path[0]} in this sandbox.`} />
+                <Missing text={`There is no batch ${path[0]} in this sandbox.`} onClose={() => open([])} />
               ) : (
                 <BatchDetail key={opened.id} batch={opened} onClose={() => open([])} />
               )}

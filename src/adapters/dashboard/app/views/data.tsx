@@ -7,7 +7,7 @@ import { type AnyRecord, RecordEditor } from '../record-editor.tsx'
 import { SandboxActions } from '../sandbox-actions.tsx'
 import { Panel } from '../splitter.tsx'
 import { type Column, type Sorting, sorted, Table, useNarrow } from '../table.tsx'
-import { Button, Empty, FilterField, Problem, Skeleton, ViewHead } from '../ui.tsx'
+import { Button, Empty, FilterField, Missing, Problem, Skeleton, ViewHead } from '../ui.tsx'
 
 const PAGE = 100
 
@@ -189,7 +189,10 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
       {id !== undefined && (
         <Panel name="record" width={432}>
           {id !== 'new' && record === undefined ? (
-            <Problem text={`There is no record ${id} in ${name}. It may have been deleted.`} />
+            <Missing
+              text={`There is no record ${id} in ${name}. It may have been deleted.`}
+              onClose={() => open([name])}
+            />
           ) : (
             <RecordEditor
               key={`${name}/${id}`}

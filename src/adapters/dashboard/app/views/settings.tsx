@@ -1,5 +1,8 @@
 import { useState } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
+import { pretty } from '../format.ts'
+import type { JsonSchema } from '../json-completion.ts'
+import { JsonDialog } from '../json-dialog.tsx'
 import { act, isLost } from '../live.ts'
 import { useLive } from '../loaded.ts'
 import { here, refine } from '../place.ts'
@@ -35,6 +38,7 @@ export default function Settings() {
   const { data, error, reload } = useLive(() => ask('GET /assumptions'), ['request', 'scenario'])
   const text = here.value.query.filter ?? ''
   const [which, setWhich] = useState<Which>(text === '' ? 'used' : 'all')
+  const [isEditing, setEditing] = useState(false)
   if (data === undefined)
     return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
   const items = data.data
@@ -58,7 +62,11 @@ export default function Settings() {
           value={which}
           onChoose={setWhich}
         />
+        <Button disabled={isLost.value} onClick={() => setEditing(true)}>
+          Edit as JSON
+        </Button>
       </ViewHead>
+      {isEditing && <SettingsDialog items={items} onClose={() => setEditing(false)} />}
       <section class="scroll" tabIndex={0} aria-label="Settings and assumptions">
         {error !== undefined && <Problem text={error} onRetry={reload} />}
         {shown.length === 0 ? (
@@ -90,6 +98,36 @@ export default function Settings() {
         <Appearance />
       </section>
     </>
+  )
+}
+
+/** The changed settings as one document: what is taken out of it goes back to the default. */
+function SettingsDialog({ items, onClose }: { items: readonly Item[]; onClose: () => void }) {
+  const all = items.flatMap(({ settings }) => settings)
+  const [before] = useState(
+    () => new Map<string, unknown>(all.filter(isChanged).map(({ key, value }) => [key, value])),
+  )
+  const submit = (value: unknown) => {
+    const after = new Map(Object.entries(value as object))
+    const removed = [...before.keys()].filter((key) => !after.has(key)).map((key) => [key, null] as const)
+    // A secret is shown as a mask, which is sent only where it was changed.
+    const changes = [...after].filter(([key, next]) => pretty(next) !== pretty(before.get(key)))
+    return ask('PATCH /settings', { body: Object.fromEntries([...changes, ...removed]) as never })
+  }
+  return (
+    <JsonDialog
+      title="Changed settings"
+      text="Every setting that differs from its default. A key that is taken out goes back to the default."
+      value={pretty(Object.fromEntries(before))}
+      action="Save settings"
+      done="The settings are saved."
+      loadSchema={async () => ({
+        type: 'object',
+        properties: Object.fromEntries(all.map(({ key, schema }) => [key, schema as JsonSchema])),
+      })}
+      onSubmit={submit}
+      onClose={onClose}
+    />
   )
 }
 

@@ -11,7 +11,19 @@ import { useLive } from '../loaded.ts'
 import { here, open } from '../place.ts'
 import { Panel } from '../splitter.tsx'
 import { StateTag } from '../status.tsx'
-import { Button, Card, Detail, Empty, Field, Problem, Segments, Skeleton, Tag, ViewHead } from '../ui.tsx'
+import {
+  Button,
+  Card,
+  Detail,
+  Empty,
+  Field,
+  Missing,
+  Problem,
+  Segments,
+  Skeleton,
+  Tag,
+  ViewHead,
+} from '../ui.tsx'
 
 type Subscription = Output<'GET /webhooks'>['data'][number]
 type Tab = 'deliveries' | 'inbox' | 'subscriptions'
@@ -112,7 +124,7 @@ export default function Webhooks() {
           {path[0] !== undefined && (
             <Panel name="delivery" width={648}>
               {opened === undefined ? (
-                <Problem text={`There is no delivery ${path[0]}.`} />
+                <Missing text={`There is no delivery ${path[0]}.`} onClose={() => open([])} />
               ) : (
                 <DeliveryDetail delivery={opened} now={now} />
               )}

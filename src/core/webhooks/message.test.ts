@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { outboxEmulator } from '../../../test/support/webhook-sandbox.ts'
-import { Settings } from '../../core/assumptions.ts'
-import { change } from '../../core/sandboxes/change.ts'
-import { beginAttempt } from '../../core/webhooks/delivery.ts'
-import type { DeliveryFaults } from '../../core/webhooks/records.ts'
+import { Settings } from '../assumptions.ts'
+import { change } from '../sandboxes/change.ts'
+import { beginAttempt } from './delivery.ts'
 import { sign, webhookRequest } from './message.ts'
+import type { DeliveryFaults } from './records.ts'
 
 async function delivery(body: object = { name: 'Grüße 🎉' }) {
   const emulator = await outboxEmulator()

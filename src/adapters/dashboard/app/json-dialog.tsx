@@ -1,0 +1,67 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { EmulatorError } from '../../control/client/emulator-error.ts'
+import type { JsonSchema } from './json-completion.ts'
+import { type EditorIssue, JsonEditor, jsonIssue } from './json-editor.tsx'
+import { changed } from './live.ts'
+import { useLive } from './loaded.ts'
+import { toast } from './toasts.ts'
+import { Button } from './ui.tsx'
+
+interface JsonDialogProps {
+  readonly title: string
+  /** What the text is, and what sending it does. */
+  readonly text: string
+  /** The text to begin with. */
+  readonly value: string
+  readonly action: string
+  /** What a toast says when it is done. */
+  readonly done: string
+  readonly loadSchema: () => Promise<JsonSchema>
+  readonly onSubmit: (value: unknown) => Promise<unknown>
+  readonly onClose: () => void
+}
+
+/** Edits a document before it is sent. What the emulator refuses is shown at its lines, and nothing is changed. */
+export function JsonDialog(props: JsonDialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const { data: schema } = useLive(props.loadSchema, [])
+  const [value, setValue] = useState(props.value)
+  const [issues, setIssues] = useState<readonly EditorIssue[]>([])
+  useEffect(() => dialog.current?.showModal(), [])
+  const syntax = jsonIssue(value)
+  const submit = async () => {
+    try {
+      await props.onSubmit(JSON.parse(value))
+      toast('ok', props.done)
+      changed()
+      props.onClose()
+    } catch (error) {
+      if (!(error instanceof EmulatorError)) throw error
+      setIssues(error.issues.length > 0 ? error.issues : [{ pointer: '', detail: error.detail }])
+    }
+  }
+  return (
+    <dialog ref={dialog} class="dialog wide" aria-label={props.title} onClose={props.onClose}>
+      <h2>{props.title}</h2>
+      <p>{props.text}</p>
+      <div class="dialog-editor">
+        <JsonEditor
+          label={`${props.title}, as JSON`}
+          value={value}
+          issues={syntax === undefined ? issues : [syntax]}
+          onChange={(next) => {
+            setValue(next)
+            setIssues([])
+          }}
+          schema={schema}
+        />
+      </div>
+      <div class="actions">
+        <Button onClick={props.onClose}>Cancel</Button>
+        <Button kind="primary" disabled={syntax && 'The text is no JSON.'} onClick={() => void submit()}>
+          {props.action}
+        </Button>
+      </div>
+    </dialog>
+  )
+}

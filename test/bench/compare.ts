@@ -1,0 +1,181 @@
+import { Agent } from 'node:http'
+import { cpus } from 'node:os'
+import { parseArgs } from 'node:util'
+import { load, type Shot, shoot } from './load.ts'
+import { freePort, installPeers, type Paths, PEERS } from './peers.ts'
+import {
+  batchBody,
+  KEY,
+  median,
+  type Running,
+  scratch,
+  startMinimal,
+  startOnPort,
+  startOurs,
+} from './servers.ts'
+
+/**
+ * `npm run bench -- --compare`: the emulator beside other npm servers, as a table of ratios to the minimal Express
+ * application; docs/performance.md shows one. They are installed into a temporary folder. With `--against FILE`, the command
+ * of another build takes part, such as that of an earlier version; `--rounds N` takes more time and shows less noise.
+ */
+const { values } = parseArgs({
+  options: {
+    compare: { type: 'boolean' },
+    against: { type: 'string' },
+    rounds: { type: 'string', default: '3' },
+  },
+})
+const ROUNDS = Number(values.rounds)
+
+interface Server {
+  readonly name: string
+  readonly start: () => Promise<Running>
+  readonly paths: Paths
+}
+
+const API: Paths = {
+  list: '/v1/organization/teamspaces/ts-a/users?limit=100',
+  pages: '/v1/pages',
+  batches: '/v1/batch-predictions',
+}
+
+function servers(): readonly Server[] {
+  const emulator = (name: string, cli?: string): Server => ({
+    name,
+    start: () => startOurs(scratch(), 0, [], cli),
+    paths: API,
+  })
+  installPeers()
+  return [
+    { name: 'minimal Express', start: startMinimal, paths: API },
+    emulator('the emulator'),
+    ...(values.against === undefined ? [] : [emulator('other build', values.against)]),
+    ...PEERS.map(({ name, prepare, paths }) => ({
+      name,
+      paths,
+      start: async () => {
+        const port = await freePort()
+        return startOnPort(prepare(scratch(), port), port, paths.list)
+      },
+    })),
+  ]
+}
+
+/** A workload: the request to a server, how many, and over how many connections. */
+interface Workload {
+  readonly what: string
+  readonly count: number
+  readonly connections: number
+  readonly request: (paths: Paths, id: string) => Pick<Shot, 'method' | 'path' | 'body'>
+}
+
+const get = (path: string) => ({ method: 'GET', path })
+const post = (path: string, body: string) => ({ method: 'POST', path, body })
+const PAGE = '{"name":"Roof plan"}'
+const BATCH = batchBody(5_000)
+
+const WORKLOADS: readonly Workload[] = [
+  ...[1, 32].flatMap((connections): Workload[] => [
+    {
+      what: `read one batch, ${connections} conn.`,
+      count: 1_500,
+      connections,
+      request: ({ batches }, id) => get(`${batches}/${id}`),
+    },
+    {
+      what: `list 100 users, ${connections} conn.`,
+      count: 800,
+      connections,
+      request: ({ list }) => get(list),
+    },
+    {
+      what: `create a page, ${connections} conn.`,
+      count: 800,
+      connections,
+      request: ({ pages }) => post(pages, PAGE),
+    },
+  ]),
+  {
+    what: 'create a batch of 5,000 items',
+    count: 10,
+    connections: 1,
+    request: ({ batches }) => post(batches, BATCH),
+  },
+]
+
+type Figures = Map<string, Map<string, number[]>>
+
+function note(figures: Figures, what: string, name: string, value: number): void {
+  const row = figures.get(what) ?? new Map<string, number[]>()
+  figures.set(what, row.set(name, [...(row.get(name) ?? []), value]))
+}
+
+const START = 'spawn to first 200 (less is better)'
+const MEMORY = 'memory at start (less is better)'
+
+async function measureStarts(all: readonly Server[], figures: Figures): Promise<void> {
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const { name, start } of all) {
+      const server = await start()
+      note(figures, START, name, server.started)
+      note(figures, MEMORY, name, server.memory())
+      await server.stop()
+    }
+  }
+}
+
+/** The id of a batch of three items on a server; of one that keeps nothing, the one that it knows. */
+async function batchOn({ port }: Running, { batches }: Paths): Promise<string> {
+  const { text } = await shoot(new Agent(), { port, key: KEY, ...post(batches, batchBody(3)) }, true)
+  return String((JSON.parse(text) as { id: unknown }).id)
+}
+
+async function measureRequests(all: readonly Server[], figures: Figures): Promise<void> {
+  const running = await Promise.all(
+    all.map(async ({ name, start, paths }) => {
+      const server = await start()
+      return { name, paths, server, id: await batchOn(server, paths) }
+    }),
+  )
+  for (const { what, count, connections, request } of WORKLOADS) {
+    for (let round = 0; round <= ROUNDS; round++) {
+      for (const { name, server, paths, id } of running) {
+        const shot = { port: server.port, key: KEY, ...request(paths, id) }
+        // The first round warms up.
+        const rate = await load(shot, round === 0 ? Math.ceil(count / 2) : count, connections)
+        if (round > 0) note(figures, what, name, rate)
+      }
+    }
+  }
+  await Promise.all(running.map(({ server }) => server.stop()))
+}
+
+function print(all: readonly Server[], figures: Figures): void {
+  const line = (cells: readonly string[]) => void process.stdout.write(`| ${cells.join(' | ')} |\n`)
+  const names = all.map(({ name }) => name)
+  const [processor] = cpus()
+  process.stdout.write(
+    `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} x ${processor?.model.trim() || process.arch}, ${ROUNDS} rounds\n\n`,
+  )
+  line(['ratio to the minimal Express application', ...names])
+  line(
+    names
+      .map(() => '---:')
+      .concat('---')
+      .reverse(),
+  )
+  for (const [what, row] of figures) {
+    const yardstick = median(row.get(names[0] as string) as number[])
+    const ratios = names.map((name) => (median(row.get(name) as number[]) / yardstick).toFixed(2))
+    const unit = what === START ? 'ms' : what === MEMORY ? 'MiB' : '/s'
+    line([what, `1 (${Math.round(yardstick)}${unit === '/s' ? unit : ` ${unit}`})`, ...ratios.slice(1)])
+  }
+  process.stdout.write(`\n${PEERS.map(({ name, lacks }) => `- ${name} ${lacks}.`).join('\n')}\n`)
+}
+
+const all = servers()
+const figures: Figures = new Map()
+await measureStarts(all, figures)
+await measureRequests(all, figures)
+print(all, figures)
