@@ -40,9 +40,15 @@ const MAX_INDENT = 60
 /** What dist/ was made of, and with what, for the next build to compare. */
 const RECORD = 'dist/build.json'
 const DASHBOARD = 'src/adapters/dashboard/app'
-const COPIED = [`${DASHBOARD}/index.html`, `${DASHBOARD}/icon.svg`]
 /** Files that decide about a build without being in its scripts. */
-const BESIDES = ['build.mjs', 'package.json', 'package-lock.json', 'tsconfig.json', ...COPIED]
+const BESIDES = [
+  'build.mjs',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  `${DASHBOARD}/index.html`,
+  `${DASHBOARD}/icon.svg`,
+]
 
 if (process.argv.includes('--types')) await buildTypes()
 else if (!process.argv.includes('--if-changed') || hasChanged()) {
@@ -190,7 +196,13 @@ async function buildDashboard(build, { legalComments, logLevel, alias }) {
     external: ['@faker-js/faker/*'],
     plugins: [withoutSideEffects()],
   })
-  for (const file of COPIED) fs.copyFileSync(file, `dist/dashboard/${basename(file)}`)
+  fs.copyFileSync(`${DASHBOARD}/icon.svg`, 'dist/dashboard/icon.svg')
+  // The browser would find the parts of the script only when it has read it.
+  const preloads = built.metafile.outputs['dist/dashboard/main.js'].imports
+    .filter(({ kind }) => kind === 'import-statement')
+    .map(({ path }) => `<link rel="modulepreload" href="${relative('dist/dashboard', path)}" />`)
+  const html = fs.readFileSync(`${DASHBOARD}/index.html`, 'utf8')
+  fs.writeFileSync('dist/dashboard/index.html', html.replace('</head>', `${preloads.join('')}</head>`))
   return built
 }
 

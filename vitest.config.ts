@@ -34,6 +34,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Each test starts what it needs and ends it, so that files can share modules: half the time goes into loading them.
     isolate: false,
+    // Most of what a test makes is short-lived: room for it is a twentieth less processor time.
+    execArgv: ['--max-semi-space-size=32'],
     // Left alone, two processors get one worker, although most tests wait for a socket or a disk half of the time.
     maxWorkers: Math.max(2, availableParallelism() - 1),
   },

@@ -88,6 +88,7 @@ export const catalog = {
     retryable: true,
     mitigation: 'Wait until the first request with the key has its response, then send this one again.',
   },
+  precondition_failed: { status: 412, title: 'Precondition Failed', retryable: false },
   results_gone: { status: 410, title: 'Results Gone', retryable: false },
   payload_too_large: { status: statusSettings.tooLarge, title: 'Payload Too Large', retryable: false },
   unsupported_media_type: {

@@ -21,7 +21,12 @@ export type Issue = {
 
 /** Joins keys into an RFC 6901 JSON Pointer: `pointer('items', 3, 'a/b')` is `/items/3/a~1b`. */
 export function pointer(...keys: readonly PropertyKey[]): string {
-  return keys.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  let text = ''
+  for (const key of keys) {
+    const plain = String(key)
+    text += `/${/[~/]/.test(plain) ? plain.replaceAll('~', '~0').replaceAll('/', '~1') : plain}`
+  }
+  return text
 }
 
 /** True for a JSON object, false for arrays and null. */

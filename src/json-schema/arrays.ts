@@ -143,6 +143,7 @@ class ArrayShape {
     const avoided = this.wishes.filter((wish) => !wishes.includes(wish) && wish.max < Infinity)
     const full = avoided.filter((wish) => items.matching(wish) >= wish.max)
     for (let tries = 0; tries < TRIES_PER_ITEM; tries++) {
+      spend(2)
       const maker = this.makerAt(index, wishes, tries % 3 < 2 ? full : [], draw)
       const value = maker.make(draw)
       if (value === undefined) {

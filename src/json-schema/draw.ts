@@ -19,6 +19,8 @@ export interface Maker {
   make(draw: Draw): Json | undefined
   /** The n-th of the different values, where they can be counted. */
   nth?(n: number): Json | undefined
+  /** True where values are many and cost little, so that each item has one of its own. */
+  readonly isVaried?: boolean
 }
 
 /** Which optional properties are there: all, some by chance, or none. */
@@ -67,6 +69,7 @@ export class Draw {
 
   /** Notes that nothing satisfies a keyword. */
   fail(at: string, keyword: string, why: string): undefined {
+    spend(1)
     this.failure = { pointer: at + pointer(keyword), detail: `${keyword} ${why}` }
   }
 
@@ -81,6 +84,10 @@ export class Draw {
 
 /** `{enum: []}` stands for `false`, so that every clause is an object. */
 export const NOTHING: JsonObject = { enum: [] }
+
+/** What is added to a schema where its place leaves one type. */
+export const OBJECT: Clause = { schema: { type: 'object' }, at: '', isHelp: true }
+export const TEXT: Clause = { schema: { type: 'string' }, at: '', isHelp: true }
 
 /** The clause of a schema inside another one; undefined for one that allows anything. */
 export function clauseIn(

@@ -21,10 +21,15 @@ const fraction = (text: string, more: number): string =>
   more === 1 ? text : text.replace('Z', `.${'0'.repeat(more - 1)}Z`)
 
 const hex = ({ chance }: Draw, length: number): string =>
-  Array.from({ length }, () => chance.int(0, 15).toString(16)).join('')
+  chance
+    .int(0, 16 ** length - 1)
+    .toString(16)
+    .padStart(length, '0')
 
-const uuid = (draw: Draw): string =>
-  `${hex(draw, 8)}-${hex(draw, 4)}-4${hex(draw, 3)}-${draw.oneOf(['8', '9', 'a', 'b']) ?? '8'}${hex(draw, 3)}-${hex(draw, 12)}`
+const uuid = (draw: Draw): string => {
+  const [variant, node] = [draw.oneOf(['8', '9', 'a', 'b']) ?? '8', hex(draw, 6) + hex(draw, 6)]
+  return `${hex(draw, 8)}-${hex(draw, 4)}-4${hex(draw, 3)}-${variant}${hex(draw, 3)}-${node}`
+}
 
 const word = (draw: Draw): string =>
   fake(draw, 'word')
@@ -32,7 +37,7 @@ const word = (draw: Draw): string =>
     .replaceAll(/[^a-z]/g, '') || 'word'
 
 const date = (draw: Draw, name: string): string => {
-  const text = hintedText(name, '')
+  const { text } = hintedText(name, '')
   const made = typeof text === 'function' ? text(draw) : ''
   return /^\d{4}-\d\d-\d\d$/.test(made) ? made : dateIn(draw, -120, 0)
 }
@@ -67,7 +72,7 @@ const PLAIN: Format = { make: (draw) => `${word(draw)} ${word(draw)}`, grow: app
 const FORMATS: Readonly<Record<string, Format>> = {
   binary: PLAIN,
   byte: {
-    make: (draw) => hex(draw, 16),
+    make: (draw) => hex(draw, 8) + hex(draw, 8),
     grow: (text, more) => text + 'a'.repeat(Math.ceil(more / 4) * 4),
     others: [''],
   },

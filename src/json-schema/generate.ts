@@ -9,14 +9,31 @@ import {
   type Maker,
   NOTHING,
   naming,
+  OBJECT,
   placeOf,
+  TEXT,
   type ValueSource,
 } from './draw.ts'
 import { negations } from './negations.ts'
 import { numberMaker } from './numbers.ts'
 import { objectMaker } from './objects.ts'
-import { canonical, hasType, isSchema, own, setField, subschemas, TYPES, type TypeName } from './schema.ts'
-import { OutOfSteps, once, spend, spendOnce } from './steps.ts'
+import {
+  allowsType,
+  buildCost,
+  CHECKED,
+  canonical,
+  dependentSchemas,
+  hasType,
+  isChecked,
+  isConditional,
+  isSchema,
+  own,
+  setField,
+  subschemas,
+  TYPES,
+  type TypeName,
+} from './schema.ts'
+import { OutOfSteps, STEPS_PER_PIECE, spend, spendOnce, stepsSpent, withinSteps } from './steps.ts'
 import { stringMaker } from './strings.ts'
 import type { SchemaValidator } from './validator.ts'
 
@@ -31,18 +48,19 @@ const ABOUT: Readonly<Record<TypeName, string>> = {
 }
 
 const SIMPLE = new Set(['const', 'default', 'description', 'enum', 'examples', 'title', 'type'])
-/** Keywords whose effect on the whole value is found by the validator, and met by another try. */
-const CHECKED = ['contains', 'unevaluatedItems', 'unevaluatedProperties', '$dynamicRef', 'dependencies']
 const MAX_TRIES = 12
-const MAX_MAKERS = 20_000
+/** Makers of several clauses: a condition can combine them in any number of ways. */
+const MAX_MAKERS = 5_000
 const STEPS_PER_MAKER = 25
+const STEPS_PER_BUILD = 25_000
 const MAX_DEPTH = 600
 
 /** Makes values for one schema: keyword by keyword, and where keywords work on each other by trying. */
 export class ValueGenerator implements ValueSource {
   private readonly validator: SchemaValidator
   private readonly root: JsonObject
-  private readonly makers = new Map<string, Maker>()
+  private readonly single = new Map<JsonObject, Maker>()
+  private readonly several = new Map<string, Maker>()
   private readonly numbers = new Map<JsonObject, number>()
   private readonly presences = [new Map<string, JsonObject>(), new Map<string, JsonObject>()] as const
 
@@ -56,16 +74,57 @@ export class ValueGenerator implements ValueSource {
     return this.maker([{ schema: this.root, at: '' }, OBJECT]).make(draw)
   }
 
-  /** The maker of values that satisfy every clause, built once. */
+  /** Builds the makers of all schemas, in pieces: what an item needs is then there, or counted in its steps. */
+  *prepare(): Generator<void, void> {
+    let since = stepsSpent()
+    for (const clause of clausesOf(this.root)) {
+      this.maker([clause])
+      if (stepsSpent() - since < STEPS_PER_PIECE) continue
+      yield
+      since = stepsSpent()
+    }
+  }
+
+  /** The maker of values that satisfy every clause, built once. One of several clauses costs each value as much as to build it. */
   maker(clauses: Clauses): Maker {
-    const key = clauses.map(({ schema }) => this.numberOf(schema)).join(' ')
-    const known = this.makers.get(key)
+    const [clause] = clauses
+    if (clause === undefined || clauses.length > 1) return this.makerOfSeveral(clauses)
+    const known = this.single.get(clause.schema)
     if (known !== undefined) return known
-    if (this.makers.size >= MAX_MAKERS) this.makers.clear()
-    spendOnce(STEPS_PER_MAKER)
-    const made = naming(clauses[0]?.at ?? '', () => once(() => this.build(clauses)))
-    this.makers.set(key, made)
+    spendOnce(STEPS_PER_MAKER + buildCost(clause.schema))
+    const made = this.built(clauses)
+    this.single.set(clause.schema, made)
     return made
+  }
+
+  private makerOfSeveral(clauses: Clauses): Maker {
+    const key = clauses.map(({ schema }) => this.numberOf(schema)).join(' ')
+    const known = this.several.get(key)
+    if (known !== undefined) return known
+    if (this.several.size >= MAX_MAKERS) this.several.clear()
+    const cost = clauses.reduce((sum, { schema }) => sum + buildCost(schema), STEPS_PER_MAKER)
+    spendOnce(cost)
+    const built = this.built(clauses)
+    const isFixed = clauses.every((clause, n) => n === 0 || clause === OBJECT || clause === TEXT)
+    const make = (draw: Draw): Json | undefined => {
+      spend(cost)
+      return built.make(draw)
+    }
+    const made: Maker = isFixed ? built : { ...built, make }
+    this.several.set(key, made)
+    return made
+  }
+
+  private built(clauses: Clauses): Maker {
+    try {
+      return naming(clauses[0]?.at ?? '', () => withinSteps(STEPS_PER_BUILD, () => this.build(clauses)))
+    } catch (error) {
+      if (!(error instanceof OutOfSteps)) throw error
+      const make = (): never => {
+        throw error
+      }
+      return { make }
+    }
   }
 
   accepts(value: Json, { schema, at, isHelp }: Clause): boolean {
@@ -85,7 +144,7 @@ export class ValueGenerator implements ValueSource {
   private build(clauses: Clauses): Maker {
     if (clauses.some(hasConditions)) return { make: (draw) => this.conditional(clauses, draw) }
     const plain = this.plain(clauses)
-    if (!clauses.some(({ schema }) => CHECKED.some((keyword) => schema[keyword] !== undefined))) return plain
+    if (!clauses.some(({ schema }) => isChecked(schema))) return plain
     return { make: (draw) => this.tried(clauses, draw, () => plain) }
   }
 
@@ -93,15 +152,15 @@ export class ValueGenerator implements ValueSource {
   private tried(clauses: Clauses, draw: Draw, maker: (draw: Draw, tries: number) => Maker): Json | undefined {
     const { mode } = draw
     const at = placeOf(clauses, 'if')
+    const checked = clauses.filter(({ schema }) => isChecked(schema))
     try {
       for (let tries = 0; tries < MAX_TRIES; tries++) {
         if (tries > 4) draw.mode = tries % 2 === 0 ? 'none' : 'some'
+        spend(1)
         const value = maker(draw, tries).make(draw)
-        if (value !== undefined && this.acceptsAll(value, clauses)) return value
+        if (value !== undefined && this.acceptsAll(value, checked)) return value
       }
-      const [keyword = 'type'] = ['if', ...CHECKED, 'dependentSchemas'].filter(
-        (each) => given(clauses, each).length > 0,
-      )
+      const [keyword = 'type'] = ['if', ...CHECKED].filter((each) => given(clauses, each).length > 0)
       if (draw.failure === undefined)
         draw.fail(placeOf(clauses, keyword) || at, keyword, 'has no value that was found')
       return undefined
@@ -174,7 +233,7 @@ export class ValueGenerator implements ValueSource {
   private plain(clauses: Clauses): Maker {
     const listed = this.listed(clauses)
     if (listed !== undefined) return listed
-    const allowed = TYPES.filter((type) => clauses.every(({ schema }) => allows(schema, type)))
+    const allowed = TYPES.filter((type) => clauses.every(({ schema }) => allowsType(schema, type)))
     const at = placeOf(clauses, 'type')
     if (allowed.length === 0)
       return { make: (draw) => draw.fail(at, 'type', 'leaves no type that every keyword allows') }
@@ -205,7 +264,6 @@ export class ValueGenerator implements ValueSource {
     ])
     const [first, ...others] = lists
     if (first === undefined) return undefined
-    spendOnce(lists.reduce((sum, list) => sum + list.length, 0) / 10)
     const texts = others.map((values) => new Set(values.map(canonical)))
     const excluded = new Set(
       given(clauses, 'not')
@@ -257,8 +315,6 @@ export class ValueGenerator implements ValueSource {
   }
 }
 
-const OBJECT: Clause = { schema: { type: 'object' }, at: '', isHelp: true }
-
 function counted(draw: Draw, at: string, value: Json): Json {
   draw.count(at)
   return value
@@ -286,23 +342,14 @@ function help(schema: JsonObject | undefined, at: string): Clause | undefined {
   return schema === undefined ? undefined : { schema, at, isHelp: true }
 }
 
-function isConditional({ if: condition, then, else: otherwise }: JsonObject): boolean {
-  return condition !== undefined && (then !== undefined || otherwise !== undefined)
+function clausesOf(schema: JsonObject): Clause[] {
+  const all: Clause[] = [{ schema, at: '' }]
+  for (const clause of all) for (const inner of subschemas(clause.schema, clause.at)) all.push(inner)
+  return all
 }
 
 function hasConditions({ schema }: Clause): boolean {
-  return (
-    isConditional(schema) || schema.$dynamicRef !== undefined || dependentSchemas(schema).next().done !== true
-  )
-}
-
-/** The names whose presence brings in a schema, each with its keyword. */
-function* dependentSchemas(schema: JsonObject): Generator<readonly [keyword: string, name: string]> {
-  for (const keyword of ['dependentSchemas', 'dependencies']) {
-    const map = schema[keyword]
-    if (!isObject(map)) continue
-    for (const [name, inner] of Object.entries(map)) if (isSchema(inner)) yield [keyword, name]
-  }
+  return isConditional(schema) || schema.$dynamicRef !== undefined || dependentSchemas(schema).length > 0
 }
 
 function isNamed(clauses: Clauses, name: string): boolean {
@@ -310,15 +357,6 @@ function isNamed(clauses: Clauses, name: string): boolean {
     const { required } = schema
     return own(schema.properties, name) !== undefined || (Array.isArray(required) && required.includes(name))
   })
-}
-
-function typesIn({ type }: JsonObject): readonly Json[] | undefined {
-  return type === undefined || Array.isArray(type) ? type : [type]
-}
-
-function allows(schema: JsonObject, type: TypeName): boolean {
-  const types = typesIn(schema)
-  return types === undefined || types.includes(type) || (type === 'number' && types.includes('integer'))
 }
 
 /** The types to make: all that are named, else those that the keywords are about, else a text. */

@@ -64,6 +64,8 @@ export function fake(draw: Draw, kind: FakeKind): string {
 /** A text for a property, or the range of its numbers. */
 interface Hint {
   readonly text?: FakeKind | ((draw: Draw) => string)
+  /** True for texts that name one thing each. */
+  readonly isId?: true
   /** Decimals at most. */
   readonly range?: readonly [from: number, to: number, decimals: number]
 }
@@ -94,7 +96,7 @@ const digits = (draw: Draw, count: number): string =>
 const numbered =
   (prefix: string) =>
   (draw: Draw): string =>
-    `${prefix}-${new Date(draw.now).getUTCFullYear()}-${digits(draw, 5)}`
+    `${prefix}-${dateIn(draw, 0, 0).slice(0, 4)}-${digits(draw, 5)}`
 
 /** The first row whose expression fits the words of a name decides. */
 const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
@@ -104,7 +106,7 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   [/\be ?mail\b/, { text: 'email' }],
   [/\b(phone|mobile|telephone|fax)\b/, { text: 'phone' }],
   [/\b(url|website|link|homepage)\b/, { text: (draw) => `https://${fake(draw, 'domain')}/` }],
-  [/\b(vat|tax) (id|number|no)\b/, { text: (draw) => `DE${digits(draw, 9)}` }],
+  [/\b(vat|tax) (id|number|no)\b/, { text: (draw) => `DE${digits(draw, 9)}`, isId: true }],
   [
     /\b(due|expir\w*|deadline|delivery|valid until|renewal)( (date|day|on|at))?$/,
     { text: (draw) => dateIn(draw, 1, 60) },
@@ -123,16 +125,23 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   ],
   [/\byear\b/, { range: [2015, 2026, 0], text: (draw) => dateIn(draw, -2_000, 0).slice(0, 4) }],
   [/\bmonth\b/, { range: [1, 12, 0] }],
-  [/\b(invoice|bill)\b.*\b(number|no|id|nr|reference|ref)\b/, { text: numbered('INV') }],
-  [/\b(order|po|purchase)\b.*\b(number|no|id|nr|reference|ref)\b/, { text: numbered('PO') }],
-  [/\b(contract|policy|case|claim|ticket)\b.*\b(number|no|id|nr|reference|ref)\b/, { text: numbered('REF') }],
-  [/\b(sku|article|part|item) ?(number|no|code|id)?$/, { text: (draw) => `SKU-${digits(draw, 5)}` }],
-  [/\baccount\b.*\b(number|no)\b/, { text: (draw) => digits(draw, 10) }],
+  [/\b(invoice|bill)\b.*\b(number|no|id|nr|reference|ref)\b/, { text: numbered('INV'), isId: true }],
+  [/\b(order|po|purchase)\b.*\b(number|no|id|nr|reference|ref)\b/, { text: numbered('PO'), isId: true }],
+  [
+    /\b(contract|policy|case|claim|ticket)\b.*\b(number|no|id|nr|reference|ref)\b/,
+    { text: numbered('REF'), isId: true },
+  ],
+  [
+    /\b(sku|article|part|item) ?(number|no|code|id)?$/,
+    { text: (draw) => `SKU-${digits(draw, 5)}`, isId: true },
+  ],
+  [/\baccount\b.*\b(number|no)\b/, { text: (draw) => digits(draw, 10), isId: true }],
   [
     /\b(reference|ref|number|no|code|id)$/,
     {
       text: (draw) => `${draw.oneOf(['A', 'B', 'C', 'D']) ?? 'A'}-${digits(draw, 6)}`,
       range: [1_000, 99_999, 0],
+      isId: true,
     },
   ],
   [/\b(country|nation)\b.*\bcode\b/, { text: 'country_code' }],
@@ -212,9 +221,9 @@ function hintsFor(text: string): readonly Hint[] {
 }
 
 /** How to make the text of a property of that name, or of one that is described so; undefined where nothing is known. */
-export function hintedText(name: string, description: string): Hint['text'] {
+export function hintedText(name: string, description: string): Pick<Hint, 'text' | 'isId'> {
   const own = hintsFor(name).find(({ text }) => text !== undefined)
-  return (own ?? hintsFor(description).find(({ text }) => text !== undefined))?.text
+  return own ?? hintsFor(description).find(({ text }) => text !== undefined) ?? {}
 }
 
 /** The range that the numbers of a property usually have, and their decimals. */

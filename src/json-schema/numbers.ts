@@ -11,6 +11,7 @@ import {
 } from './draw.ts'
 import { plausibleRange } from './hints.ts'
 import { isMultiple } from './schema.ts'
+import { spend } from './steps.ts'
 
 const USUAL_SPAN = 1_000
 const VERY_WIDE = 1e9
@@ -51,6 +52,7 @@ export function numberMaker(clauses: Clauses): Maker {
   const make = (draw: Draw): number | undefined => {
     draw.count(at, 4)
     for (let tries = 0; tries < TRIES; tries++) {
+      spend(1)
       // Where the usual numbers do not do, any number within the bounds is tried.
       const { from, to } = tries < TRIES / 2 ? range : usual(bounds, multiples, undefined)
       const value =
@@ -71,7 +73,7 @@ export function numberMaker(clauses: Clauses): Maker {
   }
   return steps === undefined && accepts(range.from) && range.from === range.to
     ? { make, nth: (n) => (n === 0 ? range.from + 0 : undefined) }
-    : { make, nth }
+    : { make, nth, isVaried: isWhole }
 }
 
 function noNumber(clauses: Clauses, draw: Draw): undefined {

@@ -12,10 +12,10 @@ import {
   type Maker,
   NOTHING,
   placeOf,
+  TEXT,
   type ValueSource,
 } from './draw.ts'
 import { own, setField } from './schema.ts'
-import { spendOnce } from './steps.ts'
 
 /** Properties of an object that names none of its own but says what others look like. */
 const USUAL_EXTRAS = 2
@@ -51,7 +51,6 @@ class ObjectShape {
     )
     this.required = this.withDependents(given(clauses, 'required').flatMap(({ value }) => textsOf(value)))
     this.names = [...new Set([...declared, ...this.required])]
-    spendOnce(this.names.length)
     this.min = greatest(clauses, 'minProperties', 0)
     this.max = least(clauses, 'maxProperties', Infinity)
     this.nameClauses = clauses.flatMap((clause) => clauseIn(clause, 'propertyNames') ?? [])
@@ -243,7 +242,6 @@ class ObjectShape {
 }
 
 const DEPENDENTS = ['dependentRequired', 'dependencies']
-const TEXT: Clause = { schema: { type: 'string' }, at: '', isHelp: true }
 const NONE: Maker = { make: () => undefined }
 
 function textsOf(value: Json | undefined): string[] {

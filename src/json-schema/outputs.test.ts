@@ -181,6 +181,36 @@ test('the value of an item does not depend on what was made before it', { tags: 
   }
 })
 
+test('independent properties: the text of an item depends on neither what was made before nor on another day', {
+  tags: ['R100'],
+}, () => {
+  const line = object({ description: { type: 'string' }, amount: { type: 'number' } })
+  const schema = object({
+    ...{ invoice_number: { type: 'string' }, vendor_name: { type: 'string' }, total: { type: 'number' } },
+    ...{ due_date: { type: 'string', format: 'date' }, lines: { type: 'array', items: line }, buyer: line },
+    code: { type: 'string', pattern: '^[A-Z]{2}-[0-9]{6}$' },
+    kind: { enum: ['a"b', 'é', { c: [1] }, null] },
+    hard: { type: 'array', items: { type: 'integer' }, contains: { enum: [777_777] }, maxItems: 2 },
+  })
+  const valid = judge(schema)
+  const [forward, backward] = [new Outputs(schema), new Outputs(schema)]
+  const items = Array.from({ length: 600 }, (_, n) => n)
+  const textOf = (outputs: Outputs, now: number) => (item: number) => outputs.text(new Chance(7, item), now)
+  const made = items.map(textOf(forward, NOW))
+  const tomorrow = items.map(textOf(forward, NOW + 86_400_000))
+  expect(tomorrow).not.toEqual(made)
+  expect(items.toReversed().map(textOf(backward, NOW)).toReversed()).toEqual(made)
+  expect(items.map(textOf(forward, NOW))).toEqual(made)
+  for (const each of [...made, ...tomorrow]) {
+    const value = JSON.parse(each ?? '') as JsonObject
+    expect(valid(value), each).toBe(true)
+    expect(JSON.stringify(value)).toBe(each)
+  }
+  const different = (name: string) => new Set(made.map((each) => JSON.parse(each ?? '')[name])).size
+  expect(different('invoice_number')).toBeGreaterThan(590)
+  expect(different('code')).toBeGreaterThan(590)
+})
+
 test('an item that finds no value of its own has the one that is kept', { tags: ['R100'] }, () => {
   // The right one of a million texts is in the list; texts that are drawn are seldom there.
   const schema = required({

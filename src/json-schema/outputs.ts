@@ -5,11 +5,14 @@ import { ValueGenerator } from './generate.ts'
 import type { RandomSource } from './pattern-text.ts'
 import { OutOfSteps, STEPS_PER_PIECE, stepsSpent, withinSteps } from './steps.ts'
 import { SchemaValidator } from './validator.ts'
+import { type TextWriter, writerOf } from './writer.ts'
 
 /** Steps for one try to make a value: the longest piece of work. */
 const STEPS_PER_TRY = 25_000
 /** Steps for the value of one item; an item that needs more gets the value that is kept. */
 const STEPS_PER_ITEM = 25_000
+/** Steps for all tries together. */
+const MAX_STEPS = 200_000
 const STEPS_PER_CHECK = 2_000_000
 const MAX_ISSUES = 1_000
 
@@ -19,11 +22,24 @@ const WAYS: readonly Mode[] = [
   ...Array.from({ length: 8 }, () => ['some', 'none', 'all']).flat(),
 ] as Mode[]
 
+interface Parts {
+  readonly schema: JsonObject
+  readonly validator: SchemaValidator
+  readonly generator: ValueGenerator
+}
+
+/** The first value that was found, and how. */
+interface Found {
+  readonly kept: JsonObject
+  readonly mode: Mode
+}
+
 /** The values for one schema that `schemaIssues` has no issue with. */
 export class Outputs {
   private readonly schema: JsonObject
-  private made: { readonly validator: SchemaValidator; readonly generator: ValueGenerator } | undefined
-  private decision: { readonly kept: JsonObject; readonly mode: Mode } | Issue | undefined
+  private made: Parts | undefined
+  private decision: Found | Issue | undefined
+  private writer: TextWriter | null | undefined
   private work: Iterator<void, void> | undefined
 
   constructor(schema: JsonObject) {
@@ -47,25 +63,31 @@ export class Outputs {
   }
 
   /**
-   * A value that satisfies the schema. The same chance and instant (virtual milliseconds) give the same value.
+   * JSON text of a value that satisfies the schema. The same chance and instant (virtual milliseconds) give the same text.
    * Undefined where {@link unsatisfiable} says why.
    */
-  make(chance: RandomSource, now: number): JsonObject | undefined {
+  text(chance: RandomSource, now: number): string | undefined {
     const decision = this.decided()
     if ('pointer' in decision) return undefined
     const draw = new Draw(chance, now, decision.mode)
     try {
-      return withinSteps(STEPS_PER_ITEM, false, () => this.tried(draw)) ?? decision.kept
+      return withinSteps(STEPS_PER_ITEM, () => this.written(draw, decision))
     } catch (error) {
-      if (error instanceof OutOfSteps) return decision.kept
+      if (error instanceof OutOfSteps) return JSON.stringify(decision.kept)
       throw error
     }
+  }
+
+  /** As {@link text}, read. */
+  make(chance: RandomSource, now: number): JsonObject | undefined {
+    const text = this.text(chance, now)
+    return text === undefined ? undefined : (JSON.parse(text) as JsonObject)
   }
 
   /** What is wrong with a value, by JSON Pointer into it. An empty list: it satisfies the schema. */
   issues(value: Json): Issue[] {
     try {
-      const errors = withinSteps(STEPS_PER_CHECK, false, () => this.parts.validator.errors(value))
+      const errors = withinSteps(STEPS_PER_CHECK, () => this.parts.validator.errors(value))
       return errors.slice(0, MAX_ISSUES).map(issueOf)
     } catch (error) {
       if (!(error instanceof OutOfSteps)) throw error
@@ -78,7 +100,7 @@ export class Outputs {
       // A copy in which no object stands at two places: what is known of a schema is kept by object.
       const schema = JSON.parse(JSON.stringify(this.schema)) as JsonObject
       const validator = new SchemaValidator(schema)
-      this.made = { validator, generator: new ValueGenerator(schema, validator) }
+      this.made = { schema, validator, generator: new ValueGenerator(schema, validator) }
     }
     return this.made
   }
@@ -91,16 +113,18 @@ export class Outputs {
   private *decide(): Generator<void, void> {
     try {
       yield* this.parts.validator.compile()
+      yield* this.parts.generator.prepare()
     } catch (error) {
       this.decision = refused(error, '')
       return
     }
     let reason: Issue | undefined
-    let since = stepsSpent()
+    const start = stepsSpent()
+    let since = start
     for (const [n, mode] of WAYS.entries()) {
       const draw = new Draw(new FixedChance(n), 0, mode, true)
       try {
-        const kept = withinSteps(STEPS_PER_TRY, true, () => this.tried(draw))
+        const kept = withinSteps(STEPS_PER_TRY, () => this.tried(draw))
         if (kept !== undefined) {
           this.decision = { kept, mode }
           return
@@ -109,11 +133,19 @@ export class Outputs {
       } catch (error) {
         reason ??= refused(error, draw.at)
       }
+      if (stepsSpent() - start > MAX_STEPS) break
       if (stepsSpent() - since < STEPS_PER_PIECE) continue
       yield
       since = stepsSpent()
     }
     this.decision = reason ?? { pointer: '/type', detail: 'type has no value that was found' }
+  }
+
+  private written(draw: Draw, { kept, mode }: Found): string {
+    const { generator } = this.parts
+    if (this.writer === undefined)
+      this.writer = mode === 'all' ? (writerOf(this.parts.schema, kept, generator) ?? null) : null
+    return this.writer === null ? JSON.stringify(this.tried(draw) ?? kept) : this.writer(draw)
   }
 
   private tried(draw: Draw): JsonObject | undefined {

@@ -59,20 +59,26 @@ function regexpp(): Regexpp {
 }
 
 /**
- * Reads a regular expression as every version of Node does. Patterns are Unicode expressions; one that is valid only
+ * Parses a regular expression as every version of Node does. Patterns are Unicode expressions; one that is valid only
  * without the `u` flag (`\-`) is taken as meant. Throws `SyntaxError` for what is none, `PatternTooLarge`.
  */
-export function readPattern(source: string): PatternTree {
+export function parsePattern(source: string): { readonly pattern: AST.Pattern; readonly flags: 'u' | '' } {
   if (source.length > MAX_LENGTH) throw new PatternTooLarge(`is longer than ${MAX_LENGTH} characters`)
   if (nesting(source) > MAX_NESTING) throw new PatternTooLarge('nests its groups too deep')
   const parser = new (regexpp().RegExpParser)({ ecmaVersion: 2024 })
   const parse = (unicode: boolean) => parser.parsePattern(source, 0, source.length, { unicode })
   try {
-    return new Reader('u', source).tree(parse(true))
+    return { pattern: parse(true), flags: 'u' }
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
   }
-  return new Reader('', source).tree(parse(false))
+  return { pattern: parse(false), flags: '' }
+}
+
+/** Reads a regular expression that {@link parsePattern} accepts, which throws for any other. */
+export function readPattern(source: string): PatternTree {
+  const { pattern, flags } = parsePattern(source)
+  return new Reader(flags, source).tree(pattern)
 }
 
 /** Groups inside each other, at most: what is escaped or in a class may be counted, too. */

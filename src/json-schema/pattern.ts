@@ -1,6 +1,6 @@
-import { createRequire } from 'node:module'
-import { type PatternNode, PatternTooLarge, readPattern } from './pattern-tree.ts'
-import { OutOfSteps, spend } from './steps.ts'
+import { linearRegex } from '../core/regex.ts'
+import { type PatternNode, PatternTooLarge, parsePattern, readPattern } from './pattern-tree.ts'
+import { OutOfSteps, spend, spendOnce } from './steps.ts'
 
 /** A regular expression of a schema. */
 export interface Pattern {
@@ -10,12 +10,14 @@ export interface Pattern {
 }
 
 const MAX_KEPT = 500
+const STEPS_PER_PATTERN = 1_000
 const kept = new Map<string, Pattern>()
 
 /** Compiles a `pattern`. Throws `SyntaxError` where it is none, `OutOfSteps` where it is too large to be worked with. */
 export function compilePattern(source: string): Pattern {
   const known = kept.get(source)
   if (known !== undefined) return known
+  spendOnce(STEPS_PER_PATTERN)
   const pattern = makePattern(source)
   if (kept.size >= MAX_KEPT) kept.clear()
   kept.set(source, pattern)
@@ -25,7 +27,7 @@ export function compilePattern(source: string): Pattern {
 /** Why a text is no regular expression; undefined where it is one. */
 export function patternProblem(source: string): string | undefined {
   try {
-    readPattern(source)
+    parsePattern(source)
     return undefined
   } catch (error) {
     // It may well be a regular expression; that it is too large is found when texts are made.
@@ -46,23 +48,18 @@ function makePattern(source: string): Pattern {
   }
 }
 
-type RegexModule = typeof import('re2js')
-
-function regexModule(): RegexModule {
-  try {
-    return require('re2js') as RegexModule
-  } catch {
-    return createRequire(import.meta.url)('re2js') as RegexModule
-  }
-}
-
 /** RE2 takes time in proportion to the text, whatever the expression; undefined for one that it does not know. */
 function linearTest(source: string, size: number): ((text: string) => boolean) | undefined {
   try {
-    const expression = regexModule().RE2JS.compile(source)
+    const expression = linearRegex(source)
+    let last: string | undefined
+    let fits = false
     return (text) => {
       spend(1 + (text.length * Math.min(size, 50)) / 50)
-      return expression.test(text)
+      // What has just been made to match is validated next.
+      if (text !== last) fits = expression.test(text)
+      last = text
+      return fits
     }
   } catch {
     return undefined

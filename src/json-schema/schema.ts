@@ -52,6 +52,25 @@ export function subschemas(schema: JsonObject, at: string): { schema: JsonObject
   return found
 }
 
+/** Keywords whose effect on the whole value is found by the validator, and met by another try. */
+export const CHECKED = [
+  'contains',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+  '$dynamicRef',
+  'dependencies',
+  'dependentSchemas',
+]
+
+export function isConditional({ if: condition, then, else: otherwise }: JsonObject): boolean {
+  return condition !== undefined && (then !== undefined || otherwise !== undefined)
+}
+
+/** True for a schema whose values are validated as soon as they are made. */
+export function isChecked(schema: JsonObject): boolean {
+  return isConditional(schema) || CHECKED.some((keyword) => schema[keyword] !== undefined)
+}
+
 export function isSchema(value: Json | undefined): value is Schema {
   return typeof value === 'boolean' || isObject(value)
 }
@@ -100,4 +119,30 @@ export function canonical(value: Json): string {
 export function isMultiple(value: number, multiple: number): boolean {
   const quotient = value / multiple
   return Number.isInteger(quotient) && Math.abs(quotient) < 1e21
+}
+
+/** The names whose presence brings in a schema, each with its keyword. */
+export function dependentSchemas(schema: JsonObject): readonly (readonly [keyword: string, name: string])[] {
+  if (schema.dependentSchemas === undefined && schema.dependencies === undefined) return []
+  return ['dependentSchemas', 'dependencies'].flatMap((keyword) => {
+    const map = schema[keyword]
+    if (!isObject(map)) return []
+    return Object.keys(map).flatMap((name) => (isSchema(map[name]) ? [[keyword, name] as const] : []))
+  })
+}
+
+/** What building a maker for a schema costs more than for an empty one. */
+export function buildCost({ enum: list, properties, required }: JsonObject): number {
+  const names = isObject(properties) ? Object.keys(properties).length : 0
+  return names + (Array.isArray(required) ? required.length : 0) + (Array.isArray(list) ? list.length / 5 : 0)
+}
+
+function typesIn({ type }: JsonObject): readonly Json[] | undefined {
+  return type === undefined || Array.isArray(type) ? type : [type]
+}
+
+/** Whether the schema's `type` leaves that type. */
+export function allowsType(schema: JsonObject, type: TypeName): boolean {
+  const types = typesIn(schema)
+  return types === undefined || types.includes(type) || (type === 'number' && types.includes('integer'))
 }

@@ -18,6 +18,8 @@ import { draftText } from './pattern-text.ts'
 import { spend } from './steps.ts'
 
 const TRIES = 24
+/** A pattern of so many characters is likely to be a code of which there are few. */
+const FEW_CHARACTERS = 4
 
 /** Makes texts of the right length (in code points), format and pattern. */
 export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean): Maker {
@@ -41,14 +43,13 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
   const { name } = nameOf(clauses)
   const isChecked =
     names.length > 1 || (names.length > 0 && (sources.length > 0 || min > 0 || max < Infinity))
-  let patterns: Pattern[] | undefined
+  const patterns = sources.map(compilePattern)
   const make = (draw: Draw): Json | undefined => {
     return naming(place, () => matching(draw))
   }
   const matching = (draw: Draw): Json | undefined => {
-    patterns ??= sources.map(compilePattern)
     for (let tries = 0; tries < TRIES; tries++) {
-      spend(1)
+      spend(3)
       const text = candidate({ draw, patterns, names, lengths, name, tries })
       if (text === undefined || !fits(text, lengths)) continue
       if (!patterns.every((pattern) => pattern.test(text)) || (isChecked && !accepts(text))) continue
@@ -62,7 +63,10 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
       'has no text that keeps to the other bounds, or none was found',
     )
   }
-  return { make }
+  const isVaried =
+    names.some((each) => each !== 'date' && each !== 'email') ||
+    patterns.some(({ root }) => root.max > FEW_CHARACTERS)
+  return { make, isVaried }
 }
 
 type Lengths = readonly [min: number, max: number]
@@ -112,8 +116,9 @@ const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789'
 function plainText(clauses: Clauses, [min, max]: Lengths): Maker {
   const at = clauses[0]?.at ?? ''
   const { name, description } = nameOf(clauses)
-  const hint = hintedText(name, description)
+  const { text: hint, isId = false } = hintedText(name, description)
   const make = (draw: Draw): Json => {
+    spend(1)
     const text = max < 4 ? characters(draw, min, max) : lengthened(draw, suggested(draw), min, max)
     draw.count(at, text.length)
     return text
@@ -128,7 +133,7 @@ function plainText(clauses: Clauses, [min, max]: Lengths): Maker {
       max === 0 ? '' : max < 4 ? String.fromCodePoint(0x3b1 + n).padEnd(min, 'a') : `${n}`.padEnd(min, 'a')
     return (max === 0 && n > 0) || text.length > max || (max < 4 && n > 5_000) ? undefined : text
   }
-  return { make, nth }
+  return { make, nth, isVaried: isId }
 }
 
 function characters({ chance }: Draw, min: number, max: number): string {

@@ -4,6 +4,7 @@ import { type Compiled, isAsserted, newAjv, OTHERS, PARTS, WARM } from './ajv.ts
 import {
   allSchemas,
   eachInner,
+  isChecked,
   isSchema,
   ON_INNER_VALUE,
   ON_SAME_VALUE,
@@ -64,6 +65,17 @@ export class SchemaValidator {
         (unevaluatedItems ?? unevaluatedProperties) !== undefined,
     )
     this.partOf(root, '')
+    if (!this.isWhole) this.divide(root, '')
+  }
+
+  /** Schemas that are asked about on their own are parts, so that nothing is left to compile when values are made. */
+  private divide(schema: JsonObject, at: string): void {
+    eachInner(schema, (inner, keyword, key) => {
+      if (!isObject(inner)) return
+      const place = at + (key === undefined ? pointer(keyword) : pointer(keyword, key))
+      if (keyword === 'contains' || isChecked(inner)) this.partOf(inner, place)
+      this.divide(inner, place)
+    })
   }
 
   /** Compiles what is not compiled yet, one part after the other. */
@@ -115,7 +127,8 @@ export class SchemaValidator {
     return new Copy(
       this.isDivisible,
       (inner, place) => ({ [PARTS]: [{ part: this.partOf(inner, place), at: place }] }),
-      (inner) => this.sizeOf(inner),
+      // One that is empty stays where it is: ajv takes it for none in `contains`.
+      (inner) => (isChecked(inner) && this.known.has(inner) ? Infinity : this.sizeOf(inner)),
     ).of(schema, at)
   }
 

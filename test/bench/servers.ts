@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,6 +14,8 @@ export interface Running {
   /** Resident memory in MiB. */
   memory(): number
   signal(name: NodeJS.Signals): void
+  /** Milliseconds of processor time so far, of all threads. */
+  processor(): number
   stop(): Promise<void>
 }
 
@@ -159,8 +161,16 @@ function running(child: ChildProcess, port: number, started: number): Running {
     memory: () =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
     signal: (name) => void child.kill(name),
+    processor: () => processorTime(child.pid),
     stop: () => stop(child),
   }
+}
+
+function processorTime(pid = 0): number {
+  const nanoseconds = readdirSync(`/proc/${pid}/task`).map((task) =>
+    Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]),
+  )
+  return nanoseconds.reduce((sum, each) => sum + each, 0) / 1e6
 }
 
 function announcedPort(child: ChildProcess): Promise<number> {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { allCommands } from '../../src/adapters/cli/command-line.ts'
 import { command, temporaryFile } from './in-process.ts'
 
 test.for([
@@ -12,6 +13,10 @@ test.for([
   ],
   [
     ['--port', '5', 'status'],
+    'There is no flag --port.\nRun "workspace-emulator status --help" for what it takes.',
+  ],
+  [
+    ['start', 'status'],
     'Put the command first: workspace-emulator status [flags].\nRun "workspace-emulator start --help" for what it takes.',
   ],
   [
@@ -93,6 +98,30 @@ test.for([
 ] as const)('the help of %j says of an option what it means there', async ([argv, said]) => {
   const { out } = await command([...argv, '--help'])
   expect(out.replaceAll(/\s+/g, ' ')).toContain(said)
+})
+
+test('flags before a command are flags of the command: every one prints its own help with them', async () => {
+  const names = (await allCommands()).map(({ name }) => name)
+  expect(names).toContain('clock advance')
+  for (const name of names) {
+    const words = name.split(' ')
+    const own = await command([...words, '--help'])
+    expect(own.out).toMatch(new RegExp(`^Usage: workspace-emulator ${name} `))
+    const flags = ['--url', 'http://127.0.0.1:1', '--json']
+    expect(await command([...flags, ...words, '--help'])).toEqual(own)
+    expect(await command(['--help', ...words])).toEqual(own)
+  }
+  const { out } = await command(['--url', 'http://127.0.0.1:1', '--help'])
+  expect(out).toContain('assumptions [options]')
+})
+
+test('a flag before a command acts as it does after it', async () => {
+  const [before, after] = [
+    await command(['--json', '--url', 'http://127.0.0.1:1', 'clock', 'advance', '1h']),
+    await command(['clock', 'advance', '1h', '--json', '--url', 'http://127.0.0.1:1']),
+  ]
+  expect(before).toEqual(after)
+  expect(before.err).toContain('Nothing listens at http://127.0.0.1:1.')
 })
 
 test('help says which command it does not know', async () => {

@@ -34,7 +34,8 @@ export async function openDashboard(options: InternalOptions = {}): Promise<Dash
   await client.ready()
   const browser: Browser = await chromium.launch({ executablePath })
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' })
-  page.setDefaultTimeout(15_000)
+  // Only what hangs gets so far, however slow the machine is.
+  page.setDefaultTimeout(120_000)
   const problems: string[] = []
   page.on('console', (message) => {
     // The browser itself reports each call that was refused, also where the page shows the reason.

@@ -1,3 +1,4 @@
+import type { Request } from '@playwright/test'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { RequestLog } from '../../src/core/log/request-log.ts'
 import { type Dashboard, openDashboard } from './browser.ts'
@@ -75,6 +76,53 @@ test('however many requests arrive, the page is drawn at most once for each fram
   await page.locator(`tr[data-id="${data[0]?.id}"]`).waitFor()
   expect(await page.evaluate('window.most')).toBe(1)
   expect(await rowsInPage()).toBeLessThanOrEqual(MOST_ROWS)
+})
+
+const BATCHES = 150
+
+test('of many batches only the bars in sight are in the page, wherever the timeline is scrolled', async () => {
+  const { page, emulator, goTo } = dashboard
+  const body = JSON.stringify({
+    prompt: 'Read the total.',
+    output_schema: { type: 'object' },
+    model: 'any-model',
+    items: [{ file_id: 'file-invoice-1', custom_id: 'only' }],
+  })
+  const headers = { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json' }
+  const ids: string[] = []
+  for (let n = 0; n < BATCHES; n++) {
+    const created = await fetch(`${emulator.baseUrl}/batch-predictions`, { method: 'POST', headers, body })
+    ids.push(((await created.json()) as { id: string }).id)
+  }
+  await goTo('timeline')
+  const newestFirst = ids.sort().reverse()
+  const scroller = page.getByLabel('Timeline and events')
+  for (const row of [0, 70, BATCHES - 1, 30]) {
+    await scroller.evaluate((element, top) => element.scrollTo(0, top), row * 36)
+    await page.locator(`.chart-labels a[title="${newestFirst[row]}"]`).waitFor()
+    expect(await page.locator('.bar').count()).toBeLessThanOrEqual(MOST_ROWS)
+  }
+})
+
+test('what several parts of the page show is asked for once, and not again when a request only reads', async () => {
+  const { page, client } = dashboard
+  const asked: string[] = []
+  const note = (request: Request) => asked.push(new URL(request.url()).pathname.replace('/__emulator', ''))
+  page.on('request', note)
+  const times = (path: string) => asked.filter((each) => each === path).length
+  await page.reload()
+  await page.locator('.bar').first().waitFor()
+  // Badges come last of what is loaded.
+  await page.getByRole('link', { name: /Batches\s*150/ }).waitFor()
+  const own = ['/batches', '/webhooks/deliveries', '/clock/horizon', '/faults', '/scenarios', '/sandboxes']
+  expect(own.map((path) => [path, times(path)])).toEqual(own.map((path) => [path, 1]))
+  await page.goto(page.url().replace('timeline', 'requests'))
+  asked.length = 0
+  await get()
+  const [newest] = await client.defaultSandbox.requests.list({ limit: 1 })
+  await page.locator(`tr[data-id="${newest?.id}"]`).waitFor()
+  expect([times('/batches'), times('/clock/horizon')]).toEqual([0, 0])
+  page.off('request', note)
 })
 
 test('a record of 5 MB is shown by its beginning, and can be had as a file', async () => {

@@ -18,16 +18,23 @@ const CLI = resolve('dist/cli.js')
 const PLAYWRIGHT = resolve('node_modules/@playwright/test/cli.js')
 const VITEST = resolve('node_modules/vitest/vitest.mjs')
 
-/** Runs Node with arguments. @returns every URL of every response of all servers in it and in its children */
-async function urlsOf(args: readonly string[]): Promise<readonly Opened[]> {
+/** What a run has printed, and every URL of every response of all servers in it and in its children. */
+interface Run {
+  readonly stdout: string
+  readonly opened: readonly Opened[]
+}
+
+/** Runs Node with arguments, as a user does. */
+async function runNode(args: readonly string[]): Promise<Run> {
   const folder = mkdtempSync(join(tmpdir(), 'workspace-urls-'))
   const log = join(folder, 'urls.ndjson')
   writeFileSync(log, '')
   const NODE_OPTIONS = `--import=${pathToFileURL('test/support/url-collector.mjs').href}`
   try {
-    await promisify(execFile)(process.execPath, args, { env: { ...process.env, NODE_OPTIONS, URL_LOG: log } })
+    const env = { ...process.env, NODE_OPTIONS, URL_LOG: log }
+    const { stdout } = await promisify(execFile)(process.execPath, args, { env })
     const lines = readFileSync(log, 'utf8').split('\n').slice(0, -1)
-    return lines.map((line) => JSON.parse(line) as Opened)
+    return { stdout, opened: lines.map((line) => JSON.parse(line) as Opened) }
   } finally {
     rmSync(folder, { recursive: true })
   }
@@ -47,28 +54,43 @@ function tutorial(): string {
 
 const exec = (...command: string[]) => [CLI, 'exec', '--', ...command]
 
-test.concurrent.for<[how: string, args: readonly string[], links: readonly string[]]>([
-  ['the tutorial under exec', exec('bash', '-euo', 'pipefail', '-c', tutorial()), ['/results_not_ready']],
+test.concurrent.for<[how: string, args: readonly string[], printed: RegExp, links: readonly string[]]>([
+  [
+    'the tutorial under exec',
+    exec('bash', '-euo', 'pipefail', '-c', tutorial()),
+    /./,
+    ['/results_not_ready'],
+  ],
   [
     'a script under exec',
     exec('bash', 'test/examples/curl.sh'),
+    /ok: 2 results of batch \w+/,
     ['/results_not_ready', '/consent/connections/'],
   ],
-  ["a suite of Node's own test runner", ['--test', 'test/examples/node-test.mjs'], []],
   [
-    'suites of Vitest',
-    [VITEST, 'run', 'test/examples/vitest.test.ts', 'test/examples/retries.test.ts'],
+    "a suite of Node's own test runner",
+    ['--test', '--test-reporter=tap', 'test/examples/node-test.mjs'],
+    /# pass 2\n# fail 0\n/,
+    [],
+  ],
+  [
+    'a suite of Vitest',
+    [VITEST, 'run', 'test/examples/vitest.test.ts'],
+    /\d passed/,
     ['/results_gone', '/consent/connections/'],
   ],
   [
     'a suite of Playwright',
     [PLAYWRIGHT, 'test', '-c', 'test/examples/browser'],
+    /2 passed/,
     ['/rate_limit_exceeded', '/consent/connections/'],
   ],
 ])(
-  '%s: every URL of every response can be opened, whatever the port',
-  async ([, args, links], { expect }) => {
-    const own = (await urlsOf(args)).filter(({ outcome }) => outcome !== undefined)
+  '%s passes, and every URL of every response can be opened, whatever the port',
+  async ([, args, printed, links], { expect }) => {
+    const { stdout, opened } = await runNode(args)
+    expect(stdout).toMatch(printed)
+    const own = opened.filter(({ outcome }) => outcome !== undefined)
     expect(own.filter(({ outcome }) => outcome !== 200)).toEqual([])
     for (const link of links) expect(own.map(({ url }) => url)).toContainEqual(expect.stringContaining(link))
   },

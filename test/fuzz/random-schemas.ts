@@ -128,12 +128,13 @@ export function wildSchema(chance: Chance, depth = 0): JsonObject {
 export function knownSchema(
   chance: Chance,
   depth = 0,
+  deepest = chance.int(0, 2),
 ): { readonly value: Json; readonly schema: JsonObject } {
-  const kind = depth === 0 ? 6 : depth > 3 ? chance.int(0, 3) : chance.int(0, 7)
+  const kind = depth === 0 ? 6 : depth > deepest ? chance.int(0, 3) : chance.int(0, 7)
   if (kind <= 1) return knownText(chance)
   if (kind === 2) return knownNumber(chance)
   if (kind === 3) return knownListed(chance)
-  return kind <= 5 ? knownArray(chance, depth) : knownObject(chance, depth)
+  return kind <= 5 ? knownArray(chance, depth, deepest) : knownObject(chance, depth, deepest)
 }
 
 function knownText(chance: Chance) {
@@ -171,15 +172,15 @@ function knownListed(chance: Chance): { value: Json; schema: JsonObject } {
   return { value, schema: { enum: [value, ...['green', 4, false].slice(0, chance.int(0, 3))] } }
 }
 
-function knownArray(chance: Chance, depth: number) {
-  const item = knownSchema(chance, depth + 1)
+function knownArray(chance: Chance, depth: number, deepest: number) {
+  const item = knownSchema(chance, depth + 1, deepest)
   const list = Array.from({ length: chance.int(0, 4) }, () => item.value)
   const schema: Keywords = { type: 'array' }
   let value: Json[] = list
   const way = chance.int(0, 3)
   if (way < 2) schema.items = item.schema
   else {
-    const parts = Array.from({ length: chance.int(1, 3) }, () => knownSchema(chance, depth + 1))
+    const parts = Array.from({ length: chance.int(1, 3) }, () => knownSchema(chance, depth + 1, deepest))
     value = parts.map((part) => part.value)
     schema.prefixItems = parts.map((part) => part.schema)
     if (way === 3) {
@@ -194,12 +195,12 @@ function knownArray(chance: Chance, depth: number) {
   return { value, schema }
 }
 
-function knownObject(chance: Chance, depth: number) {
+function knownObject(chance: Chance, depth: number, deepest: number) {
   const value: Keywords = {}
   const properties: Keywords = {}
   for (let n = chance.int(1, 4); n > 0; n--) {
     const name = pick(chance, NAMES)
-    const known = knownSchema(chance, depth + 1)
+    const known = knownSchema(chance, depth + 1, deepest)
     set(value, name, known.value)
     set(properties, name, known.schema)
   }

@@ -1,3 +1,6 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import type { Json, JsonObject } from '../../src/core/json.ts'
@@ -7,33 +10,47 @@ import { Outputs } from '../../src/json-schema/outputs.ts'
 import { knownSchema, wildSchema } from './random-schemas.ts'
 
 // Makes outputs for random schemas: npm run fuzz:schemas [-- COUNT [SEED]]. Half of the schemas are wild, half are made
-// around a known value. A stock validator judges every output; processor time shows the longest piece of work.
+// around a known value. A stock validator judges every output. Two processes share the schemas; the n-th schema of a seed
+// is the same in any process. A piece of work counts by the clock, or by processor time where that is less: a process that
+// waits for its processor blocks nothing.
 
-const [count = 100_000, seed = 1] = process.argv.slice(2).map(Number)
+const [count = 100_000, seed = 1, part = -1] = process.argv.slice(2).map(Number)
+const PROCESSES = 2
 const NOW = Date.parse('2026-03-01T12:00:00Z')
 const MAX_SLICE = 50
 const MAX_LISTED = 30
+/** The first schemas of a process: code is loaded and compiled for them. */
+const WARM_UP = 50
+const PROGRESS = 1_000
 
 interface Tally {
   schemas: number
   satisfied: number
-  readonly reasons: Map<string, number>
+  readonly reasons: Record<string, number>
   readonly missed: string[]
 }
 
-const tally = (): Tally => ({ schemas: 0, satisfied: 0, reasons: new Map(), missed: [] })
-const wild = tally()
-const known = tally()
-const invalid: string[] = []
-const slow: string[] = []
-let longest = 0
+interface Result {
+  readonly wild: Tally
+  readonly known: Tally
+  readonly invalid: string[]
+  readonly slow: string[]
+  longest: number
+}
 
-/** Processor time of one piece of work. That of the collector and of the compiler of V8 is in it. */
-function timed<T>(pieces: number[], work: () => T): T {
-  const before = process.cpuUsage()
+const tally = (): Tally => ({ schemas: 0, satisfied: 0, reasons: {}, missed: [] })
+const empty = (): Result => ({ wild: tally(), known: tally(), invalid: [], slow: [], longest: 0 })
+
+/** Milliseconds of each piece. */
+type Pieces = number[]
+
+function timed<T>(pieces: Pieces, byProcessor: boolean, work: () => T): T {
+  const before = byProcessor ? process.cpuUsage() : undefined
+  const begin = performance.now()
   const result = work()
-  const { user, system } = process.cpuUsage(before)
-  pieces.push((user + system) / 1_000)
+  const took = performance.now() - begin
+  const { user, system } = byProcessor ? process.cpuUsage(before) : { user: Infinity, system: 0 }
+  pieces.push(Math.min(took, (user + system) / 1_000))
   return result
 }
 
@@ -42,93 +59,155 @@ function timed<T>(pieces: number[], work: () => T): T {
  * other can take an `if` with `required: [""]` and `contains` for met. A value is invalid where both say so.
  */
 function judge(schema: JsonObject): (value: Json) => boolean {
-  const checks = [true, false].map((allErrors) => {
+  const first = compiled(schema, true)
+  let second: ((value: Json) => boolean) | undefined
+  return (value) => {
+    if (first(value)) return true
+    second ??= compiled(schema, false)
+    return second(value)
+  }
+}
+
+// An instance is renewed now and then, since it keeps what it compiles.
+const MAX_COMPILED = 200
+const instances = new Map<boolean, { readonly ajv: Ajv2020; compiled: number }>()
+
+function compiled(schema: JsonObject, allErrors: boolean): (value: Json) => boolean {
+  let instance = instances.get(allErrors)
+  if (instance === undefined || instance.compiled >= MAX_COMPILED) {
     const ajv = new Ajv2020({
-      strict: false,
-      logger: false,
-      allErrors,
-      ownProperties: true,
-      validateSchema: false,
+      ...{ strict: false, logger: false, allErrors, ownProperties: true, validateSchema: false },
+      code: { optimize: false },
     })
     formats.default(ajv)
-    return ajv.compile<Json>(schema)
-  })
-  return (value) => checks.some((check) => check(value))
+    instance = { ajv, compiled: 0 }
+    instances.set(allErrors, instance)
+  }
+  instance.compiled++
+  return instance.ajv.compile<Json>(schema)
 }
 
 /** Examines a schema and makes three values, piece by piece. */
-function outputsFor(schema: JsonObject, n: number) {
-  const pieces: number[] = []
-  const issues = timed(pieces, () => schemaIssues(schema, ''))
+function outputsFor(schema: JsonObject, n: number, byProcessor = false) {
+  const pieces: Pieces = []
+  const piece = <T>(work: () => T): T => timed(pieces, byProcessor, work)
+  const issues = piece(() => schemaIssues(schema, ''))
   if (issues.length > 0) throw new Error(`refused: ${JSON.stringify(issues)}: ${JSON.stringify(schema)}`)
   const outputs = new Outputs(schema)
   for (let { pending } = outputs; pending !== undefined; ) {
     const work = pending
-    if (timed(pieces, () => work.next()).done === true) pending = undefined
+    if (piece(() => work.next()).done === true) pending = undefined
   }
-  const values = [0, 1, 2].map((item) => timed(pieces, () => outputs.make(new Chance(seed, n, item), NOW)))
+  const values = [0, 1, 2].map((item) => piece(() => outputs.text(new Chance(seed, n, item), NOW)))
   return { reason: outputs.unsatisfiable, values, longest: Math.max(...pieces) }
 }
 
-function tryOne(schema: JsonObject, of: Tally, valid: (value: Json) => boolean, n: number): void {
+function tryOne(schema: JsonObject, result: Result, of: Tally, valid: (value: Json) => boolean, n: number) {
   of.schemas++
   const text = JSON.stringify(schema)
-  const made = outputsFor(schema, n)
-  let ms = made.longest
-  // The least of three: what the work takes, whatever else the process does.
-  for (let again = 0; again < 2 && ms > MAX_SLICE; again++) ms = Math.min(ms, outputsFor(schema, n).longest)
-  if (n > 20) longest = Math.max(longest, ms)
-  if (n > 20 && ms > MAX_SLICE) slow.push(`${ms.toFixed(0)} ms: ${text}`)
-  const { reason, values } = made
+  const { reason, values, longest } = outputsFor(schema, n)
+  if (n > WARM_UP * PROCESSES) {
+    let ms = longest
+    // The least of several: what the work takes, whatever the collector and other processes do.
+    for (let again = 0; again < 3 && ms > MAX_SLICE; again++)
+      ms = Math.min(ms, outputsFor(schema, n, true).longest)
+    result.longest = Math.max(result.longest, ms)
+    if (ms > MAX_SLICE) result.slow.push(`${ms.toFixed(0)} ms: ${text}`)
+  }
   if (reason === undefined) {
     of.satisfied++
     for (const value of values)
-      if (value === undefined || !valid(value)) invalid.push(`${JSON.stringify(value)}: ${text}`)
+      if (value === undefined || !valid(JSON.parse(value))) result.invalid.push(`${value}: ${text}`)
     return
   }
   const word = reason.detail.split(' ')[0] ?? ''
-  of.reasons.set(word, (of.reasons.get(word) ?? 0) + 1)
-  if (of === known && of.missed.length < MAX_LISTED)
-    of.missed.push(`${reason.pointer} ${reason.detail}: ${text}`)
+  of.reasons[word] = (of.reasons[word] ?? 0) + 1
+  if (of === result.known) of.missed.push(`${reason.pointer} ${reason.detail}: ${text}`)
 }
 
-function run(): void {
-  for (let n = 0; n < count; n++) {
-    const chance = new Chance(seed, 'schema', n)
-    if (n % 2 === 0) {
-      const schema = { type: 'object', properties: { v: wildSchema(chance) }, required: ['v'] }
-      tryOne(schema, wild, judge(schema), n)
-    } else {
-      const { value, schema } = knownSchema(chance)
-      const whole = { ...schema, type: 'object' }
-      const valid = judge(whole)
-      if (valid(value)) tryOne(whole, known, valid, n)
+/** Every second schema. */
+function share(which: number): Result {
+  const result = empty()
+  for (let pair = which; 2 * pair < count; pair += PROCESSES) {
+    const [n, next] = [2 * pair, 2 * pair + 1]
+    const schema = {
+      type: 'object',
+      properties: { v: wildSchema(new Chance(seed, 'schema', n)) },
+      required: ['v'],
     }
-    if (n % 5_000 === 4_999) process.stderr.write(`${n + 1} schemas\n`)
+    tryOne(schema, result, result.wild, judge(schema), n)
+    if (next >= count) break
+    const made = knownSchema(new Chance(seed, 'schema', next))
+    const whole = { ...made.schema, type: 'object' }
+    const valid = judge(whole)
+    if (valid(made.value)) tryOne(whole, result, result.known, valid, next)
+    if ((pair - which) % PROGRESS === 0) report(which, next, result)
   }
+  return result
 }
 
-function share({ schemas, satisfied }: Tally): string {
+function report(which: number, n: number, { wild, known, invalid, slow, longest }: Result): void {
+  const missed = known.schemas - known.satisfied
+  process.stderr.write(
+    `process ${which} at ${n} of ${count}: ${wild.schemas + known.schemas} schemas, ${invalid.length} invalid values, ${missed} of ${known.schemas} known values missed, ${slow.length} pieces over ${MAX_SLICE} ms, longest ${longest.toFixed(1)} ms\n`,
+  )
+}
+
+function add(to: Tally, { schemas, satisfied, reasons, missed }: Tally): void {
+  to.schemas += schemas
+  to.satisfied += satisfied
+  to.missed.push(...missed)
+  for (const [word, times] of Object.entries(reasons)) to.reasons[word] = (to.reasons[word] ?? 0) + times
+}
+
+async function all(): Promise<Result> {
+  const result = empty()
+  const parts = Array.from({ length: PROCESSES }, async (_, which) => {
+    const child = fork(fileURLToPath(import.meta.url), [`${count}`, `${seed}`, `${which}`])
+    const [part] = (await Promise.race([once(child, 'message'), once(child, 'exit')])) as [Result | number]
+    if (typeof part !== 'object') throw new Error(`process ${which} ended with ${part}`)
+    add(result.wild, part.wild)
+    add(result.known, part.known)
+    result.invalid.push(...part.invalid)
+    result.slow.push(...part.slow)
+    result.longest = Math.max(result.longest, part.longest)
+  })
+  await Promise.all(parts)
+  return result
+}
+
+function portion({ schemas, satisfied }: Tally): string {
   return `${satisfied} of ${schemas} (${((100 * satisfied) / Math.max(1, schemas)).toFixed(2)} %)`
 }
 
-run()
-const listed = (reasons: ReadonlyMap<string, number>): string =>
-  [...reasons]
+const listed = (reasons: Tally['reasons']): string =>
+  Object.entries(reasons)
     .sort((a, b) => b[1] - a[1])
     .map(([word, times]) => `${word} ${times}`)
     .join(', ')
-process.stdout.write(
-  [
-    `around a known value: a value for ${share(known)}`,
-    `wild: a value for ${share(wild)}; without one by keyword: ${listed(wild.reasons)}`,
-    `invalid values: ${invalid.length}`,
-    ...invalid.slice(0, MAX_LISTED),
-    `longest piece: ${longest.toFixed(1)} ms of processor time; over ${MAX_SLICE} ms: ${slow.length}`,
-    ...slow.slice(0, MAX_LISTED),
-    `known values that were not found: ${known.schemas - known.satisfied}; by keyword: ${listed(known.reasons)}`,
-    ...known.missed,
-    '',
-  ].join('\n'),
-)
-process.exitCode = invalid.length > 0 || known.satisfied < 0.995 * known.schemas ? 1 : 0
+
+function print({ wild, known, invalid, slow, longest }: Result): void {
+  process.stdout.write(
+    [
+      `${count} schemas of seed ${seed} in ${Math.round(performance.now() / 1_000)} s`,
+      `around a known value: a value for ${portion(known)}`,
+      `wild: a value for ${portion(wild)}; without one by keyword: ${listed(wild.reasons)}`,
+      `invalid values: ${invalid.length}`,
+      ...invalid.slice(0, MAX_LISTED),
+      `longest piece: ${longest.toFixed(1)} ms; over ${MAX_SLICE} ms: ${slow.length}`,
+      ...slow.slice(0, MAX_LISTED),
+      `known values that were not found: ${known.schemas - known.satisfied}; by keyword: ${listed(known.reasons)}`,
+      ...known.missed.slice(0, MAX_LISTED),
+      '',
+    ].join('\n'),
+  )
+  process.exitCode = invalid.length > 0 || slow.length > 0 || known.satisfied < 0.995 * known.schemas ? 1 : 0
+}
+
+// Every validator would be searched for a source map.
+process.setSourceMapsEnabled(false)
+if (part < 0) print(await all())
+else {
+  const result = share(part)
+  process.send?.(result)
+}

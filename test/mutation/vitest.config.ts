@@ -31,7 +31,6 @@ const DEAR = [
   'scenarios-persist',
   'scenarios-shipped',
   'snapshots-persist',
-  'transport',
   'webhooks-crash',
 ]
 

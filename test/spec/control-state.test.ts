@@ -161,6 +161,63 @@ test('DELETE takes the record and the future events about it', async () => {
   expect((await emulator.call('GET', '/clock/horizon')).body.data).toMatchObject([{ ref: 'shelves/s1' }])
 })
 
+test('If-Match writes only where the record is still the one that was read, and 412 changes nothing', async () => {
+  const emulator = await controlEmulator()
+  const path = '/state/shelves/s2'
+  const write = (method: string, body: object | undefined, tag: string, at = path) =>
+    emulator.call(method, at, body, { headers: { 'If-Match': tag } })
+  const read = await emulator.call('GET', path)
+  const etag = String(read.headers.etag)
+  expect(etag).toMatch(/^"[\w-]{22}"$/)
+  expect((await emulator.call('GET', path)).headers.etag).toBe(etag)
+  const patched = await write('PATCH', { name: 'Atlas' }, etag)
+  expect([patched.status, patched.headers.etag === etag]).toEqual([200, false])
+  const before = emulator.digest()
+  for (const [method, body] of [
+    ['PUT', { ...read.body, name: 'Mine' }],
+    ['PATCH', { name: 'Mine' }],
+    ['DELETE', undefined],
+  ] as const) {
+    const refused = await write(method, body, etag)
+    expect([refused.status, refused.body.error]).toEqual([412, 'precondition_failed'])
+    expect(refused.body.message).toContain(
+      'The record shelves/s2 was changed since it had the ETag of If-Match',
+    )
+    expect(refused.body.mitigation).toContain('GET /__emulator/state/shelves/s2')
+    expect((await write(method, body, `W/${String(patched.headers.etag)}`)).status).toBe(412)
+  }
+  const missing = await write('PUT', snapshotStore('s9'), '*', '/state/shelves/s9')
+  expect([missing.status, missing.body.message]).toEqual([
+    412,
+    expect.stringContaining('There is no record shelves/s9'),
+  ])
+  expect(emulator.digest()).toBe(before)
+  const put = await write(
+    'PUT',
+    { ...patched.body, name: 'Mine' },
+    `${etag}, ${String(patched.headers.etag)}`,
+  )
+  expect(put.status).toBe(200)
+  expect((await write('PATCH', { name: 'Any' }, '*')).status).toBe(200)
+  const now = String((await emulator.call('GET', path)).headers.etag)
+  expect((await write('DELETE', undefined, now)).status).toBe(204)
+})
+
+test('of writers with the same ETag one is first, and all others are refused', async () => {
+  const emulator = await controlEmulator()
+  const path = '/state/shelves/s2'
+  const etag = String((await emulator.call('GET', path)).headers.etag)
+  const written = await Promise.all(
+    Array.from({ length: 20 }, (_, n) =>
+      emulator.call('PATCH', path, { name: `Shelf ${n}` }, { headers: { 'If-Match': etag } }),
+    ),
+  )
+  const statuses = written.map(({ status }) => status).sort()
+  expect(statuses).toEqual([200, ...Array.from({ length: 19 }, () => 412)])
+  const first = written.find(({ status }) => status === 200)
+  expect((await emulator.call('GET', path)).body).toEqual(first?.body)
+})
+
 test('PATCH merges, and is checked like a whole record', async () => {
   const emulator = await controlEmulator()
   const response = await emulator.call('PATCH', '/state/shelves/s2', { name: 'Atlas' })

@@ -171,7 +171,7 @@ function madeBy(create: (sandbox: Sandbox) => void, sandbox: Sandbox) {
 
 /** The ids that come next where records have ids such as this one. */
 function idsAhead({ store }: Sandbox, { id }: Row): string[] {
-  const { ids, uuids, events } = store.get('$world', 'counters') as unknown as Record<string, number>
+  const { ids, uuids, events } = store.get('$sandbox', 'counters') as unknown as Record<string, number>
   return [1, 2, 4].map((places) => {
     if (id.includes('#')) return id.replace(/#.*$/, `#${Number(events) + places}`)
     return id.includes('-') ? uuid(1, Number(uuids) + places) : objectId(1, Number(ids) + places)

@@ -15,6 +15,7 @@ import {
   type Flags,
   flagOf,
   givenOptions,
+  OPTION_NAMES,
   type OptionName,
   optionOf,
   resolveOptions,
@@ -80,10 +81,34 @@ export async function allCommands(): Promise<readonly Declaration[]> {
 }
 
 // The first word decides. Without one the default command runs, except for help, which lists all.
-async function commandsFor(first = '-'): Promise<readonly Declaration[]> {
-  const isFlag = first.startsWith('-') && first !== '-h' && first !== '--help'
+async function commandsFor(argv: readonly string[]): Promise<readonly Declaration[]> {
+  const [first = '-'] = argv
+  const isFlag = first.startsWith('-') && !argv.includes('-h') && !argv.includes('--help')
   const load = Object.hasOwn(GROUPS, first) ? GROUPS[first] : isFlag ? GROUPS[DEFAULT_COMMAND] : allCommands
   return (load ?? allCommands)()
+}
+
+/** The command line with the command first: `--url URL clock advance` means `clock advance --url URL`. */
+async function commandFirst(argv: readonly string[]): Promise<readonly string[]> {
+  const flags = leadingFlags(argv)
+  const words = argv.slice(flags.length)
+  if (flags.length === 0 || !Object.hasOwn(GROUPS, words[0] ?? '')) return argv
+  const names = (await commandsFor(words)).map(({ name }) => name)
+  const count = words.length > 1 && names.includes(`${words[0]} ${words[1]}`) ? 2 : 1
+  return [...words.slice(0, count), ...flags, ...words.slice(count)]
+}
+
+/** The flags that a command line begins with, and their values. Of a flag that does not exist nobody knows whether it has one. */
+function leadingFlags(argv: readonly string[]): readonly string[] {
+  const takesValue = (word: string) =>
+    OPTION_NAMES.some((name) => {
+      const { kind, short } = optionOf(name)
+      return kind !== 'switch' && (word === flagOf(name) || (short !== undefined && word === short))
+    })
+  let count = 0
+  while (argv[count]?.startsWith('-') === true && argv[count] !== '--')
+    count += takesValue(argv[count] ?? '') ? 2 : 1
+  return argv.slice(0, count)
 }
 
 const FOOTER = `
@@ -91,15 +116,16 @@ Every flag is an environment variable too: --skip-on-poll is WORKSPACE_EMULATOR_
 
 /**
  * Runs a command line and resolves with the exit code: 0, 1 when the command failed, 2 when the command line was wrong.
- * @param argv the arguments after the name of the program
+ * @param given the arguments after the name of the program
  */
-export async function run(argv: readonly string[], env: Environment, raw: Terminal): Promise<number> {
+export async function run(given: readonly string[], env: Environment, raw: Terminal): Promise<number> {
+  const argv = await commandFirst(given)
   // Results contain data of others. The logger makes its own texts harmless, since it adds colours.
   const terminal: Terminal = { ...raw, out: (text) => raw.out(harmless(text)) }
   let code = OK
   const dashes = argv.indexOf('--')
   const afterDashes = dashes === -1 ? [] : argv.slice(dashes + 1)
-  const program = programOf(terminal, await commandsFor(argv[0]), async (declaration, command) => {
+  const program = programOf(terminal, await commandsFor(argv), async (declaration, command) => {
     const flags = flagsOf(command, declaration)
     const options = resolveOptions(declaration.options, flags, env)
     const given = givenOptions(declaration.options, flags, env)

@@ -22,7 +22,7 @@ const OWN_STATUSES = new Settings()
 
 /** Writes a successful response, dated by the clock of the sandbox that it is about. */
 export function reply(sandbox: Sandbox, res: ServerResponse, response: ControlReply): void {
-  writeHead(sandbox, res, replyStatus(response))
+  writeHead(sandbox, res, replyStatus(response), response.etag === undefined ? [] : [['ETag', response.etag]])
   if (response.stream === undefined) writeBody(res, response.body)
   else response.stream(res)
 }

@@ -13,6 +13,7 @@ export interface Brought {
   readonly params: Readonly<Record<string, string>>
   readonly query: unknown
   readonly body: unknown
+  readonly ifMatch?: string | undefined
   /** `http://host:port` that it came to; absent within the process. */
   readonly origin?: string
   /** Aborted when nobody waits for the response any more. */
@@ -32,12 +33,12 @@ export interface Context {
 export async function serveCall(
   { host, routes }: Context,
   { route, sandbox }: { readonly route: AnyControlRoute; readonly sandbox: Sandbox },
-  { params, query, body, origin, gone }: Brought,
+  { params, query, body, ifMatch, origin, gone }: Brought,
 ): Promise<ControlReply> {
   if (route.withoutSandbox !== true && route.settles !== true) catchUp(sandbox, route)
   const input = understand(sandbox, route, body, query)
   const controlUrl = controlUrlOf(sandbox.name, origin ?? sandbox.origin)
-  const reply = await route.handle({ host, sandbox, routes, params, ...input, controlUrl, gone })
+  const reply = await route.handle({ host, sandbox, routes, params, ...input, ifMatch, controlUrl, gone })
   if (route.method !== 'GET') await sandbox.store.journal?.durable()
   return reply
 }

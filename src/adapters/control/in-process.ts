@@ -36,6 +36,7 @@ async function serve(
   {
     params = {},
     query = {},
+    ifMatch,
     sandbox: name = DEFAULT_SANDBOX,
     signal = new AbortController().signal,
   }: ControlCall,
@@ -43,8 +44,8 @@ async function serve(
 ): Promise<ControlResponse> {
   if (route.opens === true) await context.host.sandboxes.openSaved(name)
   const sandbox = await chosen(context.host, route, wellFormed(name, 'path'))
-  const reply = await serveCall(context, { route, sandbox }, { params, query, body, gone: signal })
-  return { status: replyStatus(reply), body: copied(reply.body) }
+  const reply = await serveCall(context, { route, sandbox }, { params, query, body, ifMatch, gone: signal })
+  return { status: replyStatus(reply), body: copied(reply.body), etag: reply.etag }
 }
 
 function chosen(

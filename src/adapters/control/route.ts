@@ -32,6 +32,8 @@ export interface ControlRequest<Params, I extends Input> {
   /** The body and the query, as the schemas of the route's input have read them. */
   readonly body: Parsed<I, 'body'>
   readonly query: Parsed<I, 'query'>
+  /** The header If-Match, of a route with `conditional`. */
+  readonly ifMatch: string | undefined
   /** The control interface of the sandbox, as an absolute URL. */
   readonly controlUrl: string
   /** Every route there is. */
@@ -44,6 +46,8 @@ export interface ControlRequest<Params, I extends Input> {
 export interface ControlReply<Body = object> {
   readonly status?: number
   readonly body?: Body
+  /** The entity tag of the record that the body shows, with its quotes (RFC 9110, 8.8.3). */
+  readonly etag?: string
   /** Writes the response itself, after the headers that every response has; instead of a body. */
   readonly stream?: (res: ServerResponse) => void
 }
@@ -78,6 +82,10 @@ export interface ControlRoute<
   readonly settles?: true
   /** Its handler only waits: when connections run out, `gone` is aborted and the client gets a 503. */
   readonly waits?: true
+  /** It takes If-Match: it is refused with 412 unless the record still has that entity tag (RFC 9110, 13.1.1). */
+  readonly conditional?: true
+  /** Its response has the entity tag of the record that it shows. */
+  readonly tagged?: true
   /** Absent: {@link SMALL_BODY}. */
   readonly bounds?: BodyBounds
   /** Without a query no parameter is known; without a body it is empty or `{}`. */

@@ -68,6 +68,7 @@ async function serve(
     params,
     query: req.query,
     body: received.value,
+    ifMatch: req.headers['if-match'],
     ...originOfRequest(req),
     gone: gone.signal,
   }

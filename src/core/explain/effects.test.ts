@@ -28,7 +28,7 @@ test('records are told with the step that wrote them; tables of core are not', (
       change('pages', 'a', undefined, { name: 'x' }),
       change('pages', 'b', { name: 'x' }, { name: 'y' }),
       change('pages', 'c', {}),
-      change('$world', 'counters', { ids: 1 }, { ids: 2 }),
+      change('$sandbox', 'counters', { ids: 1 }, { ids: 2 }),
       change('$idempotency', 'k', undefined, {}),
     ],
     [change('batches', 'd', { polls: 1 }, { polls: 2 })],

@@ -1,5 +1,5 @@
 import picomatch from 'picomatch'
-import { fitsRegex, isRegex } from './patterns.ts'
+import { fitsRegex, isRegex } from '../regex.ts'
 
 // Texts are names, not only paths: `bash` lets a star cross slashes, `dot` gives dots no meaning, `noext` keeps to
 // wildcards, sets and braces.

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { nonEmptyText } from '../fields.ts'
 import { isPointer, type Json, same } from '../json.ts'
+import { regexProblem } from '../regex.ts'
 import { either, form, json, mapOf, nameAmong, strictObject } from '../strict-input.ts'
 import { fitsGlob } from './glob.ts'
-import { regexProblem } from './patterns.ts'
 
 /** What every match of requests can look at, whether it looks at the log or at what is coming in. */
 export function requestMembers(operations: readonly string[]) {

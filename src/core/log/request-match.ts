@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import type { ShapeOf } from '../fields.ts'
 import { type Json, valueAt } from '../json.ts'
+import { fitsRegex } from '../regex.ts'
 import { json, someOf } from '../strict-input.ts'
 import { fitsGlob } from './glob.ts'
-import { fitsRegex } from './patterns.ts'
 import { fitsBodyRule, type PathMatch, requestMembers } from './request-criteria.ts'
 import type { LogEntry } from './request-log.ts'
 

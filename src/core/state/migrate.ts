@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../json.ts'
 import type { LoggedChange, LoggedCommit, Row } from './commit.ts'
-import { FAILED_EVENTS, FORMAT } from './state.ts'
+import { FAILED_EVENTS, FORMAT, SANDBOX_TABLE } from './state.ts'
 
 /** What became of a table of format 1: its present name, and its rows. */
 interface Migrated {
@@ -9,6 +9,7 @@ interface Migrated {
 }
 
 const TABLES: Readonly<Record<string, Migrated>> = {
+  $world: { name: SANDBOX_TABLE, row: (row) => row },
   $schedule: { name: '$schedule', row: migrateEvent },
   $parked: { name: FAILED_EVENTS, row: migrateEvent },
   $scenario_calls: { name: '$scenario_calls', row: migrateCall },

@@ -17,7 +17,7 @@ import { FAULT_COUNTERS, FAULTS } from './transaction.ts'
 export const FORMAT = 2
 
 /** The table of the single records about the sandbox itself: clock, counters, settings, origin, scenario. */
-export const SANDBOX_TABLE = '$world'
+export const SANDBOX_TABLE = '$sandbox'
 export const CLOCK = 'clock'
 export const COUNTERS = 'counters'
 export const SETTINGS = 'settings'

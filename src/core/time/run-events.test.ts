@@ -97,7 +97,7 @@ test('a host clock that is set is told of once, and the record begins anew', asy
     'The clock of this machine went back by 1h. The virtual clock of the sandbox default goes by the time that has really passed and runs on.',
   ])
   expect(sandbox.clock.now).toBe(START + 5_000)
-  expect(sandbox.store.get('$world', 'clock')).toMatchObject({ wall: '2026-03-01T11:00:00.000Z' })
+  expect(sandbox.store.get('$sandbox', 'clock')).toMatchObject({ wall: '2026-03-01T11:00:00.000Z' })
   state.wall += 7_200_000
   runDueEvents(sandbox)
   expect(warnings[1]).toMatch(/^The clock of this machine is 2h ahead .* follows it\./)

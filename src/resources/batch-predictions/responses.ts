@@ -154,8 +154,10 @@ function lineMaker(
     if (outcome.status === 'errored') return failure(outcome.detail)
     const { output } = outcome
     const made =
-      output === 'generated' ? outputs.make(new Chance(plan.seed, 'output', index), created) : output
-    return `,"status":"succeeded","output":${JSON.stringify(made)},"error":null}\n`
+      output === 'generated'
+        ? outputs.text(new Chance(plan.seed, 'output', index), created)
+        : JSON.stringify(output)
+    return `,"status":"succeeded","output":${made},"error":null}\n`
   }
   const unfinished = ended === null ? failure('') : restTail(at, ended)
   const reasons = new Map(plan.rejected.map(({ index, detail }) => [index, detail]))

@@ -4,7 +4,7 @@ import { timing } from '../timing.ts'
 
 /** Each part is a sandbox of its own, so that restarts do not slow down as it grows. */
 const SIZES = {
-  short: { parts: 1, rounds: 6 },
+  short: { parts: 1, rounds: 3 },
   long: { parts: 10, rounds: 100 },
 }
 

@@ -5,7 +5,7 @@ import { type Figure, none, type Proof, tried } from '../proof.ts'
 import { comesTrue, pause, Stage, type Started } from '../stage.ts'
 import { byRenaming, emptiedFirst, inHalves, inPlace, type Save, tooSlowly } from './d5-saves.ts'
 
-const EDITS = { short: 5, long: 100 }
+const EDITS = { short: 3, long: 100 }
 
 // biome-ignore lint/suspicious/noExplicitAny: documents are edited into every shape, also wrong ones.
 type Loose = any

@@ -199,7 +199,10 @@ async function tryAll({ emulator }: Proving, token: string | undefined, scale: S
   tally.routes = routes.length
   for (const [n, attempt] of attempts(emulator.port, token).entries()) {
     const isOfType = attempt.expected.includes(415)
-    const about = routes.filter((route) => attempt.about?.(route) ?? true)
+    // Every route meets every attempt at every place in the long run, and a quarter of them at one place in the short one.
+    const about = routes.filter(
+      (route, at) => (scale === 'long' || (at + n) % 4 === 0) && (attempt.about?.(route) ?? true),
+    )
     const places = scale === 'long' ? PLACES : PLACES.filter((_, at) => at === n % PLACES.length)
     const requests = places.flatMap((place) => about.map((route) => requestTo(route, attempt, place)))
     const before = digestOf(emulator)

@@ -25,7 +25,7 @@ const BACK = -1 * SECOND
 const AHEAD = 10 * SECOND
 
 /** T1: the host's clock. */
-export const t1: Proof = {
+export const t2: Proof = {
   id: 'T2',
   promise:
     'Whatever is done to the clock of the machine, while the emulator runs or between two runs, virtual time goes on at its rate, never back, and follows a machine that has slept.',

@@ -55,7 +55,11 @@ type Part<Name extends string, T> = unknown extends T
 /** What a call is made with. */
 export type Given<C extends Call> = Part<'params', C['params']> &
   Part<'query', C['query']> &
-  Part<'body', C['body']> & { readonly signal?: AbortSignal | undefined }
+  Part<'body', C['body']> & {
+    readonly signal?: AbortSignal | undefined
+    /** Entity tag that the record must still have; the call is refused with 412 otherwise. */
+    readonly ifMatch?: string | undefined
+  }
 
 /** Nothing, where a call needs nothing. */
 export type Rest<C extends Call> = object extends Given<C> ? [given?: Given<C>] : [given: Given<C>]
@@ -68,6 +72,20 @@ export type Ask<Table extends { readonly [K in keyof Table]: Call } = OwnCalls> 
   ...rest: Rest<Table[K]>
 ) => Promise<Table[K]['output']>
 
+/** What a call responds with, and the entity tag of the record that it shows, where it shows one. */
+export interface Tagged<T> {
+  readonly output: T
+  readonly etag: string | undefined
+}
+
+/** {@link Ask}, with entity tags. */
+export type AskTagged<Table extends { readonly [K in keyof Table]: Call } = OwnCalls> = <
+  K extends keyof Table & string,
+>(
+  route: K,
+  ...rest: Rest<Table[K]>
+) => Promise<Tagged<Table[K]['output']>>
+
 /** The entries of a list: what the library returns of one. */
 export async function entriesOf<T>(list: Promise<{ readonly data: readonly T[] }>): Promise<readonly T[]> {
   return (await list).data
@@ -78,13 +96,22 @@ export function askOver<Table extends { readonly [K in keyof Table]: Call } = Ow
   transport: Transport,
   sandbox?: string,
 ): Ask<Table> {
+  const ask = askTaggedOver<Table>(transport, sandbox)
+  return async (route, ...rest) => (await ask(route, ...rest)).output
+}
+
+/** @param sandbox absent: the default one */
+export function askTaggedOver<Table extends { readonly [K in keyof Table]: Call } = OwnCalls>(
+  transport: Transport,
+  sandbox?: string,
+): AskTagged<Table> {
   return async <K extends keyof Table & string>(route: K, ...[given]: Rest<Table[K]>) => {
-    const { params, query, body, signal } = (given ?? {}) as Untyped
+    const { params, query, body, signal, ifMatch } = (given ?? {}) as Untyped
     const asked = prefixOf(sandbox) === '' ? route : `${route} of the sandbox ${sandbox}`
     refuseUnaddressable(params, asked)
-    const response = await transport({ route, params, query: present(query), body, sandbox, signal })
+    const response = await transport({ route, params, query: present(query), body, ifMatch, sandbox, signal })
     signal?.throwIfAborted()
-    return outputOf(response, asked) as Table[K]['output']
+    return { output: outputOf(response, asked) as Table[K]['output'], etag: response.etag }
   }
 }
 
@@ -94,6 +121,7 @@ interface Untyped {
   readonly query?: Readonly<Record<string, string | undefined>>
   readonly body?: unknown
   readonly signal?: AbortSignal
+  readonly ifMatch?: string
 }
 
 function outputOf({ status, body }: ControlResponse, asked: string): unknown {

@@ -23,9 +23,9 @@ export type Fetch = (
 /** Carries calls to the control interface of an emulator over HTTP. */
 export function overHttp(address: EmulatorAddress, fetch: Fetch | undefined = address.fetch): Transport {
   return async (call) => {
-    const { status, body, locked } = await send({ ...requestOf(address, call), fetch }, address)
+    const { locked, ...response } = await send({ ...requestOf(address, call), fetch }, address)
     if (locked) throw lockedOut(address)
-    return { status, body }
+    return response
   }
 }
 
@@ -55,6 +55,7 @@ function requestOf({ url, controlToken }: EmulatorAddress, call: ControlCall): H
     url: `${url}${controlPath(call.sandbox)}${path}${query}`,
     controlToken,
     body: call.body,
+    ifMatch: call.ifMatch,
     signal: call.signal,
   }
 }
@@ -86,6 +87,7 @@ interface HttpRequest {
   readonly controlToken?: string | undefined
   /** JSON; absent: none is sent. */
   readonly body?: unknown
+  readonly ifMatch?: string | undefined
   readonly signal?: AbortSignal | undefined
   /** Default: the one of the platform. */
   readonly fetch?: Fetch | undefined
@@ -96,6 +98,7 @@ interface HttpResponse {
   readonly status: number
   /** Undefined when there was none, or it was no JSON. */
   readonly body: unknown
+  readonly etag?: string | undefined
   /** Whether a control token is missing or wrong. */
   readonly locked: boolean
 }
@@ -107,16 +110,21 @@ export class NoResponse extends Error {
 
 /** Sends one request and reads the response. Throws {@link NoResponse}, and an `EmulatorError` for a body that is no JSON. */
 async function sendJson(request: HttpRequest): Promise<HttpResponse> {
-  const { method, url, controlToken, signal, fetch = globalThis.fetch } = request
+  const { method, url, controlToken, ifMatch, signal, fetch = globalThis.fetch } = request
   const body = jsonText(request.body)
   try {
     const response = await fetch(url, {
       method,
-      headers: controlHeaders({ controlToken, body }),
+      headers: {
+        ...controlHeaders({ controlToken, body }),
+        ...(ifMatch !== undefined && { 'if-match': ifMatch }),
+      },
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
     })
-    return { status: response.status, body: parsed(await response.text()), locked: isLocked(response) }
+    const received = parsed(await response.text())
+    const etag = response.headers.get('etag') ?? undefined
+    return { status: response.status, body: received, etag, locked: isLocked(response) }
   } catch (error) {
     throw new NoResponse(networkReason(error), { cause: error })
   }

@@ -10,6 +10,8 @@ export interface ControlCall {
   readonly query?: Readonly<Record<string, string>> | undefined
   /** JSON. */
   readonly body?: unknown
+  /** Entity tag that the record must still have; the call is refused with 412 otherwise. */
+  readonly ifMatch?: string | undefined
   /** The sandbox that the call is about; absent: the default one. */
   readonly sandbox?: string | undefined
   /** Aborted when the caller does not wait any more. */
@@ -21,6 +23,8 @@ export interface ControlResponse {
   readonly status: number
   /** JSON; undefined where there is none. */
   readonly body: unknown
+  /** The entity tag of the record that the body shows. */
+  readonly etag?: string | undefined
 }
 
 /** Carries calls to an emulator: over HTTP, or in the process. Rejects only where no response came back. */

@@ -1,4 +1,4 @@
-import type { Settings } from '../../../core/assumptions.ts'
+import { oncePerSettings, type Settings } from '../../../core/assumptions.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import { DEFAULT_SANDBOX, NAME_PATTERN, NAME_RULE } from '../../../core/sandboxes/name.ts'
 import type { ControlHost } from '../host.ts'
@@ -37,17 +37,26 @@ export function controlDocument(
       },
     ],
     ...(isLocked ? { security: [{ token: [] }] } : {}),
-    paths: pathsOf(routes.map((route) => ({ ...route, item: itemOf(route, settings, isLocked) }))),
+    paths: (isLocked ? lockedPaths : openPaths)(routes, settings),
     components: {
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'The control token. Not an API key.' },
       },
-      parameters: { Sandbox: SANDBOX },
+      parameters: { Sandbox: SANDBOX, IfMatch: IF_MATCH },
+      headers: { ETag: ETAG },
       responses: Object.fromEntries(Object.values(REFUSALS).map((each) => [each.name, refused(each.when)])),
       schemas: { StandardError: standardError, FieldError: fieldError },
     },
   }
 }
+
+// Hundreds of schemas: made once for each choice of settings, and of these the few that were used last are kept.
+const pathsWhere = (isLocked: boolean) =>
+  oncePerSettings((routes: readonly AnyControlRoute[], settings) =>
+    pathsOf(routes.map((route) => ({ ...route, item: itemOf(route, settings, isLocked) }))),
+  )
+
+const [openPaths, lockedPaths] = [pathsWhere(false), pathsWhere(true)]
 
 const NAME = `Name of a sandbox: ${NAME_RULE}.`
 
@@ -62,8 +71,21 @@ const SANDBOX: JsonObject = {
   schema: { type: 'string', pattern: NAME_PATTERN.source, default: DEFAULT_SANDBOX },
 }
 
+const IF_MATCH: JsonObject = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description: 'ETag that the record must still have; * for any record that there is.',
+  schema: { type: 'string' },
+}
+
+const ETAG: JsonObject = {
+  description: 'The entity tag of the record, for If-Match.',
+  schema: { type: 'string' },
+}
+
 function itemOf(route: AnyControlRoute, settings: Settings, isLocked: boolean): JsonObject {
-  const { name, method, summary, path, withoutSandbox, probe, bounds = SMALL_BODY } = route
+  const { name, method, summary, path, withoutSandbox, probe, conditional, bounds = SMALL_BODY } = route
   const { query, body } = controlInput(route, settings)
   return {
     operationId: name,
@@ -74,6 +96,7 @@ function itemOf(route: AnyControlRoute, settings: Settings, isLocked: boolean): 
       ...pathParameters(path),
       ...queryParameters(query),
       ...(withoutSandbox === true ? [] : [ref('parameters', 'Sandbox')]),
+      ...(conditional === true ? [ref('parameters', 'IfMatch')] : []),
     ],
     ...(body === undefined || method === 'GET'
       ? {}
@@ -83,10 +106,11 @@ function itemOf(route: AnyControlRoute, settings: Settings, isLocked: boolean): 
 }
 
 function done(
-  { success = [200], returns: description, media = 'application/json', output }: AnyControlRoute,
+  { success = [200], returns: description, media = 'application/json', output, tagged }: AnyControlRoute,
   settings: Settings,
 ): JsonObject {
-  const content = (schema: JsonObject) => ({ description, content: { [media]: { schema } } })
+  const headers = tagged === true ? { headers: { ETag: ref('headers', 'ETag') } } : {}
+  const content = (schema: JsonObject) => ({ description, ...headers, content: { [media]: { schema } } })
   return Object.fromEntries(
     success.map((status) => {
       if (status === 204) return [status, { description }]
@@ -103,19 +127,24 @@ const REFUSALS = {
   403: { name: 'Forbidden', when: 'The request comes under a foreign Host, or from a foreign page.' },
   404: { name: 'NotFound', when: 'There is nothing of that name or id.' },
   409: { name: 'Conflict', when: 'The sandbox is in a state that rules this out.' },
+  412: { name: 'PreconditionFailed', when: 'The record does not have the ETag of If-Match any more.' },
   413: { name: 'PayloadTooLarge', when: 'The body is larger than the route takes.' },
   415: { name: 'UnsupportedMediaType', when: 'The body is not JSON.' },
   default: { name: 'Refused', when: 'Any other refusal; nothing has changed.' },
 } as const
 
 // What can be told from the declaration alone; a route's own refusals are covered by `default`.
-function refusals({ method, path, probe, withoutSandbox }: AnyControlRoute, isLocked: boolean): JsonObject {
+function refusals(
+  { method, path, probe, withoutSandbox, conditional }: AnyControlRoute,
+  isLocked: boolean,
+): JsonObject {
   const present: Readonly<Record<keyof typeof REFUSALS, boolean>> = {
     400: true,
     401: isLocked && probe !== true,
     403: true,
     404: path.includes('{'),
     409: withoutSandbox !== true,
+    412: conditional === true,
     413: method !== 'GET',
     415: method !== 'GET',
     default: true,

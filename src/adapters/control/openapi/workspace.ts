@@ -1,4 +1,4 @@
-import type { Settings } from '../../../core/assumptions.ts'
+import { oncePerSettings, type Settings } from '../../../core/assumptions.ts'
 import { type ErrorCode, errorFacts, Refusal } from '../../../core/errors.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import { type AnyOperation, inputOf } from '../../../core/operation.ts'
@@ -17,14 +17,7 @@ export function workspaceDocument(
   contract: { readonly title: string; readonly version: string },
   server = '/v1',
 ): JsonObject {
-  const schemas = new NamedSchemas()
-  const paths = pathsOf(
-    [...service.operations.values()].map((operation) => ({
-      path: operation.path,
-      method: operation.method,
-      item: itemOf(operation, settings, schemas),
-    })),
-  )
+  const { paths, schemas } = described(service, settings)
   return {
     openapi: '3.1.0',
     info: {
@@ -40,10 +33,23 @@ export function workspaceDocument(
         bearer: { type: 'http', scheme: 'bearer', description: 'A user-scoped key or a service key.' },
       },
       headers: HEADERS,
-      schemas: schemas.all,
+      schemas,
     },
   }
 }
+
+// Hundreds of schemas: made once for each choice of settings, and of these the few that were used last are kept.
+const described = oncePerSettings((service: Service, settings) => {
+  const schemas = new NamedSchemas()
+  const paths = pathsOf(
+    [...service.operations.values()].map((operation) => ({
+      path: operation.path,
+      method: operation.method,
+      item: itemOf(operation, settings, schemas),
+    })),
+  )
+  return { paths, schemas: schemas.all }
+})
 
 function itemOf(operation: AnyOperation, settings: Settings, schemas: NamedSchemas): JsonObject {
   const { name, summary, section, path, contract, beta, idempotent } = operation

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto'
 import * as z from 'zod'
+import { refuse } from '../../../core/errors.ts'
 import { anyObject, list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import { type Issue, type Json, mergePatch, valueAt } from '../../../core/json.ts'
 import { change } from '../../../core/sandboxes/change.ts'
@@ -70,12 +72,13 @@ export const recordRoutes = [
     summary: 'Show one record',
     returns:
       'The record, as it is stored; a secret that signs webhooks is masked unless ?secrets=true is given.',
+    tagged: true,
     input: withSecretsOrNot,
     output: anyRow,
     handle: ({ sandbox, params, query }) => {
       const collection = collectionOf(sandbox, params.collection)
       const row = sandbox.store.begin().in(collection).require(params.id) as Row
-      return { body: query.secrets === 'true' ? row : maskedRow(collection.name, row) }
+      return { body: query.secrets === 'true' ? row : maskedRow(collection.name, row), etag: etagOf(row) }
     },
   }),
   route({
@@ -85,16 +88,20 @@ export const recordRoutes = [
     summary: 'Write one record whole',
     returns: 'The record, as it is stored, a secret that signs webhooks masked: 201 when it is new.',
     success: [200, 201],
+    conditional: true,
+    tagged: true,
     bounds: SANDBOX_BODY,
     input: () => ({ body: anyObject() }),
     output: anyRow,
-    handle: ({ sandbox, params, body }) => {
+    handle: ({ sandbox, params, body, ifMatch }) => {
       const collection = collectionOf(sandbox, params.collection)
       const { result } = change(sandbox, (scope) => {
-        const status = scope.tx.get(collection.name, params.id) === undefined ? 201 : 200
+        const before = scope.tx.get(collection.name, params.id)
+        refuseUnlessMatched(params, before, ifMatch)
         const given = { id: params.id, ...body }
         const row = writeRecord(sandbox, scope, { collection, id: params.id, record: given })
-        return { status, body: maskedRow(collection.name, row) }
+        const status = before === undefined ? 201 : 200
+        return { status, body: maskedRow(collection.name, row), etag: etagOf(row) }
       })
       return result
     },
@@ -105,18 +112,21 @@ export const recordRoutes = [
     path: '/state/{collection}/{id}',
     summary: 'Change members of one record by a merge patch (RFC 7396): null removes a member',
     returns: 'The record, as it is stored, a secret that signs webhooks masked.',
+    conditional: true,
+    tagged: true,
     bounds: SANDBOX_BODY,
     input: () => ({ body: anyObject() }),
     output: anyRow,
-    handle: ({ sandbox, params, body }) => {
+    handle: ({ sandbox, params, body, ifMatch }) => {
       const collection = collectionOf(sandbox, params.collection)
       const { result } = change(sandbox, (scope) => {
         const before = scope.tx.in(collection).require(params.id) as Row
+        refuseUnlessMatched(params, before, ifMatch)
         const patch = body as Json
         const patched = mergePatch(before as unknown as Json, patch)
         const written = { collection, id: params.id, record: patched }
         const row = writeRecord(sandbox, scope, written, (issue) => explainRemoval(issue, patch))
-        return { body: maskedRow(collection.name, row) }
+        return { body: maskedRow(collection.name, row), etag: etagOf(row) }
       })
       return result
     },
@@ -128,14 +138,43 @@ export const recordRoutes = [
     summary: 'Delete one record, and the future events about it',
     returns: 'Nothing.',
     success: [204],
+    conditional: true,
     output: noBody,
-    handle: ({ sandbox, params }) => {
+    handle: ({ sandbox, params, ifMatch }) => {
       const collection = collectionOf(sandbox, params.collection)
-      change(sandbox, (scope) => deleteRecord(sandbox, scope, collection, params.id))
+      change(sandbox, (scope) => {
+        refuseUnlessMatched(params, scope.tx.get(collection.name, params.id), ifMatch)
+        deleteRecord(sandbox, scope, collection, params.id)
+      })
       return { status: 204 }
     },
   }),
 ] as const
+
+/** The entity tag of a record: the same for the same fields. */
+function etagOf(row: Row): string {
+  const text = JSON.stringify(row)
+  return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
+}
+
+/** Refuses where If-Match is given and names no tag of the record; `*` is any record that there is. */
+function refuseUnlessMatched(
+  { collection, id }: { readonly collection: string; readonly id: string },
+  row: Row | undefined,
+  ifMatch: string | undefined,
+): void {
+  if (ifMatch === undefined) return
+  const tags = ifMatch.split(',').map((tag) => tag.trim())
+  if (row !== undefined && (ifMatch.trim() === '*' || tags.includes(etagOf(row)))) return
+  const path = `/__emulator/state/${collection}/${id}`
+  refuse('precondition_failed', {
+    detail:
+      row === undefined
+        ? `There is no record ${collection}/${id} any more, and If-Match asks for one. Nothing was changed.`
+        : `The record ${collection}/${id} was changed since it had the ETag of If-Match. Nothing was changed now.`,
+    mitigation: `GET ${path} shows the record and its ETag. Write again with that one, or without If-Match to write in any case.`,
+  })
+}
 
 // A merge patch cannot say null: anyone who tries has removed the member instead, and is told of the other way.
 function explainRemoval(issue: Issue, patch: Json): Issue {

@@ -6,7 +6,7 @@ import type {
   BatchView,
   PlannedResults,
 } from '../../../index.ts'
-import { type Ask, askOver, type OwnCalls } from '../../control/client/ask.ts'
+import { type Ask, type AskTagged, askTaggedOver, type OwnCalls } from '../../control/client/ask.ts'
 import { EmulatorError } from '../../control/client/emulator-error.ts'
 import { type EmulatorAddress, overHttp } from '../../control/client/over-http.ts'
 import { apiPath, controlPath } from '../../control/client/transport.ts'
@@ -73,9 +73,15 @@ export function controlUrl(): string {
 }
 
 /** Calls the control interface about the present sandbox. Rejects with an `EmulatorError`. */
-export const ask: Ask<DashboardCalls> = async (route, ...given) => {
+export const ask: Ask<DashboardCalls> = async (route, ...given) => (await askTagged(route, ...given)).output
+
+/** {@link ask}, with the entity tag of the record that is shown. */
+export const askTagged: AskTagged<DashboardCalls> = async (route, ...given) => {
   try {
-    return await askOver<DashboardCalls>(overHttp(emulatorAddress()), sandboxName.value)(route, ...given)
+    return await askTaggedOver<DashboardCalls>(overHttp(emulatorAddress()), sandboxName.value)(
+      route,
+      ...given,
+    )
   } catch (error) {
     if (error instanceof EmulatorError && error.status === 401) needsToken.value = true
     throw error

@@ -1,6 +1,9 @@
 import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { ask } from './api.ts'
-import { isUnfinished, loadBatches } from './batch-data.ts'
+import { isUnfinished, useBatches } from './batch-data.ts'
+import { useDeliveries } from './deliveries.ts'
+import { useLive } from './loaded.ts'
 
 /** What a view has to show: how much, and how much of it is a problem. */
 export interface Badge {
@@ -17,18 +20,25 @@ export function setBadge(view: string, count: number, problems = 0): void {
   badges.value = { ...badges.peek(), [view]: { count, problems } }
 }
 
-/** Counts what the navigation shows of views that are not open; one that takes longer keeps no other waiting. */
-export async function loadBadges(): Promise<void> {
-  await Promise.all([
-    loadBatches().then((batches) => setBadge('batches', batches.filter(isUnfinished).length)),
-    ask('GET /faults').then(({ data }) =>
-      setBadge('faults', data.filter(({ status }) => status === 'armed').length),
-    ),
-    ask('GET /webhooks/deliveries').then(({ data }) =>
-      setBadge('webhooks', data.length, data.filter(({ status }) => status === 'failed').length),
-    ),
-    ask('GET /scenarios').then(({ data }) =>
-      setBadge('scenarios', 0, data.filter(({ error }) => error !== null).length),
-    ),
-  ])
+/** Counts what the navigation shows of views that are not open; what takes longer keeps no other waiting. */
+export function useBadges(): void {
+  const { data: batches } = useBatches()
+  const { data: deliveries } = useDeliveries()
+  const { data: faults } = useLive(() => ask('GET /faults'), ['request', 'scenario', 'clock'])
+  const { data: scenarios } = useLive(() => ask('GET /scenarios'), ['scenario'])
+  useEffect(() => {
+    if (batches !== undefined) setBadge('batches', batches.filter(isUnfinished).length)
+  }, [batches])
+  useEffect(() => {
+    const failed = deliveries?.filter(({ status }) => status === 'failed')
+    if (deliveries !== undefined) setBadge('webhooks', deliveries.length, failed?.length)
+  }, [deliveries])
+  useEffect(() => {
+    const armed = faults?.data.filter(({ status }) => status === 'armed')
+    if (armed !== undefined) setBadge('faults', armed.length)
+  }, [faults])
+  useEffect(() => {
+    const broken = scenarios?.data.filter(({ error }) => error !== null)
+    if (broken !== undefined) setBadge('scenarios', 0, broken.length)
+  }, [scenarios])
 }

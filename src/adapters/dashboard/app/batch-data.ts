@@ -1,5 +1,6 @@
 import { ask, type Output } from './api.ts'
 import { shortId } from './format.ts'
+import { sharedLive } from './loaded.ts'
 
 export type BatchRow = Output<'GET /batches'>['data'][number]
 
@@ -14,7 +15,7 @@ const TERMINAL: readonly string[] = ['completed', 'failed', 'cancelled', 'expire
 export const isUnfinished = ({ status }: { readonly status: string }) => !TERMINAL.includes(status)
 
 /** Every batch: unfinished ones first, and of these the newest first. */
-export async function loadBatches(): Promise<readonly BatchRow[]> {
+async function loadBatches(): Promise<readonly BatchRow[]> {
   const { data } = await ask('GET /batches')
   return [...data].sort(
     (a, b) =>
@@ -23,6 +24,9 @@ export async function loadBatches(): Promise<readonly BatchRow[]> {
       (a.id < b.id ? 1 : -1),
   )
 }
+
+/** {@link loadBatches} for every part of the page that shows batches. */
+export const useBatches = sharedLive(loadBatches, ['transition', 'event', 'write', 'clock'])
 
 /** When a batch ended; undefined while it has not. */
 export function endOf(batch: BatchRow): number | undefined {

@@ -30,6 +30,28 @@ export function perFrame(call: () => void): () => void {
   }
 }
 
+/** Runs one call at a time; what is asked for during it, or within a quarter of a second after it, is one call more. */
+export function coalesced(): (call: () => Promise<void>) => void {
+  let isRunning = false
+  let next: (() => Promise<void>) | undefined
+  const run = (call: () => Promise<void>): void => {
+    if (isRunning) {
+      next = call
+      return
+    }
+    isRunning = true
+    void call().finally(() =>
+      after(next === undefined ? 0 : 250, () => {
+        isRunning = false
+        const waiting = next
+        next = undefined
+        if (waiting !== undefined) run(waiting)
+      }),
+    )
+  }
+  return run
+}
+
 /** What is kept between visits. A browser that keeps nothing gives nothing. */
 export function kept(name: string): string | null {
   try {

@@ -2,11 +2,11 @@ import { signal } from '@preact/signals'
 import { parseDuration } from '../../../core/time/instant.ts'
 import type { AdvanceResult } from '../../../index.ts'
 import { ask, type Output, wordsOf } from './api.ts'
-import { batchName, isUnfinished, loadBatches } from './batch-data.ts'
+import { batchName, isUnfinished, useBatches } from './batch-data.ts'
 import { after, pageTime } from './browser.ts'
-import { dateTime, durationText, shortId, timeOfDay } from './format.ts'
+import { dateTime, durationText, numberText, shortId, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
-import { act, changed, clockState, isLost, lastEvent, ticking, useLive } from './live.ts'
+import { act, changed, clockState, isLost, lastEvent, ticking } from './live.ts'
 import { Menu, MenuForm } from './menu.tsx'
 import { toast } from './toasts.ts'
 import { Button, moveByArrows } from './ui.tsx'
@@ -72,7 +72,7 @@ const JUMPS = [
   ['+29 d', 29 * 86_400_000],
 ] as const
 
-export const rateLabel = (rate: number) => (rate === 0 ? 'frozen' : `${rate.toLocaleString('en')}×`)
+export const rateLabel = (rate: number) => (rate === 0 ? 'frozen' : `${numberText(rate)}×`)
 
 /** Sets how fast time passes. */
 export function setRate(rate: number): Promise<boolean> {
@@ -179,7 +179,7 @@ function OwnRate({ onDone }: { onDone: () => void }) {
 }
 
 function Until({ disabled }: { disabled: boolean }) {
-  const { data = [] } = useLive(loadBatches, ['transition', 'request'])
+  const { data = [] } = useBatches()
   const items = data.filter(isUnfinished).map((batch) => ({
     label: batchName(batch),
     hint: `${shortId(batch.id)} · ${batch.request_counts.total} items`,

@@ -1,11 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ask } from './api.ts'
-import { type BatchRow, batchName, isUnfinished, loadBatches } from './batch-data.ts'
+import { type BatchRow, batchName, isUnfinished, useBatches } from './batch-data.ts'
 import { advanceBy, jump, playOrPause, stepOnce } from './clock-bar.tsx'
 import { isCommandOpen } from './dialogs.ts'
 import { shortId } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { act } from './live.ts'
+import { useLive } from './loaded.ts'
 import { goTo, linkTo } from './place.ts'
 import { logRows } from './requests.ts'
 import { nextTheme } from './theme.ts'
@@ -24,12 +25,7 @@ const PER_GROUP = 5
 /** The labels that were chosen last, shown while nothing is typed. */
 const recent: string[] = []
 
-interface Found {
-  readonly batches: readonly BatchRow[]
-  readonly presets: readonly string[]
-}
-
-function choicesOf({ batches, presets }: Found): readonly Choice[] {
+function choicesOf(batches: readonly BatchRow[], presets: readonly string[]): readonly Choice[] {
   return [
     { group: 'Actions', label: 'Step to the next event', icon: 'step', run: stepOnce },
     { group: 'Actions', label: 'Run or freeze the clock', icon: 'play', run: playOrPause },
@@ -118,15 +114,10 @@ export function CommandDialog() {
   const dialog = useRef<HTMLDialogElement>(null)
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
-  const [found, setFound] = useState<Found>({ batches: [], presets: [] })
-  useEffect(() => {
-    dialog.current?.showModal()
-    void Promise.all([loadBatches(), ask('GET /faults/presets')]).then(
-      ([batches, presets]) => setFound({ batches, presets: presets.data.map(({ name }) => name) }),
-      () => {},
-    )
-  }, [])
-  const shown = matching(choicesOf(found), text)
+  const { data: batches = [] } = useBatches()
+  const { data: presets } = useLive(() => ask('GET /faults/presets'), [])
+  useEffect(() => dialog.current?.showModal(), [])
+  const shown = matching(choicesOf(batches, presets?.data.map(({ name }) => name) ?? []), text)
   const close = () => {
     isCommandOpen.value = false
   }

@@ -56,9 +56,15 @@ export function shortPath(path: string, most = 34): string {
   return `/…/${parts.at(-1)}`
 }
 
+/** A number with its thousands apart: `1,234.5`. Intl would take longer than to draw the page. */
+export function numberText(value: number): string {
+  const [whole = '', ...decimals] = String(value).split('.')
+  return [whole.replaceAll(/\B(?=(\d{3})+$)/g, ','), ...decimals].join('.')
+}
+
 /** A number with its noun: `1 rule`, `3 rules`. */
 export function countOf(count: number, noun: string, nouns = `${noun}s`): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? noun : nouns}`
+  return `${numberText(count)} ${count === 1 ? noun : nouns}`
 }
 
 /** A value as JSON, two spaces deep. */

@@ -5,7 +5,8 @@ import { type BatchRow, batchName } from './batch-data.ts'
 import { Code } from './code.tsx'
 import { dateTime, pretty, shortId, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
-import { act, isLost, useLive } from './live.ts'
+import { act, isLost } from './live.ts'
+import { useLive } from './loaded.ts'
 import { Menu } from './menu.tsx'
 import { goTo, linkTo, open } from './place.ts'
 import { Panel } from './splitter.tsx'
@@ -23,9 +24,6 @@ function mark(id: string, isRead: boolean): void {
   else ids.delete(id)
   read.value = ids
 }
-
-/** Whether a URL is that of the built-in receiver. */
-export const isInbox = (url: string) => new URL(url).hostname === 'emulator-inbox.invalid'
 
 /** Statuses with which the inbox can be told to respond. */
 const RESPONSES = [200, 204, 400, 410, 500, 503]

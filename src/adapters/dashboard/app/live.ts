@@ -1,15 +1,16 @@
 import { computed, effect, signal } from '@preact/signals'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { EmulatorError } from '../../control/client/emulator-error.ts'
 import { followEvents } from '../../control/client/events.ts'
 import { ask, emulatorAddress, needsToken, type Output, wordsOf } from './api.ts'
-import { after, every, pageTime, perFrame } from './browser.ts'
+import { after, coalesced, every, pageTime, perFrame } from './browser.ts'
 import { sandboxName } from './place.ts'
 import { toast } from './toasts.ts'
 
 /** A kind of event of the stream, or `reload` when anything may have changed. */
 export type ChangeKind =
   | 'request'
+  /** A request that may have changed something: any but GET. */
+  | 'write'
   | 'event'
   | 'delivery'
   | 'transition'
@@ -67,9 +68,27 @@ function tell(kind: ChangeKind): void {
   flush()
 }
 
-/** Calls back after each frame in which something happened, with what did. */
-export function onKinds(listener: (kinds: ReadonlySet<ChangeKind>) => void): void {
+/** Calls back after each frame in which something happened, with what did. @returns ends it */
+export function onKinds(listener: (kinds: ReadonlySet<ChangeKind>) => void): () => void {
   listeners.add(listener)
+  return () => void listeners.delete(listener)
+}
+
+/** How long what is to be shown waits for the stream of events, in real milliseconds: a proxy may hold it back. */
+const MAX_WAIT = 10_000
+
+let isWaiting = false
+
+/**
+ * Whether the stream of events is about to open. When it has, or could not be, everything is loaded anyhow: what is loaded
+ * before that is loaded twice.
+ */
+export const isOpening = (): boolean => isWaiting
+
+function endWait(): void {
+  if (!isWaiting) return
+  isWaiting = false
+  tell('reload')
 }
 
 /** Tells every view that something was written, for those who do not want to wait for the stream. */
@@ -105,12 +124,14 @@ async function follow(name: string, signal: AbortSignal): Promise<void> {
           hasOpened = true
           missingSandbox.value = undefined
           connection.value = { state: 'open', since: pageTime(), nextTry: 0 }
+          isWaiting = false
           tell('reload')
           continue
         }
         if (type === 'end') continue
         if (type === 'clock') seeClock(data)
         if ('at' in data) lastEvent.value = { type, at: data.at }
+        if (type === 'request' && data.method !== 'GET') tell('write')
         tell(type === 'dropped' ? 'reload' : type)
       }
     } catch (error) {
@@ -122,6 +143,7 @@ async function follow(name: string, signal: AbortSignal): Promise<void> {
     const pause = PAUSES[Math.min(failures, PAUSES.length - 1)] as number
     failures += 1
     lose(pause * 1_000)
+    endWait()
     await new Promise<void>((resolve) => {
       const cancel = after(pause * 1_000, resolve)
       retry = () => {
@@ -179,7 +201,7 @@ const loadClock = () => inTurn(readClock)
 
 /** Connects, and connects anew when another sandbox is chosen. */
 export function startLive(): void {
-  listeners.add((kinds) => {
+  onKinds((kinds) => {
     if (['clock', 'event', 'transition', 'sandbox', 'reload'].some((kind) => kinds.has(kind as ChangeKind)))
       loadClock()
   })
@@ -189,81 +211,18 @@ export function startLive(): void {
     clockState.value = undefined
     missingSandbox.value = undefined
     const leaving = new AbortController()
-    loadClock()
+    isWaiting = true
+    const cancel = after(MAX_WAIT, endWait)
     void follow(name, leaving.signal)
-    return () => leaving.abort()
+    return () => {
+      cancel()
+      leaving.abort()
+    }
   })
   // A batch makes progress between two events, and the last event may be over by now.
   every(5_000, () => {
     if (!document.hidden && (clockState.peek()?.rate ?? 0) > 0 && !isLost.peek()) loadClock()
   })
-}
-
-/** What a view has loaded: the last good data stays while the next is loaded, and when that fails. */
-export interface Loaded<T> {
-  readonly data: T | undefined
-  readonly error: string | undefined
-  readonly reload: () => void
-}
-
-/**
- * Loads what a view shows, and loads it again after each event of the named kinds: one call at a time, at most four times a
- * second.
- * @param about what else the call depends on; it is loaded anew when that changes
- */
-export function useLive<T>(load: () => Promise<T>, kinds: readonly ChangeKind[], about = ''): Loaded<T> {
-  const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({ data: undefined, error: undefined })
-  const latest = useRef(load)
-  latest.current = load
-  const key = `${sandboxName.value} ${about}`
-  const shown = useRef(key)
-  const run = useMemo(() => coalesced(), [])
-  const reload = useMemo(
-    () => () =>
-      run(async () => {
-        const asked = shown.current
-        try {
-          const data = await latest.current()
-          if (asked === shown.current) setState({ data, error: undefined })
-        } catch (error) {
-          if (asked === shown.current) setState((before) => ({ ...before, error: wordsOf(error) }))
-        }
-      }),
-    [run],
-  )
-  useEffect(() => {
-    if (shown.current !== key) setState({ data: undefined, error: undefined })
-    shown.current = key
-    reload()
-    const listener = (now: ReadonlySet<ChangeKind>) => {
-      if (now.has('reload') || now.has('sandbox') || kinds.some((kind) => now.has(kind))) reload()
-    }
-    listeners.add(listener)
-    return () => void listeners.delete(listener)
-  }, [key, reload])
-  return { ...state, reload }
-}
-
-/** Runs one call at a time; what is asked for during it, or within a quarter of a second after it, is one call more. */
-export function coalesced(): (call: () => Promise<void>) => void {
-  let isRunning = false
-  let next: (() => Promise<void>) | undefined
-  const run = (call: () => Promise<void>): void => {
-    if (isRunning) {
-      next = call
-      return
-    }
-    isRunning = true
-    void call().finally(() =>
-      after(next === undefined ? 0 : 250, () => {
-        isRunning = false
-        const waiting = next
-        next = undefined
-        if (waiting !== undefined) run(waiting)
-      }),
-    )
-  }
-  return run
 }
 
 /** Does something that the user asked for, and says what went wrong. @returns whether it was done */

@@ -7,6 +7,7 @@ import { here, linkTo } from './place.ts'
 import { startRequests } from './requests.ts'
 import { Shell } from './shell.tsx'
 import './theme.ts'
+import { viewNamed } from './views.ts'
 
 function App() {
   return (
@@ -28,6 +29,8 @@ function LazyCommand() {
 /** Where a first visit leads: to what a newcomer needs, or to what has happened. */
 async function start(): Promise<void> {
   startKeyboard()
+  // The code of the view comes while what it shows is asked for.
+  void viewNamed(here.value.view)?.load()
   startLive()
   const hasRequests = startRequests()
   if (here.value.view === '') {

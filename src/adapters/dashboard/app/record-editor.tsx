@@ -1,18 +1,20 @@
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { EmulatorError } from '../../control/client/emulator-error.ts'
-import { ask } from './api.ts'
+import { ask, askTagged } from './api.ts'
 import { download } from './browser.ts'
 import { Code } from './code.tsx'
 import { pretty, sizeOf } from './format.ts'
 import { type EditorIssue, JsonEditor, jsonIssue } from './json-editor.tsx'
-import { act, changed, isLost, useLive } from './live.ts'
+import { act, changed, isLost } from './live.ts'
+import { useLive } from './loaded.ts'
 import { Confirm } from './menu.tsx'
 import { here, open } from './place.ts'
+import { RecordConflict } from './record-conflict.tsx'
 import { MissingFields, RecordForm } from './record-form.tsx'
 import { fieldsOf } from './record-schema.ts'
 import { logRows } from './requests.ts'
 import { toast } from './toasts.ts'
-import { Button, Detail, Note, Tabs, Tag } from './ui.tsx'
+import { Button, Detail, Note, Problem, Skeleton, Tabs, Tag } from './ui.tsx'
 
 /** A record of any collection. */
 export interface AnyRecord {
@@ -20,8 +22,15 @@ export interface AnyRecord {
   readonly [field: string]: unknown
 }
 
-/** Texts that were not saved yet, by record: they stay when another view is opened. */
-const drafts = new Map<string, { readonly text: string; readonly base: string }>()
+/** A record as it was loaded. */
+interface Version {
+  readonly text: string
+  /** Absent: of a new record. */
+  readonly etag: string | undefined
+}
+
+/** Texts that were not saved yet, by record, and what they were made from: they stay when another view is opened. */
+const drafts = new Map<string, { readonly text: string; readonly base: Version }>()
 
 /** Records of more characters are only read. */
 const MAX_EDITED = 256_000
@@ -37,23 +46,41 @@ interface EditorProps {
   readonly onClose: () => void
 }
 
-export function RecordEditor({ collection, record, template, onClose }: EditorProps) {
+export function RecordEditor(props: EditorProps) {
+  const { collection, record } = props
+  const { data, error, reload } = useLive(
+    async () => {
+      if (record === undefined) return { text: pretty(blank(props.template)), etag: undefined }
+      const params = { collection, id: record.id }
+      const { output, etag } = await askTagged('GET /state/{collection}/{id}', { params })
+      return { text: pretty(output), etag }
+    },
+    record === undefined ? [] : ['transition', 'write', 'event'],
+    record?.id,
+  )
+  if (data !== undefined) return <Editor {...props} stored={data} />
+  return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+}
+
+function Editor({ collection, record, onClose, stored: loaded }: EditorProps & { readonly stored: Version }) {
   const key = `${collection}/${record?.id ?? 'new'}`
   const { data: fields } = useLive(() => fieldsOf(collection), [], collection)
-  const stored = useMemo(() => pretty(record ?? blank(template)), [record, template])
-  const [draft, setDraft] = useState(drafts.get(key) ?? { text: stored, base: stored })
+  const [saved, setSaved] = useState<{ readonly version: Version; readonly after: Version }>()
+  // What was saved here is what is stored until it was loaded again.
+  const stored = saved?.after === loaded ? saved.version : loaded
+  const [draft, setDraft] = useState(drafts.get(key) ?? { text: stored.text, base: stored })
   const [issues, setIssues] = useState<readonly EditorIssue[]>([])
   const [tab, setTab] = useState<Tab>('json')
   const [isDeleting, setDeleting] = useState(false)
-  const isDirty = draft.text !== draft.base
-  const isChanged = isDirty && draft.base !== stored
+  const isDirty = draft.text !== draft.base.text
   // A record that nobody edits here follows what is stored.
-  const text = isDirty ? draft.text : stored
-  const edit = (next: string, base = isDirty ? draft.base : stored) => {
-    setDraft({ text: next, base })
+  const base = isDirty ? draft.base : stored
+  const text = isDirty ? draft.text : stored.text
+  const edit = (next: string, from = base) => {
+    setDraft({ text: next, base: from })
     setIssues([])
-    if (next === base) drafts.delete(key)
-    else drafts.set(key, { text: next, base })
+    if (next === from.text) drafts.delete(key)
+    else drafts.set(key, { text: next, base: from })
   }
   const isReadOnly = text.length > MAX_EDITED
   const syntax = isReadOnly ? undefined : jsonIssue(text)
@@ -63,10 +90,15 @@ export function RecordEditor({ collection, record, template, onClose }: EditorPr
     try {
       const body = JSON.parse(text) as AnyRecord
       const id = record?.id ?? String(body.id)
-      if (record !== undefined && (await isChangedElsewhere(collection, id, draft.base))) return changed()
-      await ask('PUT /state/{collection}/{id}', { params: { collection, id }, body })
+      const { output, etag } = await askTagged('PUT /state/{collection}/{id}', {
+        params: { collection, id },
+        body,
+        ifMatch: base.etag,
+      })
       drafts.delete(key)
-      setDraft({ text: '', base: '' })
+      const version = { text: pretty(output), etag }
+      setSaved({ version, after: loaded })
+      setDraft({ text: version.text, base: version })
       setIssues([])
       toast('ok', `${id} is saved.`)
       changed()
@@ -74,6 +106,8 @@ export function RecordEditor({ collection, record, template, onClose }: EditorPr
       if (record === undefined && here.value === from) open([collection, id])
     } catch (error) {
       if (!(error instanceof EmulatorError)) throw error
+      // What others have written is loaded, and shown beside the draft.
+      if (error.status === 412) return changed()
       setIssues(error.issues.length > 0 ? error.issues : [{ pointer: '', detail: error.detail }])
     }
   }
@@ -111,16 +145,14 @@ export function RecordEditor({ collection, record, template, onClose }: EditorPr
         value={tab}
         onChoose={setTab}
       />
-      {isChanged && (
-        <Note tone="warn" icon="warn">
-          The record was changed while you edited it.{' '}
-          <button type="button" class="link" onClick={() => edit(draft.text, stored)}>
-            Keep mine
-          </button>
-          <button type="button" class="link" onClick={() => edit(stored, stored)}>
-            Take theirs
-          </button>
-        </Note>
+      {isDirty && base.etag !== stored.etag && (
+        <RecordConflict
+          base={base.text}
+          mine={text}
+          theirs={stored.text}
+          onKeep={() => edit(text, stored)}
+          onTake={() => edit(stored.text, stored)}
+        />
       )}
       <div role="tabpanel" aria-label={tab}>
         {tab !== 'history' && isReadOnly && <Large name={key} text={text} />}
@@ -160,7 +192,7 @@ export function RecordEditor({ collection, record, template, onClose }: EditorPr
         >
           Save
         </Button>
-        <Button disabled={!isDirty} onClick={() => edit(stored, stored)}>
+        <Button disabled={!isDirty} onClick={() => edit(stored.text, stored)}>
           Discard changes
         </Button>
         <span class="push hint">
@@ -185,12 +217,6 @@ export function RecordEditor({ collection, record, template, onClose }: EditorPr
       )}
     </Detail>
   )
-}
-
-// What another editor or a request has written is not overwritten unseen: the note above the text asks what to keep.
-async function isChangedElsewhere(collection: string, id: string, base: string): Promise<boolean> {
-  const now = await ask('GET /state/{collection}/{id}', { params: { collection, id } })
-  return pretty(now) !== base
 }
 
 // The same fields as another record, for a start.

@@ -1,8 +1,8 @@
-import { effect, signal } from '@preact/signals'
+import { computed, effect, signal } from '@preact/signals'
 import { ask, type Output } from './api.ts'
 import { setBadge } from './badges.ts'
-import { after, every, perFrame } from './browser.ts'
-import { coalesced, isLost, onKinds } from './live.ts'
+import { after, coalesced, every, perFrame } from './browser.ts'
+import { isLost, isOpening, onKinds } from './live.ts'
 import { sandboxName } from './place.ts'
 
 export type LogRow = Output<'GET /requests'>['data'][number]
@@ -21,6 +21,16 @@ const NOTHING: Log = { entries: [], dropped: 0, capacity: 0, isLoaded: false }
 /** The request log as far as it was loaded. However much arrives, it changes at most once in each frame. */
 export const logRows = signal<Log>(NOTHING)
 
+let faulted: readonly LogRow[] = []
+
+/** The entries in which a fault fired; the same list while none is added. */
+export const faultedRows = computed(() => {
+  const next = logRows.value.entries.filter(({ faults }) => faults.length > 0)
+  const isSame = next.length === faulted.length && next.every((row, index) => row === faulted[index])
+  if (!isSame) faulted = next
+  return faulted
+})
+
 let log = NOTHING
 
 const publish = perFrame(() => {
@@ -33,7 +43,7 @@ function keepLog(next: Log): void {
 }
 
 /** Entries of one call: the first are shown at once, and older ones come in turns that keep the page quick. */
-const [FIRST, TURN] = [200, 1_000]
+const [FIRST, TURN] = [200, 500]
 
 /** More than any log holds. */
 const MOST = 100_000
@@ -114,7 +124,7 @@ export async function startRequests(): Promise<boolean> {
     isWhole = false
     log = NOTHING
     logRows.value = NOTHING
-    load()
+    if (!isOpening()) load()
   })
   every(1_000, () => {
     if (!document.hidden && !isLost.peek() && settledFrom(log.entries) > 0) load()

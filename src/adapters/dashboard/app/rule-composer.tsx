@@ -4,7 +4,8 @@ import { ask, controlUrl } from './api.ts'
 import { after } from './browser.ts'
 import { pretty, shellWord } from './format.ts'
 import { type EditorIssue, JsonEditor, jsonIssue } from './json-editor.tsx'
-import { act, useLive } from './live.ts'
+import { act } from './live.ts'
+import { useLive } from './loaded.ts'
 import { Button, CopyButton, Detail, Field, Note } from './ui.tsx'
 
 interface Draft {

@@ -1,12 +1,14 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ask, needsToken, useToken, wordsOf } from './api.ts'
-import { badges, loadBadges } from './badges.ts'
+import { badges, useBadges } from './badges.ts'
 import { pageTime } from './browser.ts'
 import { ClockBar } from './clock-bar.tsx'
 import { isCommandOpen } from './dialogs.ts'
+import { numberText } from './format.ts'
 import { Icon } from './icon.tsx'
-import { act, connection, isLost, missingSandbox, retryNow, ticking, useLive } from './live.ts'
+import { act, connection, isLost, missingSandbox, retryNow, ticking } from './live.ts'
+import { useLive } from './loaded.ts'
 import { Menu, MenuForm, NAME_FIELD } from './menu.tsx'
 import { goTo, here, linkIn, linkTo, sandboxName } from './place.ts'
 import { nextTheme, theme } from './theme.ts'
@@ -80,7 +82,7 @@ function Unknown() {
 }
 
 function Navigation() {
-  useLive(loadBadges, ['transition', 'delivery', 'scenario'])
+  useBadges()
   return (
     <nav class="navigation" aria-label="Views">
       <p class="brand">
@@ -142,8 +144,7 @@ function NavItem({ view }: { view: View }) {
             <span class="hidden"> problems</span>
           </span>
         ) : (
-          badge !== undefined &&
-          badge.count > 0 && <span class="badge">{badge.count.toLocaleString('en')}</span>
+          badge !== undefined && badge.count > 0 && <span class="badge">{numberText(badge.count)}</span>
         )}
       </a>
     </li>

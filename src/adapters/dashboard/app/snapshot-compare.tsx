@@ -1,16 +1,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { ask } from './api.ts'
-import { countOf, pretty } from './format.ts'
-import { useLive } from './live.ts'
+import { type Collections, DiffLines, recordDifferences } from './differences.tsx'
+import { countOf } from './format.ts'
+import { useLive } from './loaded.ts'
 import { linkTo } from './place.ts'
 import { Button, Field, Note, Problem, Skeleton } from './ui.tsx'
-
-interface Row {
-  readonly id: string
-  readonly [field: string]: unknown
-}
-
-type Collections = Readonly<Record<string, readonly Row[]>>
 
 /** The state as it is, among the names of snapshots; no snapshot can have this name. */
 const NOW = ''
@@ -21,40 +15,8 @@ async function load(name: string): Promise<Collections> {
   return collections as unknown as Collections
 }
 
-interface Difference {
-  readonly ref: string
-  readonly what: 'added' | 'removed' | 'changed'
-  /** Each with its sign. */
-  readonly lines: readonly (readonly ['+' | '-', string])[]
-}
-
 /** Records shown; what is beyond is counted. */
 const MOST = 200
-
-export function recordDifferences(before: Collections, after: Collections): Difference[] {
-  const names = new Set([...Object.keys(before), ...Object.keys(after)])
-  return [...names].flatMap((name) => {
-    const old = new Map((before[name] ?? []).map((row) => [row.id, row]))
-    const now = new Map((after[name] ?? []).map((row) => [row.id, row]))
-    const ids = new Set([...old.keys(), ...now.keys()])
-    return [...ids].flatMap((id) => difference(`${name}/${id}`, old.get(id), now.get(id)) ?? [])
-  })
-}
-
-function difference(ref: string, before: Row | undefined, after: Row | undefined): Difference | undefined {
-  if (before === undefined) return { ref, what: 'added', lines: [['+', pretty(after)]] }
-  if (after === undefined) return { ref, what: 'removed', lines: [['-', pretty(before)]] }
-  const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])]
-  const lines = fields.flatMap((field): Difference['lines'] => {
-    const [was, is] = [pretty(before[field]), pretty(after[field])]
-    if (was === is) return []
-    return [
-      ...(field in before ? [['-', `${field}: ${was}`] as const] : []),
-      ...(field in after ? [['+', `${field}: ${is}`] as const] : []),
-    ]
-  })
-  return lines.length === 0 ? undefined : { ref, what: 'changed', lines }
-}
 
 /** What differs between two snapshots, or one and the present state. */
 export function SnapshotCompare({ names, onClose }: { names: readonly string[]; onClose: () => void }) {
@@ -64,7 +26,7 @@ export function SnapshotCompare({ names, onClose }: { names: readonly string[]; 
   const [to, setTo] = useState(NOW)
   const { data, error, reload } = useLive(
     () => Promise.all([load(from), load(to)]),
-    ['transition', 'request', 'event'],
+    ['transition', 'write', 'event'],
     `${from} ${to}`,
   )
   const found = useMemo(() => (data === undefined ? [] : recordDifferences(...data)), [data])
@@ -100,11 +62,7 @@ export function SnapshotCompare({ names, onClose }: { names: readonly string[]; 
               </a>{' '}
               {what}
             </h3>
-            {lines.map(([sign, line]) => (
-              <pre key={sign + line} class={sign === '+' ? 'plus' : 'minus'}>
-                {line}
-              </pre>
-            ))}
+            <DiffLines lines={lines} />
           </section>
         ))}
       </section>

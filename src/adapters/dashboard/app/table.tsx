@@ -72,7 +72,8 @@ export function Table<T>(props: TableProps<T>) {
   useLayoutEffect(() => {
     const added = rows.findIndex((row) => idOf(row) === newest.current)
     const element = scroller.current
-    if (element !== null && element.scrollTop > 0 && added > 0 && onSort === undefined)
+    // At the top nothing is asked of the element, which would have to be laid out to know.
+    if (element !== null && top > 0 && added > 0 && onSort === undefined)
       element.scrollTop += added * rowHeight
     newest.current = rows[0] === undefined ? undefined : idOf(rows[0])
   }, [rows])

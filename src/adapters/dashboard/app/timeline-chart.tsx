@@ -1,3 +1,4 @@
+import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Axis, axisOf, labelsOf } from './axis.ts'
 import { type BatchRow, batchName, endOf, isUnfinished, stateOf } from './batch-data.ts'
@@ -39,6 +40,8 @@ export function Chart({ batches, marks, range, now, isNarrow, onPan }: ChartProp
   ]
   const axis = axisOf(range.from, range.to, width, points)
   const height = AXIS + (batches.length + LANES.length) * ROW
+  const [first, last] = useRowsInSight(frame, batches.length)
+  const inSight = batches.slice(first, last)
   const pickInstant = (event: MouseEvent & { readonly currentTarget: HTMLElement }) => {
     const box = event.currentTarget.getBoundingClientRect()
     const instant = axis.instantAt(event.clientX - box.left)
@@ -51,7 +54,7 @@ export function Chart({ batches, marks, range, now, isNarrow, onPan }: ChartProp
       onKeyDown={(event) => event.key === 'Escape' && setPicked(undefined)}
     >
       <div class="chart-body">
-        <Labels batches={batches} isNarrow={isNarrow} />
+        <Labels batches={inSight} first={first} count={batches.length} isNarrow={isNarrow} />
         <div
           class="plot"
           ref={frame}
@@ -60,14 +63,14 @@ export function Chart({ batches, marks, range, now, isNarrow, onPan }: ChartProp
           onWheel={(event) => event.shiftKey && onPan(Math.sign(event.deltaY) * 0.1)}
         >
           <Ground axis={axis} now={now} />
-          {batches.map((batch, row) => (
+          {inSight.map((batch, index) => (
             <Bar
               key={batch.id}
               batch={batch}
               axis={axis}
               now={now}
-              top={AXIS + row * ROW}
-              onPick={(px) => setPicked({ batch, px, top: AXIS + (row + 1) * ROW })}
+              top={AXIS + (first + index) * ROW}
+              onPick={(px) => setPicked({ batch, px, top: AXIS + (first + index + 1) * ROW })}
             />
           ))}
           {LANES.map((lane, row) => (
@@ -90,6 +93,33 @@ export function Chart({ batches, marks, range, now, isNarrow, onPan }: ChartProp
   )
 }
 
+/** Rows above and below those in sight that are drawn too, so that Tab finds the next bar. */
+const OVERSCAN = 8
+
+/** From which row up to which one the rows of a plot are in sight, with some around them. */
+function useRowsInSight(plot: RefObject<HTMLElement | null>, count: number): readonly [number, number] {
+  const [range, setRange] = useState<readonly [number, number]>([0, 2 * OVERSCAN])
+  useEffect(() => {
+    const scroller = plot.current?.closest('.scroll')
+    if (scroller === null || scroller === undefined) return
+    const look = () => {
+      const box = scroller.getBoundingClientRect()
+      const above = box.top - (plot.current?.getBoundingClientRect().top ?? 0) - AXIS
+      const first = Math.max(0, Math.floor(above / ROW) - OVERSCAN)
+      const last = Math.ceil((above + box.height) / ROW) + OVERSCAN
+      setRange((before) => (before[0] === first && before[1] === last ? before : [first, last]))
+    }
+    const observer = new ResizeObserver(look)
+    observer.observe(scroller)
+    scroller.addEventListener('scroll', look, { passive: true })
+    return () => {
+      observer.disconnect()
+      scroller.removeEventListener('scroll', look)
+    }
+  }, [])
+  return [Math.min(range[0], count), Math.min(range[1], count)]
+}
+
 /** Instants at which something of a batch is shown; a bar has no gap in it that could be folded. */
 function pointsOf(batch: BatchRow): number[] {
   const { predicted, created_at, in_progress_at, finalizing_at, expires_at } = batch
@@ -109,9 +139,10 @@ function pointsOf(batch: BatchRow): number[] {
   return [...instants, ...inside]
 }
 
-function Labels({ batches, isNarrow }: { batches: readonly BatchRow[]; isNarrow: boolean }) {
+function Labels(props: { batches: readonly BatchRow[]; first: number; count: number; isNarrow: boolean }) {
+  const { batches, first, count, isNarrow } = props
   return (
-    <ul class="chart-labels">
+    <ul class="chart-labels" style={{ paddingTop: `${AXIS + first * ROW}px` }}>
       {batches.map((batch) => (
         <li key={batch.id}>
           <span class={`mark ${stateLook(stateOf(batch))[0]}`}>
@@ -125,8 +156,12 @@ function Labels({ batches, isNarrow }: { batches: readonly BatchRow[]; isNarrow:
           )}
         </li>
       ))}
-      {LANES.map((lane) => (
-        <li key={lane} class="lane">
+      {LANES.map((lane, index) => (
+        <li
+          key={lane}
+          class="lane"
+          style={index === 0 ? { marginTop: `${(count - first - batches.length) * ROW}px` } : {}}
+        >
           {lane}
         </li>
       ))}

@@ -1,9 +1,8 @@
 import { baseUrl } from '../api.ts'
-import { type BatchRow, batchName, isUnfinished, loadBatches, stateOf } from '../batch-data.ts'
+import { type BatchRow, batchName, isUnfinished, stateOf, useBatches } from '../batch-data.ts'
 import { BatchDetail, ItemBar } from '../batch-detail.tsx'
 import { Code } from '../code.tsx'
 import { countOf, shellWord, shortId, timeOfDay } from '../format.ts'
-import { useLive } from '../live.ts'
 import { here, open, refine } from '../place.ts'
 import { Panel } from '../splitter.tsx'
 import { StateTag } from '../status.tsx'
@@ -33,7 +32,7 @@ const COLUMNS: readonly Column<BatchRow>[] = [
 ]
 
 export default function Batches() {
-  const { data, error, reload } = useLive(loadBatches, ['transition', 'event', 'request', 'clock'])
+  const { data, error, reload } = useBatches()
   const { path, query } = here.value
   const unfinished = data?.filter(isUnfinished).length ?? 0
   if (data === undefined)

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import { ask } from '../api.ts'
-import { countOf, shortId } from '../format.ts'
-import { useLive } from '../live.ts'
+import { countOf, numberText, shortId } from '../format.ts'
+import { useLive } from '../loaded.ts'
 import { here, linkTo, open, refine } from '../place.ts'
 import { type AnyRecord, RecordEditor } from '../record-editor.tsx'
 import { SandboxActions } from '../sandbox-actions.tsx'
@@ -68,7 +68,7 @@ function columnsOf(rows: readonly AnyRecord[], most: number): readonly Column<An
 
 export default function Data() {
   const { path } = here.value
-  const { data, error, reload } = useLive(() => ask('GET /collections'), ['transition', 'request', 'event'])
+  const { data, error, reload } = useLive(() => ask('GET /collections'), ['transition', 'write', 'event'])
   const total = data?.data.reduce((sum, { records }) => sum + records, 0) ?? 0
   if (data === undefined)
     return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
@@ -86,7 +86,7 @@ export default function Data() {
               <li key={name}>
                 <a href={linkTo('data', [name])} aria-current={name === chosen ? 'true' : undefined}>
                   <code>{name}</code>
-                  <span>{records.toLocaleString('en')}</span>
+                  <span>{numberText(records)}</span>
                 </a>
               </li>
             ))}
@@ -101,7 +101,7 @@ export default function Data() {
 function Collection({ name, id, names }: { name: string; id: string | undefined; names: readonly string[] }) {
   const { data, error, reload } = useLive(
     () => ask('GET /state/{collection}', { params: { collection: name } }),
-    ['transition', 'request', 'event'],
+    ['transition', 'write', 'event'],
     name,
   )
   const [sorting, setSorting] = useState<Sorting | undefined>(undefined)
@@ -171,7 +171,7 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
         {rows.length > 0 && (
           <p class="pages">
             <span>
-              {start + 1}–{Math.min(start + PAGE, rows.length)} of {rows.length.toLocaleString('en')}
+              {start + 1}–{Math.min(start + PAGE, rows.length)} of {numberText(rows.length)}
             </span>
             {rows.length > PAGE && (
               <span class="row-actions">

@@ -1,7 +1,8 @@
 import { ask, type Output } from '../api.ts'
 import { timeOfDay } from '../format.ts'
 import { Icon } from '../icon.tsx'
-import { act, isLost, useLive } from '../live.ts'
+import { act, isLost } from '../live.ts'
+import { useLive } from '../loaded.ts'
 import { Menu } from '../menu.tsx'
 import { Button, Card, Note, Problem, Skeleton, Tag, ViewHead } from '../ui.tsx'
 

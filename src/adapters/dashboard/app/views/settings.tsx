@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
-import { act, isLost, useLive } from '../live.ts'
+import { act, isLost } from '../live.ts'
+import { useLive } from '../loaded.ts'
 import { here, refine } from '../place.ts'
 import { chooseTheme, hasLetterKeys, setLetterKeys, type Theme, theme } from '../theme.ts'
 import {

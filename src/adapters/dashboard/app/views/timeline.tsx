@@ -1,12 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ask } from '../api.ts'
-import { type BatchRow, batchName, endOf, isUnfinished, loadBatches } from '../batch-data.ts'
+import { ask, type Output } from '../api.ts'
+import { type BatchRow, batchName, endOf, isUnfinished, useBatches } from '../batch-data.ts'
 import { advanceBy, eventName, lastAdvance } from '../clock-bar.tsx'
+import { type Delivery, useDeliveries } from '../deliveries.ts'
 import { countOf, durationText, shortTime, timeOfDay } from '../format.ts'
 import { Icon, type IconName } from '../icon.tsx'
-import { ticking, useLive } from '../live.ts'
+import { ticking } from '../live.ts'
+import { useLive } from '../loaded.ts'
 import { linkTo } from '../place.ts'
-import { logRows } from '../requests.ts'
+import { faultedRows } from '../requests.ts'
 import { useNarrow } from '../table.tsx'
 import { Chart } from '../timeline-chart.tsx'
 import type { Mark } from '../timeline-marks.tsx'
@@ -23,27 +25,33 @@ const SPANS: Readonly<Record<Exclude<Zoom, 'fit'>, number>> = {
 
 const MAX_ROWS = 200
 
-async function load() {
-  const [batches, { data: horizon }, { data: deliveries }] = await Promise.all([
-    loadBatches(),
-    ask('GET /clock/horizon'),
-    ask('GET /webhooks/deliveries'),
-  ])
-  return { batches, horizon, deliveries }
+/** What changes the future. */
+const FUTURE = ['transition', 'event', 'delivery', 'clock', 'write'] as const
+
+interface Data {
+  readonly batches: readonly BatchRow[]
+  readonly horizon: Output<'GET /clock/horizon'>['data']
+  readonly deliveries: readonly Delivery[]
 }
 
-type Data = Awaited<ReturnType<typeof load>>
-
 export default function Timeline() {
-  const { data, error, reload } = useLive(load, ['transition', 'event', 'delivery', 'clock', 'request'])
+  const { data: batches, ...ofBatches } = useBatches()
+  const { data: future, ...ofFuture } = useLive(() => ask('GET /clock/horizon'), FUTURE)
+  const { data: deliveries = [] } = useDeliveries()
+  const error = ofBatches.error ?? ofFuture.error
+  const reload = () => {
+    ofBatches.reload()
+    ofFuture.reload()
+  }
   const [zoom, setZoom] = useState<Zoom>('fit')
   const [isFollowing, setFollowing] = useState(true)
   const [offset, setOffset] = useState(0)
   const now = useSecond()
   const isNarrow = useNarrow()
-  if (data === undefined || now === undefined)
+  if (batches === undefined || future === undefined || now === undefined)
     return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
-  const { batches, horizon } = data
+  const horizon = future.data
+  const data: Data = { batches, horizon, deliveries }
   const range = rangeOf(zoom, now - (isFollowing ? 0 : offset), data)
   const pan = (share: number) => {
     setFollowing(false)
@@ -142,7 +150,7 @@ function rangeOf(zoom: Zoom, now: number, { batches, horizon }: Data): { from: n
   }
   const instants = [
     ...batches.slice(0, MAX_ROWS).flatMap(spanOf),
-    ...logRows.value.entries.filter(({ faults }) => faults.length > 0).map(({ at }) => Date.parse(at)),
+    ...faultedRows.value.map(({ at }) => Date.parse(at)),
   ]
   const from = Math.min(now - 60_000, ...instants)
   const near = horizon.map(({ at }) => Date.parse(at)).filter((at) => at < nearFuture(now, from))
@@ -178,19 +186,16 @@ function marksOf({ horizon, deliveries }: Data): readonly Mark[] {
       }
     }),
   )
-  const faults = logRows.value.entries
-    .filter(({ faults: fired }) => fired.length > 0)
-    .slice(0, 500)
-    .map(
-      ({ at, faults: fired, id }): Mark => ({
-        lane: 'Faults',
-        at: Date.parse(at),
-        icon: 'bolt',
-        tone: 'warn',
-        label: fired.join(', '),
-        link: linkTo('requests', [id]),
-      }),
-    )
+  const faults = faultedRows.value.slice(0, 500).map(
+    ({ at, faults: fired, id }): Mark => ({
+      lane: 'Faults',
+      at: Date.parse(at),
+      icon: 'bolt',
+      tone: 'warn',
+      label: fired.join(', '),
+      link: linkTo('requests', [id]),
+    }),
+  )
   const scheduled = horizon
     .filter(({ ref }) => !ref.startsWith('batch_predictions/'))
     .slice(0, 200)

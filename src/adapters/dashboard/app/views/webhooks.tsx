@@ -2,51 +2,43 @@ import { useState } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
 import { advanceBy } from '../clock-bar.tsx'
 import { Code } from '../code.tsx'
+import { type Delivery, deliveryState, isInbox, receiverName, useDeliveries } from '../deliveries.ts'
 import { countOf, durationText, pretty, shortTime, timeOfDay } from '../format.ts'
 import { Icon } from '../icon.tsx'
-import { Inbox, isInbox, subscribeInbox } from '../inbox.tsx'
-import { act, isLost, ticking, useLive } from '../live.ts'
+import { Inbox, subscribeInbox } from '../inbox.tsx'
+import { act, isLost, ticking } from '../live.ts'
+import { useLive } from '../loaded.ts'
 import { here, open } from '../place.ts'
 import { Panel } from '../splitter.tsx'
 import { StateTag } from '../status.tsx'
 import { Button, Card, Detail, Empty, Field, Problem, Segments, Skeleton, Tag, ViewHead } from '../ui.tsx'
 
-type Delivery = Output<'GET /webhooks/deliveries'>['data'][number]
 type Subscription = Output<'GET /webhooks'>['data'][number]
 type Tab = 'deliveries' | 'inbox' | 'subscriptions'
 
 const TABS: readonly Tab[] = ['deliveries', 'inbox', 'subscriptions']
 
 async function load() {
-  const [deliveries, subscriptions, inbox] = await Promise.all([
-    ask('GET /webhooks/deliveries'),
-    ask('GET /webhooks'),
-    ask('GET /webhooks/inbox'),
-  ])
-  return {
-    deliveries: [...deliveries.data].reverse(),
-    subscriptions: subscriptions.data,
-    messages: inbox.data,
-  }
+  const [subscriptions, inbox] = await Promise.all([ask('GET /webhooks'), ask('GET /webhooks/inbox')])
+  return { subscriptions: subscriptions.data, messages: inbox.data }
 }
 
-const receiverName = (url: string) => (isInbox(url) ? 'the built-in inbox' : url)
-
 function DeliveryTag({ delivery, now }: { delivery: Delivery; now: number }) {
-  const { status, retry_at } = delivery
-  if (status === 'waiting' && retry_at !== null)
-    return <StateTag state="retrying">{`retry ${shortTime(retry_at, now)}`}</StateTag>
-  return <StateTag state={status} />
+  const state = deliveryState(delivery)
+  const words = state === 'retrying' ? `retry ${shortTime(delivery.retry_at ?? '', now)}` : undefined
+  return <StateTag state={state}>{words}</StateTag>
 }
 
 export default function Webhooks() {
   const { data, error, reload } = useLive(load, ['delivery', 'event', 'transition'])
+  const { data: oldestFirst } = useDeliveries()
   const { path, query } = here.value
   const [isAdding, setAdding] = useState(false)
   const now = ticking.value ?? 0
-  if (data === undefined)
+  if (data === undefined || oldestFirst === undefined)
     return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
-  const { deliveries, subscriptions, messages } = data
+  const { subscriptions, messages } = data
+  const deliveries = oldestFirst.toReversed()
   const tab = TABS.find((each) => each === query.tab) ?? 'deliveries'
   const opened = deliveries.find(({ id }) => id === path[0])
   const add = () => {

@@ -26,7 +26,7 @@ export function regexProblem(expression: string): string | undefined {
   if (expression === '') return 'must not be empty'
   if (expression.length > MAX_REGEX_LENGTH) return `must have at most ${MAX_REGEX_LENGTH} characters`
   try {
-    compiled(expression)
+    linearRegex(expression)
     return undefined
   } catch (error) {
     const reason = (error as Error).message.replace('error parsing regexp: ', '')
@@ -37,7 +37,7 @@ export function regexProblem(expression: string): string | undefined {
 /** Whether an expression can be compiled, of any length. */
 export function isRegex(expression: string): boolean {
   try {
-    compiled(expression)
+    linearRegex(expression)
     return true
   } catch {
     return false
@@ -46,10 +46,11 @@ export function isRegex(expression: string): boolean {
 
 /** Whether an expression that has no problem matches anywhere in a text. */
 export function fitsRegex(expression: string, text: string): boolean {
-  return compiled(expression).matcher(text).find()
+  return linearRegex(expression).matcher(text).find()
 }
 
-function compiled(expression: string): RE2JS {
+/** The compiled expression, in the syntax of RE2. Throws for one that it does not have. */
+export function linearRegex(expression: string): RE2JS {
   const known = kept.get(expression)
   if (known !== undefined) return known
   const regex = regexModule().RE2JS.compile(expression)

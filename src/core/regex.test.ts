@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fitsRegex, MAX_REGEX_LENGTH, regexProblem } from './patterns.ts'
+import { fitsRegex, MAX_REGEX_LENGTH, regexProblem } from './regex.ts'
 
 test.for<[expression: string, text: string, fits: boolean]>([
   ['pages', '/v1/pages/1', true],

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { library } from '../../../../test/support/library.ts'
+import { Settings } from '../../../core/assumptions.ts'
+import type { JsonObject } from '../../../core/json.ts'
+import { service } from '../../../core/service.ts'
+import { serviceFaults } from '../../../service.ts'
+import { controlRoutes } from '../routes/index.ts'
+import { controlDocument } from './control.ts'
+import { workspaceDocument } from './workspace.ts'
+
+const emulated = service([library], serviceFaults)
+const contract = { title: 'Library', version: '1' }
+const host = { version: '1.0.0', contract, token: undefined }
+
+const documents: Readonly<Record<string, (settings: Settings) => JsonObject>> = {
+  control: (settings) => controlDocument(controlRoutes(emulated), settings, host),
+  workspace: (settings) => workspaceDocument(emulated, settings, contract),
+}
+
+test.for(Object.entries(documents))(
+  'the schemas of the document %s are made once for equal settings, and anew for others',
+  ([, document]) => {
+    const first = document(new Settings({ 'shelves.name_bound': 7 }))
+    expect(document(new Settings({ 'shelves.name_bound': 7 })).paths).toBe(first.paths)
+    const other = document(new Settings({ 'shelves.name_bound': 8 }))
+    expect(other.paths).not.toBe(first.paths)
+  },
+)
+
+test('with a control token the routes are locked, also after they were shown without one', () => {
+  const [settings, routes] = [new Settings(), controlRoutes(emulated)]
+  const refusalsOf = (token: string | undefined) =>
+    Object.keys(
+      // biome-ignore lint/suspicious/noExplicitAny: OpenAPI documents are looked into at every depth.
+      (controlDocument(routes, settings, { ...host, token }).paths as any)['/clock'].get.responses,
+    )
+  expect(refusalsOf(undefined)).not.toContain('401')
+  expect(refusalsOf('secret')).toContain('401')
+})

@@ -1,0 +1,60 @@
+import { pretty } from './format.ts'
+
+interface Row {
+  readonly id: string
+  readonly [field: string]: unknown
+}
+
+/** Records by collection. */
+export type Collections = Readonly<Record<string, readonly Row[]>>
+
+/** Fields that differ, each with its sign. */
+type Lines = readonly (readonly ['+' | '-', string])[]
+
+interface Difference {
+  readonly ref: string
+  readonly what: 'added' | 'removed' | 'changed'
+  readonly lines: Lines
+}
+
+export function recordDifferences(before: Collections, after: Collections): Difference[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)])
+  return [...names].flatMap((name) => {
+    const old = new Map((before[name] ?? []).map((row) => [row.id, row]))
+    const now = new Map((after[name] ?? []).map((row) => [row.id, row]))
+    const ids = new Set([...old.keys(), ...now.keys()])
+    return [...ids].flatMap((id) => difference(`${name}/${id}`, old.get(id), now.get(id)) ?? [])
+  })
+}
+
+function difference(ref: string, before: Row | undefined, after: Row | undefined): Difference | undefined {
+  if (before === undefined) return { ref, what: 'added', lines: [['+', pretty(after)]] }
+  if (after === undefined) return { ref, what: 'removed', lines: [['-', pretty(before)]] }
+  const lines = fieldDifferences(before, after)
+  return lines.length === 0 ? undefined : { ref, what: 'changed', lines }
+}
+
+/** What differs between two versions of one object, field by field. */
+export function fieldDifferences(before: object, after: object): Lines {
+  const [old, now] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
+  return [...new Set([...old.keys(), ...now.keys()])].flatMap((field): Lines => {
+    const [was, is] = [pretty(old.get(field)), pretty(now.get(field))]
+    if (was === is) return []
+    return [
+      ...(old.has(field) ? [['-', `${field}: ${was}`] as const] : []),
+      ...(now.has(field) ? [['+', `${field}: ${is}`] as const] : []),
+    ]
+  })
+}
+
+export function DiffLines({ lines }: { lines: Lines }) {
+  return (
+    <>
+      {lines.map(([sign, line]) => (
+        <pre key={sign + line} class={sign === '+' ? 'plus' : 'minus'}>
+          {line}
+        </pre>
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,79 @@
+import { type ReadonlySignal, signal } from '@preact/signals'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { wordsOf } from './api.ts'
+import { coalesced } from './browser.ts'
+import { type ChangeKind, isOpening, onKinds } from './live.ts'
+import { sandboxName } from './place.ts'
+
+/** What a view has loaded: the last good data stays while the next is loaded, and when that fails. */
+export interface Loaded<T> {
+  readonly data: T | undefined
+  readonly error: string | undefined
+  readonly reload: () => void
+}
+
+interface Source<T> {
+  readonly state: ReadonlySignal<Omit<Loaded<T>, 'reload'>>
+  readonly reload: () => void
+  /** Loads now, and after each event of its kinds until it is let go. @returns lets it go */
+  readonly hold: () => () => void
+}
+
+function sourceOf<T>(load: () => Promise<T>, kinds: readonly ChangeKind[]): Source<T> {
+  const state = signal<Omit<Loaded<T>, 'reload'>>({ data: undefined, error: undefined })
+  const inTurn = coalesced()
+  const reload = () =>
+    inTurn(async () => {
+      try {
+        state.value = { data: await load(), error: undefined }
+      } catch (error) {
+        state.value = { ...state.peek(), error: wordsOf(error) }
+      }
+    })
+  let holders = 0
+  let stop = (): void => {}
+  const hold = () => {
+    holders += 1
+    if (holders === 1) {
+      stop = onKinds((now) => {
+        if (now.has('reload') || now.has('sandbox') || kinds.some((kind) => now.has(kind))) reload()
+      })
+      if (!isOpening()) reload()
+    }
+    return () => {
+      holders -= 1
+      if (holders === 0) stop()
+    }
+  }
+  return { state, reload, hold }
+}
+
+function useSource<T>(source: Source<T>): Loaded<T> {
+  useEffect(() => source.hold(), [source])
+  return { ...source.state.value, reload: source.reload }
+}
+
+/**
+ * Loads what a view shows, and loads it again after each event of the named kinds: one call at a time, at most four times a
+ * second.
+ * @param about what else the call depends on; it is loaded anew when that changes
+ */
+export function useLive<T>(load: () => Promise<T>, kinds: readonly ChangeKind[], about = ''): Loaded<T> {
+  const latest = useRef(load)
+  latest.current = load
+  const name = sandboxName.value
+  return useSource(useMemo(() => sourceOf(() => latest.current(), kinds), [name, about]))
+}
+
+/** The same for what several parts of the page show: it is loaded once for all of them. @returns a hook */
+export function sharedLive<T>(load: () => Promise<T>, kinds: readonly ChangeKind[]): () => Loaded<T> {
+  let name = ''
+  let source = sourceOf(load, kinds)
+  return () => {
+    if (name !== sandboxName.value) {
+      name = sandboxName.value
+      source = sourceOf(load, kinds)
+    }
+    return useSource(source)
+  }
+}

@@ -1,0 +1,46 @@
+import { DiffLines, fieldDifferences } from './differences.tsx'
+import { Button, Note } from './ui.tsx'
+
+interface ConflictProps {
+  /** The record as it was when the user began to edit it. */
+  readonly base: string
+  readonly mine: string
+  /** The record as it is stored now. */
+  readonly theirs: string
+  readonly onKeep: () => void
+  readonly onTake: () => void
+}
+
+/** What somebody else has changed of a record that is edited here, and which version is to stay. */
+export function RecordConflict({ base, mine, theirs, onKeep, onTake }: ConflictProps) {
+  const own = parsed(mine)
+  const isSame = own !== undefined && fieldDifferences(parsed(theirs) ?? {}, own).length === 0
+  return (
+    <section role="alert">
+      <Note tone="warn" icon="warn">
+        The record was changed while you edited it. Nothing was saved over it: choose which version you go on
+        with.
+      </Note>
+      <div class="diff conflict">
+        <h3>Changed by others</h3>
+        <DiffLines lines={fieldDifferences(parsed(base) ?? {}, parsed(theirs) ?? {})} />
+        <h3>Changed by you</h3>
+        {own === undefined ? <p class="pad hint">Your text is no JSON yet.</p> : null}
+        <DiffLines lines={fieldDifferences(parsed(base) ?? {}, own ?? parsed(base) ?? {})} />
+      </div>
+      <p class="row-actions">
+        <Button onClick={onKeep}>{isSame ? 'Go on' : 'Keep mine'}</Button>
+        <Button onClick={onTake}>Take theirs</Button>
+      </p>
+    </section>
+  )
+}
+
+function parsed(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : undefined
+  } catch {
+    return undefined
+  }
+}
