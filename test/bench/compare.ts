@@ -16,8 +16,7 @@ import {
 
 /**
  * `npm run bench -- --compare`: the emulator beside other npm servers, as a table of ratios to the minimal Express
- * application; docs/performance.md shows one. What is compared is requests per second of processor time, all threads of the
- * server counted: what else the machine does changes it least. They are installed into a temporary folder. With `--against FILE`, the command
+ * application; docs/performance.md shows one. They are installed into a temporary folder. With `--against FILE`, the command
  * of another build takes part, such as that of an earlier version; `--rounds N` takes more time and shows less noise.
  */
 const { values } = parseArgs({
@@ -144,9 +143,8 @@ async function measureRequests(all: readonly Server[], figures: Figures): Promis
       for (const { name, server, paths, id } of running) {
         const shot = { port: server.port, key: KEY, ...request(paths, id) }
         // The first round warms up.
-        const before = server.processor()
-        await load(shot, round === 0 ? 2 * count : count, connections)
-        if (round > 0) note(figures, what, name, (count * 1000) / Math.max(1, server.processor() - before))
+        const rate = await load(shot, round === 0 ? 2 * count : count, connections)
+        if (round > 0) note(figures, what, name, rate)
       }
     }
   }
