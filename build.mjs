@@ -88,7 +88,7 @@ function recordBuild(built) {
   const kept = written.filter((file) => !file.endsWith('.cache'))
   const record = {
     node: process.version,
-    inputs: stamps([...new Set([...sources, ...BESIDES])]),
+    inputs: stamps([...new Set([...sources, ...BESIDES.filter((file) => fs.existsSync(file))])]),
     outputs: stamps(kept),
   }
   fs.writeFileSync(RECORD, JSON.stringify(record))

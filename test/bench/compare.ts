@@ -23,7 +23,7 @@ const { values } = parseArgs({
   options: {
     compare: { type: 'boolean' },
     against: { type: 'string' },
-    rounds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '9' },
   },
 })
 const ROUNDS = Number(values.rounds)
@@ -79,26 +79,26 @@ const WORKLOADS: readonly Workload[] = [
   ...[1, 32].flatMap((connections): Workload[] => [
     {
       what: `read one batch, ${connections} conn.`,
-      count: 1_500,
+      count: 400,
       connections,
       request: ({ batches }, id) => get(`${batches}/${id}`),
     },
     {
       what: `list 100 users, ${connections} conn.`,
-      count: 800,
+      count: 250,
       connections,
       request: ({ list }) => get(list),
     },
     {
       what: `create a page, ${connections} conn.`,
-      count: 800,
+      count: 250,
       connections,
       request: ({ pages }) => post(pages, PAGE),
     },
   ]),
   {
     what: 'create a batch of 5,000 items',
-    count: 10,
+    count: 4,
     connections: 1,
     request: ({ batches }) => post(batches, BATCH),
   },
@@ -115,7 +115,7 @@ const START = 'spawn to first 200 (less is better)'
 const MEMORY = 'memory at start (less is better)'
 
 async function measureStarts(all: readonly Server[], figures: Figures): Promise<void> {
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < Math.min(ROUNDS, 5); round++) {
     for (const { name, start } of all) {
       const server = await start()
       note(figures, START, name, server.started)
@@ -143,7 +143,7 @@ async function measureRequests(all: readonly Server[], figures: Figures): Promis
       for (const { name, server, paths, id } of running) {
         const shot = { port: server.port, key: KEY, ...request(paths, id) }
         // The first round warms up.
-        const rate = await load(shot, round === 0 ? Math.ceil(count / 2) : count, connections)
+        const rate = await load(shot, round === 0 ? 2 * count : count, connections)
         if (round > 0) note(figures, what, name, rate)
       }
     }

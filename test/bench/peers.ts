@@ -14,7 +14,7 @@ export interface Peer {
   readonly paths: Paths
 }
 
-/** Where a server has what is measured. `batch`: null where batches of 5,000 items are none of its things. */
+/** Where a server has what is measured. */
 export interface Paths {
   readonly list: string
   readonly pages: string
@@ -44,13 +44,16 @@ export function installPeers(): void {
   writeFileSync(done, '')
 }
 
-/** A port that was free a moment ago: these servers do not say which one they have chosen. */
+/**
+ * A port that was free a moment ago: these servers do not say which one they have chosen. Not one that the system gives to
+ * connections, so that the two that follow are most likely free, too.
+ */
 export function freePort(): Promise<number> {
+  const port = 20_000 + 3 * Math.floor(Math.random() * 4_000)
   return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
+    const server = createServer()
+    server.once('error', () => resolve(freePort()))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(port)))
   })
 }
 

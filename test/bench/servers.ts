@@ -13,9 +13,9 @@ export interface Running {
   readonly started: number
   /** Resident memory in MiB. */
   memory(): number
+  signal(name: NodeJS.Signals): void
   /** Milliseconds of processor time so far, of all threads. */
   processor(): number
-  signal(name: NodeJS.Signals): void
   stop(): Promise<void>
 }
 
@@ -160,8 +160,8 @@ function running(child: ChildProcess, port: number, started: number): Running {
     started,
     memory: () =>
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
-    processor: () => processorTime(child.pid),
     signal: (name) => void child.kill(name),
+    processor: () => processorTime(child.pid),
     stop: () => stop(child),
   }
 }

@@ -9,6 +9,8 @@ const OPENED_BY_US = 'x-opened-by'
 const { writeHead, write, end } = http.ServerResponse.prototype
 const texts = new WeakMap()
 const outcomes = new Map()
+/** What has been written to responses that state their length: a client has such a response with its last byte, before it is ended. */
+const held = new WeakMap()
 
 function keep(response, ...parts) {
   const known = texts.get(response) ?? ''
@@ -40,7 +42,10 @@ http.ServerResponse.prototype.writeHead = function (...args) {
 
 http.ServerResponse.prototype.write = function (...args) {
   keep(this, Buffer.from(args[0]).toString())
-  return write.apply(this, args)
+  const isChecked = this.req.headers[OPENED_BY_US] === undefined && /content-length/i.test(texts.get(this))
+  if (!isChecked) return write.apply(this, args)
+  held.set(this, [...(held.get(this) ?? []), args])
+  return true
 }
 
 http.ServerResponse.prototype.end = function (...args) {
@@ -49,7 +54,11 @@ http.ServerResponse.prototype.end = function (...args) {
   keep(this, body, this.getHeaders())
   const urls = new Set(texts.get(this).match(/https?:\/\/[^\s"'<>\\`]+/g))
   const at = `${this.req.method} ${this.req.url}`
-  if (urls.size === 0) return end.apply(this, args)
-  Promise.all([...urls].map((url) => check(url, at))).then(() => end.apply(this, args))
+  const release = () => {
+    for (const written of held.get(this) ?? []) write.apply(this, written)
+    end.apply(this, args)
+  }
+  if (urls.size === 0) release()
+  else Promise.all([...urls].map((url) => check(url, at))).then(release)
   return this
 }

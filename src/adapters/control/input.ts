@@ -8,14 +8,14 @@ import type { ControlHost } from './host.ts'
 import { type AnyControlRoute, SMALL_BODY } from './route.ts'
 
 /** A body as it came; `gone` when the client did not wait. */
-export type Received = { readonly value: Json | undefined } | 'gone'
+export type ReceivedBody = { readonly value: Json | undefined } | 'gone'
 
 /** Reads the body of a request, where the route has any use for one. Refuses everything but JSON. */
 export async function receive(
   host: ControlHost,
   route: AnyControlRoute,
   req: IncomingMessage,
-): Promise<Received> {
+): Promise<ReceivedBody> {
   if (route.method === 'GET' || !announced(req)) return { value: undefined }
   const type = req.headers['content-type']
   // Other types, those of HTML forms above all, can be sent by a foreign page without asking.
