@@ -6,7 +6,7 @@ interface Row {
 }
 
 /** Records by collection. */
-export type Collections = Readonly<Record<string, readonly Row[]>>
+export type RecordsByCollection = Readonly<Record<string, readonly Row[]>>
 
 /** Fields that differ, each with its sign. */
 type Lines = readonly (readonly ['+' | '-', string])[]
@@ -17,7 +17,7 @@ interface Difference {
   readonly lines: Lines
 }
 
-export function recordDifferences(before: Collections, after: Collections): Difference[] {
+export function recordDifferences(before: RecordsByCollection, after: RecordsByCollection): Difference[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
   return [...names].flatMap((name) => {
     const old = new Map((before[name] ?? []).map((row) => [row.id, row]))

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { ask } from './api.ts'
-import { type Collections, DiffLines, recordDifferences } from './differences.tsx'
+import { DiffLines, type RecordsByCollection, recordDifferences } from './differences.tsx'
 import { countOf } from './format.ts'
 import { useLive } from './loaded.ts'
 import { linkTo } from './place.ts'
@@ -9,10 +9,10 @@ import { Button, Field, Note, Problem, Skeleton } from './ui.tsx'
 /** The state as it is, among the names of snapshots; no snapshot can have this name. */
 const NOW = ''
 
-async function load(name: string): Promise<Collections> {
+async function load(name: string): Promise<RecordsByCollection> {
   const { collections } =
     name === NOW ? await ask('GET /state') : await ask('GET /snapshots/{name}', { params: { name } })
-  return collections as unknown as Collections
+  return collections as unknown as RecordsByCollection
 }
 
 /** Records shown; what is beyond is counted. */
