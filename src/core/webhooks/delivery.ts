@@ -15,7 +15,7 @@ import {
   type DeliveryStatus,
   deliveries,
   deliveryLifecycle,
-  type Received,
+  type InboxReceipt,
   type Treatment,
   webhooks,
 } from './records.ts'
@@ -42,7 +42,7 @@ export interface AttemptResult {
   readonly status: number | null
   readonly error: string | null
   /** What the built-in inbox has got; absent for other receivers. */
-  readonly received?: Received
+  readonly received?: InboxReceipt
 }
 
 /**

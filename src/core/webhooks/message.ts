@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Settings } from '../assumptions.ts'
 import { formatDuration, parseDuration, SECOND } from '../time/instant.ts'
 import { sentBody } from './inbox.ts'
-import type { Delivery, Received } from './records.ts'
+import type { Delivery, InboxReceipt } from './records.ts'
 import { DEFAULT_SIGNATURE_HEADER, eventHeader, signature } from './settings.ts'
 
 /** A request that delivers a webhook. */
@@ -89,11 +89,11 @@ export function receivedOf(
     settings,
     now,
   }: { readonly secret: string | null; readonly settings: Settings; readonly now: number },
-): Received {
+): InboxReceipt {
   const { secret, header, prefix, timestampHeader, tolerance } = signerOf(own, settings)
   const given = headers[header]
   if (secret === undefined && given === undefined) return { headers, signature: null, problem: null }
-  const bad = (verdict: Received['signature'], problem: string): Received => ({
+  const bad = (verdict: InboxReceipt['signature'], problem: string): InboxReceipt => ({
     headers,
     signature: verdict,
     problem,

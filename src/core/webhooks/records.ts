@@ -145,7 +145,7 @@ const receivedRecord = z.strictObject({
   problem: z.string().nullable(),
 })
 
-export type Received = Immutable<z.output<typeof receivedRecord>>
+export type InboxReceipt = Immutable<z.output<typeof receivedRecord>>
 
 /** One request to a receiver. */
 const attemptRecord = z.strictObject({

@@ -1,11 +1,11 @@
 import { ask, type Output } from './api.ts'
 import { sharedLive } from './loaded.ts'
 
-export type ListedDelivery = Output<'GET /webhooks/deliveries'>['data'][number]
+export type DeliveryRow = Output<'GET /webhooks/deliveries'>['data'][number]
 
 /** Every delivery of a webhook, oldest first, for every part of the page that shows deliveries. */
 export const useDeliveries = sharedLive(
-  async (): Promise<readonly ListedDelivery[]> => (await ask('GET /webhooks/deliveries')).data,
+  async (): Promise<readonly DeliveryRow[]> => (await ask('GET /webhooks/deliveries')).data,
   ['delivery', 'event', 'transition'],
 )
 
@@ -16,6 +16,6 @@ export const isInbox = (url: string) => new URL(url).hostname === 'emulator-inbo
 export const receiverName = (url: string) => (isInbox(url) ? 'the built-in inbox' : url)
 
 /** How a delivery stands: one that waits for another attempt is about to be tried again. */
-export function deliveryState({ status, retry_at }: ListedDelivery): string {
+export function deliveryState({ status, retry_at }: DeliveryRow): string {
   return status === 'waiting' && retry_at !== null ? 'retrying' : status
 }

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
 import { type BatchRow, batchName, endOf, isUnfinished, useBatches } from '../batch-data.ts'
 import { advanceBy, eventName, lastAdvance } from '../clock-bar.tsx'
-import { type ListedDelivery, useDeliveries } from '../deliveries.ts'
+import { type DeliveryRow, useDeliveries } from '../deliveries.ts'
 import { countOf, durationText, shortTime, timeOfDay } from '../format.ts'
 import { Icon, type IconName } from '../icon.tsx'
 import { ticking } from '../live.ts'
@@ -31,7 +31,7 @@ const FUTURE = ['transition', 'event', 'delivery', 'clock', 'write'] as const
 interface Data {
   readonly batches: readonly BatchRow[]
   readonly horizon: Output<'GET /clock/horizon'>['data']
-  readonly deliveries: readonly ListedDelivery[]
+  readonly deliveries: readonly DeliveryRow[]
 }
 
 export default function Timeline() {

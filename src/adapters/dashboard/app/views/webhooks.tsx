@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
 import { advanceBy } from '../clock-bar.tsx'
 import { Code } from '../code.tsx'
-import { deliveryState, isInbox, type ListedDelivery, receiverName, useDeliveries } from '../deliveries.ts'
+import { type DeliveryRow, deliveryState, isInbox, receiverName, useDeliveries } from '../deliveries.ts'
 import { countOf, durationText, pretty, shortTime, timeOfDay } from '../format.ts'
 import { Icon } from '../icon.tsx'
 import { Inbox, subscribeInbox } from '../inbox.tsx'
@@ -35,7 +35,7 @@ async function load() {
   return { subscriptions: subscriptions.data, messages: inbox.data }
 }
 
-function DeliveryTag({ delivery, now }: { delivery: ListedDelivery; now: number }) {
+function DeliveryTag({ delivery, now }: { delivery: DeliveryRow; now: number }) {
   const state = deliveryState(delivery)
   const words = state === 'retrying' ? `retry ${shortTime(delivery.retry_at ?? '', now)}` : undefined
   return <StateTag state={state}>{words}</StateTag>
@@ -136,7 +136,7 @@ export default function Webhooks() {
   )
 }
 
-function DeliveryDetail({ delivery, now }: { delivery: ListedDelivery; now: number }) {
+function DeliveryDetail({ delivery, now }: { delivery: DeliveryRow; now: number }) {
   const { id, type, url, status, attempts, retry_at } = delivery
   const { attempts: _, ...rest } = delivery
   const head = (
