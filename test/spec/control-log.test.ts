@@ -94,6 +94,7 @@ test('the assumptions lists every open item with its settings and how often a re
         key: 'shelves.name_bound',
         description: 'How long the name of a shelf may be.',
         default: 20,
+        schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
         value: 20,
       },
     ],
