@@ -36,7 +36,7 @@ export default defineConfig({
     isolate: false,
     // Most of what a test makes is short-lived: room for it is a twentieth less processor time.
     execArgv: ['--max-semi-space-size=32'],
-    // Left alone, two processors get one worker, although most tests wait for a socket or a disk half of the time.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Left alone, two processors get one worker, although many tests wait for a socket, a disk or another process.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
   },
 })
