@@ -29,3 +29,10 @@ test('a body that a log at rest has as well stays when the entry is displaced', 
   log.load(saved)
   expect(first.show()).toMatchObject({ body: 'first', body_kept: true })
 })
+
+test('a body is forgotten when a reset puts a log without a past in the place of its log', () => {
+  const log = new RequestLog(10)
+  const first = logged(log, 'first')
+  log.load()
+  expect(first.show()).toMatchObject({ body: null, body_bytes: 5 })
+})

@@ -229,8 +229,8 @@ export class RequestLog {
 
   /** Goes back to a log at rest, or to one without a past. */
   load({ entries, dropped, requests }: SavedLog = NO_PAST): void {
+    this.clear()
     this.#entries = [...entries]
-    this.#first = 0
     this.#dropped = dropped
     this.#requests = requests
   }

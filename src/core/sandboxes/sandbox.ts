@@ -247,6 +247,7 @@ export class Sandbox {
       for (const listener of this.#closeListeners) listener()
     }
     if (!isRemoved) return
+    this.log.clear()
     this.store.journal = {
       append: () => {
         throw reason
