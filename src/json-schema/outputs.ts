@@ -39,7 +39,7 @@ export class Outputs {
   private readonly schema: JsonObject
   private made: Parts | undefined
   private decision: Found | Issue | undefined
-  private writer: TextWriter | null | undefined
+  private writer: TextWriter | undefined
   private work: Iterator<void, void> | undefined
 
   constructor(schema: JsonObject) {
@@ -126,6 +126,7 @@ export class Outputs {
       try {
         const kept = withinSteps(STEPS_PER_TRY, () => this.tried(draw))
         if (kept !== undefined) {
+          yield* this.prepareWriter({ kept, mode })
           this.decision = { kept, mode }
           return
         }
@@ -141,11 +142,14 @@ export class Outputs {
     this.decision = reason ?? { pointer: '/type', detail: 'type has no value that was found' }
   }
 
-  private written(draw: Draw, { kept, mode }: Found): string {
-    const { generator } = this.parts
-    if (this.writer === undefined)
-      this.writer = mode === 'all' ? (writerOf(this.parts.schema, kept, generator) ?? null) : null
-    return this.writer === null ? JSON.stringify(this.tried(draw) ?? kept) : this.writer(draw)
+  private *prepareWriter({ kept, mode }: Found): Generator<void, void> {
+    const { schema, generator } = this.parts
+    this.writer = mode === 'all' ? writerOf(schema, kept, generator) : undefined
+    yield* this.writer?.prepare() ?? []
+  }
+
+  private written(draw: Draw, { kept }: Found): string {
+    return this.writer?.text(draw) ?? JSON.stringify(this.tried(draw) ?? kept)
   }
 
   private tried(draw: Draw): JsonObject | undefined {

@@ -22,8 +22,13 @@ const INDEPENDENT = new Set(
 /** Text that is the same in JSON. */
 const PLAIN = /^[ !#-[\]-~]*$/
 
-/** Makes the JSON text of an object for one draw. */
-export type TextWriter = (draw: Draw) => string
+/** Makes the JSON texts of objects. */
+export interface TextWriter {
+  /** The text for one draw. */
+  readonly text: (draw: Draw) => string
+  /** Compiles what checks each property, one in each piece, so that the first text takes no longer than the others. */
+  readonly prepare: () => Generator<void, void>
+}
 
 /**
  * A writer for objects all of whose properties are independent of each other: an object is then valid where each value in
@@ -34,10 +39,18 @@ export function writerOf(schema: JsonObject, kept: JsonObject, source: ValueSour
   const fields: Field[] = []
   const end = collect({ schema, at: '' }, kept, '', fields, source)
   if (end === undefined || fields.length > MAX_FIELDS) return undefined
-  return (draw) => {
-    let text = ''
-    for (const field of fields) text += field.text(draw)
-    return text + end
+  return {
+    text: (draw) => {
+      let text = ''
+      for (const field of fields) text += field.text(draw)
+      return text + end
+    },
+    *prepare() {
+      for (const field of fields) {
+        field.compile()
+        yield
+      }
+    },
   }
 }
 
@@ -99,6 +112,15 @@ class Field {
       this.day = day
     }
     return this.slots[slot] ?? this.fill(slot, day)
+  }
+
+  compile(): void {
+    try {
+      const { clause, kept, source } = this
+      if (clause !== undefined) withinSteps(STEPS_PER_SLOT, () => source.accepts(kept, clause))
+    } catch (error) {
+      if (!(error instanceof OutOfSteps)) throw error
+    }
   }
 
   // The value of a slot does not depend on what asks for it first, nor does the cost for that item.
