@@ -145,7 +145,12 @@ export class Outputs {
   private *prepareWriter({ kept, mode }: Found): Generator<void, void> {
     const { schema, generator } = this.parts
     this.writer = mode === 'all' ? writerOf(schema, kept, generator) : undefined
-    yield* this.writer?.prepare() ?? []
+    let since = stepsSpent()
+    for (const _ of this.writer?.prepare() ?? []) {
+      if (stepsSpent() - since < STEPS_PER_PIECE) continue
+      yield
+      since = stepsSpent()
+    }
   }
 
   private written(draw: Draw, { kept }: Found): string {

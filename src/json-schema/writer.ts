@@ -26,7 +26,7 @@ const PLAIN = /^[ !#-[\]-~]*$/
 export interface TextWriter {
   /** The text for one draw. */
   readonly text: (draw: Draw) => string
-  /** Compiles what checks each property, one in each piece, so that the first text takes no longer than the others. */
+  /** Compiles what checks each property, one after the other, so that the first text takes no longer than the others. */
   readonly prepare: () => Generator<void, void>
 }
 

@@ -89,6 +89,9 @@ const PIECE = 32_768
 /** Short lines cost time, too. */
 const MAX_LINES = 100
 
+/** Real milliseconds: while code and values are cold, two lines can take ten. */
+const MAX_MS = 3
+
 /**
  * Makes the lines of a stream in pieces, one piece in each turn of the event loop, whatever takes them. All streams of the
  * process share these turns, so that the others wait for one piece at most, however many streams there are.
@@ -97,15 +100,18 @@ export async function* inPieces(lines: Iterable<string>): AsyncGenerator<string>
   let piece = ''
   let count = 0
   await nextTurn()
+  let begun = performance.now()
   for (const line of lines) {
     piece += line
     count += 1
     // An empty line has been long in the making, or more of it is.
-    if (line !== '' && piece.length < PIECE && count < MAX_LINES) continue
+    const isShort = piece.length < PIECE && count < MAX_LINES && performance.now() - begun < MAX_MS
+    if (line !== '' && isShort) continue
     if (piece !== '') yield piece
     piece = ''
     count = 0
     await nextTurn()
+    begun = performance.now()
   }
   if (piece !== '') yield piece
 }
