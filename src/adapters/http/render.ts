@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { ApiResponse } from '../../core/request/response.ts'
+import { elapsedTime } from '../../core/time/clock.ts'
 import type { HeaderPair } from './guard.ts'
 
 /**
@@ -100,18 +101,18 @@ export async function* inPieces(lines: Iterable<string>): AsyncGenerator<string>
   let piece = ''
   let count = 0
   await nextTurn()
-  let begun = performance.now()
+  let begun = elapsedTime()
   for (const line of lines) {
     piece += line
     count += 1
     // An empty line has been long in the making, or more of it is.
-    const isShort = piece.length < PIECE && count < MAX_LINES && performance.now() - begun < MAX_MS
+    const isShort = piece.length < PIECE && count < MAX_LINES && elapsedTime() - begun < MAX_MS
     if (line !== '' && isShort) continue
     if (piece !== '') yield piece
     piece = ''
     count = 0
     await nextTurn()
-    begun = performance.now()
+    begun = elapsedTime()
   }
   if (piece !== '') yield piece
 }
