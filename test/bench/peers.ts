@@ -4,12 +4,12 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Another npm server that answers the same requests, as well as it can. */
+/** Another npm server that serves the same requests, as well as it can. */
 export interface Peer {
   readonly name: string
   /** What it does not do that the emulator does, in every figure. */
   readonly lacks: string
-  /** The script and its arguments, and what it answers. */
+  /** The script and its arguments, and what it responds with. */
   readonly prepare: (folder: string, port: number) => readonly string[]
   readonly paths: Paths
 }
@@ -90,7 +90,7 @@ function written(folder: string, name: string, value: unknown): string {
 export const PEERS: readonly Peer[] = [
   {
     name: 'stubby',
-    lacks: 'keeps no state: every answer is fixed. No checks of the request, no clock, no limits',
+    lacks: 'keeps no state: every response is fixed. No checks of the request, no clock, no limits',
     paths: { ...OURS, list: '/v1/organization/teamspaces/ts-a/users' },
     prepare: (folder, port) => {
       const fixed = (method: string, url: string, body: unknown) => ({
@@ -110,7 +110,7 @@ export const PEERS: readonly Peer[] = [
   {
     name: 'json-server',
     lacks:
-      'rewrites its whole file for a create, some time after the answer. No checks, no clock, no limits, no log',
+      'rewrites its whole file for a create, some time after the response. No checks, no clock, no limits, no log',
     paths: SHORT,
     prepare: (folder, port) => {
       const data = written(folder, 'db.json', { users, pages: [], batches: [] })
@@ -146,7 +146,7 @@ export const PEERS: readonly Peer[] = [
   {
     name: 'Prism',
     lacks:
-      'keeps no state: answers with the examples of a contract, against which it checks requests. No clock, no limits',
+      'keeps no state: responds with the examples of a contract, against which it checks requests. No clock, no limits',
     paths: SHORT,
     prepare: (folder, port) => {
       const contract = written(folder, 'openapi.json', openApi())
@@ -190,13 +190,13 @@ function mockoonRoute(name: string) {
 }
 
 function openApi() {
-  const answer = (example: unknown) => ({
+  const response = (example: unknown) => ({
     description: 'ok',
     content: { 'application/json': { schema: { type: 'object' }, example } },
   })
   const body = { required: true, content: { 'application/json': { schema: { type: 'object' } } } }
-  const get = (example: unknown) => ({ get: { responses: { 200: answer(example) } } })
-  const post = (example: unknown) => ({ post: { requestBody: body, responses: { 200: answer(example) } } })
+  const get = (example: unknown) => ({ get: { responses: { 200: response(example) } } })
+  const post = (example: unknown) => ({ post: { requestBody: body, responses: { 200: response(example) } } })
   const parameters = [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }]
   return {
     openapi: '3.0.3',

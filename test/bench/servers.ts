@@ -137,7 +137,7 @@ async function start(script: string, flags: readonly string[]): Promise<Running>
   return running(child, port, performance.now() - begin)
 }
 
-/** Starts a server that does not say when it listens: it is asked for `path` until it answers with 200. */
+/** Starts a server that does not say when it listens: it is asked for `path` until it responds with 200. */
 export async function startOnPort(command: readonly string[], port: number, path: string): Promise<Running> {
   const begin = performance.now()
   const child = spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit'] })
@@ -146,10 +146,11 @@ export async function startOnPort(command: readonly string[], port: number, path
     hasEnded = true
   })
   for (;;) {
-    if (hasEnded) throw new Error(`${command.join(' ')} ended before it answered`)
-    const answer = await shoot(new Agent(), { port, method: 'GET', path, key: KEY }).catch(() => undefined)
-    if (answer?.status === 200) return running(child, port, performance.now() - begin)
-    if (performance.now() - begin > 30_000) throw new Error(`${command.join(' ')} does not answer ${path}`)
+    if (hasEnded) throw new Error(`${command.join(' ')} ended before it responded`)
+    const response = await shoot(new Agent(), { port, method: 'GET', path, key: KEY }).catch(() => undefined)
+    if (response?.status === 200) return running(child, port, performance.now() - begin)
+    if (performance.now() - begin > 30_000)
+      throw new Error(`${command.join(' ')} does not respond to ${path}`)
     await nextTry(5)
   }
 }

@@ -187,10 +187,13 @@ test('If-Match writes only where the record is still the one that was read, and 
     expect((await write(method, body, `W/${String(patched.headers.etag)}`)).status).toBe(412)
   }
   const missing = await write('PUT', snapshotStore('s9'), '*', '/state/shelves/s9')
-  expect([missing.status, missing.body.message]).toEqual([
-    412,
-    expect.stringContaining('There is no record shelves/s9'),
-  ])
+  expect(missing).toMatchObject({
+    status: 412,
+    body: {
+      message: expect.stringContaining('There is no record shelves/s9'),
+      mitigation: expect.stringContaining('without If-Match to create'),
+    },
+  })
   expect(emulator.digest()).toBe(before)
   const put = await write(
     'PUT',

@@ -107,6 +107,14 @@ export const faultKinds: readonly Kind[] = [
     make: under([{ preset: 'html-error-page' }], list),
   },
   {
+    // The API has no conditional requests: only a fault responds with this.
+    name: '412-precondition_failed-fault',
+    make: under(
+      [{ id: 'stale', match: LIST, do: [{ respond: { status: 412, code: 'precondition_failed' } }] }],
+      list,
+    ),
+  },
+  {
     name: '504-gateway_timeout-fault-after-the-effect',
     make: under([{ preset: 'ambiguous-gateway-5xx' }], create),
   },

@@ -49,9 +49,7 @@ test('the golden files cover every operation and every error code', () => {
   const operations = new Set(written().flatMap(({ route }) => route.operation ?? []))
   expect([...operations].sort()).toEqual([...workspaceService.operations.keys()].sort())
   const codes = new Set(written().flatMap(({ error }) => error?.code ?? []))
-  // The API has no conditional requests: that one is an error of the control interface alone.
-  const ofService = Object.keys(catalog).filter((code) => code !== 'precondition_failed')
-  expect([...codes].sort()).toEqual(ofService.sort())
+  expect([...codes].sort()).toEqual(Object.keys(catalog).sort())
 })
 
 test('the golden files show every step deciding, but those that can only let pass', () => {

@@ -23,7 +23,7 @@ export const meanings: Readonly<Partial<Record<ErrorCode, string>>> = {
   idempotency_key_in_use: 'The first request with this Idempotency-Key has not been answered yet.',
   results_gone: 'The result lines have been cleaned up, 29 days after the batch was created.',
   precondition_failed:
-    'The record is not any more the one that If-Match names; only the control interface answers so.',
+    'The record no longer has the ETag that If-Match names. Only the control interface has conditional requests.',
   payload_too_large: 'The body has more bytes than the operation accepts.',
   unsupported_media_type: 'The body is not declared as JSON, or is coded in a way that is not understood.',
   expectation_failed: 'The Expect header asks for something other than 100-continue.',

@@ -6,31 +6,36 @@ import type { HeaderPair } from './guard.ts'
 /**
  * Writes a response. Headers go out once, as one flat list; the body was serialised by the pipeline. Undefined where nothing
  * had to be waited for.
+ * @param elapsed real milliseconds; for tests
  */
 export function render(
   res: ServerResponse,
   response: ApiResponse,
   extra: readonly HeaderPair[],
   withBody: boolean,
+  elapsed = elapsedTime,
 ): Promise<void> | undefined {
   const write = () => {
     const headers = flatten(response.headers, extra)
     if (response.lines === undefined) writeWhole(res, response, headers, withBody)
-    else return writeLines(res, response.lines, response.status, headers, withBody)
+    else return writeLines(res, response.status, headers, withBody ? inPieces(response.lines, elapsed) : [])
     return undefined
   }
   return response.durable === undefined ? write() : response.durable.then(write)
 }
 
+// Lines are made only as fast as the client reads them, and no longer than it stays.
 async function writeLines(
   res: ServerResponse,
-  lines: Iterable<string>,
   status: number,
   headers: string[],
-  withBody: boolean,
+  pieces: AsyncIterable<string> | Iterable<string>,
 ): Promise<void> {
   res.writeHead(status, headers)
-  if (withBody) await stream(res, lines)
+  for await (const piece of pieces) {
+    if (!res.write(piece)) await drained(res)
+    if (res.destroyed) break
+  }
   res.end()
 }
 
@@ -63,14 +68,6 @@ function flatten(...lists: readonly (readonly HeaderPair[])[]): string[] {
   return flat
 }
 
-// Lines are made only as fast as the client reads them, and no longer than it stays.
-async function stream(res: ServerResponse, lines: Iterable<string>): Promise<void> {
-  for await (const piece of inPieces(lines)) {
-    if (!res.write(piece)) await drained(res)
-    if (res.destroyed) return
-  }
-}
-
 function drained(res: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -97,22 +94,22 @@ const MAX_MS = 3
  * Makes the lines of a stream in pieces, one piece in each turn of the event loop, whatever takes them. All streams of the
  * process share these turns, so that the others wait for one piece at most, however many streams there are.
  */
-export async function* inPieces(lines: Iterable<string>): AsyncGenerator<string> {
+export async function* inPieces(lines: Iterable<string>, elapsed = elapsedTime): AsyncGenerator<string> {
   let piece = ''
   let count = 0
   await nextTurn()
-  let begun = elapsedTime()
+  let begun = elapsed()
   for (const line of lines) {
     piece += line
     count += 1
     // An empty line has been long in the making, or more of it is.
-    const isShort = piece.length < PIECE && count < MAX_LINES && elapsedTime() - begun < MAX_MS
+    const isShort = piece.length < PIECE && count < MAX_LINES && elapsed() - begun < MAX_MS
     if (line !== '' && isShort) continue
     if (piece !== '') yield piece
     piece = ''
     count = 0
     await nextTurn()
-    begun = elapsedTime()
+    begun = elapsed()
   }
   if (piece !== '') yield piece
 }

@@ -5,17 +5,25 @@ import { expect, test } from 'vitest'
 import { open } from '../../../test/support/disk-emulator.ts'
 import { stateFile } from '../../../test/support/state-files.ts'
 
-const KINDS: readonly (readonly [string, (path: string) => void])[] = [
+type Kind = readonly [name: string, make: (path: string) => void]
+
+const KINDS: readonly Kind[] = [
   ['a directory', (path) => mkdirSync(path)],
-  ['a FIFO', (path) => execFileSync('mkfifo', [path])],
-  ['a directory', (path) => symlinkSync(dirname(path), path)],
-  ['a device', (path) => symlinkSync('/dev/null', path)],
+  ...ofUnix(
+    ['a FIFO', (path) => execFileSync('mkfifo', [path])],
+    ['a directory', (path) => symlinkSync(dirname(path), path)],
+    ['a device', (path) => symlinkSync('/dev/null', path)],
+  ),
 ]
 const NAMES = ['', '.journal', '.journal.0', '.previous', '.log']
 const CASES = NAMES.flatMap((name) => KINDS.map(([other, make]) => [name, other, make] as const))
 
-// Windows has no FIFOs and no devices below a path.
-test.skipIf(process.platform === 'win32').each(CASES)(
+/** Windows has no FIFOs and no devices below a path, and asks for a privilege before it makes links. */
+function ofUnix(...kinds: readonly Kind[]): readonly Kind[] {
+  return process.platform === 'win32' ? [] : kinds
+}
+
+test.each(CASES)(
   'sandbox.json%s that is %s is refused with its name and the way out, at once, and nothing changes',
   async (name, other, make) => {
     const file = stateFile()

@@ -166,14 +166,19 @@ function refuseUnlessMatched(
   if (ifMatch === undefined) return
   const tags = ifMatch.split(',').map((tag) => tag.trim())
   if (row !== undefined && (ifMatch.trim() === '*' || tags.includes(etagOf(row)))) return
-  const path = `/__emulator/state/${collection}/${id}`
-  refuse('precondition_failed', {
-    detail:
-      row === undefined
-        ? `There is no record ${collection}/${id} any more, and If-Match asks for one. Nothing was changed.`
-        : `The record ${collection}/${id} was changed since it had the ETag of If-Match. Nothing was changed now.`,
-    mitigation: `GET ${path} shows the record and its ETag. Write again with that one, or without If-Match to write in any case.`,
-  })
+  const name = `${collection}/${id}`
+  refuse(
+    'precondition_failed',
+    row === undefined
+      ? {
+          detail: `There is no record ${name}, and If-Match asks for one. Nothing was changed.`,
+          mitigation: 'Send the request without If-Match to create the record.',
+        }
+      : {
+          detail: `The record ${name} was changed since it had the ETag of If-Match. Nothing was changed now.`,
+          mitigation: `GET /__emulator/state/${name} shows the record and its ETag. Write again with that one, or without If-Match to write in any case.`,
+        },
+  )
 }
 
 // A merge patch cannot say null: anyone who tries has removed the member instead, and is told of the other way.
