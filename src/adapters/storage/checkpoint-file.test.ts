@@ -6,7 +6,7 @@ import { folder, sandboxOptions, startingState } from '../../../test/support/dis
 import { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Document } from '../../core/state/state.ts'
 import { CheckpointWriter } from './checkpoint.ts'
-import { digestOf, documentPieces } from './document-file.ts'
+import { digestOf, documentBytes, documentPieces } from './document-file.ts'
 import { type Files, nodeFiles } from './files.ts'
 import { JournalWriter } from './journal.ts'
 import { OwnFile } from './own-file.ts'
@@ -65,6 +65,16 @@ test('no piece grows with the number of records, of items in a record, or of fie
   const value = { collections: { batches: [{ id: 'b', items }, ...items] }, schedule: items }
   const longest = Math.max(...[...documentPieces(value)].map((piece) => piece.length))
   expect(longest).toBeLessThan(200)
+})
+
+test('a piece ends after three milliseconds, and the bytes are the same', () => {
+  let now = 0
+  const document = documentOf({ list: Array.from({ length: 200 }, (_, n) => ({ n })) })
+  const slow = [...documentBytes(document, () => now++)]
+  const whole = [...documentBytes(document, () => 0)]
+  expect(whole.length).toBeLessThan(4)
+  expect(slow.length).toBeGreaterThan(50)
+  expect(Buffer.concat(slow).equals(Buffer.concat(whole))).toBe(true)
 })
 
 test('X4 a file comes back as it was written, `__proto__` and half characters included', async () => {

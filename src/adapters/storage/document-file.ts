@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { Document } from '../../core/state/state.ts'
+import { elapsedTime } from '../../core/time/clock.ts'
 import { type FileStat, type Files, writeAllSoon } from './files.ts'
 import { temporary } from './names.ts'
 
-/** Bytes that are collected before they are written: less than a millisecond of work. */
+/** Bytes that are collected before they are written: less than a millisecond of work, once the code is warm. */
 const PIECE = 64 * 1024
+/** Real milliseconds after which what is collected is written: of the first checkpoint, {@link PIECE} can take ten. */
+const MAX_MS = 3
 /** Bytes that are hashed or written at most in one turn of the event loop. */
 const SLICE = 1024 * 1024
 
@@ -14,10 +17,12 @@ const LAST_BYTES = Buffer.byteLength(lastLine('0'.repeat(64)))
 
 /**
  * The bytes of a document with its digest, in pieces. @returns the SHA-256 of all of them, in hexadecimal digits
+ * @param elapsed real milliseconds; for tests
  */
-function* documentBytes(document: Document): Generator<Uint8Array, string> {
+export function* documentBytes(document: Document, elapsed = elapsedTime): Generator<Uint8Array, string> {
   const hash = createHash('sha256')
   let text = ''
+  let begun = elapsed()
   function* flush(): Generator<Uint8Array> {
     const bytes = Buffer.from(text)
     text = ''
@@ -26,10 +31,11 @@ function* documentBytes(document: Document): Generator<Uint8Array, string> {
       hash.update(slice)
       yield slice
     }
+    begun = elapsed()
   }
   for (const piece of documentPieces(document)) {
     text += piece
-    if (text.length >= PIECE) yield* flush()
+    if (text.length >= PIECE || elapsed() - begun >= MAX_MS) yield* flush()
   }
   text += ',\n'
   yield* flush()

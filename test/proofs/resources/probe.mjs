@@ -5,7 +5,8 @@ import { runInNewContext } from 'node:vm'
 import { isMainThread } from 'node:worker_threads'
 
 // Runs before the emulator in its process, so that a proof can look inside without a word of the product about it: at
-// SIGUSR2 it collects garbage and writes what is in use into the file that PROBE_FILE names.
+// SIGUSR2 it collects garbage and writes what is in use into the file that PROBE_FILE names; at SIGWINCH it collects
+// nothing, since the code and the heap are cold for some time after a forced collection.
 
 /** Milliseconds between two looks at the event loop. */
 const RESOLUTION = 10
@@ -21,17 +22,21 @@ function watch(file) {
   delay.enable()
   const busy = longestBusy()
   let reports = 0
+  const late = (nanoseconds) => Math.max(0, nanoseconds / 1e6 - RESOLUTION)
+  const lateness = () => ({ p99: late(delay.percentile(99)), longest: late(delay.max), busy: busy.take() })
+  process.on('SIGWINCH', () => report(lateness()))
   process.on('SIGUSR2', () => {
-    reports += 1
-    const late = (nanoseconds) => Math.max(0, nanoseconds / 1e6 - RESOLUTION)
-    const loop = { p99: late(delay.percentile(99)), longest: late(delay.max), busy: busy.take() }
+    const loop = lateness()
     collect()
     // What has been let go of by the first is only gone with the second.
-    setImmediate(() => report(loop))
+    setImmediate(() => {
+      collect()
+      report(loop)
+    })
   })
 
   function report(loop) {
-    collect()
+    reports += 1
     const { rss, heapUsed, external } = process.memoryUsage()
     const memory = { rss: rss / MEGABYTE, live: (heapUsed + external) / MEGABYTE }
     const timers = process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length

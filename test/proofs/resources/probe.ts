@@ -20,6 +20,8 @@ export interface Probed {
   readonly started: Started
   readonly port: number
   look(): Promise<Look>
+  /** How late the loop was since the last of either, without a garbage collection, which leaves code and heap cold. */
+  lateness(): Promise<Look['loop']>
   /** Files, sockets and pipes that are open. */
   handles(): number
   /** Resident memory now, and the most that it has been, in MiB. */
@@ -39,6 +41,12 @@ export async function startProbed(stage: Stage, flags: readonly string[] = []): 
   let reports = 0
   const read = (): Look | undefined =>
     existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Look) : undefined
+  const report = async (signal: NodeJS.Signals): Promise<Look> => {
+    reports += 1
+    started.signal(signal)
+    if (!(await comesTrue(() => read()?.reports === reports))) throw new Error('the process gives no report')
+    return read() as Look // waited for above
+  }
   return {
     started,
     port,
@@ -48,12 +56,7 @@ export async function startProbed(stage: Stage, flags: readonly string[] = []): 
       const of = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024
       return { now: of('VmRSS'), most: of('VmHWM') }
     },
-    look: async () => {
-      reports += 1
-      started.signal('SIGUSR2')
-      if (!(await comesTrue(() => read()?.reports === reports)))
-        throw new Error('the process gives no report')
-      return read() as Look // waited for above
-    },
+    look: () => report('SIGUSR2'),
+    lateness: async () => (await report('SIGWINCH')).loop,
   }
 }

@@ -69,7 +69,7 @@ async function readFast(port: number, path: string): Promise<{ bytes: number; li
 async function stream(probed: Probed, plan: Plan, scale: Scale): Promise<readonly Figure[]> {
   const client = new Client(probed.port)
   const path = `/v1/batch-predictions/${await finished(client, plan)}/results`
-  await probed.look()
+  await probed.lateness()
   using machine = idleLoop()
   let [isOver, others, slowest] = [false, 0, 0]
   const decision = readFast(probed.port, path).finally(() => {
@@ -83,7 +83,7 @@ async function stream(probed: Probed, plan: Plan, scale: Scale): Promise<readonl
     await pause(2)
   }
   const { bytes, lines } = await decision
-  const { loop } = await probed.look()
+  const loop = await probed.lateness()
   const idle = await machine.lateness()
   client.close()
   const what = `${plan.items} x ${Math.round(bytes / plan.items)} bytes`
