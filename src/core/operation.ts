@@ -281,6 +281,11 @@ export interface Control<
   readonly input?: (settings: Settings) => I
   /** Shape of what `handle` returns. */
   readonly output: (settings: Settings) => Output
+  /** What has to be done before `handle`, in pieces as of {@link EventHandler.prepare}. */
+  readonly prepare?: (
+    scope: Scope,
+    input: { readonly params: ParamsOf<Path> },
+  ) => Iterator<void, void> | undefined
   /** Gets what the schemas of body and query have read. */
   readonly handle: (
     scope: Scope,

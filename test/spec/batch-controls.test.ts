@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { Refusal } from '../../src/core/errors.ts'
+import { TURN } from '../../src/core/time/turn.ts'
 import { batchStatuses } from '../../src/resources/batch-predictions/states.ts'
 import {
   batchEmulator,
@@ -49,6 +50,28 @@ test('a batch shows its plan, its counts now and what is ahead of it, in words',
       description: expect.stringMatching(/\.$/),
     },
   ])
+})
+
+test('others are served while a large schema is examined, before its batch is completed or changed', async () => {
+  let turns = 0
+  const next = () => {
+    turns += 1
+    return TURN.next()
+  }
+  const emulator = await batchEmulator({}, { turn: { ...TURN, next } })
+  const properties = Object.fromEntries(
+    Array.from({ length: 500 }, (_, n) => [`field_${n}`, { type: 'string' }]),
+  )
+  const create = (name: string) =>
+    createBatch(emulator, { output_schema: { type: 'object', title: name, properties } })
+  const [first, second] = [await create('first'), await create('second')]
+  expect((await emulator.control('POST', `/batches/${first.id}/complete`)).status).toBe(200)
+  const completed = turns
+  expect(completed).toBeGreaterThan(10)
+  const outcomes = [{ match: { custom_id: 'item-0' }, status: 'succeeded', output: { field_1: 1 } }]
+  const refused = await emulator.control('PATCH', `/batches/${second.id}`, { outcomes })
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('/outcomes/0/output/field_1')])
+  expect(turns).toBeGreaterThan(completed + 10)
 })
 
 test('interventions are routes of the control API, with and without a body', async () => {
