@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import { atLeast, below, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
 import { comesTrue, Stage, within } from '../stage.ts'
 import { timing } from '../timing.ts'
-import { idleLoop } from './idle-loop.ts'
+import { type IdleLoop, idleLoop } from './idle-loop.ts'
 import { type Look, type Probed, startProbed } from './probe.ts'
 
 /** How much is tried. */
@@ -60,10 +60,10 @@ async function runClock(plan: Plan, scale: Scale, say: (line: string) => void): 
   await control('POST', '/fixtures', { collections: { agents, automations: automations(1) } })
   await probed.lateness()
   using machine = idleLoop()
-  const figures = [...(await during(probed, plan, scale)), ...(await abandoned(probed))]
+  const figures = [...(await during(probed, plan, scale, machine)), ...(await abandoned(probed))]
   say('advances are over')
   await control('POST', '/fixtures', { collections: { automations: automations(plan.automations) } })
-  figures.push(...(await running(probed, scale)), ...(await stopped(probed, scale)))
+  figures.push(...(await running(probed, scale, machine)), ...(await stopped(probed, scale)))
   const idle = await machine.lateness()
   figures.push(tried('longest stall of an idle process meanwhile', `${round1(idle.longest)} ms`))
   const defects = probed.started.log.filter(({ level }) => level === 'error' || level === 'raw')
@@ -78,7 +78,7 @@ function automations(count: number) {
 }
 
 // Others are served all the time, at instants that go forward; a second advance begins where the first has ended.
-async function during(probed: Probed, { events }: Plan, scale: Scale): Promise<Figure[]> {
+async function during(probed: Probed, { events }: Plan, scale: Scale, machine: IdleLoop): Promise<Figure[]> {
   const passage = ask(probed, 'POST', '/clock/advance', { by: '3650d', max_events: events })
   const second = ask(probed, 'POST', '/clock/advance', { steps: 1 })
   const seen = { health: 0, instants: new Set<string>(), slowest: 0 }
@@ -106,7 +106,7 @@ async function during(probed: Probed, { events }: Plan, scale: Scale): Promise<F
     none('second advances that did not wait for the first', after.body.from === body.to ? 0 : 1),
     tried('answers of /health meanwhile', seen.health),
     tried('slowest of them', `${Math.round(seen.slowest)} ms`),
-    ...stalls(scale, 'during the advance', loop),
+    ...(await stalls(scale, 'during the advance', loop, machine)),
   ]
 }
 
@@ -133,7 +133,7 @@ async function abandoned(probed: Probed): Promise<Figure[]> {
 }
 
 // At the fastest rate, far more is due than can run.
-async function running(probed: Probed, scale: Scale): Promise<Figure[]> {
+async function running(probed: Probed, scale: Scale, machine: IdleLoop): Promise<Figure[]> {
   const clock = () => ask(probed, 'GET', '/clock').response
   await ask(probed, 'PATCH', '/clock', { rate: 100_000 }).response
   const isSaid = () => probed.started.log.some(({ message }) => message.includes('cannot keep up'))
@@ -154,7 +154,7 @@ async function running(probed: Probed, scale: Scale): Promise<Figure[]> {
     tried('instants at which 500 requests were served behind time', instants.size),
     none('lag of a clock that was stopped', frozen.body.lag_ms),
     none('clocks that run on when they are stopped', one.body.now === other.body.now ? 0 : 1),
-    ...stalls(scale, 'behind time', loop),
+    ...(await stalls(scale, 'behind time', loop, machine)),
     none(
       'times that this is said beyond the first',
       probed.started.log.filter(({ message }) => message.includes('cannot keep up')).length - 1,
@@ -182,10 +182,15 @@ async function stopped(probed: Probed, scale: Scale): Promise<Figure[]> {
   ]
 }
 
-function stalls(scale: Scale, when: string, { busy, longest }: Look['loop']): Figure[] {
+async function stalls(
+  scale: Scale,
+  when: string,
+  { stalls, longest }: Look['loop'],
+  machine: IdleLoop,
+): Promise<Figure[]> {
   return [
-    timing(scale, below(`longest stall ${when}`, round1(busy), 20, 'ms')),
-    tried(`the same with the time spent waiting for a processor, ${when}`, `${round1(longest)} ms`),
+    timing(scale, below(`longest stall ${when}`, round1(await machine.longestOwn(stalls)), 20, 'ms')),
+    tried(`the same with what the machine was late by, ${when}`, `${round1(longest)} ms`),
   ]
 }
 

@@ -20,10 +20,14 @@ function watch(file) {
   const collect = runInNewContext('gc')
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION })
   delay.enable()
-  const busy = longestBusy()
+  const stalls = stallsOf()
   let reports = 0
   const late = (nanoseconds) => Math.max(0, nanoseconds / 1e6 - RESOLUTION)
-  const lateness = () => ({ p99: late(delay.percentile(99)), longest: late(delay.max), busy: busy.take() })
+  const lateness = () => ({
+    p99: late(delay.percentile(99)),
+    longest: late(delay.max),
+    stalls: stalls.take(),
+  })
   process.on('SIGWINCH', () => report(lateness()))
   process.on('SIGUSR2', () => {
     const loop = lateness()
@@ -44,26 +48,28 @@ function watch(file) {
     renameSync(`${file}.part`, file)
     // What the look itself has cost is not the emulator's.
     delay.reset()
-    busy.take()
+    stalls.take()
   }
 }
 
-// Where the machine gives the processor to others, the loop is late without having done anything.
-function longestBusy() {
-  let longest = 0
-  let last = { at: performance.now(), used: process.cpuUsage() }
+// Where the machine gives the processor to others, the loop is late without having done anything: `busy` is at most the
+// processor time that the process has used meanwhile.
+function stallsOf() {
+  const now = () => Number(process.hrtime.bigint()) / 1e6
+  let stalls = []
+  let last = { at: now(), used: process.cpuUsage() }
   const look = () => {
     const { user, system } = process.cpuUsage(last.used)
-    const late = performance.now() - last.at - RESOLUTION
-    longest = Math.max(longest, Math.min(late, (user + system) / 1000))
-    last = { at: performance.now(), used: process.cpuUsage() }
+    const [from, to] = [last.at + RESOLUTION, now()]
+    if (to - from > 2) stalls.push({ from, to, busy: Math.min(to - from, (user + system) / 1000) })
+    last = { at: now(), used: process.cpuUsage() }
   }
   setInterval(look, RESOLUTION).unref()
   return {
     take() {
-      const taken = longest
-      longest = 0
-      last = { at: performance.now(), used: process.cpuUsage() }
+      const taken = stalls
+      stalls = []
+      last = { at: now(), used: process.cpuUsage() }
       return taken
     },
   }

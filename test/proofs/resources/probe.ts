@@ -1,15 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { comesTrue, type Stage, type Started } from '../stage.ts'
+import type { BusyStall } from './idle-loop.ts'
 
 /** What a process has in use. Times in milliseconds, memory in MiB. */
 export interface Look {
   readonly reports: number
-  /**
-   * By how much the event loop was late since the look before. `busy`: the longest as `longest`, but each at most the
-   * processor time that the process has used in it, so that waiting for a processor does not count.
-   */
-  readonly loop: { readonly p99: number; readonly longest: number; readonly busy: number }
+  /** By how much the event loop was late since the look before. */
+  readonly loop: { readonly p99: number; readonly longest: number; readonly stalls: readonly BusyStall[] }
   /** `live`: what a garbage collection leaves. */
   readonly memory: { readonly rss: number; readonly live: number }
   readonly timers: number
