@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { Agent } from 'node:http'
-import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { idleLoop } from '../proofs/resources/idle-loop.ts'
+import { startProbed } from '../proofs/resources/probe.ts'
+import { pause, Stage } from '../proofs/stage.ts'
 import { type Shot, shoot } from './load.ts'
 import { batchBody, KEY, type Running, scratch, startOurs } from './servers.ts'
 
@@ -54,53 +55,53 @@ async function benchCheckpoints(): Promise<void> {
   await Promise.all([quiet.stop(), large.stop()])
 }
 
-/** A client that sends its request again and again until the time is over. */
-async function client(shot: Shot, end: number): Promise<number> {
+/** A client that sends its request again and again, with a pause in milliseconds, until the time is over. */
+async function client(shot: Shot, rest: number, end: number): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   let sent = 0
   for (; performance.now() < end; sent++) {
     const { status } = await shoot(agent, shot)
     if (status !== 200 && status !== 204)
       throw new Error(`${shot.method} ${shot.path} answered ${status}: it was to be load, not errors`)
+    await pause(rest)
   }
   agent.destroy()
   return sent
 }
 
 async function benchMixedLoad(): Promise<void> {
-  const folder = scratch()
-  const file = join(folder, 'stall.json')
-  process.env.STALL_FILE = file
-  process.env.NODE_OPTIONS = `--require ${resolve('test/bench/stall-probe.cjs')}`
-  const server = await startOurs(folder)
-  delete process.env.NODE_OPTIONS
-  const { port } = server
-  const send = (request: Omit<Shot, 'port' | 'key'>): Shot => ({ port, key: KEY, ...request })
-  const batch = await shoot(new Agent(), send(post('/v1/batch-predictions', batchBody(100))), true)
+  await using stage = new Stage()
+  const probed = await startProbed(stage)
+  const send = (request: Omit<Shot, 'port' | 'key'>): Shot => ({ port: probed.port, key: KEY, ...request })
+  const batch = await shoot(new Agent(), send(post('/v1/batch-predictions', batchBody(5_000))), true)
   const { id } = JSON.parse(batch.text) as { id: string }
-  // A second of everything first: code that runs for the first time has to be compiled.
-  const load: readonly Shot[] = [
-    get(`/v1/batch-predictions/${id}`),
-    get('/v1/organization/teamspaces/ts-a/users?limit=100'),
-    page,
-    post('/v1/batch-predictions', batchBody(500)),
-    get('/__emulator/requests?limit=20'),
-    get('/__emulator/clock'),
-    post('/__emulator/clock/advance', '{"by":"1m"}'),
-  ].map(send)
+  await shoot(new Agent(), send(post(`/__emulator/batches/${id}/complete`, '{}')))
+  const load: readonly (readonly [Omit<Shot, 'port' | 'key'>, rest: number])[] = [
+    [get(`/v1/batch-predictions/${id}`), 20],
+    [get('/v1/organization/teamspaces/ts-a/users?limit=100'), 50],
+    [page, 50],
+    [get('/__emulator/clock'), 100],
+    [get('/__emulator/requests?limit=20'), 500],
+    [post('/v1/batch-predictions', batchBody(500)), 1_000],
+    [get(`/v1/batch-predictions/${id}/results`), 1_000],
+    [post('/__emulator/clock/advance', '{"by":"1m"}'), 1_000],
+  ]
   const run = async (seconds: number): Promise<number> => {
     const end = performance.now() + seconds * 1000
-    const counts = await Promise.all(load.map((shot) => client(shot, end)))
+    const counts = await Promise.all(load.map(([shot, rest]) => client(send(shot), rest, end)))
     return counts.reduce((sum, each) => sum + each, 0)
   }
-  await run(2)
-  server.signal('SIGUSR2')
+  // Everything first for some seconds: code that runs for the first time has to be compiled.
+  await run(5)
+  using machine = idleLoop()
+  await probed.lateness()
   const sent = await run(SECONDS)
-  await server.stop()
-  const { max, p99, p999 } = JSON.parse(readFileSync(file, 'utf8')) as Record<'max' | 'p99' | 'p999', number>
+  const { stalls, longest, p99 } = await probed.lateness()
+  const own = await machine.longestOwn(stalls)
+  const ms = (value: number): string => `${value.toFixed(1)} ms`
   say(
     `longest stall in ${SECONDS} s of mixed load, ${Math.round(sent / SECONDS)} requests/s`,
-    `${max.toFixed(1)} ms (p99.9 ${p999.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms)`,
+    `${ms(own)} (with what the machine was late by ${ms(longest)}, of an idle process ${ms((await machine.lateness()).longest)}; p99 ${ms(p99)})`,
   )
 }
 
