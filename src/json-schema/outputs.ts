@@ -3,7 +3,7 @@ import { type Issue, isObject, type Json, type JsonObject, pointer } from '../co
 import { Draw, type Mode } from './draw.ts'
 import { ValueGenerator } from './generate.ts'
 import type { RandomSource } from './pattern-text.ts'
-import { OutOfSteps, STEPS_PER_PIECE, stepsSpent, withinSteps } from './steps.ts'
+import { OutOfSteps, STEPS_PER_PIECE, stepsLeft, stepsSpent, withinSteps } from './steps.ts'
 import { SchemaValidator } from './validator.ts'
 import { type TextWriter, writerOf } from './writer.ts'
 
@@ -112,8 +112,10 @@ export class Outputs {
 
   private *decide(): Generator<void, void> {
     try {
-      yield* this.parts.validator.compile()
-      yield* this.parts.generator.prepare()
+      const { validator, generator } = this.parts
+      if (validator.isLarge) yield
+      yield* validator.compile()
+      yield* generator.prepare()
     } catch (error) {
       this.decision = refused(error, '')
       return
@@ -124,7 +126,17 @@ export class Outputs {
     for (const [n, mode] of WAYS.entries()) {
       const draw = new Draw(new FixedChance(n), 0, mode, true)
       try {
-        const kept = withinSteps(STEPS_PER_TRY, () => this.tried(draw))
+        let left = STEPS_PER_TRY
+        const value = withinSteps(left, () => {
+          const made = this.parts.generator.make(draw)
+          left = stepsLeft()
+          return made
+        })
+        if (stepsSpent() - since >= STEPS_PER_PIECE) {
+          yield
+          since = stepsSpent()
+        }
+        const kept = withinSteps(left, () => this.accepted(draw, value))
         if (kept !== undefined) {
           yield* this.prepareWriter({ kept, mode })
           this.decision = { kept, mode }
@@ -158,8 +170,11 @@ export class Outputs {
   }
 
   private tried(draw: Draw): JsonObject | undefined {
-    const { generator, validator } = this.parts
-    const value = generator.make(draw)
+    return this.accepted(draw, this.parts.generator.make(draw))
+  }
+
+  private accepted(draw: Draw, value: Json | undefined): JsonObject | undefined {
+    const { validator } = this.parts
     if (value === undefined || !isObject(value)) return undefined
     if (validator.accepts(value)) return value
     const [error] = validator.errors(value)

@@ -19,6 +19,11 @@ export function stepsSpent(): number {
   return budget.spent
 }
 
+/** What the budget of the work under way still allows. */
+export function stepsLeft(): number {
+  return budget.left
+}
+
 /** Steps after which other work gets its turn: some milliseconds. */
 export const STEPS_PER_PIECE = 10_000
 

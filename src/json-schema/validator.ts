@@ -27,6 +27,8 @@ const SMALL = 8
 /** What cannot be divided may have so many schemas, and so many names in one map. */
 const MAX_UNDIVIDED = 150
 const MAX_SCHEMAS = 50_000
+/** To copy and divide so many takes some milliseconds. */
+const LARGE = 500
 const STEPS_PER_PART = 2_500
 
 interface Part {
@@ -43,6 +45,8 @@ const MAX_NAMES = 28
  * part begins at an inner value, so that what `unevaluatedProperties` has to know stays within one.
  */
 export class SchemaValidator {
+  /** To make it has taken as long as a piece of work. */
+  readonly isLarge: boolean
   private readonly root: JsonObject
   private readonly isWhole: boolean
   private readonly isDivisible: boolean
@@ -57,6 +61,7 @@ export class SchemaValidator {
     this.root = root
     const all = allSchemas(root)
     if (all.length > MAX_SCHEMAS) throw new OutOfSteps(`the schema holds more than ${MAX_SCHEMAS} schemas`)
+    this.isLarge = all.length > LARGE
     this.isWhole = all.some(({ $dynamicRef }) => $dynamicRef !== undefined)
     if (this.isWhole && all.length > MAX_UNDIVIDED)
       throw new OutOfSteps(`a schema with $dynamicRef may hold ${MAX_UNDIVIDED} schemas`)
