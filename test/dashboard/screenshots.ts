@@ -22,8 +22,8 @@ const SCHEMA = {
 const VIEWS = [
   'timeline',
   'requests',
-  'requests/default-000004',
-  'batches/FIRST',
+  'requests/default-000005',
+  'batches/REPORTS',
   'webhooks',
   'webhooks?tab=inbox',
   'faults',
@@ -38,50 +38,64 @@ const VIEWS = [
 /** Which pictures the documentation shows, by view. */
 const SHOWN: Readonly<Record<string, string>> = {
   timeline: 'docs/dashboard-timeline.jpg',
-  'requests/default-000004': 'docs/dashboard-requests.jpg',
+  'requests/default-000005': 'docs/dashboard-requests.jpg',
 }
 
 async function useIt({ client, emulator }: Dashboard): Promise<void> {
-  const { clock, faults, webhooks } = client.defaultSandbox
+  const { batches, clock, faults, webhooks } = client.defaultSandbox
   await webhooks.create({ inbox: true, secret: 'shared' })
-  const call = (method: string, path: string, body?: object) =>
-    fetch(`${emulator.baseUrl}${path}`, {
+  const call = async (method: string, path: string, body?: object) => {
+    const response = await fetch(`${emulator.baseUrl}${path}`, {
       method,
       headers: { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-  const batch = (label: string, items: number) =>
-    call('POST', '/batch-predictions', {
+    return (await response.json()) as { readonly id: string }
+  }
+  const batch = async (label: string, items: number, per_item: string, file = 'file-invoice-1') => {
+    const { id } = await call('POST', '/batch-predictions', {
       prompt: 'Read the invoice.',
       output_schema: SCHEMA,
       model: 'any-model',
       metadata: { label },
-      items: Array.from({ length: items }, (_, n) => ({
-        file_id: 'file-invoice-1',
-        custom_id: `invoice-${n}`,
-      })),
+      items: Array.from({ length: items }, (_, n) => ({ file_id: file, custom_id: `invoice-${n}` })),
     })
-  await batch('invoices, first half', 40)
-  await clock.advance('20s')
-  await batch('invoices, second half', 24)
-  await clock.advance('3s')
-  await call('GET', '/data-views')
+    const pace = { validating: '90s', in_progress: { per_item, concurrency: 1 }, finalizing: '2m' }
+    await batches.change(id, { pace })
+    return id
+  }
+  await batch('invoices', 48, '30s')
+  await clock.advance('9m')
+  const drawings = await batch('drawings', 24, '45s')
+  await clock.advance('11m')
+  await call('POST', `/batch-predictions/${drawings}/cancel`)
+  await clock.advance('8m')
+  const reports = await batch('nightly reports', 240, '9s')
+  await batches.change(reports, { outcomes: [{ every: 40, status: 'errored', detail: 'A page is blank.' }] })
   await faults.preset('rate-limited', { times: 1 })
   await call('GET', '/data-views')
-  await batch('reports', 12)
-  await clock.advance('1s')
+  await clock.advance('6m')
+  await webhooks.create({ url: 'http://127.0.0.1:9/hook' })
+  await batch('permits', 3, '1s', 'file-missing')
+  await clock.advance('7m')
+  await faults.preset('unavailable-with-retry-after', { times: 1 })
+  await call('GET', '/pages')
+  const contracts = await batch('contracts', 12, '1m')
+  await batches.change(contracts, { pace: { validating: '20m' } })
+  await call('GET', '/data-views')
+  await clock.advance('2m')
 }
 
 /** The addresses of the pictures, by name. */
 async function addresses({ client, emulator }: Dashboard): Promise<ReadonlyMap<string, string>> {
   const { batches, mcpServers } = client.defaultSandbox
-  const data = await batches.list()
+  const reports = (await batches.list()).find(({ metadata }) => metadata?.label === 'nightly reports')
   const flow = await mcpServers.startOauth({
     server_id: 'mcp-drawings',
     redirect_uri: 'http://localhost:3000/oauth/done',
   })
   const views = VIEWS.map((view): [string, string] => {
-    const place = view.replace('FIRST', data[0]?.id ?? '')
+    const place = view.replace('REPORTS', reports?.id ?? '')
     return [view, `${emulator.url}/__emulator/ui/#/default/${place}`]
   })
   return new Map([
@@ -107,6 +121,10 @@ try {
         await page.goto(address)
         // The stream of events stays open, so that nothing says when all is there.
         await page.waitForTimeout(1_000)
+        if (view === 'timeline' && size === '') {
+          await page.getByRole('button', { name: 'Step', exact: true }).click()
+          await page.waitForTimeout(1_000)
+        }
         const name = view.replaceAll(/[/?=]/g, '-')
         await page.screenshot({ path: join(folder, `${name}${size}-${colorScheme}.png`) })
         const path = size === '' && colorScheme === 'light' ? SHOWN[view] : undefined

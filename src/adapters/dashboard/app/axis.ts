@@ -24,16 +24,29 @@ export interface Axis {
 const FOLDED_WIDTH = 40
 const FOLDED_SHARE = 0.2
 
-/** @param points instants at which something is shown */
-export function axisOf(from: number, to: number, width: number, points: readonly number[]): Axis {
+/** The gaps between points that are folded, and how much time is left without them. */
+function foldsOf(from: number, to: number, points: readonly number[]) {
   const span = Math.max(1, to - from)
   const inside = [from, ...points.filter((each) => each > from && each < to), to].sort((a, b) => a - b)
   const wide = inside.slice(1).flatMap((end, index) => {
     const start = inside[index] as number
     return end - start > span * FOLDED_SHARE ? [{ from: start, to: end }] : []
   })
+  return { wide, left: span - wide.reduce((sum, gap) => sum + gap.to - gap.from, 0) }
+}
+
+/** A range with room at both ends: a share of the time that is not folded, since a day of nothing needs none. */
+export function withRoom(from: number, to: number, points: readonly number[]) {
+  const room = 0.06 * foldsOf(from, to, points).left
+  return { from: from - room, to: to + room }
+}
+
+/** @param points instants at which something is shown */
+export function axisOf(from: number, to: number, width: number, points: readonly number[]): Axis {
+  const span = Math.max(1, to - from)
+  const { wide, left: active } = foldsOf(from, to, points)
   // What is next to a fold keeps some of its surroundings.
-  const margin = 0.08 * (span - wide.reduce((sum, gap) => sum + gap.to - gap.from, 0)) + span * 0.001
+  const margin = Math.max(0.08 * active, span * 0.0001)
   const gaps = wide
     .map((gap) => ({ from: gap.from + margin, to: gap.to - margin }))
     .filter((gap) => gap.to > gap.from)

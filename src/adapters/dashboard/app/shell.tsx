@@ -157,9 +157,8 @@ function NavItem({ view }: { view: View }) {
 }
 
 function ConnectionState() {
-  const { state } = connection.value
   return (
-    <span class={`state ${state}`} role="status">
+    <span class={isLost.value ? 'state lost' : 'state'} role="status">
       <Icon name={isLost.value ? 'unplug' : 'ok'} size={12} />
       <span class="name">{isLost.value ? 'Disconnected' : location.host}</span>
     </span>

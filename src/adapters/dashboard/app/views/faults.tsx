@@ -143,7 +143,7 @@ function Armed({ rules }: { rules: readonly Rule[] }) {
     return <Note>No rule is armed. Switch a preset on, or write a rule of your own.</Note>
   return (
     <Card
-      title="Armed"
+      title="Rules"
       hint={countOf(rules.length, 'rule')}
       actions={
         never > 0 && (

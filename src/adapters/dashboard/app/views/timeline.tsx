@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
+import { withRoom } from '../axis.ts'
 import { type BatchRow, batchName, endOf, isUnfinished, useBatches } from '../batch-data.ts'
 import { advanceBy, eventName, lastAdvance } from '../clock-bar.tsx'
 import { type DeliveryRow, useDeliveries } from '../deliveries.ts'
@@ -155,7 +156,7 @@ function rangeOf(zoom: Zoom, now: number, { batches, horizon }: Data): { from: n
   const from = Math.min(now - 60_000, ...instants)
   const near = horizon.map(({ at }) => Date.parse(at)).filter((at) => at < nearFuture(now, from))
   const to = Math.max(now + 60_000, ...instants, ...near)
-  return { from: from - (to - from) * 0.02, to: to + (to - from) * 0.04 }
+  return withRoom(from, to, [...instants, ...near, now])
 }
 
 /** As much of the future as there is of the past: later events alone do not make the axis longer. */
@@ -273,6 +274,7 @@ function LastAdvance({ batches, now }: Pick<Data, 'batches'> & { now: number }) 
       title="Last advance"
       hint={`${last.label} · ${timeOfDay(last.from)} to ${timeOfDay(last.to)} · ${countOf(last.events.length, 'event')} in ${durationText(last.took)}`}
     >
+      {events.length === 0 && <p class="pad hint">Nothing was due on the way.</p>}
       <ul class="rows events">
         {events.map((event) => (
           <li key={event.at + event.kind + event.ref}>
