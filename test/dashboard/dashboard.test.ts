@@ -121,8 +121,12 @@ test('a batch is held, given other outcomes, and completed', async () => {
   await page.getByText('planned succeeded').first().waitFor()
   expect(await violations(page)).toEqual([])
   await page.getByRole('button', { name: 'Edit' }).click()
-  await page.getByLabel('Outcome rules as JSON').fill('[{"status": "errored", "detail": "unreadable scan"}]')
+  const every = { match: { custom_id: 'none-*' }, every: 40, probability: 0.5 }
+  const rules = [every, { status: 'errored', detail: 'unreadable scan' }]
+  await page.getByLabel('Outcome rules as JSON').fill(JSON.stringify(rules))
   await page.getByRole('button', { name: 'Save rules' }).click()
+  await page.getByText('1 in 40 of about 50 % of items whose custom_id is none-*').waitFor()
+  await page.getByText('all items', { exact: true }).waitFor()
   await page.getByText('planned errored').first().waitFor()
   await page.getByRole('button', { name: 'Complete', exact: true }).click()
   await page.getByText('Prediction Failed: unreadable scan').first().waitFor()

@@ -181,6 +181,21 @@ function Counts({ batch }: { batch: BatchRow }) {
   )
 }
 
+type Rule = View['plan']['stages'][number]['outcomes'][number]
+
+/** Which items a rule is about, in words. */
+function itemsOf({ match: { custom_id, index } = {}, every, probability }: Rule): string {
+  const one = index === undefined ? undefined : `the item at index ${index}`
+  const some = custom_id === undefined ? 'all items' : `items whose custom_id is ${custom_id}`
+  const which =
+    one === undefined || custom_id === undefined ? (one ?? some) : `${one}, if its custom_id is ${custom_id}`
+  const share = [
+    ...(every === undefined || every === 1 ? [] : [`1 in ${every} of `]),
+    ...(probability === undefined ? [] : [`about ${Math.round(probability * 1_000) / 10} % of `]),
+  ]
+  return share.join('') + which
+}
+
 function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onDone: () => void }) {
   const rules = view.plan.stages.at(-1)?.outcomes ?? []
   const [text, setText] = useState<string | undefined>(undefined)
@@ -218,13 +233,13 @@ function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onD
         <ul class="rows outcomes">
           {rules.map((rule, index) => (
             <li key={index}>
-              <code class="grow">{JSON.stringify(rule.match ?? 'every item')}</code>
+              <span class="grow">{itemsOf(rule)}</span>
               <StateTag state={rule.status ?? 'succeeded'} />
               <span class="hint">{rule.detail ?? ''}</span>
             </li>
           ))}
           <li>
-            <code class="grow">everything else</code>
+            <span class="grow">every other item</span>
             <StateTag state="succeeded" />
             <span class="hint">output from output_schema, seed {view.plan.seed}</span>
           </li>
