@@ -72,7 +72,8 @@ function hasChanged() {
 /** Differs when a file was written again; a change of its content alone would not show in time. Throws where there is none. */
 function stampOf(file) {
   const { size, mtimeMs } = fs.statSync(file)
-  return `${size} ${mtimeMs}`
+  // Nobody can set a time to more than milliseconds: it would not come back as it was.
+  return `${size} ${Math.round(mtimeMs)}`
 }
 
 function recordBuild(built) {

@@ -27,6 +27,9 @@ async function quiet(data: string, files: readonly string[], last: string): Prom
     // The last line of the journal says that the checkpoint stands.
     for (const file of files)
       expect(readFileSync(join(data, `${file}.journal`), 'utf8')).toMatch(/"checkpoint":true\}\}\n$/)
+    // After that, all journals before it are removed but the one that continues the previous checkpoint.
+    for (const file of files)
+      expect(names.filter((name) => name.startsWith(`${file}.journal.`)).length).toBeLessThan(2)
   }, 30_000)
 }
 

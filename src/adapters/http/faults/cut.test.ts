@@ -12,6 +12,7 @@ import {
 } from '../../../../test/support/wire-client.ts'
 import type { CutFault } from './cut.ts'
 import type { Stage } from './stage.ts'
+import { SETTLE } from './stop.ts'
 
 const cut = (at: Stage, how: CutFault['how']) => ({ actions: [{ cut: { at, how } }] })
 const KEPT = requestBytes({ path: '/', headers: { Connection: 'keep-alive' } })
@@ -42,6 +43,22 @@ test.for(cases)('at %s a %s comes behind all that was sent until then', async ([
   expect(text.slice(text.indexOf('\r\n\r\n') + (hasHead ? 4 : 1))).toBe(body)
   expect(end).toBe(ENDS[how])
   expect(sent).toEqual([{ stage: name, bytes: text.length, end: how === 'pause' ? 'held' : 'cut' }])
+})
+
+test('a reset comes behind what was sent, although the process hardly ever runs', async () => {
+  for (let n = 0; n < 5; n++) {
+    const { port } = await faultedServer(cut({ bytes: 4 }, 'rst'))
+    // At the end of each turn of the event loop, longer than the time that is given to bytes on their way.
+    let busy = true
+    const work = (): void => {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * SETTLE)
+      if (busy) setImmediate(work)
+    }
+    setImmediate(work)
+    const { text, end } = await overSocket(port, KEPT)
+    busy = false
+    expect([text.slice(-4), end]).toEqual(['{"ok', 'rst'])
+  }
 })
 
 test('in chunks, before-last-chunk is behind the whole body', async () => {
