@@ -137,7 +137,7 @@ function* items(array: readonly unknown[], indent: string, level: number): Gener
   for (const [index, each] of array.entries()) {
     const item = each === undefined ? null : each
     text += index === 0 ? inner : `,${inner}`
-    // A batch has thousands of items: indented, they take four times as long to write.
+    // A batch has thousands of items: indented, they take twice as long to write.
     if (level >= OPEN_LEVELS && !isOpened(item, level + 1)) text += JSON.stringify(item)
     else {
       yield text

@@ -83,7 +83,7 @@ export default function Faults() {
       <div class="split">
         <section class="list pad-all" tabIndex={0} aria-label="Rules and presets">
           {error !== undefined && <Problem text={error} onRetry={reload} />}
-          <Armed rules={rules} />
+          <Rules rules={rules} />
           <LatencyCard rules={rules} />
           {families.map((family) => (
             <Card
@@ -137,7 +137,7 @@ export default function Faults() {
   )
 }
 
-function Armed({ rules }: { rules: readonly Rule[] }) {
+function Rules({ rules }: { rules: readonly Rule[] }) {
   const never = rules.filter(({ fired }) => fired === 0).length
   if (rules.length === 0)
     return <Note>No rule is armed. Switch a preset on, or write a rule of your own.</Note>
