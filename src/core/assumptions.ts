@@ -1,5 +1,5 @@
-import { closest, distance } from 'fastest-levenshtein'
 import * as z from 'zod'
+import { didYouMean } from './did-you-mean.ts'
 import { type Immutable, type Issue, pointer } from './json.ts'
 
 /**
@@ -129,30 +129,6 @@ export class AssumptionCatalog {
     if (values[key] !== other) return []
     return [{ pointer: pointer(key), detail: `must not have the same value as ${unlike}` }]
   }
-}
-
-/** ` Did you mean "x"?`, or nothing when no known name is near. */
-export function didYouMean(name: string, known: readonly string[]): string {
-  const near = nearest(name, known)
-  return near === undefined ? '' : ` Did you mean "${near}"?`
-}
-
-function nearest(name: string, known: readonly string[]): string | undefined {
-  if (known.length === 0) return undefined
-  const near = known.find((each) => isOneSlip(name, each)) ?? closest(name, known)
-  // Of a short name most letters have to stay: many words are as near to it as any other. The hyphens of a flag do not count.
-  const letters = name.replace(/^-+/, '').length
-  if (distance(name, near) <= letters / 3 || isOneSlip(name, near)) return near
-  return name.length < 3 ? undefined : known.find((each) => each.startsWith(name))
-}
-
-/** Whether a name has one letter too many, too few or wrong, or two neighbours swapped. */
-function isOneSlip(name: string, near: string): boolean {
-  if (name.length < 2) return false
-  if (distance(name, near) === 1) return true
-  const at = [...name].findIndex((letter, index) => letter !== near[index])
-  const swapped = name.slice(0, at) + name.charAt(at + 1) + name.charAt(at) + name.slice(at + 2)
-  return at !== -1 && swapped === near
 }
 
 /** The settings in force in one sandbox. Immutable: a change of settings makes a new object. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { didYouMean } from './assumptions.ts'
+import { didYouMean } from './did-you-mean.ts'
 
 const KNOWN = [
   'name',

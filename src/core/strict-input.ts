@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { didYouMean } from './assumptions.ts'
+import { didYouMean } from './did-you-mean.ts'
 import { isObject, type Json, keysOf } from './json.ts'
 import { zodIssues } from './zod-issues.ts'
 

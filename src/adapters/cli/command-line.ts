@@ -1,5 +1,5 @@
 import { Command, CommanderError, Option } from 'commander'
-import { didYouMean } from '../../core/assumptions.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import { packageVersion } from '../package.ts'
 import {
   CommandFailed,

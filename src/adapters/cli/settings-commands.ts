@@ -1,4 +1,4 @@
-import { didYouMean } from '../../core/assumptions.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import type { Json } from '../../core/json.ts'
 import { syntaxIssue } from '../json-text.ts'
 import { callCommand } from './call-command.ts'

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, extname, relative, resolve } from 'node:path'
-import { didYouMean } from '../../core/assumptions.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import { Refusal } from '../../core/errors.ts'
 import { checkDraft } from '../../core/faults/arm.ts'
 import { type Issue, isObject, type JsonObject } from '../../core/json.ts'

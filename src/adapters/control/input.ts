@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import * as z from 'zod'
-import { didYouMean } from '../../core/assumptions.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import { refuse } from '../../core/errors.ts'
 import { type Issue, type Json, pointer } from '../../core/json.ts'
 import { zodIssues } from '../../core/zod-issues.ts'

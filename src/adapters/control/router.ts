@@ -1,5 +1,5 @@
 import { type NextFunction, type Request, type Response, Router } from 'express'
-import { didYouMean } from '../../core/assumptions.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import { Refusal, refuse } from '../../core/errors.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { type Match, RouteTable } from '../route-table.ts'

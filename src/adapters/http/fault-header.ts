@@ -1,4 +1,4 @@
-import { didYouMean } from '../../core/assumptions.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import { Refusal } from '../../core/errors.ts'
 import { arm, checkDraft } from '../../core/faults/arm.ts'
 import type { Preset } from '../../core/faults/preset.ts'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { didYouMean } from '../../core/assumptions.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import type { FunctionRef } from '../../core/scenarios/row.ts'
 import type {
   ScenarioCommand,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { createJiti, type Jiti } from 'jiti'
-import { didYouMean } from '../../core/assumptions.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import { type Issue, isObject, type JsonObject, pointer } from '../../core/json.ts'
 import type { FunctionRef } from '../../core/scenarios/row.ts'
 import type { ScenarioCommand, ScenarioSnapshot } from '../../core/scenarios/source.ts'

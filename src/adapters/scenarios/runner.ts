@@ -1,4 +1,4 @@
-import { didYouMean } from '../../core/assumptions.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import { Refusal, refuse, refuseInvalid } from '../../core/errors.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { activeOn, stopScenario, swapScenario } from '../../core/scenarios/force.ts'

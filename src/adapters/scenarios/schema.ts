@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { didYouMean } from '../../core/assumptions.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import { duration, timestamp } from '../../core/fields.ts'
 import { type Issue, isObject, keysOf } from '../../core/json.ts'
 import type { ScenarioDefinition } from '../../core/scenarios/source.ts'

@@ -1,4 +1,5 @@
-import { didYouMean, type Settings } from '../assumptions.ts'
+import type { Settings } from '../assumptions.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { refuse } from '../errors.ts'
 import type { Issue } from '../json.ts'
 import type { Scope } from '../operation.ts'

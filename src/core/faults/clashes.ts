@@ -1,4 +1,4 @@
-import { didYouMean } from '../assumptions.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { type Clash, membersOf } from '../strict-input.ts'
 import type { Expanded } from './expand.ts'
 import { type Action, type PrimitiveMap, type Use, usesOf } from './primitive.ts'

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { didYouMean, type Settings } from '../assumptions.ts'
+import type { Settings } from '../assumptions.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { duration, intBetween, nonEmptyText, type ShapeOf, timestamp } from '../fields.ts'
 import { fitsGlob } from '../log/glob.ts'
 import { requestMembers } from '../log/request-criteria.ts'

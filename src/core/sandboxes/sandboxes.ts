@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { didYouMean } from '../assumptions.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { Refusal, refuse } from '../errors.ts'
 import type { ShapeOf } from '../fields.ts'
 import type { SandboxState } from '../state/state.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { didYouMean } from '../assumptions.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
 import type { ShapeOf } from '../fields.ts'
 import type { Service } from '../service.ts'

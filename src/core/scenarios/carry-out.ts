@@ -1,4 +1,4 @@
-import { didYouMean } from '../assumptions.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { Refusal, refuse, refuseInvalid } from '../errors.ts'
 import { nothing } from '../fields.ts'
 import type { JsonObject } from '../json.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { didYouMean } from '../assumptions.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { refuse } from '../errors.ts'
 import { intBetween } from '../fields.ts'
 import {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { type AssumptionCatalog, didYouMean, Settings } from '../assumptions.ts'
+import { type AssumptionCatalog, Settings } from '../assumptions.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { timestamp } from '../fields.ts'
 import { type Issue, isObject, type Json, type JsonObject, keysOf, pointer, valueAt } from '../json.ts'
 import type { SavedLog } from '../log/request-log.ts'

@@ -1,5 +1,6 @@
 import type { Faker } from '@faker-js/faker'
-import { type AssumptionCatalog, didYouMean, Settings } from '../assumptions.ts'
+import { type AssumptionCatalog, Settings } from '../assumptions.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { type Issue, isObject, type JsonObject, pointer } from '../json.ts'
 import { Chance, loadFaker, objectId, uuid } from '../random.ts'
 import { HandlerScope } from '../request/exchange.ts'

@@ -1,4 +1,4 @@
-import { didYouMean } from '../assumptions.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
 import { type Issue, isObject } from '../json.ts'
 import type { Scope } from '../operation.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { didYouMean } from '../assumptions.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { duration, type InputOf, nonEmptyText, text, timestamp } from '../fields.ts'
 import { type Immutable, isObject, type JsonObject } from '../json.ts'
 import { lifecycle } from '../lifecycle.ts'

@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { didYouMean, type Settings } from '../../core/assumptions.ts'
+import type { Settings } from '../../core/assumptions.ts'
 import { requiredIf, successCreate, unknownFields } from '../../core/core-assumptions.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import { refuse, refuseInvalid } from '../../core/errors.ts'
 import type { FieldKit } from '../../core/fields.ts'
 import { type Finder, operation, type Request, type Scope } from '../../core/operation.ts'

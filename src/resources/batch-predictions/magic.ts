@@ -1,4 +1,4 @@
-import { didYouMean } from '../../core/assumptions.ts'
+import { didYouMean } from '../../core/did-you-mean.ts'
 import type { MagicValue } from '../../core/faults/preset.ts'
 import type { Action } from '../../core/faults/primitive.ts'
 import { isObject, type Json } from '../../core/json.ts'

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { didYouMean } from '../../../core/assumptions.ts'
+import { didYouMean } from '../../../core/did-you-mean.ts'
 import { type Immutable, isObject } from '../../../core/json.ts'
 import type { Input, Method, ParamsOf } from '../../../core/operation.ts'
 import type { webhookControls } from '../../../core/webhooks/resource.ts'

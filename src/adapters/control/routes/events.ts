@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { didYouMean } from '../../../core/assumptions.ts'
+import { didYouMean } from '../../../core/did-you-mean.ts'
 import { queryText, type ShapeOf, timestamp } from '../../../core/fields.ts'
 import type { LogEntry } from '../../../core/log/request-log.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'

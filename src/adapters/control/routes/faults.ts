@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { didYouMean, type Settings } from '../../../core/assumptions.ts'
+import type { Settings } from '../../../core/assumptions.ts'
+import { didYouMean } from '../../../core/did-you-mean.ts'
 import { refuse, refuseInvalid } from '../../../core/errors.ts'
 import { arm, checkDraft, disarm, MAX_RULES, rearm, rewrite, ruleNamed } from '../../../core/faults/arm.ts'
 import { lastsOf, type Preset, preset } from '../../../core/faults/preset.ts'

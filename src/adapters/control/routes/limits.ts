@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { didYouMean } from '../../../core/assumptions.ts'
 import { limitClock, limitOverride, limitOverrides, pathKey } from '../../../core/core-assumptions.ts'
+import { didYouMean } from '../../../core/did-you-mean.ts'
 import { refuse, refuseInvalid } from '../../../core/errors.ts'
 import {
   type InputOf,

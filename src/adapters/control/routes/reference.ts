@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { didYouMean } from '../../../core/assumptions.ts'
 import { bodyLimit } from '../../../core/core-assumptions.ts'
+import { didYouMean } from '../../../core/did-you-mean.ts'
 import {
   catalog,
   type ErrorCode,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { didYouMean } from '../../../core/assumptions.ts'
+import { didYouMean } from '../../../core/did-you-mean.ts'
 import { refuse, refuseInvalid } from '../../../core/errors.ts'
 import { type InputOf, list, listOf, queryInt, queryText, type ShapeOf } from '../../../core/fields.ts'
 import type { LogEntry, RequestTiming } from '../../../core/log/request-log.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { didYouMean } from '../../../core/assumptions.ts'
+import { didYouMean } from '../../../core/did-you-mean.ts'
 import { refuse } from '../../../core/errors.ts'
 import { list, listOf } from '../../../core/fields.ts'
 import { change } from '../../../core/sandboxes/change.ts'
