@@ -35,6 +35,8 @@ const OPTIONS: Options = {
   logger: false,
   // Stopping at the first fault, it skips `contains` on an array that is shorter than its prefixItems.
   allErrors: true,
+  // Otherwise a missing property with an empty name counts as present within `if` and `not`.
+  loopRequired: 1,
   meta: false,
   validateSchema: false,
   addUsedSchema: false,

@@ -55,8 +55,29 @@ const moreLabels = (text: string, more: number): string => {
 
 const DATE_TIME: Format = { make: (draw, name) => `${date(draw, name)}T${time(draw)}`, grow: fraction }
 const TIME: Format = { make: time, grow: fraction }
-const EMAIL: Format = { make: (draw) => fake(draw, 'email'), grow: prepend, others: ['a@b.c'] }
-const HOSTNAME: Format = { make: (draw) => fake(draw, 'domain'), grow: moreLabels, others: ['a'], max: 253 }
+/** Characters before the @ of an email address. */
+const MAX_LOCAL = 64
+const MAX_DOMAIN = 253
+
+const longerEmail = (text: string, more: number): string => {
+  const [local = '', domain = ''] = text.split('@')
+  const before = Math.min(more, MAX_LOCAL - local.length)
+  const longer = before === more ? domain : moreLabels(domain, more - before)
+  return `${prepend(local, before)}@${longer}`
+}
+
+const EMAIL: Format = {
+  make: (draw) => fake(draw, 'email'),
+  grow: longerEmail,
+  others: ['a@b.c'],
+  max: MAX_LOCAL + 1 + MAX_DOMAIN,
+}
+const HOSTNAME: Format = {
+  make: (draw) => fake(draw, 'domain'),
+  grow: moreLabels,
+  others: ['a'],
+  max: MAX_DOMAIN,
+}
 const address = (draw: Draw): string =>
   `https://${fake(draw, 'domain')}/${word(draw)}/${draw.chance.int(1, 999)}`
 const URI: Format = { make: address, grow: append, others: ['a:/'] }

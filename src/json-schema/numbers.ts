@@ -123,8 +123,15 @@ function stepsOf(multiples: readonly number[]): Steps {
     const last = Math.max(first, Math.floor(to / by))
     const count = Math.floor(first + chance.next() * (last - first + 1))
     // 7141.98 / 0.01 is no whole number, so that a validator wants 7141.9800000000005. A neighbour looks better.
-    for (let near = count; near < Math.min(last, count + 8); near++)
-      if (isRound(roundAt(near))) return roundAt(near)
+    for (let n = 0; n < 8 && count + n < last; n++) {
+      const near = roundAt(count + n)
+      if (isRound(near)) return near
+    }
+    // Of a number beyond 2^53 JSON has the first 17 digits: one of few digits is the same in both.
+    for (let digits = 6; digits > 0 && !Number.isSafeInteger(count); digits--) {
+      const few = Number(count.toPrecision(digits))
+      if (few >= first && few <= last && isRound(few * by)) return few * by
+    }
     return at(count)
   }
   return { by, at, draw }

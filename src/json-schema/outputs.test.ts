@@ -1,7 +1,9 @@
 // biome-ignore-all lint/suspicious/noThenProperty: `then` is a keyword of JSON Schema here, and nothing awaits it
+
 import { expect, test } from 'vitest'
 import { knownSchema, wildSchema } from '../../test/fuzz/random-schemas.ts'
-import { judge, NOW, object, seeded, text } from '../../test/support/output-schemas.ts'
+import { judge } from '../../test/support/judge.ts'
+import { NOW, object, seeded, text } from '../../test/support/output-schemas.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { Chance } from '../core/random.ts'
 import { schemaIssues } from './check.ts'

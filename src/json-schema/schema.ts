@@ -115,10 +115,16 @@ export function canonical(value: Json): string {
   return `{${fields.map((key) => `${JSON.stringify(key)}:${canonical(own(value, key) ?? null)}`).join(',')}}`
 }
 
-/** As validators compute it: a quotient beyond 1e21 no longer counts as whole. */
+/**
+ * As validators compute it: a quotient beyond 1e21 no longer counts as whole. Beyond 2^53 every quotient is whole; there the
+ * number and the digits that JSON has for it have to be multiples.
+ */
 export function isMultiple(value: number, multiple: number): boolean {
   const quotient = value / multiple
-  return Number.isInteger(quotient) && Math.abs(quotient) < 1e21
+  if (!Number.isInteger(quotient) || Math.abs(quotient) >= 1e21) return false
+  if (Number.isSafeInteger(quotient) || !Number.isInteger(multiple)) return true
+  const digits = String(value)
+  return value % multiple === 0 && (digits.includes('e') || BigInt(digits) % BigInt(multiple) === 0n)
 }
 
 /** The names whose presence brings in a schema, each with its keyword. */

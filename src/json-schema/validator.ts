@@ -233,7 +233,10 @@ class Copy {
       copy[OTHERS] = { names: entries.map(([name]) => name), schema: others, at }
   }
 
+  // The validator skips the name `__proto__` here, too, and within `if` and `not` it takes the empty name for present.
   private dependents(schema: JsonObject, at: string, copy: Record<string, Json>): void {
+    const isTaken = (name: string, then: Json) =>
+      name !== '__proto__' && !(Array.isArray(then) && then.includes(''))
     const conditions: Json[] = []
     for (const keyword of ['dependentSchemas', 'dependencies', 'dependentRequired']) {
       const map = schema[keyword]
@@ -243,8 +246,8 @@ class Copy {
       const entries: Record<string, Json> = {}
       for (const [name, inner] of Object.entries(map)) {
         const place = at + pointer(keyword, name)
-        const then = isSchema(inner) ? this.same(inner, place) : inner
-        if (name !== '__proto__') setField(entries, name, then)
+        const then = isSchema(inner) ? this.dependent(keyword, inner, place) : inner
+        if (isTaken(name, then)) setField(entries, name, then)
         else
           conditions.push({
             if: { type: 'object', required: [name] },
@@ -254,6 +257,11 @@ class Copy {
       copy[keyword] = entries
     }
     if (conditions.length > 0) copy.allOf = conditions
+  }
+
+  // 2020-12 does not know `dependencies` any more: a property that is named there alone stays unevaluated.
+  private dependent(keyword: string, schema: Schema, at: string): Json {
+    return keyword === 'dependencies' && isObject(schema) ? this.part(schema, at) : this.same(schema, at)
   }
 }
 

@@ -52,24 +52,29 @@ async function collect(res: IncomingMessage, keep: boolean): Promise<Hit> {
 }
 
 /**
- * Sends `count` requests over `connections` connections and answers requests per second. Fails on any other status than
- * 200, 201 or 204. It speaks HTTP by hand: node:http would take more time per request than the servers that it measures.
+ * Sends requests over `connections` connections, so many or for so many milliseconds, and answers requests per second. Fails
+ * on any other status than 200, 201 or 204. It speaks HTTP by hand: node:http would take more time per request than the
+ * servers that it measures.
  */
-export async function load(shot: Shot, count: number, connections: number): Promise<number> {
+export async function load(
+  shot: Shot,
+  { requests = Infinity, ms = Infinity }: { readonly requests?: number; readonly ms?: number },
+  connections: number,
+): Promise<number> {
   const bytes = Buffer.from(textOf(shot))
-  let left = count
+  let sent = 0
   const start = performance.now()
   await Promise.all(
     Array.from({ length: connections }, async () => {
       const line = await Line.open(shot.port)
-      while (left > 0) {
-        left -= 1
+      while (sent < requests && performance.now() - start < ms) {
+        sent += 1
         await line.exchange(bytes)
       }
       line.close()
     }),
   )
-  return count / ((performance.now() - start) / 1000)
+  return sent / ((performance.now() - start) / 1000)
 }
 
 function textOf({ method, path, key, body, port }: Shot): string {

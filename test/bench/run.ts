@@ -25,11 +25,11 @@ async function compare(
   connections: number,
 ): Promise<void> {
   const [a, b]: [number[], number[]] = [[], []]
-  await load(ours, Math.ceil(count / 4), connections)
-  await load(theirs, Math.ceil(count / 4), connections)
+  await load(ours, { requests: Math.ceil(count / 4) }, connections)
+  await load(theirs, { requests: Math.ceil(count / 4) }, connections)
   for (let round = 0; round < ROUNDS; round++) {
-    a.push(await load(ours, count, connections))
-    b.push(await load(theirs, count, connections))
+    a.push(await load(ours, { requests: count }, connections))
+    b.push(await load(theirs, { requests: count }, connections))
   }
   say(what, `${(median(a) / median(b)).toFixed(2)}x  (${rate(median(a))} against ${rate(median(b))})`)
 }

@@ -84,7 +84,7 @@ async function benchRequests(): Promise<void> {
         path: path.replace('/pages', '/data-views?limit=1'),
         key,
       }
-      const rate = await load(shot, 4_000, CONNECTIONS)
+      const rate = await load(shot, { requests: 4_000 }, CONNECTIONS)
       // The first round warms up.
       if (round > 0) rates.set(way, [...(rates.get(way) ?? []), rate])
     }

@@ -1,16 +1,15 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import formats from 'ajv-formats'
 import type { Json, JsonObject } from '../../src/core/json.ts'
 import { Chance } from '../../src/core/random.ts'
 import { schemaIssues } from '../../src/json-schema/check.ts'
 import { Outputs } from '../../src/json-schema/outputs.ts'
+import { judge } from '../support/judge.ts'
 import { knownSchema, wildSchema } from './random-schemas.ts'
 
 // Makes outputs for random schemas: npm run fuzz:schemas [-- COUNT [SEED]]. Half of the schemas are wild, half are made
-// around a known value. A stock validator judges every output. Two processes share the schemas; the n-th schema of a seed
+// around a known value. Another validator judges every output. Two processes share the schemas; the n-th schema of a seed
 // is the same in any process. A piece of work counts by the clock, or by processor time where that is less: a process that
 // waits for its processor blocks nothing.
 
@@ -52,39 +51,6 @@ function timed<T>(pieces: Pieces, byProcessor: boolean, work: () => T): T {
   const { user, system } = byProcessor ? process.cpuUsage(before) : { user: Infinity, system: 0 }
   pieces.push(Math.min(took, (user + system) / 1_000))
   return result
-}
-
-/**
- * The stock validator, in both of its modes: one skips `contains` on an array that is shorter than its prefixItems, the
- * other can take an `if` with `required: [""]` and `contains` for met. A value is invalid where both say so.
- */
-function judge(schema: JsonObject): (value: Json) => boolean {
-  const first = compiled(schema, true)
-  let second: ((value: Json) => boolean) | undefined
-  return (value) => {
-    if (first(value)) return true
-    second ??= compiled(schema, false)
-    return second(value)
-  }
-}
-
-// An instance is renewed now and then, since it keeps what it compiles.
-const MAX_COMPILED = 200
-const instances = new Map<boolean, { readonly ajv: Ajv2020; compiled: number }>()
-
-function compiled(schema: JsonObject, allErrors: boolean): (value: Json) => boolean {
-  let instance = instances.get(allErrors)
-  if (instance === undefined || instance.compiled >= MAX_COMPILED) {
-    const ajv = new Ajv2020({
-      ...{ strict: false, logger: false, allErrors, ownProperties: true, validateSchema: false },
-      code: { optimize: false },
-    })
-    formats.default(ajv)
-    instance = { ajv, compiled: 0 }
-    instances.set(allErrors, instance)
-  }
-  instance.compiled++
-  return instance.ajv.compile<Json>(schema)
 }
 
 /** Examines a schema and makes three values, piece by piece. */

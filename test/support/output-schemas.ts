@@ -1,20 +1,12 @@
 // biome-ignore-all lint/suspicious/noThenProperty: `then` is a keyword of JSON Schema here, and nothing awaits it
 
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import formats from 'ajv-formats'
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { Json, JsonObject } from '../../src/core/json.ts'
 import { outputsOf } from '../../src/json-schema/outputs.ts'
 import type { RandomSource } from '../../src/json-schema/pattern-text.ts'
 import { checkOutputSchema } from '../../src/resources/batch-predictions/output-schema.ts'
-
-/** A second opinion: the stock validator on the schema as the client sent it. */
-export function judge(schema: JsonObject): (value: Json) => boolean {
-  const ajv = new Ajv2020({ strict: false, logger: false, allErrors: true, ownProperties: true })
-  formats.default(ajv)
-  return ajv.compile<Json>(schema)
-}
+import { judge } from './judge.ts'
 
 /** The instant of all outputs here. */
 export const NOW = Date.parse('2026-03-01T12:00:00Z')

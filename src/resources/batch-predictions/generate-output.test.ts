@@ -2,8 +2,8 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { judge } from '../../../test/support/judge.ts'
 import {
-  judge,
   NOW,
   object,
   outputs,

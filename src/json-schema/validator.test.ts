@@ -1,0 +1,83 @@
+// biome-ignore-all lint/suspicious/noThenProperty: `then` is a keyword of JSON Schema here, and nothing awaits it
+import { expect, test } from 'vitest'
+import { knownSchema, wildSchema } from '../../test/fuzz/random-schemas.ts'
+import { judge } from '../../test/support/judge.ts'
+import { object } from '../../test/support/output-schemas.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { Chance } from '../core/random.ts'
+import { SchemaValidator } from './validator.ts'
+
+const accepts = (schema: JsonObject, value: Json) => new SchemaValidator(schema).accepts(value)
+
+test.each<[schema: JsonObject, value: Json, accepted: boolean]>([
+  [
+    object({}, { if: { required: [''] }, then: { required: ['x'] }, else: { required: ['y'] } }),
+    { y: 1 },
+    true,
+  ],
+  [
+    object({}, { if: { required: [''] }, then: { required: ['x'] }, else: { required: ['y'] } }),
+    { x: 1 },
+    false,
+  ],
+  [object({}, { not: { required: [''] } }), { y: 1 }, true],
+  [object({}, { not: { required: [''] } }), { '': 1 }, false],
+  [object({}, { not: { dependentRequired: { a: [''] } } }), { a: 1 }, true],
+  [object({}, { not: { dependentRequired: { a: [''] } } }), { a: 1, '': 1 }, false],
+  [object({}, { not: { dependencies: { a: [''] } } }), { a: 1 }, true],
+])('the empty name is a name like any other: %j, %j', (schema, value, accepted) => {
+  expect(accepts(schema, value)).toBe(accepted)
+})
+
+test('a property that only `dependencies` names is unevaluated: 2020-12 knows the keyword no more', () => {
+  const schema = object(
+    { t: {} },
+    { dependencies: { t: { properties: { a: { type: 'integer' } } } }, unevaluatedProperties: false },
+  )
+  expect(accepts(schema, { t: 1 })).toBe(true)
+  expect(accepts(schema, { t: 1, a: 1 })).toBe(false)
+})
+
+test.each([
+  ['number and digits', 300_000_000_000_000_000_000, true],
+  ['the number alone', 100_000_000_000_000_570_000, false],
+  ['the digits alone', 100_000_000_000_000_110_000, false],
+  ['neither, although the quotient of doubles is whole', 100_588_628_019_439_060_000, false],
+])('beyond 2^53 a multiple of 3 is one as a number and by its digits in JSON: %s', (_, v, accepted) => {
+  expect(accepts(object({ v: { multipleOf: 3 } }), { v })).toBe(accepted)
+})
+
+/** Values of all shapes: known ones of other schemas, also with a field more or less. */
+function* valuesAround(known: readonly JsonObject[]): Generator<Json> {
+  yield* [{}, { v: [] }, { v: [1] }, { v: {} }, { v: '' }, { v: 0 }, { v: null }]
+  for (const value of known) {
+    yield* [value, { v: value }, { ...value, '': 1 }]
+    for (const [name, field] of Object.entries(value)) {
+      const { [name]: _, ...without } = value
+      yield* [without, { ...value, [name]: null }, { v: field }]
+    }
+  }
+}
+
+test('what is accepted, another validator accepts, too', () => {
+  const known: JsonObject[] = []
+  const wrong: string[] = []
+  let accepted = 0
+  for (let n = 0; n < 300; n++) {
+    const made = knownSchema(new Chance(1, 'validator', n))
+    known.push(made.value as JsonObject)
+    for (const schema of [
+      { ...made.schema, type: 'object' },
+      object({ v: wildSchema(new Chance(2, 'validator', n)) }, { required: ['v'] }),
+    ]) {
+      const [validator, isValid] = [new SchemaValidator(schema), judge(schema)]
+      for (const value of valuesAround(known.slice(-3))) {
+        if (!validator.accepts(value)) continue
+        accepted += 1
+        if (!isValid(value)) wrong.push(`${JSON.stringify(value)}: ${JSON.stringify(schema)}`)
+      }
+    }
+  }
+  expect(wrong).toEqual([])
+  expect(accepted).toBeGreaterThan(1_000)
+})
