@@ -101,7 +101,7 @@ async function benchMixedLoad(): Promise<void> {
   const ms = (value: number): string => `${value.toFixed(1)} ms`
   say(
     `longest stall in ${SECONDS} s of mixed load, ${Math.round(sent / SECONDS)} requests/s`,
-    `${ms(own)} (with what the machine was late by ${ms(longest)}, of an idle process ${ms((await machine.lateness()).longest)}; p99 ${ms(p99)})`,
+    `${ms(own)} (with the stalls of the machine ${ms(longest)}, of an idle process ${ms((await machine.lateness()).longest)}; p99 ${ms(p99)})`,
   )
 }
 

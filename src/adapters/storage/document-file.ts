@@ -169,17 +169,14 @@ function* openFields(object: object, indent: string, level: number): Generator<s
 }
 
 function isOpened(value: unknown, level: number): value is object {
-  return typeof value === 'object' && value !== null && (level < OPEN_LEVELS || hasLong(value))
+  return level < OPEN_LEVELS ? typeof value === 'object' && value !== null : hasLong(value)
 }
 
-function hasLong(value: object): boolean {
-  if (Array.isArray(value)) return value.length > LONG || value.some(mayHaveLong)
-  for (const key in value) if (mayHaveLong((value as Record<string, unknown>)[key])) return true
+function hasLong(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (Array.isArray(value)) return value.length > LONG || value.some(hasLong)
+  for (const key in value) if (hasLong((value as Record<string, unknown>)[key])) return true
   return false
-}
-
-function mayHaveLong(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && hasLong(value)
 }
 
 // A newline in this text is always between fields: within strings JSON escapes it.

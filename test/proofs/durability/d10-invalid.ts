@@ -12,7 +12,7 @@ import { atLeast, type Figure, none, type Proof, tried } from '../proof.ts'
 import { BESIDES, type Damaged, invalidate, type Loose } from './d10-damage.ts'
 import { MemoryFiles } from './memory-files.ts'
 
-const TRIALS = { short: 200, long: 20_000 }
+const TRIALS = { short: 100, long: 20_000 }
 const SEED = 20_260_311
 const NOTES = 30
 

@@ -14,7 +14,7 @@ import { MemoryFiles } from './memory-files.ts'
 
 /** Each so-manieth cut and flip; and of these each so-manieth is also lived with, on the real disk. */
 const STRIDES = {
-  short: { tried: 401, livedWith: 8 },
+  short: { tried: 797, livedWith: 8 },
   long: { tried: 1, livedWith: 400 },
 }
 

@@ -190,7 +190,7 @@ async function stalls(
 ): Promise<Figure[]> {
   return [
     timing(scale, below(`longest stall ${when}`, round1(await machine.longestOwn(stalls)), 20, 'ms')),
-    tried(`the same with what the machine was late by, ${when}`, `${round1(longest)} ms`),
+    tried(`longest stall, ${when}, with those of the machine`, `${round1(longest)} ms`),
   ]
 }
 

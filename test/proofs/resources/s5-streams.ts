@@ -91,7 +91,7 @@ async function stream(probed: Probed, plan: Plan, scale: Scale): Promise<readonl
   return [
     none(`${what}: lines missing`, plan.items - lines),
     timing(scale, below(`${what}: longest stall of the event loop`, round1(stall), STALL, 'ms')),
-    tried(`${what}: the same with what the machine was late by`, `${round1(loop.longest)} ms`),
+    tried(`${what}: with the stalls of the machine`, `${round1(loop.longest)} ms`),
     tried(`${what}: other requests meanwhile`, others),
     tried(`${what}: slowest of them, as its client sees it`, `${round1(slowest)} ms`),
     tried(`${what}: longest stall of an idle process meanwhile`, `${round1(idle.longest)} ms`),
