@@ -37,6 +37,15 @@ const wide = (size: number, more: object = {}) =>
 /** Inputs that took seconds, minutes or for ever, or were refused although they are valid; with what becomes of them. */
 const EXAMPLES: readonly (readonly [what: string, schema: JsonObject, becomes: 'made' | RegExp])[] = [
   [
+    'a look-behind in each of seven short texts',
+    required({
+      type: 'array',
+      items: { type: 'string', pattern: '(?<=x)y', maxLength: 3 },
+      minItems: 7,
+    }),
+    'made',
+  ],
+  [
     '32 optional characters before a missing one',
     required({ type: 'string', pattern: `^${'a?'.repeat(32)}b$`, enum: ['a'.repeat(32)] }),
     /^enum /,

@@ -103,8 +103,10 @@ class Draft {
       case 'back':
         return this.groups.get(node.group) ?? ''
       case 'look':
-        // What stands before a place can only be written there.
-        return ''
+        // What a look-behind asks for may come from the part before it, or is written here.
+        return node.behind && !node.negated && this.chance.next() < 0.5
+          ? this.fill(node.body, node.body.min)
+          : ''
       default:
         return ''
     }

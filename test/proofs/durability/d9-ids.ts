@@ -6,7 +6,7 @@ import { Client } from '../client.ts'
 import { atLeast, type Figure, none, type Proof, tried } from '../proof.ts'
 import { comesTrue, Stage, type Started } from '../stage.ts'
 
-const STEPS = { short: 16, long: 2_000 }
+const STEPS = { short: 30, long: 2_000 }
 
 const SEED = 20_260_309
 /** The seed of the sandbox, from which its ids come. */
