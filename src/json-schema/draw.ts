@@ -19,6 +19,8 @@ export interface Maker {
   make(draw: Draw): Json | undefined
   /** The n-th of the different values, where they can be counted. */
   nth?(n: number): Json | undefined
+  /** Builds what the first value would have to build, a little at a time. */
+  prepare?(): Generator<void, void>
   /** True where values are many and cost little, so that each item has one of its own. */
   readonly isVaried?: boolean
 }

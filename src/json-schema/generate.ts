@@ -52,6 +52,7 @@ const MAX_TRIES = 12
 /** Makers of several clauses: a condition can combine them in any number of ways. */
 const MAX_MAKERS = 5_000
 const STEPS_PER_MAKER = 25
+const STEPS_PER_NAME = 3
 const STEPS_PER_BUILD = 25_000
 const MAX_DEPTH = 600
 
@@ -71,18 +72,36 @@ export class ValueGenerator implements ValueSource {
 
   /** A value for the whole schema, not yet validated. */
   make(draw: Draw): Json | undefined {
-    return this.maker([{ schema: this.root, at: '' }, OBJECT]).make(draw)
+    return this.rootMaker().make(draw)
   }
 
   /** Builds the makers of all schemas, in pieces: what an item needs is then there, or counted in its steps. */
   *prepare(): Generator<void, void> {
     let since = stepsSpent()
-    for (const clause of clausesOf(this.root)) {
-      this.maker([clause])
+    for (const _ of this.preparations()) {
       if (stepsSpent() - since < STEPS_PER_PIECE) continue
       yield
       since = stepsSpent()
     }
+    // The first value of a large schema is a piece of its own.
+    if (stepsSpent() - since > STEPS_PER_PIECE / 10) yield
+  }
+
+  private *preparations(): Generator<void, void> {
+    for (const clause of clausesOf(this.root)) {
+      this.maker([clause])
+      yield
+    }
+    const root = this.rootMaker()
+    yield
+    for (const _ of root.prepare?.() ?? []) {
+      spendOnce(STEPS_PER_NAME)
+      yield
+    }
+  }
+
+  private rootMaker(): Maker {
+    return this.maker([{ schema: this.root, at: '' }, OBJECT])
   }
 
   /** The maker of values that satisfy every clause, built once. One of several clauses costs each value as much as to build it. */
@@ -335,7 +354,7 @@ function nested(at: string, maker: Maker): Maker {
       draw.mode = mode
     }
   }
-  return { make }
+  return { ...maker, make }
 }
 
 function help(schema: JsonObject | undefined, at: string): Clause | undefined {

@@ -23,7 +23,7 @@ const USUAL_EXTRAS = 2
 /** Makes objects with every required property, and the optional ones that the draw and the bounds leave room for. */
 export function objectMaker(clauses: Clauses, generator: ValueSource): Maker {
   const shape = new ObjectShape(clauses, generator)
-  return { make: (draw) => shape.make(draw) }
+  return { make: (draw) => shape.make(draw), prepare: () => shape.prepare() }
 }
 
 class ObjectShape {
@@ -172,14 +172,24 @@ class ObjectShape {
     return object
   }
 
-  private valueOf(name: string, draw: Draw): Json | undefined {
-    let maker = this.makers.get(name)
-    if (maker === undefined) {
-      maker = this.allowsName(name) ? this.generator.maker(this.clausesOf(name)) : NONE
-      this.makers.set(name, maker)
+  *prepare(): Generator<void, void> {
+    for (const name of this.names) {
+      this.makerOf(name)
+      yield
     }
+  }
+
+  private valueOf(name: string, draw: Draw): Json | undefined {
     draw.count(this.clauses[0]?.at ?? '', name.length)
-    return maker.make(draw)
+    return this.makerOf(name).make(draw)
+  }
+
+  private makerOf(name: string): Maker {
+    const known = this.makers.get(name)
+    if (known !== undefined) return known
+    const made = this.allowsName(name) ? this.generator.maker(this.clausesOf(name)) : NONE
+    this.makers.set(name, made)
+    return made
   }
 
   private allowsName(name: string): boolean {

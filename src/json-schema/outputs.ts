@@ -15,6 +15,8 @@ const STEPS_PER_ITEM = 25_000
 const MAX_STEPS = 200_000
 const STEPS_PER_CHECK = 2_000_000
 const MAX_ISSUES = 1_000
+/** Characters of a schema that takes some milliseconds to copy. */
+const LARGE = 50_000
 
 /** How the first value is looked for: most schemas have one with all that is optional. */
 const WAYS: readonly Mode[] = [
@@ -95,14 +97,21 @@ export class Outputs {
     }
   }
 
-  private get parts() {
-    if (this.made === undefined) {
-      // A copy in which no object stands at two places: what is known of a schema is kept by object.
-      const schema = JSON.parse(JSON.stringify(this.schema)) as JsonObject
-      const validator = new SchemaValidator(schema)
-      this.made = { schema, validator, generator: new ValueGenerator(schema, validator) }
-    }
+  private get parts(): Parts {
+    for (const work = this.read(); this.made === undefined; ) work.next()
     return this.made
+  }
+
+  private *read(): Generator<void, void> {
+    const text = JSON.stringify(this.schema)
+    // A copy in which no object stands at two places: what is known of a schema is kept by object.
+    const schema = JSON.parse(text) as JsonObject
+    const isLarge = text.length > LARGE
+    if (isLarge) yield
+    const validator = new SchemaValidator(schema)
+    if (isLarge) yield
+    this.made = { schema, validator, generator: new ValueGenerator(schema, validator) }
+    if (isLarge) yield
   }
 
   private decided() {
@@ -112,8 +121,8 @@ export class Outputs {
 
   private *decide(): Generator<void, void> {
     try {
+      yield* this.read()
       const { validator, generator } = this.parts
-      if (validator.isLarge) yield
       yield* validator.compile()
       yield* generator.prepare()
     } catch (error) {

@@ -27,8 +27,6 @@ const SMALL = 8
 /** What cannot be divided may have so many schemas, and so many names in one map. */
 const MAX_UNDIVIDED = 150
 const MAX_SCHEMAS = 50_000
-/** To copy and divide so many takes some milliseconds. */
-const LARGE = 500
 const STEPS_PER_PART = 2_500
 
 interface Part {
@@ -45,8 +43,6 @@ const MAX_NAMES = 28
  * part begins at an inner value, so that what `unevaluatedProperties` has to know stays within one.
  */
 export class SchemaValidator {
-  /** To make it has taken as long as a piece of work. */
-  readonly isLarge: boolean
   private readonly root: JsonObject
   private readonly isWhole: boolean
   private readonly isDivisible: boolean
@@ -61,7 +57,6 @@ export class SchemaValidator {
     this.root = root
     const all = allSchemas(root)
     if (all.length > MAX_SCHEMAS) throw new OutOfSteps(`the schema holds more than ${MAX_SCHEMAS} schemas`)
-    this.isLarge = all.length > LARGE
     this.isWhole = all.some(({ $dynamicRef }) => $dynamicRef !== undefined)
     if (this.isWhole && all.length > MAX_UNDIVIDED)
       throw new OutOfSteps(`a schema with $dynamicRef may hold ${MAX_UNDIVIDED} schemas`)
@@ -216,9 +211,10 @@ class Copy {
     if (!isWide && entries.length > MAX_UNDIVIDED)
       throw new OutOfSteps(`properties at ${at || 'the root'} has more than ${MAX_UNDIVIDED} names`)
     for (const [name, inner] of entries) {
-      const place = at + pointer('properties', name)
-      if (name === '__proto__') copy.patternProperties = { '^__proto__$': this.inner(inner as Schema, place) }
-      else if (!isWide) names[name] = this.inner(inner as Schema, place)
+      if (isWide && name !== '__proto__') continue
+      const copied = this.inner(inner as Schema, at + pointer('properties', name))
+      if (name === '__proto__') copy.patternProperties = { '^__proto__$': copied }
+      else names[name] = copied
     }
     if (!isWide) {
       copy.properties = names

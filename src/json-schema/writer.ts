@@ -35,10 +35,10 @@ export interface TextWriter {
  * it is. Undefined for any other schema. `kept` is a valid object; its values are in the place of those that are not found.
  */
 export function writerOf(schema: JsonObject, kept: JsonObject, source: ValueSource): TextWriter | undefined {
-  if (allSchemas(schema).some(({ $dynamicRef }) => $dynamicRef !== undefined)) return undefined
   const fields: Field[] = []
   const end = collect({ schema, at: '' }, kept, '', fields, source)
-  if (end === undefined || fields.length > MAX_FIELDS) return undefined
+  if (end === undefined || allSchemas(schema).some(({ $dynamicRef }) => $dynamicRef !== undefined))
+    return undefined
   return {
     text: (draw) => {
       let text = ''
@@ -54,7 +54,7 @@ export function writerOf(schema: JsonObject, kept: JsonObject, source: ValueSour
   }
 }
 
-/** Adds the fields of an object, with the text before each; returns the text after the last. */
+/** Adds the fields of an object, with the text before each; returns the text after the last. Undefined where there are too many. */
 function collect(
   { schema, at }: Clause,
   kept: JsonObject,
@@ -77,6 +77,7 @@ function collect(
     const end =
       clause !== undefined && isObject(value) ? collect(clause, value, start, fields, source) : undefined
     if (end === undefined) fields.push(new Field(clause, start, value, source))
+    if (fields.length > MAX_FIELDS) return undefined
     open = `${end ?? ''},`
   }
   return `${open.slice(0, -1)}}`
