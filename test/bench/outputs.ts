@@ -1,6 +1,6 @@
 import { Agent } from 'node:http'
 import { shoot } from './load.ts'
-import { KEY, type Running, scratch, startOurs } from './servers.ts'
+import { KEY, median, type Running, scratch, startOurs } from './servers.ts'
 
 /**
  * `npm run bench:outputs`: what outputs cost. 5,000 items from creation to the last
@@ -68,9 +68,6 @@ const body = (output_schema: object): string =>
     items: Array.from({ length: ITEMS }, (_, n) => ({ file_id: 'file-1', custom_id: `invoice-${n}` })),
   })
 const BODIES: Record<Name, string> = { plain: body(SCHEMAS.plain), invoice: body(SCHEMAS.invoice) }
-
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 async function ask(
   agent: Agent,

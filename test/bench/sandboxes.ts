@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm'
 import { chooseForApi, type Signs } from '../../src/adapters/selection.ts'
 import { openEmulator } from '../../src/emulator.ts'
 import { load, type Shot } from './load.ts'
+import { median } from './servers.ts'
 
 /**
  * `npx tsx test/bench/sandboxes.ts`: what many sandboxes in one process cost (1,000 by default), and what it costs a
@@ -18,9 +19,6 @@ const collect = runInNewContext('gc') as () => void
 
 const say = (what: string, figures: string): void =>
   void process.stdout.write(`${what.padEnd(50)} ${figures}\n`)
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
-
 function heap(): number {
   collect()
   return process.memoryUsage().heapUsed
