@@ -16,6 +16,7 @@ import { spend } from './steps.ts'
 const USUAL_SPAN = 1_000
 const VERY_WIDE = 1e9
 const TRIES = 12
+const STEPS_PER_ROUNDING = 5
 
 interface Range {
   readonly from: number
@@ -129,6 +130,7 @@ function stepsOf(multiples: readonly number[]): Steps {
     }
     // Of a number beyond 2^53 JSON has the first 17 digits: one of few digits is the same in both.
     for (let digits = 6; digits > 0 && !Number.isSafeInteger(count); digits--) {
+      spend(STEPS_PER_ROUNDING)
       const few = Number(count.toPrecision(digits))
       if (few >= first && few <= last && isRound(few * by)) return few * by
     }

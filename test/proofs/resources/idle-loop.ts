@@ -20,7 +20,8 @@ interface Lateness {
 /** The event loop of a process that does nothing: what it is late by is the machine's doing. */
 export interface IdleLoop extends Disposable {
   lateness(): Promise<Lateness>
-  /** The longest of these stalls, without what the idle process stood still in it, too. */
+  /** Milliseconds of each of these stalls, longest first, without what the idle process stood still in it, too. */
+  own(stalls: readonly BusyStall[]): Promise<readonly number[]>
   longestOwn(stalls: readonly BusyStall[]): Promise<number>
 }
 
@@ -52,13 +53,15 @@ export function idleLoop(): IdleLoop {
       asked.push(resolve)
       child.send('How late?')
     })
+  const own = async (stalls: readonly BusyStall[]): Promise<readonly number[]> => {
+    // By the answer, everything that it has seen has been told.
+    await lateness()
+    return stalls.map((stall) => Math.max(0, ownPart(stall, machine))).sort((a, b) => b - a)
+  }
   return {
     lateness,
-    longestOwn: async (stalls) => {
-      // By the answer, everything that it has seen has been told.
-      await lateness()
-      return Math.max(0, ...stalls.map((stall) => ownPart(stall, machine)))
-    },
+    own,
+    longestOwn: async (stalls) => (await own(stalls))[0] ?? 0,
     [Symbol.dispose]: () => void child.kill('SIGKILL'),
   }
 }

@@ -26,6 +26,7 @@ function watch(file) {
   const lateness = () => ({
     p99: late(delay.percentile(99)),
     longest: late(delay.max),
+    turns: delay.count,
     stalls: stalls.take(),
   })
   process.on('SIGWINCH', () => report(lateness()))

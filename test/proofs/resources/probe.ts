@@ -6,8 +6,13 @@ import type { BusyStall } from './idle-loop.ts'
 /** What a process has in use. Times in milliseconds, memory in MiB. */
 export interface Look {
   readonly reports: number
-  /** By how much the event loop was late since the look before. */
-  readonly loop: { readonly p99: number; readonly longest: number; readonly stalls: readonly BusyStall[] }
+  /** By how much the event loop was late since the look before, in so many looks at it. */
+  readonly loop: {
+    readonly p99: number
+    readonly longest: number
+    readonly turns: number
+    readonly stalls: readonly BusyStall[]
+  }
   /** `live`: what a garbage collection leaves. */
   readonly memory: { readonly rss: number; readonly live: number }
   readonly timers: number

@@ -33,6 +33,8 @@ interface Sample extends Look {
   /** Milliseconds since the start. */
   readonly at: number
   readonly handles: number
+  /** The loop's lateness in 99 % of the round, without the stalls that an idle process had, too. */
+  readonly late: number
 }
 
 function writeScenario(folder: string, version: number): void {
@@ -97,7 +99,9 @@ export async function soak(
     if (renewed) reloads += 1
     const [before] = samples
     if (before !== undefined) await comesTrue(() => probed.handles() <= before.handles + MAX_HANDLES)
-    samples.push({ ...(await probed.look()), at: performance.now() - begun, handles: probed.handles() })
+    const look = await probed.look()
+    const late = (await machine.own(look.loop.stalls))[Math.floor(look.loop.turns / 100)] ?? 0
+    samples.push({ ...look, at: performance.now() - begun, handles: probed.handles(), late })
     say(`round ${n}: ${describe(samples.at(-1))}`)
   }
   const seconds = (performance.now() - begun) / 1_000
@@ -135,12 +139,11 @@ export async function soak(
     below('more timers', (last?.timers ?? 0) - (first?.timers ?? 0), 3),
     timing(
       scale,
-      below(
-        'event loop, 99 %, worst round',
-        round1(Math.max(...settled.map(({ loop }) => loop.p99))),
-        20,
-        'ms',
-      ),
+      below('event loop, 99 %, worst round', round1(Math.max(...settled.map(({ late }) => late))), 20, 'ms'),
+    ),
+    tried(
+      'event loop, 99 %, worst round, with the stalls of the machine',
+      `${round1(Math.max(...settled.map(({ loop }) => loop.p99)))} ms`,
     ),
     tried('event loop, longest', `${round1(Math.max(...settled.map(({ loop }) => loop.longest)))} ms`),
     tried('event loop of an idle process meanwhile, 99 %', `${round1(idle)} ms`),
@@ -154,8 +157,8 @@ export async function soak(
 
 function describe(sample: Sample | undefined): string {
   if (sample === undefined) return ''
-  const { memory, handles, timers, loop } = sample
-  return `${round1(memory.rss)} MiB resident, ${round1(memory.live)} MiB live, ${handles} handles, ${timers} timers, loop ${round1(loop.p99)} ms`
+  const { memory, handles, timers, late } = sample
+  return `${round1(memory.rss)} MiB resident, ${round1(memory.live)} MiB live, ${handles} handles, ${timers} timers, loop ${round1(late)} ms`
 }
 
 const round1 = (value: number): number => Math.round(value * 10) / 10
