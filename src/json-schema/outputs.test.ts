@@ -88,6 +88,16 @@ const EXAMPLES: readonly (readonly [what: string, schema: JsonObject, becomes: '
     'made',
   ],
   [
+    'an email address as long as one can be',
+    required({ type: 'string', format: 'email', minLength: 318 }),
+    'made',
+  ],
+  [
+    'an email address that is longer',
+    required({ type: 'string', format: 'email', minLength: 319 }),
+    /^format /,
+  ],
+  [
     'a required property that contradicts itself',
     required({ type: 'string', minLength: 3, maxLength: 2 }),
     /^minLength /,

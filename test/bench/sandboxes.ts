@@ -19,6 +19,7 @@ const collect = runInNewContext('gc') as () => void
 
 const say = (what: string, figures: string): void =>
   void process.stdout.write(`${what.padEnd(50)} ${figures}\n`)
+
 function heap(): number {
   collect()
   return process.memoryUsage().heapUsed

@@ -9,7 +9,7 @@ import { judge } from '../support/judge.ts'
 import { knownSchema, wildSchema } from './random-schemas.ts'
 
 // Makes outputs for random schemas: npm run fuzz:schemas [-- COUNT [SEED]]. Half of the schemas are wild, half are made
-// around a known value. Another validator judges every output. Two processes share the schemas; the n-th schema of a seed
+// around a known value. Two other validators judge every output. Two processes share the schemas; the n-th schema of a seed
 // is the same in any process. A piece of work counts by the clock, or by processor time where that is less: a process that
 // waits for its processor blocks nothing.
 
