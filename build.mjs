@@ -4,6 +4,7 @@ import * as fs from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
 
 // Builds dist/. `node build.mjs` makes the scripts: the command and the library in one file with every dependency inside,
 // large packages that not every run needs in files of their own, and the compiled code that V8 caches. All of it is
@@ -109,9 +110,9 @@ async function buildScripts() {
     // Its CommonJS form calls require by another name, which no bundler follows.
     alias: { 'jsonc-parser': './node_modules/jsonc-parser/lib/esm/main.js' },
   }
-  // src/adapters/cli/load.ts calls it as Node calls a CommonJS module.
+  // src/adapters/load.ts calls it as Node calls a CommonJS module.
   const asFunction = {
-    banner: { js: '(function (exports, require, module, scriptUrl) {' },
+    banner: { js: '(function (exports, require, module, scriptUrl, importModule) {' },
     footer: { js: '})' },
   }
   const own = { ...shared, sourcemap: true, define: { 'import.meta.dirname': '__dirname' } }
@@ -124,6 +125,7 @@ async function buildScripts() {
         contents: `export { main } from './src/adapters/cli/main.ts'
                    export { run } from './src/adapters/cli/command-line.ts'
                    export { startOptions } from './src/options.ts'
+                   export { SCRIPT_LIMITS } from './src/adapters/scenarios/generation.ts'
                    export const library = () => require('./src/index.ts')`,
         resolveDir: '.',
       },
@@ -136,10 +138,16 @@ async function buildScripts() {
     }),
     build({
       ...shared,
-      entryPoints: { 'scenario-process': 'src/adapters/scenarios/process-main.ts' },
-      outdir: 'dist',
+      stdin: {
+        contents: `export { performTasks } from './src/adapters/scenarios/process-main.ts'
+                   export { Scripts } from './src/adapters/scenarios/run-script.ts'`,
+        resolveDir: '.',
+      },
+      outfile: 'dist/scenario-process.cjs',
+      ...asFunction,
       // The module form of jiti finds its compiler by createRequire, which no bundler follows.
       alias: { ...shared.alias, jiti: './node_modules/jiti/lib/jiti.cjs' },
+      plugins: [importsFromOutside()],
       // The compiler is one line; formatted, it would be a million lines.
       minifyWhitespace: true,
     }),
@@ -152,6 +160,7 @@ async function buildScripts() {
   built.push(await build({ ...shared, ...asFunction, entryPoints: lazy, outdir: 'dist/lazy', outExtension }))
   const scripts = [
     'emulator',
+    'scenario-process',
     ...Object.keys(lazy)
       .sort()
       .map((name) => `lazy/${name}`),
@@ -161,7 +170,7 @@ async function buildScripts() {
   built.push(
     await build({
       ...own,
-      entryPoints: ['src/adapters/cli/load.ts'],
+      entryPoints: ['src/adapters/load.ts'],
       outdir: 'dist',
       // Separates the caches of different builds: V8 itself compares only the length of the script.
       define: { ...own.define, BUILD_ID: JSON.stringify(digest.digest('hex').slice(0, 16)) },
@@ -220,6 +229,18 @@ function withoutSideEffects() {
       })
     },
   }
+}
+
+/** A script of a scenario may import a module. jiti then imports it, by the function that src/adapters/load.ts hands over. */
+function importsFromOutside() {
+  const name = 'imports-from-outside'
+  const setup = ({ onLoad }) =>
+    onLoad({ filter: /jiti[\\/]lib[\\/]jiti\.cjs$/ }, ({ path }) => {
+      const parts = fs.readFileSync(path, 'utf8').split('=> import(id)')
+      const errors = parts.length === 2 ? [] : [{ text: 'jiti imports modules in another way' }]
+      return { contents: parts.join('=> importModule(id)'), errors }
+    })
+  return { name, setup }
 }
 
 /** A package that the code imports with import(), or that is listed as late, becomes a file beside the script, which is read when it is needed. */
@@ -282,7 +303,7 @@ async function keepOwnSources(file) {
   fs.writeFileSync(file, `${JSON.stringify({ ...map, mappings: encode(lines) })}\n`)
 }
 
-/** Writes dist/index.js and dist/cli.js, and the cache of compiled code. A bundle that cannot start fails the build. */
+/** Writes dist/index.js, dist/cli.js and dist/scenario-process.js, and the cache of compiled code. A bundle that cannot start fails the build. */
 async function writeEntryPoints() {
   // The cache holds the names of scripts, and must not contain paths of this machine.
   const vm = require('node:vm')
@@ -292,16 +313,20 @@ async function writeEntryPoints() {
       super(code, { ...options, filename: Buffer.from(basename(options.filename)).toString() })
     }
   }
-  const { bundle, keepCompiled } = require('./dist/load.js')
+  const { evaluate, keepCompiled } = require('./dist/load.js')
+  const bundle = evaluate('emulator.cjs')
   // One assignment each, by which Node and bundlers find the names without running the file.
   const names = Object.keys(bundle.library()).map((name) => `exports.${name} = library.${name}\n`)
   fs.writeFileSync(
     'dist/index.js',
-    `const library = require('./load.js').bundle.library()\n\n${names.join('')}`,
+    `const library = require('./load.js').evaluate('emulator.cjs').library()\n\n${names.join('')}`,
   )
-  fs.writeFileSync('dist/cli.js', "#!/usr/bin/env node\nrequire('./load.js').bundle.main()\n", {
-    mode: 0o755,
-  })
+  const cli = "#!/usr/bin/env node\nrequire('./load.js').evaluate('emulator.cjs').main()\n"
+  fs.writeFileSync('dist/cli.js', cli, { mode: 0o755 })
+  fs.writeFileSync(
+    'dist/scenario-process.js',
+    "const { evaluate, keepIfPossible } = require('./load.js')\nevaluate('scenario-process.cjs').performTasks(keepIfPossible)\n",
+  )
 
   // V8 caches the functions that have run, so that one start, one request, one command and one log line are made first.
   const data = fs.mkdtempSync(join(tmpdir(), 'workspace-emulator-build-'))
@@ -321,6 +346,12 @@ async function writeEntryPoints() {
   process.emit('SIGTERM')
   await stopped
   fs.rmSync(data, { recursive: true, force: true })
+  keepCompiled()
+
+  // The process for scripts has another flag, and V8 accepts a cache under the same flags only.
+  setFlagsFromString(`--max-old-space-size=${bundle.SCRIPT_LIMITS.heapMb}`)
+  const { Scripts } = evaluate('scenario-process.cjs')
+  await new Scripts(resolve('scenarios')).load(resolve('scenarios/happy-path.ts'))
   keepCompiled()
 }
 
@@ -440,7 +471,7 @@ async function buildTypes() {
 
 /** Adds the descriptions of the start options, which editors show. */
 function describeOptions(file) {
-  const { startOptions } = require('./dist/load.js').bundle
+  const { startOptions } = require('./dist/load.js').evaluate('emulator.cjs')
   const text = fs.readFileSync(file, 'utf8').replaceAll(/^ +(\w+): Option</gm, (line, name) => {
     const { description, shown, default: value } = startOptions[name]
     return `    /** ${description}. Default: ${shown ?? value}. */\n${line}`

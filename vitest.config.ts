@@ -27,6 +27,7 @@ export default defineConfig({
   test: {
     tags,
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    globalSetup: 'test/support/build.ts',
     // Only a test that hangs reaches this: a machine that is busy with something else may take thirty times as long.
     testTimeout: 300_000,
     hookTimeout: 300_000,

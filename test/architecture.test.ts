@@ -85,7 +85,7 @@ const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly 
   },
   {
     call: /\bsetFlagsFromString\b|\bprocess\.(?:on|once|umask|chdir)\(|\bprocess\.title\b|\bError\.(?:stackTraceLimit|prepareStackTrace)\b|\bglobalAgent\b|\bsetGlobalDispatcher\b/,
-    home: /^adapters\/(cli\/.*|scenarios\/process-main\.ts)$/,
+    home: /^adapters\/(cli\/.*|load\.ts|scenarios\/process-main\.ts)$/,
     instead: 'the library runs in the process of its user, whose flags, listeners and agents it leaves alone',
   },
 ]

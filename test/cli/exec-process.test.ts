@@ -145,7 +145,7 @@ test('a port that is taken is said, and the command does not run', async () => {
 
 test('a defect of the emulator does not leave the command behind', async () => {
   const start =
-    "require('./dist/load.js').bundle.main(); process.once('SIGUSR2', () => { throw new Error('boom') })"
+    "require('./dist/load.js').evaluate('emulator.cjs').main(); process.once('SIGUSR2', () => { throw new Error('boom') })"
   const argv = ['-e', start, 'x', 'exec', '--', 'sh', temporaryFile('command.sh', SLEEPER)]
   const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'ignore'] })
   onTestFinished(() => void child.kill('SIGKILL'))

@@ -181,7 +181,7 @@ test('a reader that goes away is no error', async () => {
 
 test('a defect ends the process with one line', async () => {
   const code =
-    "require('./dist/load.js').bundle.main(); setImmediate(() => { throw new Error('boom\\nboom') })"
+    "require('./dist/load.js').evaluate('emulator.cjs').main(); setImmediate(() => { throw new Error('boom\\nboom') })"
   const child = spawn(process.execPath, [
     '-e',
     code,

@@ -36,7 +36,7 @@ export default {
   tsconfigFile: 'none.json',
   // A copy of the project, outside of it: anyone who watches or checks the project does not see it.
   tempDirName: join(out, 'copy'),
-  ignorePatterns: ['dist', 'coverage', '.workspace-emulator'],
+  ignorePatterns: ['coverage', '.workspace-emulator'],
   reporters: ['clear-text', 'progress-append-only', 'json'],
   clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
   jsonReporter: { fileName: join(out, 'report.json') },

@@ -45,6 +45,7 @@ const EXPECTED = [
   'dist/package.json',
   'dist/playwright.d.ts',
   'dist/playwright.js',
+  'dist/scenario-process.cjs',
   'dist/scenario-process.js',
   'dist/vitest.d.mts',
   'dist/vitest.mjs',

@@ -60,7 +60,7 @@ function firstOwnFrame(stack: string): { file: string; line: number } | undefine
 
 // The packages that scripts are loaded with, and the file that this code stands in.
 function isOurs(path: string): boolean {
-  return /[\\/]node_modules[\\/]|scenario-process\.js$|[\\/]src[\\/]adapters[\\/]scenarios[\\/]/.test(path)
+  return /[\\/]node_modules[\\/]|scenario-process\.c?js$|[\\/]src[\\/]adapters[\\/]scenarios[\\/]/.test(path)
 }
 
 /** What the scenarios folder has to say to the owner of the emulator. */

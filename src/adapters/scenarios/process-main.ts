@@ -18,30 +18,34 @@ import { runFunction, Scripts } from './run-script.ts'
 // The process that the scripts of one generation live in. It is ended with its generation, or when a script hangs, so that
 // nothing of a script outlives it; it is no protection against what a script wants to do.
 
-const [, , folder = ''] = process.argv
-const scripts = new Scripts(folder)
-let current: Task | undefined
+/** Does the tasks that the emulator sends. @param afterTask called once, when the first task is done and its outcome on the way */
+export function performTasks(afterTask: () => void): void {
+  const [, , folder = ''] = process.argv
+  const scripts = new Scripts(folder)
+  let current: Task | undefined
+  let done = 0
+  endWithParent()
+  // A terminal sends its signals to this process as well. When to end is the emulator's to say.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+  dieFirst()
 
-endWithParent()
-// A terminal sends its signals to this process as well. When to end is the emulator's to say.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
-dieFirst()
+  process.on('uncaughtException', (error) => {
+    say({ uncaught: problemOf(error, current?.file ?? folder) }, () => process.exit(1))
+  })
+  process.on('message', (task: Task) => {
+    current = task
+    void perform(task, scripts)
+      .catch((thrown: unknown): TaskOutcome => ({ problem: problemOf(thrown, task.file) }))
+      .then((outcome) => {
+        current = undefined
+        done += 1
+        say({ id: task.id, outcome, outside: scripts.outside() }, done === 1 ? afterTask : undefined)
+      })
+  })
+  say({ ready: true })
+}
 
-process.on('uncaughtException', (error) => {
-  say({ uncaught: problemOf(error, current?.file ?? folder) }, () => process.exit(1))
-})
-process.on('message', (task: Task) => {
-  current = task
-  void perform(task)
-    .catch((thrown: unknown): TaskOutcome => ({ problem: problemOf(thrown, task.file) }))
-    .then((outcome) => {
-      current = undefined
-      say({ id: task.id, outcome, outside: scripts.outside() })
-    })
-})
-say({ ready: true })
-
-async function perform(task: Task): Promise<TaskOutcome> {
+async function perform(task: Task, scripts: Scripts): Promise<TaskOutcome> {
   if (task.kind === 'load') return { loaded: await scripts.load(task.file) }
   const { id, file, ref, snapshot } = task
   const call = scripts.find(file, ref) as StepFunction | HookFunction

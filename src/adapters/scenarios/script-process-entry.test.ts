@@ -12,8 +12,9 @@ test('the built process loads a script of TypeScript, out of reach of any instal
   const folder = dataFolder()
   writeFiles(folder, { 'typed.ts': script("{ description: 'built' as string, on: { a: () => {} } }") })
   const entry = processEntry(pathToFileURL(resolve('dist/emulator.cjs')).href)
-  expect(entry).toEqual({ file: resolve('dist/scenario-process.js'), args: [] })
-  const child = fork(entry.file, [folder], {
+  expect(entry).toBe(resolve('dist/scenario-process.js'))
+  expect(processEntry()).toBe(entry)
+  const child = fork(entry, [folder], {
     execArgv: [],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc', 'pipe', 'pipe'],
   })

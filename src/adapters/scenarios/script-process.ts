@@ -1,7 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
-import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isObject } from '../../core/json.ts'
 import type { ScenarioSnapshot, ScriptProblem } from '../../core/scenarios/source.ts'
@@ -68,8 +66,7 @@ export class ScriptProcess {
 
   constructor(options: ProcessOptions) {
     this.#options = options
-    const { file, args } = processEntry()
-    this.#child = fork(file, [...args, options.folder], {
+    this.#child = fork(processEntry(), [options.folder], {
       // Those of this process may be the loaders of a test runner.
       execArgv: [`--max-old-space-size=${options.heapMb}`],
       env: processEnvironment(),
@@ -252,21 +249,10 @@ function onLines(stream: NodeJS.ReadableStream, take: (line: string) => void): v
   })
 }
 
-/** What the process of the scripts is started with. */
-interface ProcessEntry {
-  readonly file: string
-  /** Come before its own arguments. */
-  readonly args: readonly string[]
-}
-
-/**
- * The script that the process of the scripts runs: a file beside the bundle, or, in a checkout, our own TypeScript, run by the
- * loader that reads the scripts. Node 20 itself runs JavaScript only.
- */
-export function processEntry(here: string = import.meta.url): ProcessEntry {
-  if (!here.endsWith('.ts')) return { file: fileURLToPath(new URL('./scenario-process.js', here)), args: [] }
-  const loader = join(dirname(createRequire(here).resolve('jiti')), 'jiti-cli.mjs')
-  return { file: loader, args: [fileURLToPath(new URL('./process-main.ts', here))] }
+/** The script that the process runs: beside the bundle, or, in a checkout, where the build has put it. Node 20 runs no TypeScript. */
+export function processEntry(here: string = import.meta.url): string {
+  const path = here.endsWith('.ts') ? '../../../dist/scenario-process.js' : './scenario-process.js'
+  return fileURLToPath(new URL(path, here))
 }
 
 /** The environment of scripts is that of the emulator, but flags for its own Node are not for theirs. */

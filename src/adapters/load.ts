@@ -15,14 +15,6 @@ import { Script } from 'node:vm'
 import { threadId } from 'node:worker_threads'
 import { crc32 } from 'node:zlib'
 
-/** What the bundle exports to the files beside it. build.mjs uses more of it. */
-interface Bundle {
-  /** Runs the command line of this process. */
-  main(): Promise<void>
-  /** The library that users import. */
-  library(): object
-}
-
 /** The digest of all scripts, which build.mjs inserts. */
 declare const BUILD_ID: string
 
@@ -41,7 +33,9 @@ const modules = new Map<string, { exports: unknown }>()
 
 // Compiling the bundle takes longer than running it, so that V8's compiled code is read from a cache: one for each script,
 // build and version of V8. Modules have no such interface before Node 22; therefore the bundle is a script.
-function evaluate(name: string): unknown {
+
+/** What a script beside this one exports; it runs once in a process. */
+export function evaluate(name: string): unknown {
   const known = modules.get(name)
   if (known !== undefined) return known.exports
   const file = join(import.meta.dirname, name)
@@ -57,7 +51,7 @@ function evaluate(name: string): unknown {
   }
   const module = { exports: {} }
   modules.set(name, module)
-  script.runInThisContext()(module.exports, requireLate, module, pathToFileURL(file).href)
+  script.runInThisContext()(module.exports, requireLate, module, pathToFileURL(file).href, importModule)
   return module.exports
 }
 
@@ -66,12 +60,17 @@ function requireLate(id: string): unknown {
   return id.startsWith('./lazy/') ? evaluate(id.slice(2)) : require(id)
 }
 
-/** The bundle, evaluated once in a process. */
-export const bundle = evaluate('emulator.cjs') as Bundle
+// Scripts that run from a cache cannot import().
+function importModule(id: string): Promise<unknown> {
+  return import(id)
+}
 
 /** Writes the code that V8 has compiled so far beside the bundle, for later processes. Throws when it cannot be written. */
 export function keepCompiled(): void {
-  for (const each of loaded.values()) keep(each)
+  for (const each of loaded.values()) {
+    // Of several first processes, one is enough; a cache that could not be used is replaced.
+    if (each.wasThere || !existsSync(each.cache)) keep(each)
+  }
 }
 
 function keep({ script, cache }: Loaded): void {
@@ -111,13 +110,10 @@ function sumOf(data: Buffer): Buffer {
 }
 
 /** Packages are published without a cache, since V8 refuses that of another version: the first run writes one. */
-function keepIfPossible(): void {
-  for (const each of loaded.values()) {
-    try {
-      // Of several first processes, one is enough; a cache that could not be used is replaced.
-      if (each.wasThere || !existsSync(each.cache)) keep(each)
-    } catch {
-      // Installed where this user may not write: the next run compiles again.
-    }
+export function keepIfPossible(): void {
+  try {
+    keepCompiled()
+  } catch {
+    // Installed where this user may not write: the next run compiles again.
   }
 }
