@@ -97,7 +97,7 @@ class Field {
 
   constructor(clause: Clause | undefined, before: string, kept: Json, source: ValueSource) {
     this.clause = clause
-    this.before = before
+    this.before = inOnePiece(before)
     this.kept = kept
     this.source = source
     this.maker = source.maker(clause === undefined ? [] : [clause])
@@ -127,7 +127,7 @@ class Field {
   // The value of a slot does not depend on what asks for it first, nor does the cost for that item.
   private fill(slot: number, day: number): string {
     const draw = new Draw(new Chance(SLOTS, slot), day * DAY, 'all')
-    const text = this.written(withinSteps(STEPS_PER_SLOT, () => this.valid(draw)))
+    const text = inOnePiece(this.written(withinSteps(STEPS_PER_SLOT, () => this.valid(draw))))
     if (text.length <= MAX_KEPT_TEXT) this.slots[slot] = text
     return text
   }
@@ -149,4 +149,9 @@ class Field {
       ? `${this.before}"${value}"`
       : this.before + JSON.stringify(value)
   }
+}
+
+/** The same text. V8 keeps what `+` has made as a tree of its parts, each of which would be copied on its own into every item. */
+function inOnePiece(text: string): string {
+  return Buffer.from(text).toString()
 }

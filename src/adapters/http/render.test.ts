@@ -38,15 +38,17 @@ const STILL = () => 0
 /** A response whose reader takes everything at once. */
 function fastReader() {
   const written: string[] = []
+  const encodings: BufferEncoding[] = []
   const res = Object.assign(Object.create(ServerResponse.prototype), {
     writeHead: () => res,
-    write: (text: string) => {
+    write: (text: string, encoding: BufferEncoding) => {
       written.push(text)
+      encodings.push(encoding)
       return true
     },
     end: () => res,
   })
-  return { res: res as ServerResponse, written }
+  return { res: res as ServerResponse, written, encodings }
 }
 
 test.for([
@@ -63,6 +65,15 @@ test.for([
     expect(sum(written.map(({ length }) => length))).toBe(1_000 * line.length)
   },
 )
+
+test('lines are sent in UTF-8, with letters beyond ASCII or without', async () => {
+  const lines = ['ASCII', 'é', 'Ω 😀'].flatMap((line) => Array.from({ length: 100 }, () => `${line}\n`))
+  const { res, written, encodings } = fastReader()
+  await render(res, streamed(lines), [], true, STILL)
+  expect(encodings).toEqual(['latin1', 'utf8', 'utf8'])
+  const sent = written.map((text, n) => Buffer.from(text, encodings[n]))
+  expect(Buffer.concat(sent).toString()).toBe(lines.join(''))
+})
 
 test('streams at the same time make no more lines in a turn than one alone', async () => {
   const all = observed(2_500, 'x')

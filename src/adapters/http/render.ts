@@ -33,7 +33,7 @@ async function writeLines(
 ): Promise<void> {
   res.writeHead(status, headers)
   for await (const piece of pieces) {
-    if (!res.write(piece)) await drained(res)
+    if (!res.write(piece, encodingOf(piece))) await drained(res)
     if (res.destroyed) break
   }
   res.end()
@@ -57,9 +57,13 @@ function writeWhole(res: ServerResponse, response: ApiResponse, headers: string[
 function writeAtOnce(res: ServerResponse, text: string, bytes: number): void {
   const { socket } = res
   socket?.cork()
-  // Text of ASCII alone is written without a conversion.
-  res.write(text, bytes === text.length ? 'latin1' : 'utf8')
+  res.write(text, encodingOf(text, bytes))
   socket?.uncork()
+}
+
+// Text of ASCII alone is written without a conversion.
+function encodingOf(text: string, bytes = Buffer.byteLength(text)): 'latin1' | 'utf8' {
+  return bytes === text.length ? 'latin1' : 'utf8'
 }
 
 function flatten(...lists: readonly (readonly HeaderPair[])[]): string[] {
