@@ -1,5 +1,6 @@
 import type { RunningEmulator } from '../../src/emulator.ts'
 import { checkOutput } from './control-output.ts'
+import { overSocket } from './transport.ts'
 
 /** A response of the control interface. */
 export interface Called {
@@ -17,14 +18,11 @@ export function controlOf(
 ): CallControl {
   const prefix = name === 'default' ? '' : `/@${name}`
   return async (method, path, json) => {
-    const response = await fetch(controlUrl.replace('/__emulator', `${prefix}/__emulator`) + path, {
-      method,
-      ...(json === undefined
-        ? {}
-        : { body: JSON.stringify(json), headers: { 'content-type': 'application/json' } }),
-    })
-    const text = await response.text()
-    const called = { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
+    const url = controlUrl.replace('/__emulator', `${prefix}/__emulator`) + path
+    const body = json === undefined ? undefined : JSON.stringify(json)
+    const headers: Record<string, string> = json === undefined ? {} : { 'content-type': 'application/json' }
+    const { status, text } = await overSocket(url, { method, headers, body })
+    const called = { status, body: text === '' ? undefined : JSON.parse(text) }
     return checkOutput(method, path, called)
   }
 }

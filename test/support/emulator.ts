@@ -14,13 +14,10 @@ import { baseCollections, KEYS, type KeyName, START } from './base-state.ts'
 import { type CallControl, controlOf } from './control.ts'
 import { checkOutput } from './control-output.ts'
 import { NO_SCENARIOS } from './no-scenarios.ts'
-import { transportTo } from './transport.ts'
+import { type Received, transportTo } from './transport.ts'
 
-/** A response of the API, read to its end. */
-export interface TestResponse {
-  readonly status: number
-  readonly headers: Headers
-  readonly text: string
+/** A response of the API. */
+export interface TestResponse extends Received {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape; the assertions are the types.
   readonly body: any
   /** The assumptions that the response names. */
@@ -114,7 +111,7 @@ function around(emulator: RunningEmulator, options: TestEmulatorOptions): TestEm
   const { sandbox, baseUrl } = emulator
   const send = transportTo(emulator)
   const request: TestEmulator['request'] = async (method, path, how = {}) => {
-    return read(await send(`/v1${path}`, { method, ...toFetch(how) }))
+    return read(await send(`/v1${path}`, { method, ...messageOf(how) }))
   }
   return {
     emulator,
@@ -127,7 +124,7 @@ function around(emulator: RunningEmulator, options: TestEmulatorOptions): TestEm
     delete: (path, how) => request('DELETE', path, how),
     control: async (method, path, json) => {
       const how = { key: 'none', ...(json === undefined ? {} : { json }) } as const
-      const response = await read(await send(`/__emulator${path}`, { method, ...toFetch(how) }))
+      const response = read(await send(`/__emulator${path}`, { method, ...messageOf(how) }))
       return checkOutput(method, path, response)
     },
     in: (name) => controlOf(emulator, name),
@@ -159,21 +156,22 @@ function passTime(sandbox: Sandbox, target: number): AdvanceResult {
   return { from, to: formatInstant(sandbox.clock.now), events, failed }
 }
 
-function toFetch({ key = 'KU', token, headers, json, raw, type }: RequestOptions): RequestInit {
+function messageOf({ key = 'KU', token, headers, json, raw, type }: RequestOptions) {
   const sent: Record<string, string> = {}
   const bearer = token ?? (key === 'none' ? undefined : KEYS[key])
   if (bearer !== undefined) sent.authorization = `Bearer ${bearer}`
   if (json !== undefined || raw !== undefined) sent['content-type'] = type ?? 'application/json'
-  const body = raw ?? (json === undefined ? undefined : JSON.stringify(json))
-  return { headers: { ...sent, ...headers }, ...(body === undefined ? {} : { body: body as string }) }
+  return {
+    headers: { ...sent, ...headers },
+    body: raw ?? (json === undefined ? undefined : JSON.stringify(json)),
+  }
 }
 
-async function read(response: Response): Promise<TestResponse> {
-  const text = await response.text()
-  const isJson = /^application\/(problem\+)?json/.test(response.headers.get('content-type') ?? '')
-  const assumed = response.headers.get('x-emulator-assumed')?.split(',') ?? []
-  const body = isJson && text !== '' ? JSON.parse(text) : undefined
-  return { status: response.status, headers: response.headers, text, body, assumed }
+function read(response: Received): TestResponse {
+  const { headers, text } = response
+  const isJson = /^application\/(problem\+)?json/.test(headers.get('content-type') ?? '')
+  const assumed = headers.get('x-emulator-assumed')?.split(',') ?? []
+  return { ...response, body: isJson && text !== '' ? JSON.parse(text) : undefined, assumed }
 }
 
 function digestOf(sandbox: Sandbox): string {

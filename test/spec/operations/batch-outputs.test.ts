@@ -64,11 +64,17 @@ test('a large schema is examined while the clock waits, and other requests are s
   tags: ['R100', 'U079'],
 }, async () => {
   const emulator = await batchEmulator()
-  const { id } = await createBatch(emulator, { output_schema: LARGE })
-  const advanced = emulator.control('POST', '/clock/advance', { until: { batch: id } })
-  const during = await emulator.control('GET', `/batches/${id}`)
-  expect(during.body.batch.status).toBe('validating')
-  expect((await advanced).status).toBe(200)
+  let id = ''
+  let during = ''
+  // On a busy machine the second request may come when all is done.
+  for (let times = 0; during !== 'validating'; times++) {
+    expect(times).toBeLessThan(50)
+    const output_schema = { ...LARGE, title: `the examination of ${times}` }
+    id = (await createBatch(emulator, { output_schema })).id
+    const advanced = emulator.control('POST', '/clock/advance', { until: { batch: id } })
+    during = (await emulator.control('GET', `/batches/${id}`)).body.batch.status
+    expect((await advanced).status).toBe(200)
+  }
   expect(counts(await retrieve(emulator, id))).toEqual({ total: 3, succeeded: 3 })
   const [line] = await linesOf(emulator, id)
   expect(Object.keys(line?.output ?? {})).toHaveLength(400)
