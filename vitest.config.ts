@@ -11,7 +11,7 @@ class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)
     const isLong = ({ moduleId }: TestSpecification) =>
-      /\/test\/(proofs|package|docs|spec\/express)/.test(moduleId)
+      /\.slow\.|\/test\/(dashboard|spec\/express)/.test(moduleId)
     return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
   }
 }

@@ -63,7 +63,7 @@ test('what is accepted, another validator accepts, too', () => {
   const known: JsonObject[] = []
   const wrong: string[] = []
   let accepted = 0
-  for (let n = 0; n < 300; n++) {
+  for (let n = 0; n < 100; n++) {
     const made = knownSchema(new Chance(1, 'validator', n))
     known.push(made.value as JsonObject)
     for (const schema of [
@@ -79,5 +79,5 @@ test('what is accepted, another validator accepts, too', () => {
     }
   }
   expect(wrong).toEqual([])
-  expect(accepted).toBeGreaterThan(1_000)
+  expect(accepted).toBeGreaterThan(300)
 })

@@ -11,14 +11,14 @@ const blocks = [...pages].flatMap(([page, text]) => blocksOf(page, text))
 
 /** What the first line of a block may say, and what happens to such a block. */
 const KINDS: Readonly<Record<string, RegExp>> = {
-  // Run by run.test.ts, or only checked here: commands that build, install or never end.
+  // Run by run.slow.test.ts, or only checked here: commands that build, install or never end.
   sh: /^(checked)?$/,
-  // Lines of the output of the block before it; run.test.ts and snippets.test.ts compare them.
+  // Lines of the output of the block before it; run.slow.test.ts and snippets.slow.test.ts compare them.
   output: /^$/,
-  // Type-checked by snippets.test.ts; those marked `test` run as well, and those marked `fails` must fail.
+  // Type-checked by snippets.slow.test.ts; those marked `test` run as well, and those marked `fails` must fail.
   ts: /^(test|fails)?$/,
   js: /^(test)?$/,
-  // Sent to an emulator by snippets.test.ts.
+  // Sent to an emulator by snippets.slow.test.ts.
   json: /^(fixtures|settings|scenario|fault|verify|batch)$/,
   yaml: /^$/,
   mermaid: /^$/,

@@ -4,26 +4,19 @@ import { warmPool } from './warm-pool.ts'
 
 // Seconds of real time, processes, files on a disk, or hundreds of random sandboxes: too dear for thousands of mutants.
 const DEAR = [
-  'batch-model',
-  'batch-races',
   'control-guards',
   'control-openapi',
   'control-openapi-routes',
-  'determinism',
-  'determinism-property',
   'events-feed',
   'express',
   'faults-deliver-crash',
   'faults-persist',
   'faults-state-property',
   'faults-wire-stages',
-  'lost-response',
   'presets/presets',
   'refusals',
   'requests-wait',
-  'requirements',
   'sandbox-selection-property',
-  'sandboxes-parallel',
   'sandboxes-persist',
   'sandboxes-retired',
   'scenarios-files',
@@ -45,6 +38,7 @@ export default defineConfig({
       'test/assumptions.test.ts',
     ],
     exclude: [
+      '**/*.slow.test.ts',
       ...DEAR.map((name) => `test/spec/**/${name}.test.ts`),
       // Its properties count how many of their random schemas were of use, and here they run for an instant only.
       'src/resources/batch-predictions/generate-output.test.ts',

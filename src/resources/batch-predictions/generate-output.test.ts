@@ -33,8 +33,8 @@ test('every generated output validates against its schema', { tags: ['R100'] }, 
       expect(validateOutput(whole, output)).toEqual([])
     }
   })
-  fc.assert(property, { numRuns: 100 })
-  expect(accepted).toBeGreaterThan(25)
+  fc.assert(property, { numRuns: 40 })
+  expect(accepted).toBeGreaterThan(10)
 })
 
 test('a schema that makes sense is accepted, and every output validates', { tags: ['R100'] }, () => {
@@ -49,7 +49,7 @@ test('a schema that makes sense is accepted, and every output validates', { tags
       expect(valid(output), text(whole, output)).toBe(true)
     }
   })
-  fc.assert(property, { numRuns: 75 })
+  fc.assert(property, { numRuns: 30 })
 })
 
 test('the same chance gives the same outputs', { tags: ['R100'] }, () => {
@@ -61,7 +61,7 @@ test('the same chance gives the same outputs', { tags: ['R100'] }, () => {
     }
     expect(make(structuredClone(schema))).toEqual(make(schema))
   })
-  fc.assert(property, { numRuns: 50 })
+  fc.assert(property, { numRuns: 20 })
 })
 
 test('different chances give different outputs', { tags: ['R100'] }, () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'agent-workspace-emulator/playwright'
 
 // What a failure looks like: `npx playwright test -c test/examples/failing/playwright`. It needs no browser, since no test asks for
-// a page. src/adapters/testing/playwright.test.ts runs it and reads what Playwright prints.
+// a page. src/playwright.slow.test.ts runs it and reads what Playwright prints.
 
 test.use({ emulatorOptions: { seed: 3 }, sandboxOptions: { settings: { 'success.create': 201 } } })
 

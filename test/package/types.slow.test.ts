@@ -6,7 +6,7 @@ import { borrow, write } from './consumer.ts'
 import { PATIENCE, run } from './run.ts'
 import { pack } from './tarball.ts'
 
-/** A project with the package in it, put there rather than installed: installed.test.ts installs it. */
+/** A project with the package in it, put there rather than installed: installed.slow.test.ts installs it. */
 let project: string
 
 beforeAll(async () => {
