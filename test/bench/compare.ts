@@ -1,8 +1,9 @@
 import { Agent } from 'node:http'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
+import { freePort } from '../support/free-port.ts'
 import { load, type Shot, shoot } from './load.ts'
-import { freePort, installPeers, type Paths, PEERS } from './peers.ts'
+import { installPeers, type Paths, PEERS } from './peers.ts'
 import {
   batchBody,
   KEY,

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -42,19 +41,6 @@ export function installPeers(): void {
   const quiet = ['--no-audit', '--no-fund', '--ignore-scripts', '--loglevel', 'error']
   execFileSync('npm', ['install', '--prefix', FOLDER, ...quiet, ...packages], { stdio: 'inherit' })
   writeFileSync(done, '')
-}
-
-/**
- * A port that was free a moment ago: these servers do not say which one they have chosen. Not one that the system gives to
- * connections, so that the two that follow are most likely free, too.
- */
-export function freePort(): Promise<number> {
-  const port = 20_000 + 3 * Math.floor(Math.random() * 4_000)
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', () => resolve(freePort()))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(port)))
-  })
 }
 
 const module = (path: string): string => join(FOLDER, 'node_modules', path)

@@ -1,17 +1,12 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../support/free-port.ts'
 import { command } from './in-process.ts'
 import { running, START } from './running.ts'
 
-/** A port at which nothing listens: one that was just given back. */
-async function silentUrl(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return `http://127.0.0.1:${port}`
-}
+/** Where nothing listens. */
+const silentUrl = async (): Promise<string> => `http://127.0.0.1:${await freePort()}`
 
 async function unrouted(): Promise<string> {
   const server = createServer((_req, res) => res.end('<html>hello</html>')).listen(0, '127.0.0.1')

@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { connect, type EmulatorClient, EmulatorError, startEmulator } from '../../src/index.ts'
+import { freePort } from '../support/free-port.ts'
 import { bothWays, refusalOf } from './both-ways.ts'
 
 const { ways, emulator } = bothWays({ controlToken: 'open-sesame' })
@@ -196,14 +197,6 @@ test.for(['', '127.0.0.1:4010', 'ftp://127.0.0.1', 'http://127.0.0.1:99999', 'ht
 async function first<T>(items: AsyncIterable<T>): Promise<T | undefined> {
   for await (const item of items) return item
   return undefined
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 test('a message names the sandbox that was asked where it is not the default one', async () => {

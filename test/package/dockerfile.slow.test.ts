@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../support/free-port.ts'
 import { stagesOf } from './dockerfile.ts'
 import { buildImage, type Image } from './image.ts'
 import { PATIENCE, PLAIN_ENV } from './run.ts'
@@ -90,14 +90,4 @@ function inContainer(command: string, args: readonly string[], port: number) {
     })
   }
   return { process: child, said: () => said }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }
