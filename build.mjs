@@ -237,7 +237,14 @@ function importsFromOutside() {
   const setup = ({ onLoad }) =>
     onLoad({ filter: /jiti[\\/]lib[\\/]jiti\.cjs$/ }, ({ path }) => {
       const parts = fs.readFileSync(path, 'utf8').split('=> import(id)')
-      const errors = parts.length === 2 ? [] : [{ text: 'jiti imports modules in another way' }]
+      const errors =
+        parts.length === 2
+          ? []
+          : [
+              {
+                text: 'jiti imports modules in another way now: change importsFromOutside in build.mjs to match',
+              },
+            ]
       return { contents: parts.join('=> importModule(id)'), errors }
     })
   return { name, setup }

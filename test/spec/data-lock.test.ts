@@ -1,10 +1,17 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { openEmulator } from '../../src/emulator.ts'
 import { START } from '../support/base-state.ts'
 import { aBatch, batchEmulator, createBatch, retrieve } from '../support/batches.ts'
-import { alive, dataFolder, type Life, organizations, putOrganization } from '../support/data-folder.ts'
+import {
+  alive,
+  dataFolder,
+  type Life,
+  organizations,
+  putOrganization,
+  quiet,
+} from '../support/data-folder.ts'
 import { Machines } from '../support/lock-processes.ts'
 
 /** Every file below a folder with its content and the time of its last change. */
@@ -16,21 +23,6 @@ function snapshotOf(data: string): Record<string, string> {
       return [path, `${statSync(path).mtimeMs} ${readFileSync(path, 'utf8')}`]
     }),
   )
-}
-
-/** Resolves when the emulator on a folder has nothing left to write: each state file has what was written last. */
-async function quiet(data: string, files: readonly string[], last: string): Promise<void> {
-  await vi.waitFor(() => {
-    for (const file of files) expect(readFileSync(join(data, file), 'utf8')).toContain(last)
-    const names = readdirSync(data, { recursive: true, encoding: 'utf8' })
-    expect(names.filter((name) => name.endsWith('.tmp'))).toEqual([])
-    // The last line of the journal says that the checkpoint stands.
-    for (const file of files)
-      expect(readFileSync(join(data, `${file}.journal`), 'utf8')).toMatch(/"checkpoint":true\}\}\n$/)
-    // After that, all journals before it are removed but the one that continues the previous checkpoint.
-    for (const file of files)
-      expect(names.filter((name) => name.startsWith(`${file}.journal.`)).length).toBeLessThan(2)
-  }, 30_000)
 }
 
 /** Another process in another place takes over the folder of one whose time does not pass. */

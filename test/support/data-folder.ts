@@ -1,6 +1,6 @@
-import { cpSync, existsSync, readdirSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 import { LOCK } from '../../src/adapters/lock-file.ts'
 import type { Document } from '../../src/core/state/state.ts'
 import { type InternalOptions, openEmulator, type RunningEmulator } from '../../src/emulator.ts'
@@ -68,4 +68,19 @@ export function putOrganization(control: CallControl, id: string): Promise<Calle
 /** The ids of the organizations. */
 export async function organizations(control: CallControl): Promise<string[]> {
   return (await control('GET', '/state/organizations')).body.data.map(({ id }: { id: string }) => id)
+}
+
+/** Resolves when the emulator on a folder has nothing left to write: each state file has what was written last. */
+export async function quiet(data: string, files: readonly string[], last: string): Promise<void> {
+  await vi.waitFor(() => {
+    for (const file of files) expect(readFileSync(join(data, file), 'utf8')).toContain(last)
+    const names = readdirSync(data, { recursive: true, encoding: 'utf8' })
+    expect(names.filter((name) => name.endsWith('.tmp'))).toEqual([])
+    // The last line of the journal says that the checkpoint stands.
+    for (const file of files)
+      expect(readFileSync(join(data, `${file}.journal`), 'utf8')).toMatch(/"checkpoint":true\}\}\n$/)
+    // After that, all journals before it are removed but the one that continues the previous checkpoint.
+    for (const file of files)
+      expect(names.filter((name) => name.startsWith(`${file}.journal.`)).length).toBeLessThan(2)
+  }, 30_000)
 }
