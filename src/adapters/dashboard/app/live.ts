@@ -80,10 +80,10 @@ const MAX_WAIT = 10_000
 let isWaiting = false
 
 /**
- * Whether the stream of events is about to open. When it has, or could not be, everything is loaded anyhow: what is loaded
- * before that is loaded twice.
+ * Whether everything is about to be loaded: the stream of events is opening, or has opened since the last frame. What is
+ * loaded before that is loaded twice.
  */
-export const isOpening = (): boolean => isWaiting
+export const isReloadDue = (): boolean => isWaiting || pending.has('reload')
 
 function endWait(): void {
   if (!isWaiting) return

@@ -2,7 +2,7 @@ import { type ReadonlySignal, signal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { wordsOf } from './api.ts'
 import { coalesced } from './browser.ts'
-import { type ChangeKind, isOpening, onKinds } from './live.ts'
+import { type ChangeKind, isReloadDue, onKinds } from './live.ts'
 import { sandboxName } from './place.ts'
 
 /** What a view has loaded: the last good data stays while the next is loaded, and when that fails. */
@@ -38,7 +38,7 @@ function sourceOf<T>(load: () => Promise<T>, kinds: readonly ChangeKind[]): Sour
       stop = onKinds((now) => {
         if (now.has('reload') || now.has('sandbox') || kinds.some((kind) => now.has(kind))) reload()
       })
-      if (!isOpening()) reload()
+      if (!isReloadDue()) reload()
     }
     return () => {
       holders -= 1

@@ -2,7 +2,7 @@ import { computed, effect, signal } from '@preact/signals'
 import { ask, type Output } from './api.ts'
 import { setBadge } from './badges.ts'
 import { after, coalesced, every, perFrame } from './browser.ts'
-import { isLost, isOpening, onKinds } from './live.ts'
+import { isLost, isReloadDue, onKinds } from './live.ts'
 import { sandboxName } from './place.ts'
 
 export type LogRow = Output<'GET /requests'>['data'][number]
@@ -124,7 +124,7 @@ export async function startRequests(): Promise<boolean> {
     isWhole = false
     log = NOTHING
     logRows.value = NOTHING
-    if (!isOpening()) load()
+    if (!isReloadDue()) load()
   })
   every(1_000, () => {
     if (!document.hidden && !isLost.peek() && settledFrom(log.entries) > 0) load()
