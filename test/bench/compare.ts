@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -27,6 +28,12 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '9' },
   },
 })
+if (values.against !== undefined && !statSync(values.against, { throwIfNoEntry: false })?.isFile()) {
+  process.stderr.write(
+    `${values.against} is not a file. --against takes the command of a build, its dist/cli.js.\n`,
+  )
+  process.exit(2)
+}
 const ROUNDS = Number(values.rounds)
 /** A round lasts as long for each server, whatever it manages: code is as warm in all of them. */
 const ROUND_MS = 400

@@ -1,7 +1,8 @@
-import { request } from 'node:http'
+import { text } from 'node:stream/consumers'
 import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import type { RunningEmulator } from '../../src/emulator.ts'
 import { KEYS } from './base-state.ts'
+import { exchange } from './transport.ts'
 
 /** What a request says beside its method and target. */
 export interface Said {
@@ -23,8 +24,8 @@ export interface Sent {
   readonly body: any
 }
 
-/** Sends a request with Node's own client: unlike fetch it takes any Host, any target and repeated headers. */
-export function send(
+/** Sends a request on a connection of its own: unlike fetch it takes any Host, any target and repeated headers. */
+export async function send(
   { emulator }: { readonly emulator: Pick<RunningEmulator, 'port'> },
   method: string,
   path: string,
@@ -39,34 +40,23 @@ export function send(
     ...(authorization === undefined ? {} : { authorization }),
     ...headers,
   }
-  return new Promise((resolve, reject) => {
-    const options = {
-      host: '127.0.0.1',
-      port: emulator.port,
-      method,
-      path,
-      headers: sent,
-      agent: false,
-    }
-    const req = request(options, (res) => {
-      // A stream of events has no end.
-      if (res.headers['content-type'] === 'text/event-stream') {
-        resolve({ status: res.statusCode ?? 0, headers: res.headers, text: '', body: undefined })
-        req.destroy()
-        return
-      }
-      const chunks: Buffer[] = []
-      res.on('data', (chunk: Buffer) => chunks.push(chunk))
-      res.on('end', () => {
-        const text = Buffer.concat(chunks).toString()
-        const isJson = /^application\/(problem\+)?json/.test(res.headers['content-type'] ?? '')
-        const parsed = isJson && text !== '' ? JSON.parse(text) : undefined
-        resolve({ status: res.statusCode ?? 0, headers: res.headers, text, body: parsed })
-      })
-    })
-    req.on('error', reject)
-    req.end(body)
-  })
+  const to = { host: '127.0.0.1', port: emulator.port, method, path, headers: sent, agent: false } as const
+  const response = await exchange(to, body)
+  const { statusCode: status = 0 } = response
+  const contentType = response.headers['content-type'] ?? ''
+  // A stream of events has no end.
+  if (contentType === 'text/event-stream') {
+    response.destroy()
+    return { status, headers: response.headers, text: '', body: undefined }
+  }
+  const received = await text(response)
+  const isJson = /^application\/(problem\+)?json/.test(contentType) && received !== ''
+  return {
+    status,
+    headers: response.headers,
+    text: received,
+    body: isJson ? JSON.parse(received) : undefined,
+  }
 }
 
 /** The names of all sandboxes but the default one. */
